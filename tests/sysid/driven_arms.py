@@ -29,6 +29,20 @@ class Plant:
     """Constant torque on each joint [N m]."""
     delay: float = 0.0
     """Delay of the commands [s]."""
+    stribeck: float = 0.0
+    """Friction at rest above that at speed, gone above 0.35 rad/s [N m]."""
+    drag: float = 0.0
+    """Friction of the square of speed [N m s^2/rad^2]."""
+    lean: float = 0.0
+    """Friction in one direction above that in the other [N m]."""
+    motion: float = 1.0
+    """Factor on the commanded motion; a slow joint rests at its turning points."""
+
+    def other_friction(self, speed: np.ndarray) -> np.ndarray:
+        """Friction of each joint that no model of MuJoCo has [N m]."""
+        direction = np.tanh(speed / 0.01)
+        falling = self.stribeck * direction * np.exp(-np.square(speed / 0.2))
+        return falling + self.drag * speed * np.abs(speed) + self.lean * np.maximum(direction, 0.0)
 
 
 def model_of(plant: Plant, **values: tuple[float, ...]) -> str:
@@ -67,7 +81,7 @@ def record(folder: Path, plant: Plant, seconds: float = 8.0, seed: int = 0) -> N
     model = mujoco.MjModel.from_xml_string(truth)
     data, rng = mujoco.MjData(model), np.random.default_rng(seed)
     every, late = round(1 / RATE / STEP), round(plant.delay / STEP)
-    phase, size = rng.uniform(0, 6, (n, 4)), rng.uniform(0.1, 0.4, (n, 4))
+    phase, size = rng.uniform(0, 6, (n, 4)), plant.motion * rng.uniform(0.1, 0.4, (n, 4))
     queue, rows, bias = [], [], np.zeros(n)
     for k in range(int(seconds * RATE)):
         angle = 2 * np.pi * np.array([0.23, 0.41, 0.67, 1.1]) * k / RATE
@@ -81,6 +95,7 @@ def record(folder: Path, plant: Plant, seconds: float = 8.0, seed: int = 0) -> N
             queue.append(command)
             data.ctrl[:] = queue[max(len(queue) - 1 - late, 0)]
             data.qfrc_applied[:] = plant.offset - plant.spring * data.qpos
+            data.qfrc_applied[:] -= plant.other_friction(data.qvel)
             mujoco.mj_step(model, data)
     names = [f"{what}{i + 1}" for what in "qvu" for i in range(n)]
     header = ",".join(["t", *names])

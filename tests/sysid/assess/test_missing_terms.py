@@ -7,6 +7,7 @@ import pytest
 from driven_arms import ARMATURE, DAMPING, FRICTION, Plant, experiment, model_of, record
 
 from trueup import sysid
+from trueup.sysid.assess.friction_shapes import shape_candidates
 from trueup.sysid.assess.missing_terms import missing_terms
 from trueup.sysid.experiment.experiment_file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
@@ -16,7 +17,8 @@ WITHOUT_FRICTION = ("armature", "damping")
 
 
 def identified(folder: Path, plant: Plant, unknown=None, more: str = "", **given):
-    record(folder, plant, seconds=4.0 if "0.03" in more else 6.0)
+    seconds = 4.0 if "0.03" in more else 6.0
+    record(folder, plant, seconds=15.0 if plant.stribeck and more == TORQUES else seconds)
     of_model = Plant(plant.joints, plant.servo)  # the model has neither load nor spring
     (folder / "arm.xml").write_text(model_of(of_model, **given))
     text = experiment(plant, *([unknown] if unknown else []), more=more)
@@ -81,6 +83,56 @@ def test_other_terms_are_named_too(plant, unknown, given, words, tmp_path):
     summary = identified(tmp_path, plant, unknown, **given)
     assert summary["verdict"]["grade"] != "use"
     assert any(re.search(words, s) for s in reasons(summary)), reasons(summary)
+
+
+FALLS = r"[Ff]riction that falls with speed \(Stribeck\)"
+
+
+@pytest.mark.parametrize(
+    ("plant", "more", "words"),
+    [
+        (
+            Plant(stribeck=0.5),
+            "",
+            FALLS + " is missing.* 0.[4-8].* N m more at rest, gone above 0.",
+        ),
+        (Plant(servo=False, stribeck=0.5), "window: 0.2", FALLS + " is missing"),
+        (
+            Plant(2, servo=False, stribeck=0.5, motion=0.5),
+            TORQUES,
+            f"has {FALLS}, which the model lacks .* 0.[3-5].* N m more at rest, gone above 0.[4-7]",
+        ),
+        (Plant(drag=0.5), "", r"grows with the square of speed is missing, .* 0.[45]"),
+        (Plant(2, servo=False, drag=0.8), TORQUES, "grows with the square of speed, which the"),
+        (
+            Plant(servo=False, lean=0.4),
+            "window: 0.2",
+            r"Coulomb friction that differs between the directions .* is missing, .* (0.2|0.19)",
+        ),
+        (Plant(lean=0.4), "", "A constant force is missing, .* -(0.2|0.19)"),
+    ],
+)
+def test_friction_of_another_shape_is_named(plant, more, words, tmp_path):
+    summary = identified(tmp_path, plant, more=more)
+    assert summary["verdict"]["grade"] != "use"
+    assert any(re.search(words, s) for s in reasons(summary)), reasons(summary)
+
+
+def test_friction_of_another_shape_needs_actuators_that_no_pattern_writes(tmp_path):
+    record(tmp_path, plant := Plant())
+    (tmp_path / "arm.xml").write_text(model_of(plant))
+    text = experiment(plant)
+
+    def shapes(more: str) -> set[str]:
+        own = text.replace("output:", more + "output:")
+        prepared = prepare(parse_experiment(own), tmp_path)
+        return {c.kind for c in shape_candidates(prepared.training, prepared.parameters)}
+
+    assert {"quadratic", "viscous-direction"} < shapes("")
+    bounds = "start: 1.0, bounds: [0.5, 2]"
+    assert shapes(f"  g: {{target: actuator/shoulder/gear/0, {bounds}}}\n") == shapes("")
+    assert shapes(f"  g: {{target: actuator/*/gear/0, {bounds}}}\n") == set()
+    assert shapes(f"  g: {{target: actuator/*/kp, {bounds}}}\n") == set()
 
 
 @pytest.mark.parametrize("target", ["shoulder", "*"])

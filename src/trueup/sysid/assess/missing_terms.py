@@ -18,6 +18,7 @@ from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.paired_errors import CHANCE, block_sums, is_clearly_worse
 from trueup.sysid.assess.fit_covariance import gram_matrix, residual_covariance
+from trueup.sysid.assess.friction_shapes import SHAPES, shape_candidates, with_forces
 from trueup.sysid.assess.late_commands import late_fit
 from trueup.sysid.assess.term_candidates import KINDS, Candidate, candidates, extended
 from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, busy_seconds, refit
@@ -38,6 +39,13 @@ _ROUNDS = 2
 _SHOWN = 6  # joints that a sentence names
 
 
+_LABELS = {
+    **{name: kind.label for name, kind in KINDS.items()},
+    **{name: shape.label for name, shape in SHAPES.items()},
+    DELAY: DELAY_LABEL,
+}
+
+
 @dataclass(frozen=True)
 class FoundValue:
     """A number of the model, as a fit finds it."""
@@ -49,6 +57,8 @@ class FoundValue:
     given: float
     """What the model has."""
     unit: str
+    note: str = ""
+    """What a sentence adds to the value."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,7 @@ class MissingTerm:
     @property
     def label(self) -> str:
         """What the term is."""
-        return DELAY_LABEL if self.kind == DELAY else KINDS[self.kind].label
+        return _LABELS[self.kind]
 
     @property
     def sentence(self) -> str:
@@ -79,7 +89,10 @@ class MissingTerm:
         label, zero = self.label, all(f.given == 0 for f in self.found)
         places = [f" in {f.where}" if f.where else "" for f in self.found]
         values = _and(
-            [f"{f.value:.3g} {f.unit}{at}" for f, at in zip(self.found, places, strict=True)]
+            [
+                f"{f.value:.3g} {f.unit}{f.note}{at}"
+                for f, at in zip(self.found, places, strict=True)
+            ]
         )
         finder = "least squares finds" if self.by_torques else "a fit with it finds"
         if zero:
@@ -92,6 +105,11 @@ class MissingTerm:
         if self.moved is not None:
             name, before, after = self.moved
             text += f", and {name} is {after:.3g} in place of {before:.3g}"
+        if self.kind in SHAPES:
+            return (
+                f"{text}. MuJoCo's joints have no such friction: the values of the others hold at "
+                "the speeds of the recordings, or a control law has to add it."
+            )
         return f"{text}. Make it an unknown, or give its value in the model."
 
     def plain(self) -> dict[str, Any]:
@@ -153,6 +171,8 @@ class _Search:
         self._models = [variant.model for variant in problem.variants]
         self._by_torques = prepared.experiment.search.method == "inverse-dynamics"
         self._seen, self._unseen, self._where = _parts(prepared)
+        recorded = [*self._seen, *self._unseen]
+        self._shaped = [] if self._by_torques else shape_candidates(recorded, self.parameters)
         self._may_be_late = not self._by_torques and not _has_delays(prepared, self._models)
 
     @property
@@ -161,10 +181,11 @@ class _Search:
         return max(self._end - busy_seconds(), 0.0)
 
     def run(self) -> tuple[list[MissingTerm], str]:
-        kinds = self._affordable(list(KINDS))
+        wanted = [*KINDS, *dict.fromkeys(c.kind for c in self._shaped)]
+        kinds = self._affordable(wanted)
         remark = ""
-        if len(kinds) < len(KINDS):
-            untried = [KINDS[k].label for k in KINDS if k not in kinds]
+        if len(kinds) < len(wanted):
+            untried = list(dict.fromkeys(_LABELS[k] for k in wanted if k not in kinds))
             remark = (
                 f"Whether {_and(untried)} is missing was not tried within the time that "
                 "follows a fit."
@@ -198,7 +219,7 @@ class _Search:
         once = busy_seconds() - began
         count = len(self.values)
         while kinds:
-            more = len(candidates(self._models, self.parameters, kinds))
+            more = len(self._candidates(kinds))
             steps = (count + more + 1) + _TRIED * REFIT_ITERATIONS * (count + 2)
             if once * steps <= self._left:
                 break
@@ -207,7 +228,7 @@ class _Search:
 
     def _offers(self, kinds: list[str], chosen: list[Candidate]) -> list[tuple[str, np.ndarray]]:
         """Kinds that a linear model expects to lower the cost, the best first, with their steps."""
-        more = candidates(self._models, self.parameters, kinds)
+        more = self._candidates(kinds)
         if not more:
             return []
         problem = self._problem([*chosen, *more], self._seen)
@@ -225,7 +246,16 @@ class _Search:
             if acts and gain - alone > _PROMISE * cost:
                 found.append((gain, kind, (point + step)[(names == "") | (names == kind)]))
         found.sort(key=lambda offer: -offer[0])
-        return [(kind, start) for _, kind, start in found]
+        best: dict[str, tuple[str, np.ndarray]] = {}
+        for _, kind, start in found:
+            best.setdefault(_LABELS[kind], (kind, start))  # of one friction at several speeds
+        return list(best.values())
+
+    def _candidates(self, kinds: Sequence[str]) -> list[Candidate]:
+        """Numbers that the model has, and friction that it cannot have."""
+        plain = [kind for kind in kinds if kind in KINDS]
+        more = candidates(self._models, self.parameters, plain)
+        return [*more, *(c for c in self._shaped if c.kind in kinds)]
 
     def _step(
         self,
@@ -251,7 +281,7 @@ class _Search:
     def _trial(self, offer: tuple[str, np.ndarray], chosen: list[Candidate]) -> "_Trial | None":
         """A fit with one kind, where it is confirmed."""
         kind, start = offer
-        more = candidates(self._models, self.parameters, [kind])
+        more = self._candidates([kind])
         plain = np.concatenate([self.values, [c.given for c in more]])
         problem = self._problem([*chosen, *more], self._seen)
         costs = self.loss.costs(problem.residuals(np.stack([plain, start])))
@@ -266,7 +296,9 @@ class _Search:
             return None
         widths = self._half_widths(problem, fit.x)
         found = tuple(
-            FoundValue(c.where, float(fit.x[i]), float(widths[i]), c.given, c.parameter.unit)
+            FoundValue(
+                c.where, float(fit.x[i]), float(widths[i]), c.given, c.parameter.unit, c.note
+            )
             for i, c in enumerate(more, len(self.values))
             if abs(fit.x[i] - c.given) > _CLEAR * widths[i]
         )
@@ -308,7 +340,7 @@ class _Search:
         """
         first, second = block_sums(np.square(np.stack([before, after], axis=1))).T
         gain = 1.0 - float(np.sqrt(second.sum() / max(first.sum(), 1e-300)))
-        is_clear = is_clearly_worse(first, second, CHANCE / (len(KINDS) + 1))
+        is_clear = is_clearly_worse(first, second, CHANCE / len(_LABELS))
         return (gain if gain >= _WORTH and is_clear else None), float(second.sum())
 
     def _term(
@@ -353,6 +385,7 @@ class _Search:
         return np.nan_to_num(found.half_widths * problem.space.slope(x), nan=np.inf)
 
     def _problem(self, more: Sequence[Candidate], groups: Any) -> Any:
+        groups = with_forces(groups, more)
         problem = self.prepared.problem(extended(self.parameters, more), groups)
         problem.noise_scale = self.problem.noise_scale
         return problem

@@ -10,8 +10,8 @@ import numpy as np
 from trueup.parameters import Parameter, ParameterDict
 from trueup.simulation.targets import resolve
 
-_SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
-_TURNS = int(mujoco.mjtJoint.mjJNT_HINGE)
+SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+TURNS = int(mujoco.mjtJoint.mjJNT_HINGE)
 PREFIX = "missing "
 """Begin of the name of a candidate, which no parameter of an experiment file has."""
 
@@ -68,6 +68,19 @@ class _Element(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Force:
+    """A force on a joint that follows its recorded speed."""
+
+    joint: str
+    actuator: str
+    """Name of the motor that applies it."""
+    shape: str
+    """How it depends on speed."""
+    size: float
+    """Root mean square speed of the joint [rad/s, m/s]."""
+
+
+@dataclass(frozen=True)
 class Candidate:
     """One number of the model that is tried as a further unknown."""
 
@@ -78,6 +91,10 @@ class Candidate:
     """The unknown, at the value that the model has."""
     replaces: str = ""
     """Frozen parameter whose place it takes; empty where there is none."""
+    note: str = ""
+    """What a sentence adds to its value."""
+    force: Force | None = None
+    """What the value is the size of, where the model has no number for it."""
 
     @property
     def given(self) -> float:
@@ -152,33 +169,39 @@ def _elements(model: mujoco.MjModel, kind: Kind) -> list[_Element]:
                 out.append(_Element(name, b, float(field[b]), kind.units[0], 1.0))
         return out
     if kind.element == "actuator":
-        return _affine_actuators(model, kind)
+        return affine_actuators(model)
     for j in range(model.njnt):
         name = model.joint(j).name
-        if not name or int(model.jnt_type[j]) not in _SCALAR:
+        if not name or int(model.jnt_type[j]) not in SCALAR:
             continue
         dof = int(model.jnt_dofadr[j])
         entry = j if kind.field.startswith("jnt_") else dof
-        unit = kind.units[0 if int(model.jnt_type[j]) == _TURNS else 1]
+        unit = kind.units[0 if int(model.jnt_type[j]) == TURNS else 1]
         inertia = max(float(model.dof_M0[dof]), 1e-6)
         out.append(_Element(name, entry, float(np.ravel(field[entry])[0]), unit, inertia))
     return out
 
 
-def _affine_actuators(model: mujoco.MjModel, kind: Kind) -> list[_Element]:
-    """The same of actuators whose force has a constant part: those of servos on joints."""
-    out = []
+def affine_actuators(model: mujoco.MjModel) -> list[_Element]:
+    """Actuators whose force has a constant part, with its value: those of servos on joints."""
+    out, kind = [], KINDS["offset"]
     for i in range(model.nu):
         name, joint = model.actuator(i).name, int(model.actuator_trnid[i, 0])
         affine = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
         on_joint = int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_JOINT)
-        if not name or not affine or not on_joint or int(model.jnt_type[joint]) not in _SCALAR:
+        if not name or not affine or not on_joint or int(model.jnt_type[joint]) not in SCALAR:
             continue
-        unit = kind.units[0 if int(model.jnt_type[joint]) == _TURNS else 1]
+        unit = kind.units[0 if int(model.jnt_type[joint]) == TURNS else 1]
         inertia = max(float(model.dof_M0[int(model.jnt_dofadr[joint])]), 1e-6)
         value = float(model.actuator_biasprm[i, 0])
         out.append(_Element(name, i * model.actuator_biasprm.shape[1], value, unit, inertia))
     return out
+
+
+def taken_entries(model: mujoco.MjModel, parameters: ParameterDict) -> set[tuple[str, int]]:
+    """Entries of fields that parameters write, frozen ones included."""
+    taken, frozen = _taken(model, parameters)
+    return taken | set(frozen)
 
 
 def _taken(

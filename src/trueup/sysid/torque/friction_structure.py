@@ -10,9 +10,13 @@ torques share link parameters with it.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 from scipy.stats import chi2
 
+from trueup.fitting.paired_errors import CHANCE
+from trueup.sysid.assess.friction_shapes import FALLS, GONE, REST
+from trueup.sysid.assess.term_candidates import TURNS
 from trueup.sysid.torque.linear_fit import (
     LinearColumns,
     design,
@@ -25,6 +29,7 @@ from trueup.sysid.torque.torque_data import TorqueData, joint_names
 STRUCTURES = {
     "asymmetric": "viscous friction that differs between the directions",
     "Stribeck": "friction that falls with speed (Stribeck)",
+    "quadratic": "friction that grows with the square of speed",
     "load-dependent": "friction that grows with the load of the joint",
 }
 """Terms that are tried, and what they are."""
@@ -33,7 +38,6 @@ _ALPHA = 0.01  # chance that any term is named where none is missing
 _WORTH = 0.99  # error with the term over that without, above which it is not worth a sentence
 _CONFIRMED = 0.999  # error on unseen torques with the term over that without
 _SMALLEST = 1e-3  # of a joint's torque: below it a term is one of the filter or of rounding
-_STRIBECK = (0.1, 0.3, 1.0)  # of the root mean square speed: where friction has fallen by e
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,12 @@ class MissingFriction:
     """The same with it."""
     significance: float
     """Size of the term in its own standard errors."""
+    torque: float
+    """Root mean square of the term while the joint moves [N m, N]."""
+    is_clear: bool
+    """Whether chance gives so large a term in hardly any fit of a complete model."""
+    found: str = ""
+    """How large it is, in words."""
 
     @property
     def gain(self) -> float:
@@ -59,8 +69,8 @@ class MissingFriction:
         """What was found, in words."""
         return (
             f"{self.joint} has {STRUCTURES[self.structure]}, which the model lacks (by "
-            f"{self.significance:.1f} standard errors): with it the error on unseen torques, each "
-            f"joint's over its noise, is {100 * self.gain:.2g} % smaller"
+            f"{self.significance:.1f} standard errors): {self.found}with it the error on unseen "
+            f"torques, each joint's over its noise, is {100 * self.gain:.2g} % smaller"
         )
 
 
@@ -82,13 +92,25 @@ class _Term:
         if self.structure == "asymmetric":
             own = np.abs(speed)
         elif self.structure == "Stribeck":
-            own = direction * np.exp(-np.abs(speed) / max(self.variant, 1e-12))
+            own = direction * np.exp(-np.square(speed / max(self.variant, 1e-12)))
+        elif self.structure == "quadratic":
+            own = speed * np.abs(speed)
         else:
             first = 0 if self.variant else 4 * len(columns.dofs)
             load = design(part, columns)[:, self.joint, first:] @ values[first:]
             own = direction * np.abs(load)
         out[:, self.joint] = own
         return out
+
+    def words(self, size: float, turns: bool) -> str:
+        """What least squares finds, as the begin of a clause; empty where a number says little."""
+        if self.structure != "Stribeck":
+            return ""
+        units = ("N m", "rad/s") if turns else ("N", "m/s")
+        return (
+            f"least squares finds {size:.2g} {units[0]} more at rest, gone above "
+            f"{GONE * self.variant:.2g} {units[1]}; "
+        )
 
 
 def missing_friction(
@@ -104,15 +126,11 @@ def missing_friction(
     values = plain_least_squares(seen, columns)
     terms = list(_terms(seen, columns))
     names = joint_names(seen[0].model, columns.dofs)
-    far = float(np.sqrt(chi2.isf(_ALPHA / len(terms), 1)))
-    known, new = (
-        [
-            (design(p, columns), np.stack([t.torque(p, columns, values) for t in terms], axis=2))
-            for p in parts
-        ]
-        for parts in (seen, unseen)
+    far, clear = (float(np.sqrt(chi2.isf(a / len(terms), 1))) for a in (_ALPHA, CHANCE))
+    speeds = _speeds(seen, columns)
+    (known, torques), (new, unseen_torques) = (
+        _moving_rows(parts, columns, terms, values, speeds) for parts in (seen, unseen)
     )
-    torques, unseen_torques = [torque_of(p) for p in seen], [torque_of(p) for p in unseen]
     sizes_of_terms = np.sqrt(np.mean(np.concatenate([m for _, m in known]) ** 2, axis=0))
     smallest = _SMALLEST * np.sqrt(np.mean(np.concatenate(torques) ** 2, axis=0))
     chosen: list[int] = []
@@ -136,29 +154,71 @@ def missing_friction(
         joint = terms[best].joint
         before = _error(new, unseen_torques, fit.values, chosen, fit.noise)
         after = _error(new, unseen_torques, fit.values_with(best), [*chosen, best], fit.noise)
-        torque = abs(fit.gains[best]) * sizes_of_terms[joint, best]
+        torque = float(abs(fit.gains[best]) * sizes_of_terms[joint, best])
         if (
             fit.error_with(best) < _WORTH
             and after < _CONFIRMED * before
             and torque > smallest[joint]
         ):
             chosen.append(best)
-            found = MissingFriction(
-                names[joint], terms[best].structure, before, after, float(sizes[best])
+            size, term = float(sizes[best]), terms[best]
+            turns = _turns(seen[0].model, columns.dofs[joint])
+            out.append(
+                MissingFriction(
+                    names[joint],
+                    term.structure,
+                    before,
+                    after,
+                    size,
+                    torque,
+                    size > clear,
+                    term.words(float(fit.gains[best]), turns),
+                )
             )
-            out.append(found)
         else:
             refused.add(joint)
 
 
+def _turns(model: mujoco.MjModel, dof: int) -> bool:
+    return int(model.jnt_type[model.dof_jntid[dof]]) == TURNS
+
+
+def _speeds(seen: Sequence[TorqueData], columns: LinearColumns) -> np.ndarray:
+    """Root mean square speed of each joint ``(dofs,)`` [rad/s, m/s]."""
+    speeds = [np.mean(np.square(p.motion.qvel[:, columns.dofs]), axis=0) for p in seen]
+    return np.sqrt(np.mean(speeds, axis=0))
+
+
 def _terms(seen: Sequence[TorqueData], columns: LinearColumns) -> Iterator[_Term]:
-    for joint, dof in enumerate(columns.dofs):
-        speed = float(np.sqrt(np.mean([np.mean(p.motion.qvel[:, dof] ** 2) for p in seen])))
+    for joint in range(len(columns.dofs)):
+        speed = float(_speeds(seen, columns)[joint])
         yield _Term(joint, "asymmetric")
+        yield _Term(joint, "quadratic")
         yield _Term(joint, "load-dependent", 0.0)
         yield _Term(joint, "load-dependent", 1.0)
-        for width in _STRIBECK:
+        for width in FALLS[1:]:  # motion passes the smallest within the memory of the filter
             yield _Term(joint, "Stribeck", width * speed)
+
+
+def _moving_rows(
+    parts: Sequence[TorqueData],
+    columns: LinearColumns,
+    terms: Sequence[_Term],
+    values: np.ndarray,
+    speeds: np.ndarray,
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[np.ndarray]]:
+    """Columns, terms and torques of recordings, zero where a joint rests.
+
+    The friction of a joint at rest is what holds it, anything up to its limit, and not what the
+    columns of friction say.
+    """
+    rows, torques = [], []
+    for p in parts:
+        moves = np.abs(p.motion.qvel[:, columns.dofs]) > REST * speeds
+        more = np.stack([t.torque(p, columns, values) for t in terms], axis=2)
+        rows.append((design(p, columns) * moves[:, :, None], more * moves[:, :, None]))
+        torques.append(torque_of(p) * moves)
+    return rows, torques
 
 
 class _Fit:

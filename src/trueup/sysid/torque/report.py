@@ -104,9 +104,10 @@ def torque_summary(
     contradictions = [r["sentence"] for r in rows if r["sentence"]]
     friction = _friction(prepared, setup)
     columns = len(setup.linear.columns.names)
+    matters = [f for f in friction if _matters(f, joints)]
     doubts = [
         *behind_sentences(where, joints, columns, is_torque),
-        *(f.sentence for f in friction if f.gain > _SHAPE),
+        *(f.sentence for f in matters),
         *contradictions,
     ]
     return {
@@ -125,8 +126,15 @@ def torque_summary(
         ],
         "friction": [f.sentence for f in friction],
         "doubts": doubts,
-        "sentences": [*doubts, *(f.sentence for f in friction if f.gain <= _SHAPE)],
+        "sentences": [*doubts, *(f.sentence for f in friction if f not in matters)],
     }
+
+
+def _matters(friction: MissingFriction, joints: list[JointErrors]) -> bool:
+    """Whether a further term of friction is more than chance, the filter and timing explain."""
+    floors = [r.floor for r in joints if r.channel == f"{friction.joint} torque"]
+    is_large = bool(floors) and friction.torque > max(floors)
+    return friction.gain > _SHAPE or (friction.is_clear and is_large)
 
 
 def _friction(prepared: Prepared, setup: TorqueSetup) -> list[MissingFriction]:
