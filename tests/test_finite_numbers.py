@@ -52,8 +52,8 @@ def test_numbers_in_lists_and_mappings_too(number):
 @pytest.mark.parametrize(
     ("kind", "given"),
     [
-        (AnalyticBase, {"kp": -1.0}),
-        (AnalyticBase, {"kp": 1.0, "kd": -1.0}),
+        (ModelSettings, {"use_residual": True, "kp_phys": -1.0}),
+        (ModelSettings, {"use_residual": True, "kp_phys": 1.0, "kd_phys": -1.0}),
         (ModelSettings, {"use_residual": True, "learn_base": True, "kp_phys": -1.0}),
         (TorqueTerms, {"coulomb": -0.1}),
         (TorqueTerms, {"viscous": -0.1}),

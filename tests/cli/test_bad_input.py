@@ -235,7 +235,7 @@ CASES: dict[str, tuple[Change, str]] = {
     "negative seed": (setting("seed", -1), r"seed.*0"),
     "trim that leaves nothing": (
         setting("recordings.0.trim", {"start": 99.0}),
-        r"trim.*leaves 0 samples",
+        r"trim.*outside of the recording",
     ),
     "two recordings of one name": (
         lambda e, f: e["recordings"].append(copy.deepcopy(e["recordings"][0])),

@@ -200,7 +200,7 @@ def test_a_prediction_that_is_not_there_is_told_before_the_search(servo_fit_run,
     assert "nowhere does not exist" in capsys.readouterr().err
     assert main(["design", str(servo_fit_run), "--after", str(servo_fit_run)]) == 2
     assert "leave --after out" in capsys.readouterr().err
-    with pytest.raises(ExperimentError, match="a library of 0 pieces"):
+    with pytest.raises(ExperimentError, match="the library of pieces is 0"):
         BenchDesignJob(servo_fit_run, library=0)
     assert not (tmp_path / "x").exists()
 

@@ -266,7 +266,7 @@ def test_the_command_plans_without_writing(folder, capsys):
         (["--after", "nowhere"], "nowhere"),
         (["--predicted", "nowhere"], "name it with --after"),
         (["--masses", "0.3"], "--masses is for servo benches"),
-        (["--library", "0"], "a library of 0 pieces"),
+        (["--library", "0"], "the library of pieces is 0"),
     ],
 )
 def test_the_command_tells_what_is_wrong(folder, capsys, words, message):

@@ -319,17 +319,13 @@ def test_the_command_trains_and_prints_the_scores(data, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("mode", ["global", "lomo_cv"])
-def test_the_terminal_judges_as_the_report_does_and_not_by_the_start(data, tmp_path, capsys, mode):
+def test_the_terminal_judges_as_the_report_does(data, tmp_path, capsys, mode):
     target = tmp_path / "run"
     words = ["network", "train", f"data.data_base_dir={data}", *SMALL, f"evaluation_mode={mode}"]
     assert main([*words, "--output", str(target), "--quiet"]) == 0
     said = capsys.readouterr().out
     metrics = json.loads((target / "metrics.json").read_text())
     folds = metrics.get("folds", {"": metrics})
-    # a history of zeros spikes at a start in motion, and is far better once it is filled
-    ahead = [f for f in folds.values() if f["rmse"] < f["others"]["linear"]["rmse"]]
-    behind = [f for f in ahead if f["settled"]["rmse"] > f["others_settled"]["linear"]["rmse"]]
-    assert behind or mode == "lomo_cv"
     for fold in folds.values():
         for rmse in (fold["settled"]["rmse"], fold["others_settled"]["linear"]["rmse"]):
             assert f"{rmse:.4g}" in said

@@ -73,7 +73,7 @@ def test_columns_are_found_by_the_body_of_the_joint(folder, proposed):
     if proposed == "import":
         found = propose_import(model, [log], folder).proposal
     else:
-        found = propose_experiment(model, log, folder)
+        found = propose_experiment(model, [log], folder)
     recording = yaml.safe_load(found.text)["recordings"][0]
     assert recording["signals"]["unnamed_joint_1_qpos"] == "shank_pos"
     assert recording["controls"] == {"unnamed_actuator_0": "hip_cmd"}

@@ -159,7 +159,7 @@ class GaitConfiguration(BaseModel):
     """The first of the repeats is walked without perturbations."""
     perturbed_cost: Literal["mean", "worst"] = "mean"
     """A candidate costs the mean of its repeats, or the worst of them."""
-    perturbation_seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
+    perturbation_seed: int = Field(default=0, ge=0, lt=2**64)  # searches draw 64 bits
     """Seed of the repeats, the same for all candidates."""
     fresh_perturbations: bool = False
     """Each generation walks over perturbations of its own; else all walk over the same."""

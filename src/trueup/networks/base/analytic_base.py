@@ -40,10 +40,6 @@ class AnalyticBase:
 
     def __post_init__(self):
         check_finite(self, FitError)
-        for name in ("kp", "kd", "k_spring"):
-            # training may move a learned base wherever the recordings say
-            if getattr(self, name) < 0 and not self.learned:
-                raise FitError(f"{name} of the analytic base is {getattr(self, name)}; at least 0")
         if (self.stall_torque is None) != (self.no_load_speed is None):
             raise FitError("a torque-speed curve takes both stall_torque and no_load_speed")
         for name in ("stall_torque", "no_load_speed"):

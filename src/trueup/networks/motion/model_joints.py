@@ -32,6 +32,7 @@ class ModelBase:
 
     kind = "model"
     words = "model"
+    joint = None  # it has many, none of which is a servo of a parameter file
     gains: Mapping[float, float] = {}
 
     def __init__(self, model: mujoco.MjModel, file: str):
