@@ -16,7 +16,7 @@ import numpy as np
 
 from trueup.fitting.problem import VectorisedCosts
 from trueup.parameters import Space
-from trueup.studies.evaluators import DaskCluster, ProcessPool
+from trueup.runs.evaluators import DaskCluster, ProcessPool
 
 BAR = 0.8
 """Least efficiency of two Dask workers."""

@@ -38,14 +38,13 @@ from inverse_dynamics import models
 from trueup import actuators, runs, sysid
 from trueup.actuators import BenchSimulator, ServoLog, ServoModel, Trajectory, trajectory_named
 from trueup.actuators.record.designed_trajectories import chirp
-from trueup.posterior import BenchChoices, compared_with
-from trueup.posterior.excitation.bench_job import BenchDesignJob
-from trueup.posterior.excitation.criterion import half_scales
-from trueup.posterior.excitation.design_job import DesignJob
-from trueup.posterior.excitation.motion_files import write_csv
-from trueup.runs import read_solution
-from trueup.simulation.variants import ModelVariants
-from trueup.studies import Budget, RunDirectory
+from trueup.design import BenchChoices, compared_with
+from trueup.design.bench.job import BenchDesignJob
+from trueup.design.criterion import half_scales
+from trueup.design.job import DesignJob
+from trueup.design.motion.files import write_csv
+from trueup.runs import Budget, RunDirectory, read_solution
+from trueup.simulation.targets.variants import ModelVariants
 from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
 from trueup.sysid.experiment.model_loading import load_spec
 from trueup.sysid.experiment.unknowns import build_parameters

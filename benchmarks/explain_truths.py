@@ -25,7 +25,7 @@ import numpy as np
 import yaml
 
 from trueup import sysid
-from trueup.posterior import explain
+from trueup.explain import explain
 
 STEP, SECONDS, NOISE = 0.004, 3.0, 0.001
 

@@ -17,7 +17,7 @@ import numpy as np
 from trueup.fitting import CmaEs, CmaEsSettings
 from trueup.gait import GaitConfiguration, make_problem
 from trueup.gait.search.run_files import TermsLog, read_terms
-from trueup.studies import Budget, RunDirectory, atomic, run
+from trueup.runs import Budget, RunDirectory, atomic, run_search
 
 WEIGHTS = {"effort": 100.0, "velocity": 100.0}
 AT_ONCE = 5
@@ -56,7 +56,7 @@ def main() -> None:
     with directory.lock():
         while spent < 60.0 * options.cpu_minutes:
             done = len(distances(options.directory))
-            solution = run(
+            solution = run_search(
                 problem,
                 search,
                 directory,

@@ -18,7 +18,7 @@ import numpy as np
 
 from trueup.fitting import CmaEsSettings
 from trueup.gait import EarlyStoppingCmaEs, GaitProblem, load_configuration, make_problem
-from trueup.studies import warm_start
+from trueup.runs import warm_start
 
 
 def walked(problem: GaitProblem, X: np.ndarray, bound: float) -> tuple[np.ndarray, float, float]:

@@ -46,7 +46,7 @@ from trueup.gait.search.distribution import DISTRIBUTION
 from trueup.gait.search.earlier_runs import configuration_of_run, vector_file
 from trueup.gait.search.shipped_walk import SHIPPED_DISTRIBUTION, SHIPPED_WALK
 from trueup.gait.walk.walk_series import observe_walks
-from trueup.studies import Budget, RunDirectory, atomic, warm_start
+from trueup.runs import Budget, RunDirectory, atomic, warm_start
 
 DURATION, SPEED = 20.0, 1.25
 """How long a walk is judged [s], and the speed that it has to keep [m/s]."""

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from scipy.signal import lfilter
 
-from trueup.fitting._whiteness import heteroscedasticity
+from trueup.fitting.judgement._whiteness import heteroscedasticity
 from trueup.fitting.uncertainty import SequenceFit, estimate_covariance
 
 TIME_STEP = 0.002

@@ -32,7 +32,7 @@ import numpy as np
 from trueup import sysid
 from trueup.signals import TimeSeries
 from trueup.simulation import ModelSequences, SystemTrajectory
-from trueup.simulation.initial_state import create_initial_state
+from trueup.simulation.engine.initial_state import create_initial_state
 from trueup.sysid.experiment.experiment_file import parse_experiment
 from trueup.sysid.torque.bandwidth import halves
 from trueup.sysid.torque.friction_structure import STRUCTURES, missing_friction

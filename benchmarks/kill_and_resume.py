@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from trueup.fitting import make_search, test_problems
-from trueup.studies import Budget, EventLog, RunDirectory, Store, atomic, run
+from trueup.runs import Budget, EventLog, RunDirectory, Store, atomic, run_search
 
 CASES = {
     "cmaes": ("rotated_rastrigin", {"restarts": "ipop", "population": 8}),
@@ -70,7 +70,7 @@ def study(path: Path, case: str, seed: int) -> None:
     directory = (
         RunDirectory.open(path) if (path / "run.json").is_file() else RunDirectory.create(path)
     )
-    run(
+    run_search(
         Paused(problem),
         search,
         directory,

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from trueup import studies
+from trueup import runs
 from trueup.fitting import CmaEs, CmaEsSettings, test_problems
-from trueup.studies.optuna_storage import OptunaMirror
+from trueup.runs.optuna_storage import OptunaMirror
 
 POPULATION = 32
 LIMIT = 1e-3
@@ -70,7 +70,7 @@ def our_runs(problem: Any, generations: int, folder: Path) -> dict[str, Callable
     settings = CmaEsSettings(
         population=POPULATION, options={"tolfun": 0.0, "tolfunhist": 0.0, "tolx": 0.0}
     )
-    budget = studies.Budget(max_generations=generations)
+    budget = runs.Budget(max_generations=generations)
 
     def search() -> Any:
         return CmaEs(problem.space, settings)
@@ -84,8 +84,8 @@ def our_runs(problem: Any, generations: int, folder: Path) -> dict[str, Callable
 
     def study(name: str, mirrored: bool = False) -> Callable:
         def action(timed: Timed) -> object:
-            directory = studies.RunDirectory.create(folder / name)
-            return studies.run(
+            directory = runs.RunDirectory.create(folder / name)
+            return runs.run_search(
                 timed,
                 search(),
                 directory,

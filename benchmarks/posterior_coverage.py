@@ -25,9 +25,9 @@ import yaml
 
 from trueup import sysid
 from trueup.errors import RunDirectoryError
-from trueup.posterior.held_out_check import BAND, is_scoring
-from trueup.posterior.identified import identified_run
-from trueup.posterior.randomisation import export_randomisation
+from trueup.knowledge.held_out_check import BAND, is_scoring
+from trueup.knowledge.identified import identified_run
+from trueup.randomise.randomisation import export_randomisation
 
 BAR = (0.84, 0.96)
 STEP = 0.005

@@ -22,7 +22,7 @@ import numpy as np
 
 from posterior_coverage import Robot, arm, record
 from trueup import sysid
-from trueup.posterior import reconcile
+from trueup.reconcile import reconcile
 
 RUNS, LOADED, WARM = 10, 3, 6
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from trueup.fitting import SEARCH_METHODS, Problem, Vectorised, make_search
 from trueup.fitting.test_problems.test_problem import box
-from trueup.studies.state_codec import decode_state, encode_state
+from trueup.runs.store.state_codec import decode_state, encode_state
 
 DIMENSIONS = range(2, 101)
 POPULATIONS = range(4, 41)

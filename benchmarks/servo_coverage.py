@@ -34,7 +34,7 @@ from trueup.actuators import (
     ServoModel,
     ServoProblem,
 )
-from trueup.actuators.search.linear_range import LARGEST_DEPARTURE, departures
+from trueup.actuators.assess.linear_range import LARGEST_DEPARTURE, departures
 from trueup.actuators.search.prepared_fit import Prepared
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
 from trueup.fitting import Solution, analyse, minimise

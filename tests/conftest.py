@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["finished_runs"]
+
 # Hundreds of processes that tests start import the package: each would compile it anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import trueup
-from trueup.simulation.actuator_targets import ACTUATOR_TARGETS
+from trueup.simulation.targets.actuator_targets import ACTUATOR_TARGETS
 from trueup.sysid.experiment.settings import Experiment
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,14 +34,17 @@ LAYERS = (
     "parameters",
     "simulation",
     "fitting",
-    "studies",
     "reports",
     "runs",
     "sysid",
     "actuators",
     "networks",
     "gait",
-    "posterior",
+    "explain",
+    "knowledge",
+    "reconcile",
+    "randomise",
+    "design",
     "cli",
 )
 FREE = (
@@ -367,7 +370,7 @@ def modules_after(statement: str) -> set[str]:
     [
         "import trueup",
         "import trueup.simulation, trueup.fitting, trueup.signals, trueup.parameters",
-        "import trueup.studies, trueup.reports, trueup.sysid",
+        "import trueup.reports, trueup.runs, trueup.sysid",
         "from trueup.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass",
         "from trueup.cli import main\ntry:\n    main(['identify', '--help'])\n"
         "except SystemExit:\n    pass",

@@ -265,8 +265,8 @@ def _help_of(words: list[str]) -> list[str]:
 
 def target_page() -> str:
     """Reference of parameter targets: the attributes of each kind of element."""
-    from trueup.simulation.actuator_targets import ACTUATOR_TARGETS
-    from trueup.simulation.attributes import ATTRIBUTES, OPTIONS, Attribute
+    from trueup.simulation.targets.actuator_targets import ACTUATOR_TARGETS
+    from trueup.simulation.targets.attributes import ATTRIBUTES, OPTIONS, Attribute
 
     def row(target: str, attribute: Attribute) -> str:
         fields = ", ".join(f"`{part.field}`" for part in attribute.parts)

@@ -18,8 +18,8 @@ import numpy as np
 from trueup.fitting import CmaEs
 from trueup.fitting.problem import VectorisedCosts
 from trueup.parameters import Space
-from trueup.studies import Budget, RunDirectory, run
-from trueup.studies.evaluators import DaskCluster
+from trueup.runs import Budget, RunDirectory, run_search
+from trueup.runs.evaluators import DaskCluster
 
 
 def slow_costs(X: np.ndarray) -> np.ndarray:
@@ -88,7 +88,7 @@ def main() -> None:
             if options.resume
             else RunDirectory.create(options.output)
         )
-        solution = run(
+        solution = run_search(
             problem,
             CmaEs(problem.space, seed=1),
             directory,

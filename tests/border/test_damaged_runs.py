@@ -10,7 +10,7 @@ import pytest
 from work import KINDS, answered, refused
 
 from trueup.cli import main
-from trueup.studies import RunDirectory
+from trueup.runs import RunDirectory
 
 DAMAGES = {
     "empty": lambda data: b"",

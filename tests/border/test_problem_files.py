@@ -5,10 +5,10 @@ import sys
 import pytest
 from work import PROBLEM
 
-from trueup import studies
+from trueup import runs
 from trueup.cli import main
 from trueup.errors import ExperimentError
-from trueup.runs.named_problem import named_problem
+from trueup.runs.studies.named_problem import named_problem
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_workers_find_the_file_of_the_problem_that_is_run(tmp_path):
         words = ["study", "run", f"{tmp_path}/{name}/bowl_of_workers.py:problem", "--workers", "2"]
         words += ["--method", "sobol", "--max-generations", "1", "-o", f"{tmp_path}/{name}/run"]
         assert main(words) in (0, 3)
-        found = studies.Store.open(tmp_path / name / "run" / "study.sqlite")
+        found = runs.Store.open(tmp_path / name / "run" / "study.sqlite")
         with found as store:
             history = store.history()
         expected = ((history.X - at) ** 2).sum(axis=1)

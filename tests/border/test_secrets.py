@@ -19,9 +19,9 @@ from trueup import reports
 from trueup._secrets import mask, mask_arguments, masked
 from trueup.cli import main
 from trueup.errors import StorageError
-from trueup.studies import EventLog, RunDirectory, atomic
-from trueup.studies.optuna_storage import OptunaMirror
-from trueup.studies.trackers import TrackedRun, WandbTracker
+from trueup.runs import EventLog, RunDirectory, atomic
+from trueup.runs.optuna_storage import OptunaMirror
+from trueup.runs.trackers import TrackedRun, WandbTracker
 
 MARK = "S3cr"
 """Part of every secret that is planted."""

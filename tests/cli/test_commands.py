@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from trueup.cli import main
-from trueup.studies import RunDirectory
+from trueup.runs import RunDirectory
 from trueup.sysid.results import outputs
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from trueup.errors import FitError
 from trueup.fitting import CmaEs, CmaEsSettings, VectorisedCosts, linearisation, minimise
-from trueup.fitting.box_step import box_step
 from trueup.fitting.linearisation import difference_points, final_jacobian, linearise
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import LARGE_RESIDUAL, PerCandidate, Problem, Vectorised
+from trueup.fitting.searches.box_step import box_step
 
 
 class _Blocks(Problem):

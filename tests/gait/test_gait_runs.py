@@ -15,7 +15,7 @@ from trueup import runs
 from trueup.cli import main
 from trueup.errors import GaitError, RunDirectoryError
 from trueup.gait import GaitResult, Walker, load_configuration, optimize
-from trueup.studies import Budget, Store
+from trueup.runs import Budget, Store
 
 CHANGES = {"sim_time": 0.2, "popsize": 4, "maxiter": 4, "seed": 3}
 OPTIONS = ["--sim-time", "0.2", "--popsize", "4", "--maxiter", "4", "--seed", "3"]

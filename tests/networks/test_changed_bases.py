@@ -23,8 +23,8 @@ from trueup.networks.export import load_numpy_network, save_numpy_network
 from trueup.networks.motion.model_motion_job import ModelMotionJob
 from trueup.networks.motion.motion_base import MotionBase, read_base
 from trueup.networks.training import ModelSettings, load_configuration
-from trueup.runs.experiment_file import write_experiment
-from trueup.studies import RunDirectory, atomic, provenance
+from trueup.runs import RunDirectory, atomic, provenance
+from trueup.runs.store.experiment_file import write_experiment
 from trueup.sysid import load_experiment
 
 MARK = "made although log.csv has changed since the run m4.run was made"

@@ -7,7 +7,7 @@ import pytest
 
 from trueup import fitting, reports
 from trueup.errors import ReportError
-from trueup.studies import atomic
+from trueup.runs import atomic
 
 
 def verdict(error: float) -> fitting.Verdict:

@@ -11,10 +11,11 @@ from servo_bench_logs import TRUTH, write_logs
 from small_trainings import SMALL
 
 import servo_arm
-from trueup import actuators, gait, networks, posterior, runs, sysid
+from trueup import actuators, gait, networks, runs, sysid
 from trueup.actuators import ComparisonSettings, FitSettings
-from trueup.runs import StudySettings
-from trueup.studies import Budget
+from trueup.design import BenchChoices, design, design_bench
+from trueup.explain import explain
+from trueup.runs import Budget, StudySettings
 
 
 class RunKind(ABC):
@@ -213,7 +214,7 @@ class Explanation(RunKind):
 
     def python(self, run, resume=False):
         experiment = sysid.load_experiment(self.files.experiment)
-        return posterior.explain(
+        return explain(
             experiment,
             self.folder,
             causes=("friction", "armature"),
@@ -241,9 +242,7 @@ class Design(RunKind):
     def python(self, run, resume=False):
         experiment = sysid.load_experiment(self.file)
         limits = {"library": 4, "evaluations": 16, "seconds": 1e4}
-        return posterior.design(
-            experiment, self.folder, run, **limits, resume=resume, verbose=False
-        )
+        return design(experiment, self.folder, run, **limits, resume=resume, verbose=False)
 
     def command(self, run):
         words = ["design", str(self.file), "--library", "4", "--evaluations", "16"]
@@ -262,10 +261,10 @@ class BenchDesign(RunKind):
         self.fit = actuators.fit("xl330", "m1", logs, settings=fit, output=folder / "m1.json")
 
     def python(self, run, resume=False):
-        return posterior.design_bench(
+        return design_bench(
             self.fit.directory,
             run,
-            choices=posterior.BenchChoices(logs=1, seconds=2.0),
+            choices=BenchChoices(logs=1, seconds=2.0),
             library=20,
             evaluations=80,
             seconds=1e4,

@@ -10,10 +10,10 @@ import yaml
 from run_kinds import KINDS
 
 from trueup import runs
-from trueup.cli import main, study_resume
+from trueup.cli import main
+from trueup.cli.study import resume as study_resume
 from trueup.errors import RunDirectoryError
-from trueup.runs import RunInterrupted
-from trueup.studies import Progress, RunDirectory
+from trueup.runs import Progress, RunDirectory, RunInterrupted
 
 CHANGING = ("directory", "files", "name", "output", "provenance", "seconds", "stats")
 CHANGING += ("training_seconds",)

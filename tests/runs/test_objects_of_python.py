@@ -10,7 +10,7 @@ from trueup import actuators, runs
 from trueup.actuators import ComparisonSettings, FitSettings, Pendulum, bench_of, read_logs
 from trueup.cli import main
 from trueup.errors import FitError, RunDirectoryError
-from trueup.studies import Budget
+from trueup.runs import Budget
 
 SETTINGS = FitSettings("cmaes", trials=40)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from trueup import runs, studies
+from trueup import runs
 from trueup.cli import main
-from trueup.studies import Budget
+from trueup.runs import Budget
 
 SLOW = """\
 import time
@@ -46,6 +46,6 @@ def test_the_time_of_a_resumed_search_counts_from_there(way, stopped):
         main(["study", "resume", str(run), *limits])
     else:
         runs.resume(run, limits=Budget(max_generations=1000, max_seconds=0.5), verbose=False)
-    with studies.Store.open(run / "study.sqlite") as store:
+    with runs.Store.open(run / "study.sqlite") as store:
         generations = store.last_state()[0] + 1
     assert 12 <= generations <= 20

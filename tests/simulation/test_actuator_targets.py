@@ -6,8 +6,9 @@ import pytest
 
 from trueup.errors import ModelError, TargetError
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.actuator_targets import ACTUATOR_TARGETS, find_attribute
-from trueup.simulation.actuator_types import (
+from trueup.simulation.models.file import write_model
+from trueup.simulation.targets.actuator_targets import ACTUATOR_TARGETS, find_attribute
+from trueup.simulation.targets.actuator_types import (
     ACTUATOR_TYPES,
     actuator_type,
     command_quantity,
@@ -18,8 +19,7 @@ from trueup.simulation.actuator_types import (
     stiffness,
     velocity_gain,
 )
-from trueup.simulation.model_file import write_model
-from trueup.simulation.variants import ModelVariants
+from trueup.simulation.targets.variants import ModelVariants
 
 _ON = 'name="a" joint="j"'
 _MOTOR = 'motorconst="0.05" resistance="2"'

@@ -7,15 +7,15 @@ from simulation_models import PENDULUM, everything
 
 from trueup.errors import TargetError
 from trueup.parameters import InertiaType, Parameter, ParameterDict
-from trueup.simulation.body_inertia import (
+from trueup.simulation.engine.batch_engine import BatchEngine, Segment
+from trueup.simulation.targets.body_inertia import (
     Inertial,
     inertial_from_value,
     inertial_of,
     make_explicit,
     theta_of,
 )
-from trueup.simulation.engine import BatchEngine, Segment
-from trueup.simulation.variants import ModelVariants
+from trueup.simulation.targets.variants import ModelVariants
 from trueup.sysid.model_modifier import body_inertia_param
 
 _KINDS = list(InertiaType)

@@ -6,8 +6,8 @@ import pytest
 
 from trueup.errors import ParameterError, TrueupWarning
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.engine import written_models
-from trueup.simulation.variants import ModelVariants
+from trueup.simulation.engine.batch_engine import written_models
+from trueup.simulation.targets.variants import ModelVariants
 
 XML = """
 <mujoco>

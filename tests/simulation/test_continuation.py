@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation import engine as module
-from trueup.simulation.engine import BatchEngine, Segment
-from trueup.simulation.variants import ModelVariants
+from trueup.simulation.engine import batch_engine as module
+from trueup.simulation.engine.batch_engine import BatchEngine, Segment
+from trueup.simulation.targets.variants import ModelVariants
 
 MODEL = """
 <mujoco>

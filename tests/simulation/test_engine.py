@@ -10,10 +10,10 @@ from mujoco import rollout
 from simulation_models import DELAYED, PENDULUM, everything
 
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation import engine as module
-from trueup.simulation import pace
-from trueup.simulation.engine import BatchEngine, Segment
-from trueup.simulation.variants import ModelVariants
+from trueup.simulation.engine import batch_engine as module
+from trueup.simulation.engine import pace
+from trueup.simulation.engine.batch_engine import BatchEngine, Segment
+from trueup.simulation.targets.variants import ModelVariants
 from trueup.time_limit import TimeLimit, TimeUpError
 
 FULL_PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
@@ -278,7 +278,7 @@ def test_initial_states_of_one_sequence_and_of_all():
 
 def _with_clock(model, time):
     """A state in the middle of a motion, with filled delay buffers, at a time."""
-    from trueup.simulation.initial_state import with_start_time
+    from trueup.simulation.engine.initial_state import with_start_time
 
     data = mujoco.MjData(model)
     rng = np.random.default_rng(1)

@@ -4,8 +4,8 @@ import mujoco
 import pytest
 
 from trueup.errors import ModelError
-from trueup.simulation.finite_model import check_finite_model
-from trueup.simulation.model_limits import check_model_file
+from trueup.simulation.models.finite_model import check_finite_model
+from trueup.simulation.models.limits import check_model_file
 from trueup.sysid.experiment.model_loading import load_spec
 from trueup.sysid.experiment.settings import ModelPart
 

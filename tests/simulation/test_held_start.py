@@ -7,11 +7,11 @@ import pytest
 from trueup.parameters import Parameter, ParameterDict
 from trueup.signals import TimeSeries
 from trueup.simulation import ModelSequences, SystemTrajectory, create_initial_state, sysid_rollout
-from trueup.simulation.engine import BatchEngine
-from trueup.simulation.held_start import held_states
-from trueup.simulation.initial_state import FULL_PHYSICS
-from trueup.simulation.segment import Segment
-from trueup.simulation.variants import ModelVariants
+from trueup.simulation.engine.batch_engine import BatchEngine
+from trueup.simulation.engine.held_start import held_states
+from trueup.simulation.engine.initial_state import FULL_PHYSICS
+from trueup.simulation.engine.segment import Segment
+from trueup.simulation.targets.variants import ModelVariants
 
 ARM = """
 <mujoco>

@@ -1,6 +1,6 @@
 """All files that a model is made of are found, whatever names them."""
 
-from trueup.simulation.model_sources import model_sources
+from trueup.simulation.models.sources import model_sources
 
 
 def write(folder, **files):

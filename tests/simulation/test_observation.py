@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueup.simulation import Channel, GainOrBias, ObservedSequence, Segment, Window, WindowReader
-from trueup.simulation.measurement import apply_changes
-from trueup.simulation.observation import clock_slack
+from trueup.simulation.measured.measurement import apply_changes
+from trueup.simulation.measured.observation import clock_slack
 
 _STEP = 0.01
 

@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from trueup.simulation.precise_xml import precise_xml
+from trueup.simulation.models.precise_xml import precise_xml
 
 MODEL = """
 <mujoco>

@@ -10,8 +10,8 @@ import pytest
 from mujoco.rollout import rollout
 
 from trueup.errors import ReportError
-from trueup.simulation.model_file import write_model
-from trueup.simulation.rendering import render_rollout
+from trueup.simulation.models.file import write_model
+from trueup.simulation.models.rendering import render_rollout
 
 SLIDER = """
 <mujoco>

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from trueup.parameters import Parameter
-from trueup.simulation.spec_view import SpecView, apply_modifier, plain
+from trueup.simulation.targets.spec_view import SpecView, apply_modifier, plain
 
 MODEL = """
 <mujoco>

@@ -7,11 +7,11 @@ from simulation_models import DELAYED, PENDULUM, everything
 
 from trueup.errors import ModelError, TargetError
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.actuator_targets import find_attribute
-from trueup.simulation.attributes import ATTRIBUTES, COUNTS, OBJECT_TYPES, OPTIONS
-from trueup.simulation.engine import BatchEngine, Segment
-from trueup.simulation.targets import resolve
-from trueup.simulation.variants import ModelVariants
+from trueup.simulation.engine.batch_engine import BatchEngine, Segment
+from trueup.simulation.targets.actuator_targets import find_attribute
+from trueup.simulation.targets.attributes import ATTRIBUTES, COUNTS, OBJECT_TYPES, OPTIONS
+from trueup.simulation.targets.resolution import resolve
+from trueup.simulation.targets.variants import ModelVariants
 
 # elements of the model with everything on which each attribute acts without a recompile
 _ELEMENTS = {

@@ -7,8 +7,8 @@ from simulation_models import PENDULUM, everything
 
 from trueup.errors import ParameterError
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation import variants as module
-from trueup.simulation.variants import ModelVariants
+from trueup.simulation.targets import variants as module
+from trueup.simulation.targets.variants import ModelVariants
 
 
 def _variants(modifier, start=1.0, lower=0.5, upper=1.5, text=PENDULUM, more=()):

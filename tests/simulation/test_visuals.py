@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from trueup.simulation.visuals import simulated_spec
+from trueup.simulation.models.visuals import simulated_spec
 
 CORNERS = "0 0 0 .1 0 0 0 .1 0 0 0 .1"
 ARM = """<mujoco><asset><mesh name="cover" vertex="{corners}"/>

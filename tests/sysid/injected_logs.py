@@ -17,7 +17,7 @@ from log_writers import (
 )
 
 from trueup.errors import TrueupError
-from trueup.sysid.experiment.import_log import Import, propose_import
+from trueup.sysid.importing.import_log import Import, propose_import
 
 _HEADS = ("joint", "column", "order", "unit", "sign", "zero", "velocity")
 _DEGREE = np.pi / 180

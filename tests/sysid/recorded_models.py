@@ -6,7 +6,7 @@ from mujoco import rollout
 
 from trueup.signals import TimeSeries
 from trueup.simulation import create_initial_state
-from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.measured.model_sequences import ModelSequences
 
 PENDULUM = """
 <mujoco>

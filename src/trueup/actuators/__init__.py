@@ -6,6 +6,9 @@ from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.actuators import mjlab, record
+    from trueup.actuators.assess._evaluate import Evaluation, evaluate
+    from trueup.actuators.assess.fit_assessment import ServoAssessment
+    from trueup.actuators.assess.model_errors import ModelErrors, model_errors
     from trueup.actuators.bench.joint_bench import bench_from_mujoco
     from trueup.actuators.bench.loads import Bench, Pendulum, TabulatedBench, bench_of
     from trueup.actuators.bench.objective import Objective
@@ -70,25 +73,22 @@ if TYPE_CHECKING:
     from trueup.actuators.report._servo_report import servo_fit_report, servo_report
     from trueup.actuators.report.compare_report import comparison_image, comparison_report
     from trueup.actuators.report.overlay_image import overlay_images
-    from trueup.actuators.search._choose_model import choose_model
-    from trueup.actuators.search._compare import compare
-    from trueup.actuators.search._evaluate import Evaluation, evaluate
     from trueup.actuators.search._fit import fit
-    from trueup.actuators.search._information_criteria import (
+    from trueup.actuators.search.fit_job import ServoFitInterrupted, ServoFitJob
+    from trueup.actuators.search.fit_settings import FitSettings
+    from trueup.actuators.search.problem import ServoProblem
+    from trueup.actuators.search.servo_fit import ServoFit
+    from trueup.actuators.selection._choose_model import choose_model
+    from trueup.actuators.selection._compare import compare
+    from trueup.actuators.selection._information_criteria import (
         InformationCriteria,
         effective_samples,
         information_criteria,
     )
-    from trueup.actuators.search.comparison_job import ComparisonJob
-    from trueup.actuators.search.comparison_settings import ComparisonSettings
-    from trueup.actuators.search.fit_assessment import ServoAssessment
-    from trueup.actuators.search.fit_job import ServoFitInterrupted, ServoFitJob
-    from trueup.actuators.search.fit_settings import FitSettings
-    from trueup.actuators.search.model_choice import ModelChoice, TriedModel
-    from trueup.actuators.search.model_comparison import ComparedModel, ModelComparison
-    from trueup.actuators.search.model_errors import ModelErrors, model_errors
-    from trueup.actuators.search.problem import ServoProblem
-    from trueup.actuators.search.servo_fit import ServoFit
+    from trueup.actuators.selection.comparison_job import ComparisonJob
+    from trueup.actuators.selection.model_choice import ModelChoice, TriedModel
+    from trueup.actuators.selection.model_comparison import ComparedModel, ModelComparison
+    from trueup.actuators.selection.settings import ComparisonSettings
 
 _EXPORTS = {
     "EXPORT_FORMS": "trueup.actuators.exports.forms",
@@ -101,23 +101,23 @@ _EXPORTS = {
     "register_export_form": "trueup.actuators.exports.forms",
     "Bench": "trueup.actuators.bench.loads",
     "BenchSimulator": "trueup.actuators.bench.simulator",
-    "ComparedModel": "trueup.actuators.search.model_comparison",
-    "ComparisonJob": "trueup.actuators.search.comparison_job",
-    "ComparisonSettings": "trueup.actuators.search.comparison_settings",
+    "ComparedModel": "trueup.actuators.selection.model_comparison",
+    "ComparisonJob": "trueup.actuators.selection.comparison_job",
+    "ComparisonSettings": "trueup.actuators.selection.settings",
     "DriveBackdrive": "trueup.actuators.report._drive_backdrive",
     "EXTENDED_TERMS": "trueup.actuators.equations.extended_terms",
-    "Evaluation": "trueup.actuators.search._evaluate",
+    "Evaluation": "trueup.actuators.assess._evaluate",
     "FRICTION_MODELS": "trueup.actuators.equations.friction_models",
     "FitSettings": "trueup.actuators.search.fit_settings",
     "FrictionCurves": "trueup.actuators.report._friction_curves",
     "FrictionModel": "trueup.actuators.equations.friction_models",
-    "InformationCriteria": "trueup.actuators.search._information_criteria",
+    "InformationCriteria": "trueup.actuators.selection._information_criteria",
     "IntervalStatistics": "trueup.actuators.logs._jitter",
     "Jitter": "trueup.actuators.logs._jitter",
     "MJCF_FORMS": "trueup.actuators.exports.mjcf",
-    "ModelChoice": "trueup.actuators.search.model_choice",
-    "ModelComparison": "trueup.actuators.search.model_comparison",
-    "ModelErrors": "trueup.actuators.search.model_errors",
+    "ModelChoice": "trueup.actuators.selection.model_choice",
+    "ModelComparison": "trueup.actuators.selection.model_comparison",
+    "ModelErrors": "trueup.actuators.assess.model_errors",
     "ModelParameter": "trueup.actuators.equations.model_parameter",
     "MotionLimits": "trueup.actuators.record.trajectory",
     "Objective": "trueup.actuators.bench.objective",
@@ -128,7 +128,7 @@ _EXPORTS = {
     "SCHEMES": "trueup.actuators.bench.simulator",
     "SERVO_LAWS": "trueup.actuators.equations.servo_laws",
     "Servo": "trueup.actuators.catalogue.servo",
-    "ServoAssessment": "trueup.actuators.search.fit_assessment",
+    "ServoAssessment": "trueup.actuators.assess.fit_assessment",
     "ServoFit": "trueup.actuators.search.servo_fit",
     "ServoFitInterrupted": "trueup.actuators.search.fit_job",
     "ServoFitJob": "trueup.actuators.search.fit_job",
@@ -138,26 +138,26 @@ _EXPORTS = {
     "ServoProblem": "trueup.actuators.search.problem",
     "TabulatedBench": "trueup.actuators.bench.loads",
     "Trajectory": "trueup.actuators.record.trajectory",
-    "TriedModel": "trueup.actuators.search.model_choice",
+    "TriedModel": "trueup.actuators.selection.model_choice",
     "all_trajectories": "trueup.actuators.record.trajectories",
     "bench_from_mujoco": "trueup.actuators.bench.joint_bench",
     "bench_of": "trueup.actuators.bench.loads",
     "check_trajectory": "trueup.actuators.record.trajectory",
     "chirp": "trueup.actuators.record.designed_trajectories",
-    "choose_model": "trueup.actuators.search._choose_model",
-    "compare": "trueup.actuators.search._compare",
+    "choose_model": "trueup.actuators.selection._choose_model",
+    "compare": "trueup.actuators.selection._compare",
     "comparison_image": "trueup.actuators.report.compare_report",
     "comparison_report": "trueup.actuators.report.compare_report",
     "drive_backdrive": "trueup.actuators.report._drive_backdrive",
     "drive_backdrive_image": "trueup.actuators.report._drive_backdrive_report",
     "drive_backdrive_report": "trueup.actuators.report._drive_backdrive_report",
-    "effective_samples": "trueup.actuators.search._information_criteria",
-    "evaluate": "trueup.actuators.search._evaluate",
+    "effective_samples": "trueup.actuators.selection._information_criteria",
+    "evaluate": "trueup.actuators.assess._evaluate",
     "find_servo": "trueup.actuators.catalogue.entries",
     "fit": "trueup.actuators.search._fit",
     "friction_curves": "trueup.actuators.report._friction_curves",
     "friction_model": "trueup.actuators.equations.friction_models",
-    "information_criteria": "trueup.actuators.search._information_criteria",
+    "information_criteria": "trueup.actuators.selection._information_criteria",
     "isaac_lab_snippet": "trueup.actuators.exports.isaac_lab",
     "jitter": "trueup.actuators.logs._jitter",
     "jitter_figure": "trueup.actuators.logs._jitter",
@@ -165,7 +165,7 @@ _EXPORTS = {
     "load_model": "trueup.actuators.catalogue.parameter_file",
     "load_models": "trueup.actuators.catalogue.parameter_file",
     "mjcf_snippet": "trueup.actuators.exports.mjcf",
-    "model_errors": "trueup.actuators.search.model_errors",
+    "model_errors": "trueup.actuators.assess.model_errors",
     "model_from_dict": "trueup.actuators.catalogue.parameter_file",
     "model_to_dict": "trueup.actuators.catalogue.parameter_file",
     "motor_torque": "trueup.actuators.equations.servo_laws",

@@ -19,9 +19,9 @@ from trueup._secrets import mask
 from trueup._version import __version__
 from trueup.cli import commands
 from trueup.cli.failures import check_paths, in_words, show_traceback, terminated_in_words
+from trueup.cli.network.override_words import overrides_together
 from trueup.cli.opengl import explained_graphics
 from trueup.cli.output import Output
-from trueup.cli.override_words import overrides_together
 from trueup.cli.whole_numbers import whole_numbers
 from trueup.errors import TrueupError, TrueupWarning
 

@@ -6,16 +6,16 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from trueup.cli.actuator_commands import Actuator
-from trueup.cli.design_commands import Design
-from trueup.cli.explain_commands import Explain
-from trueup.cli.export_commands import Export
-from trueup.cli.gait_commands import Gait
-from trueup.cli.network_commands import Network
+from trueup.cli.actuator.commands import Actuator
+from trueup.cli.gait.commands import Gait
+from trueup.cli.network.commands import Network
 from trueup.cli.output import Output
-from trueup.cli.reconcile_commands import Reconcile
-from trueup.cli.study_commands import Study
-from trueup.cli.study_options import Json, OfRuns
+from trueup.cli.robot.design_commands import Design
+from trueup.cli.robot.explain_commands import Explain
+from trueup.cli.robot.export_commands import Export
+from trueup.cli.robot.reconcile_commands import Reconcile
+from trueup.cli.study.commands import Study
+from trueup.cli.study.options import Json, OfRuns
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Identify:
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.identify import run_identify
+        from trueup.cli.robot.identify import run_identify
 
         return run_identify(
             self.experiment,
@@ -81,7 +81,7 @@ class Check:
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.check import run_check
+        from trueup.cli.robot.check import run_check
 
         return run_check(self.experiment, output)
 
@@ -154,7 +154,7 @@ class Init:
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.init import run_init
+        from trueup.cli.robot.init import run_init
 
         return run_init(self.model, self.recording, self.output, self.overwrite, output)
 
@@ -185,7 +185,7 @@ class Import:
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.import_log import run_import
+        from trueup.cli.robot.import_log import run_import
 
         return run_import(self.model, list(self.logs), self.output, self.overwrite, output)
 
@@ -211,7 +211,7 @@ class Demo:
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.demo import run_demo
+        from trueup.cli.robot.demo import run_demo
 
         return run_demo(self.output, self.overwrite, self.seed, output)
 

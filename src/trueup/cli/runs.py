@@ -6,8 +6,8 @@ from typing import Any
 from trueup import runs
 from trueup._marks import KEY
 from trueup.cli.output import Output, interval_text
-from trueup.runs.solution_file import interval_of
-from trueup.studies import RunDirectory
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import interval_of
 from trueup.sysid.report import save_path_of
 
 

@@ -16,42 +16,36 @@ to a :class:`Solution`::
 from typing import TYPE_CHECKING
 
 from trueup._lazy import lazy_exports
-from trueup.fitting import baselines
-from trueup.fitting._make_search import make_search
 from trueup.fitting._minimise import Search, minimise
-from trueup.fitting._whiteness import (
+from trueup.fitting.cma_es import CmaEs, CmaEsSettings
+from trueup.fitting.cma_es.options import parse_cma_options
+from trueup.fitting.judgement import baselines
+from trueup.fitting.judgement._whiteness import (
     HeteroscedasticityTest,
     WhitenessTest,
     heteroscedasticity,
     ljung_box,
     whiteness,
 )
-from trueup.fitting.auto_search import AutoSearch
-from trueup.fitting.cma_es import CmaEs, CmaEsSettings
-from trueup.fitting.cma_es.options import parse_cma_options
-from trueup.fitting.cost_search import CostSearch
-from trueup.fitting.identifiability import (
+from trueup.fitting.judgement.identifiability import (
     CollinearPair,
     Identifiability,
     UnidentifiableDirection,
     WeakDirection,
     analyse,
 )
-from trueup.fitting.judging import Estimates, SearchEnd, judge, judge_search
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.judgement.rules import Estimates, SearchEnd, judge, judge_search
+from trueup.fitting.judgement.scores import (
+    ChannelScore,
+    ScoredSequence,
+    ScoreRow,
+    ScoreTable,
+    channel_scores,
+    compare_predictors,
+)
+from trueup.fitting.judgement.verdict import Comparison, Criterion, Grade, Reason, Verdict
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import LOSSES, Loss
-from trueup.fitting.multi_start import MultiStart
-from trueup.fitting.nsga2 import NSGA2, NSGA2Settings
-from trueup.fitting.pareto import (
-    compromise,
-    crowding_distances,
-    dominates,
-    domination_ranks,
-    hypervolume,
-    pareto_front,
-)
-from trueup.fitting.polish import Polished
 from trueup.fitting.problem import (
     LARGE_COST,
     LARGE_RESIDUAL,
@@ -62,16 +56,23 @@ from trueup.fitting.problem import (
     Vectorised,
     VectorisedCosts,
 )
-from trueup.fitting.random_search import RandomSearch, ScatterSearch, SobolSearch
-from trueup.fitting.scores import (
-    ChannelScore,
-    ScoredSequence,
-    ScoreRow,
-    ScoreTable,
-    channel_scores,
-    compare_predictors,
+from trueup.fitting.searches._make_search import make_search
+from trueup.fitting.searches.auto import AutoSearch
+from trueup.fitting.searches.cost_search import CostSearch
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.searches.methods import SEARCH_METHODS, SearchMethod
+from trueup.fitting.searches.multi_start import MultiStart
+from trueup.fitting.searches.nsga2 import NSGA2, NSGA2Settings
+from trueup.fitting.searches.pareto import (
+    compromise,
+    crowding_distances,
+    dominates,
+    domination_ranks,
+    hypervolume,
+    pareto_front,
 )
-from trueup.fitting.search_methods import SEARCH_METHODS, SearchMethod
+from trueup.fitting.searches.polish import Polished
+from trueup.fitting.searches.random import RandomSearch, ScatterSearch, SobolSearch
 from trueup.fitting.solution import ParetoFront, Solution, Status
 from trueup.fitting.uncertainty import (
     METHODS,
@@ -82,7 +83,6 @@ from trueup.fitting.uncertainty import (
     estimate_covariance,
     profile_likelihood,
 )
-from trueup.fitting.verdict import Comparison, Criterion, Grade, Reason, Verdict
 
 if TYPE_CHECKING:
     from trueup.fitting import cma_es, test_problems, uncertainty

@@ -1,4 +1,4 @@
-"""The loop of a search in memory; with files, checkpoints and resume it is ``studies.run``."""
+"""The loop of a search in memory; with files, checkpoints and resume it is ``runs.run_search``."""
 
 import time
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from trueup.fitting.evaluation_limit import EvaluationLimit
 from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.searches.evaluation_limit import EvaluationLimit
 from trueup.fitting.solution import Solution, Status
 from trueup.time_limit import TimeLimit, TimeUpError
 

@@ -12,7 +12,7 @@ from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.configuration_files import check_paths, load_configuration
 from trueup.gait.search.earlier_runs import experiment_content
 from trueup.runs import Outcome
-from trueup.studies import Budget
+from trueup.runs.loop.budget import Budget
 
 
 def optimize(

@@ -11,7 +11,7 @@ from trueup.errors import GaitError
 from trueup.gait.models.walker import Walker
 from trueup.gait.opensim_storage import Storage
 from trueup.gait.walk.walk_series import JOINTS, WalkSeries
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 FORMATS = {
     ".mot": "coordinates in degrees and metres",

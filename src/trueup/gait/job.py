@@ -48,10 +48,14 @@ from trueup.gait.search.starts import check_start, resolved_start, start_of
 from trueup.gait.walk.walk_settings import WalkSettings
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, SearchJob
-from trueup.runs.input_check import mark_of_file
-from trueup.simulation.model_sources import model_sources
-from trueup.studies import Budget, Generation, RunDirectory, Store, atomic
-from trueup.studies.yaml_file import read_mapping
+from trueup.runs.loop.budget import Budget
+from trueup.runs.loop.generation import Generation
+from trueup.runs.store import atomic
+from trueup.runs.store.database import Store
+from trueup.runs.store.input_check import mark_of_file
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.yaml_file import read_mapping
+from trueup.simulation.models.sources import model_sources
 
 STARTS = {"param_path", "start_in_cycle", "start_values"}
 """Keys that say what a search starts from."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from trueup._input_files import LARGEST_TEXT, check_regular
 from trueup.errors import GaitError, listing
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 ENDINGS = (".mot", ".sto")
 """Endings of the files."""

@@ -24,8 +24,6 @@ from trueup.reports.intervals import interval_figure
 from trueup.reports.lines import line_figure
 from trueup.reports.numbers import format_interval, format_number
 from trueup.reports.page import Page, Section
-from trueup.reports.study_record import StudyRecord, read_study
-from trueup.reports.study_report import study_report, study_sections
 from trueup.reports.table import Cell, Column, Highlight, Table
 from trueup.reports.time_series import Panel, Span, time_series_figure
 from trueup.reports.traces import Trace, TraceStyle
@@ -53,7 +51,6 @@ __all__ = [
     "Row",
     "Section",
     "Span",
-    "StudyRecord",
     "Table",
     "Text",
     "Trace",
@@ -71,9 +68,6 @@ __all__ = [
     "histogram_figure",
     "interval_figure",
     "line_figure",
-    "read_study",
-    "study_report",
-    "study_sections",
     "time_series_figure",
     "verdict_section",
 ]

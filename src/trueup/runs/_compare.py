@@ -6,10 +6,10 @@ from typing import Any
 
 from trueup._marks import KEY, joined
 from trueup.errors import RunDirectoryError
-from trueup.runs.input_check import check_inputs
 from trueup.runs.kinds import class_of
-from trueup.runs.solution_file import interval_of
-from trueup.studies import RunDirectory
+from trueup.runs.store.input_check import check_inputs
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import interval_of
 
 
 def compare(

@@ -6,7 +6,8 @@ from typing import Any
 from trueup._marks import KEY, current_mark
 from trueup.errors import TrueupError, UnfinishedRunError
 from trueup.runs.job import Job, Outcome, Run
-from trueup.studies import Progress, atomic
+from trueup.runs.loop.progress import Progress
+from trueup.runs.store import atomic
 
 
 def finish(run: Run, solution: Any) -> Outcome:

@@ -4,11 +4,11 @@ import os
 from typing import TYPE_CHECKING
 
 from trueup._marks import marked
-from trueup.runs.input_check import check_inputs
 from trueup.runs.kinds import class_of
-from trueup.runs.solution_file import read_solution
-from trueup.studies import RunDirectory
-from trueup.studies.damage import read_as_written
+from trueup.runs.store.damage import read_as_written
+from trueup.runs.store.input_check import check_inputs
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import read_solution
 
 if TYPE_CHECKING:
     from trueup.reports import Page
@@ -39,7 +39,8 @@ def report(
     check = check_inputs(opened, anyway=anyway, folder=folder)
     searched = opened.solution.is_file() and opened.study.is_file()
     if searched and "the assessment" in read_solution(opened).get("failed", {}):
-        from trueup.reports import read_study, study_report
+        from trueup.runs.study_page.record import read_study
+        from trueup.runs.study_page.report import study_report
 
         with marked(check.mark):
             return study_report(read_study(opened))  # only the search is known

@@ -13,11 +13,15 @@ from trueup._seeds import check_seed
 from trueup.errors import RunDirectoryError, listing
 from trueup.runs._finish import finish
 from trueup.runs.execution import Execution
-from trueup.runs.input_check import same_inputs
 from trueup.runs.interruption import RunInterrupted
 from trueup.runs.job import Job, Outcome, Run
 from trueup.runs.kinds import read_job
-from trueup.studies import Budget, RunDirectory, Store, Tracker, provenance
+from trueup.runs.loop.budget import Budget
+from trueup.runs.store import provenance
+from trueup.runs.store.database import Store
+from trueup.runs.store.input_check import same_inputs
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.trackers.tracker import Tracker
 
 Target = str | os.PathLike[str] | RunDirectory
 """A run directory, or its path."""
@@ -37,7 +41,7 @@ def start(
 
     Args:
       job: the work.
-      directory: run directory. One that :meth:`trueup.studies.RunDirectory.create` has just made is
+      directory: run directory. One that :meth:`trueup.runs.RunDirectory.create` has just made is
         used as it is.
       resume: continue the run that the directory holds; a run that was killed before it had written
         what it is starts anew.

@@ -4,7 +4,7 @@ import os
 
 from trueup.runs.kinds import class_of
 from trueup.runs.run_state import RunState, study_state
-from trueup.studies import RunDirectory
+from trueup.runs.store.run_directory import RunDirectory
 
 
 def state(directory: str | os.PathLike[str] | RunDirectory) -> RunState:

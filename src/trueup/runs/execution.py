@@ -8,7 +8,7 @@ from typing import Any
 from trueup._secrets import mask
 from trueup.errors import FitError, listing
 from trueup.parameters import Space
-from trueup.studies.trackers import TRACKERS, make_trackers
+from trueup.runs.trackers import TRACKERS, make_trackers
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Execution:
     load_study: str | None = None
     """Name of the Optuna study in ``storage`` that the run continues."""
     trackers: tuple[str, ...] = ()
-    """Trackers by name, see :data:`trueup.studies.trackers.TRACKERS`."""
+    """Trackers by name, see :data:`trueup.runs.trackers.TRACKERS`."""
 
     def record(self) -> dict[str, Any]:
         """Plain data for ``experiment.yaml``; an address with a password is left out."""
@@ -65,7 +65,7 @@ class Execution:
         if self.load_study and not self.storage:
             raise FitError("--load-study names a study of a storage: give the --storage too")
         if self.storage:
-            from trueup.studies.optuna_storage.ownership import check_new_run
+            from trueup.runs.optuna_storage.ownership import check_new_run
 
             load = self.load_study
             check_new_run(self.storage, load or name, space, objectives, load=load is not None)
@@ -79,7 +79,7 @@ class Execution:
 
     def evaluator(self) -> Any:
         """The evaluator of candidates."""
-        from trueup.studies.evaluators import make_evaluator
+        from trueup.runs.evaluators import make_evaluator
 
         return make_evaluator(1 if self.workers is None else self.workers, self.scheduler)
 
@@ -95,7 +95,7 @@ class Execution:
         trackers: list[Any] = []
         load_study = self.load_study
         if self.storage:
-            from trueup.studies.optuna_storage import OptunaMirror
+            from trueup.runs.optuna_storage import OptunaMirror
 
             trackers.append(
                 OptunaMirror(self.storage, load_study or name, load=load_study is not None)

@@ -13,7 +13,7 @@ is done; :func:`trueup.runs.start` and :func:`trueup.runs.resume` do it, in this
    evaluates nothing in a loop, and ``make_search()``). Whatever is wrong is raised here, before a
    folder is made.
 3. The run directory is made and held. ``experiment.yaml`` gets ``plain()``, ``provenance.json``
-   what :func:`trueup.studies.provenance.collect` gives.
+   what :func:`trueup.runs.store.provenance.collect` gives.
 4. ``solve(run)``: the work; in a search :meth:`Run.search`, the loop with checkpoints.
 5. ``keep(run, solution)``: files that the solution alone gives, such as an identified model.
 6. ``finish(run, solution)``: assesses and judges the solution and returns an :class:`Outcome`.
@@ -48,15 +48,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from trueup.errors import RunDirectoryError, listing
+from trueup.fitting.judgement.verdict import Verdict
 from trueup.fitting.solution import Solution, Status
-from trueup.fitting.verdict import Verdict
 from trueup.runs.execution import Execution
-from trueup.runs.experiment_file import write_experiment
 from trueup.runs.interruption import RunInterrupted
+from trueup.runs.loop._run_search import run_search
+from trueup.runs.loop.budget import Budget
+from trueup.runs.loop.generation import Generation
 from trueup.runs.run_state import RunState, study_state
-from trueup.runs.solution_file import read_solution, solution_content
-from trueup.studies import Budget, Generation, RunDirectory, Tracker, run
-from trueup.studies.atomic import write_json
+from trueup.runs.store.atomic import write_json
+from trueup.runs.store.experiment_file import write_experiment
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import read_solution, solution_content
+from trueup.runs.trackers.tracker import Tracker
 
 if TYPE_CHECKING:
     from trueup.reports import Page
@@ -102,7 +106,7 @@ class Job(ABC):
     format_version: ClassVar[int] = 1
     """Version of what :meth:`plain` gives; higher ones are refused."""
     known_limits: ClassVar[tuple[str, ...]] = LIMITS
-    """Limits that the search knows, among the fields of :class:`trueup.studies.Budget`."""
+    """Limits that the search knows, among the fields of :class:`trueup.runs.Budget`."""
     limits_of_call: ClassVar[bool] = True
     """Whether limits come with a call, whose time counts from it; else they stand in an input."""
     distributed: ClassVar[bool] = False
@@ -247,7 +251,7 @@ class Job(ABC):
 
     def has_progress(self, directory: RunDirectory) -> bool:
         """Whether a run that fails has computed something worth keeping."""
-        from trueup.studies.early_errors import has_evaluations
+        from trueup.runs.loop.early_errors import has_evaluations
 
         return has_evaluations(directory)
 
@@ -341,7 +345,7 @@ class Run:
     resume: bool
     """Whether the run was begun before."""
     inputs: list[dict[str, Any]]
-    """Entries of :func:`trueup.studies.provenance.hashed`."""
+    """Entries of :func:`trueup.runs.store.provenance.hashed`."""
     origin: dict[str, Any]
     """Content of ``provenance.json``."""
     trackers: Sequence[Tracker] = ()
@@ -382,9 +386,9 @@ class Run:
         on_best: Callable[[Generation], None] | None = None,
         describe: Callable[[np.ndarray], Any] | None = None,
     ) -> Solution:
-        """Drive a search over a problem; see :func:`trueup.studies.run`."""
+        """Drive a search over a problem; see :func:`trueup.runs.run_search`."""
         job, execution = self.job, self.job.execution
-        return run(
+        return run_search(
             problem,
             search,
             self.directory,

@@ -4,24 +4,23 @@ import importlib
 from pathlib import Path
 
 from trueup.errors import RunDirectoryError, listing
-from trueup.runs.experiment_file import read_experiment
 from trueup.runs.job import Job
-from trueup.studies import RunDirectory
-from trueup.studies.damage import read_as_written
-from trueup.studies.run_directory import check_format_version
+from trueup.runs.store.damage import read_as_written
+from trueup.runs.store.experiment_file import read_experiment
+from trueup.runs.store.run_directory import RunDirectory, check_format_version
 
 KINDS = {
-    "study": "trueup.runs.study_job:StudyJob",
+    "study": "trueup.runs.studies.job:StudyJob",
     "identification": "trueup.sysid.fit.identification_job:IdentificationJob",
     "servo": "trueup.actuators.search.fit_job:ServoFitJob",
-    "comparison": "trueup.actuators.search.comparison_job:ComparisonJob",
+    "comparison": "trueup.actuators.selection.comparison_job:ComparisonJob",
     "network": "trueup.networks.training.training_job:TrainingJob",
     "motion": "trueup.networks.motion.motion_job:MotionJob",
     "model motion": "trueup.networks.motion.model_motion_job:ModelMotionJob",
-    "design": "trueup.posterior.excitation.design_job:DesignJob",
-    "bench design": "trueup.posterior.excitation.bench_job:BenchDesignJob",
+    "design": "trueup.design.job:DesignJob",
+    "bench design": "trueup.design.bench.job:BenchDesignJob",
     "gait": "trueup.gait.job:GaitJob",
-    "explanation": "trueup.posterior.gap.explain_job:ExplainJob",
+    "explanation": "trueup.explain.job:ExplainJob",
 }
 """Kind -> class of its jobs, as ``module:name``; imported when a run of the kind is met."""
 

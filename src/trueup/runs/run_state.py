@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import RunDirectoryError
-from trueup.studies import RunDirectory, Store, atomic
-from trueup.studies.damage import read_as_written
+from trueup.runs.store import atomic
+from trueup.runs.store.damage import read_as_written
+from trueup.runs.store.database import Store
+from trueup.runs.store.run_directory import RunDirectory
 
 
 @dataclass(frozen=True)

@@ -11,51 +11,51 @@ from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.simulation import control
-    from trueup.simulation.engine import BatchEngine, Block
-    from trueup.simulation.initial_state import create_initial_state, with_start_time
-    from trueup.simulation.measurement import (
+    from trueup.simulation.engine.batch_engine import BatchEngine, Block
+    from trueup.simulation.engine.initial_state import create_initial_state, with_start_time
+    from trueup.simulation.engine.open_loop import sysid_rollout
+    from trueup.simulation.engine.segment import Segment
+    from trueup.simulation.engine.warning_capture import captured_warnings
+    from trueup.simulation.engine.window_reader import WindowReader
+    from trueup.simulation.measured.measurement import (
         DelayRule,
         GainOrBias,
         MeasurementModel,
         MeasurementRules,
         ScaleRule,
     )
-    from trueup.simulation.model_sequences import ModelSequences
-    from trueup.simulation.observation import Channel, ObservedSequence, Window
-    from trueup.simulation.open_loop import sysid_rollout
-    from trueup.simulation.rendering import render_rollout
-    from trueup.simulation.segment import Segment
-    from trueup.simulation.system_trajectory import SystemTrajectory
-    from trueup.simulation.targets import element_names
-    from trueup.simulation.variants import BuildModel, ModelVariants, compile_spec
-    from trueup.simulation.warning_capture import captured_warnings
-    from trueup.simulation.window_reader import WindowReader
+    from trueup.simulation.measured.model_sequences import ModelSequences
+    from trueup.simulation.measured.observation import Channel, ObservedSequence, Window
+    from trueup.simulation.measured.system_trajectory import SystemTrajectory
+    from trueup.simulation.models.rendering import render_rollout
+    from trueup.simulation.targets.resolution import element_names
+    from trueup.simulation.targets.variants import BuildModel, ModelVariants, compile_spec
 
 _EXPORTS = {
-    "BatchEngine": "trueup.simulation.engine",
-    "Block": "trueup.simulation.engine",
-    "BuildModel": "trueup.simulation.variants",
-    "Channel": "trueup.simulation.observation",
-    "DelayRule": "trueup.simulation.measurement",
-    "GainOrBias": "trueup.simulation.measurement",
-    "MeasurementModel": "trueup.simulation.measurement",
-    "MeasurementRules": "trueup.simulation.measurement",
-    "ModelSequences": "trueup.simulation.model_sequences",
-    "ModelVariants": "trueup.simulation.variants",
-    "ObservedSequence": "trueup.simulation.observation",
-    "ScaleRule": "trueup.simulation.measurement",
-    "Segment": "trueup.simulation.segment",
-    "SystemTrajectory": "trueup.simulation.system_trajectory",
-    "Window": "trueup.simulation.observation",
-    "WindowReader": "trueup.simulation.window_reader",
-    "captured_warnings": "trueup.simulation.warning_capture",
-    "compile_spec": "trueup.simulation.variants",
+    "BatchEngine": "trueup.simulation.engine.batch_engine",
+    "Block": "trueup.simulation.engine.batch_engine",
+    "BuildModel": "trueup.simulation.targets.variants",
+    "Channel": "trueup.simulation.measured.observation",
+    "DelayRule": "trueup.simulation.measured.measurement",
+    "GainOrBias": "trueup.simulation.measured.measurement",
+    "MeasurementModel": "trueup.simulation.measured.measurement",
+    "MeasurementRules": "trueup.simulation.measured.measurement",
+    "ModelSequences": "trueup.simulation.measured.model_sequences",
+    "ModelVariants": "trueup.simulation.targets.variants",
+    "ObservedSequence": "trueup.simulation.measured.observation",
+    "ScaleRule": "trueup.simulation.measured.measurement",
+    "Segment": "trueup.simulation.engine.segment",
+    "SystemTrajectory": "trueup.simulation.measured.system_trajectory",
+    "Window": "trueup.simulation.measured.observation",
+    "WindowReader": "trueup.simulation.engine.window_reader",
+    "captured_warnings": "trueup.simulation.engine.warning_capture",
+    "compile_spec": "trueup.simulation.targets.variants",
     "control": "trueup.simulation.control",
-    "create_initial_state": "trueup.simulation.initial_state",
-    "element_names": "trueup.simulation.targets",
-    "render_rollout": "trueup.simulation.rendering",
-    "sysid_rollout": "trueup.simulation.open_loop",
-    "with_start_time": "trueup.simulation.initial_state",
+    "create_initial_state": "trueup.simulation.engine.initial_state",
+    "element_names": "trueup.simulation.targets.resolution",
+    "render_rollout": "trueup.simulation.models.rendering",
+    "sysid_rollout": "trueup.simulation.engine.open_loop",
+    "with_start_time": "trueup.simulation.engine.initial_state",
 }
 
 __all__ = [

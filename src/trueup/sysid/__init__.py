@@ -18,15 +18,15 @@ if TYPE_CHECKING:
         create_initial_state,
         sysid_rollout,
     )
-    from trueup.simulation.rendering import render_rollout
+    from trueup.simulation.models.rendering import render_rollout
     from trueup.sysid import model_modifier, modifiers, parameter, report, signal_modifier
     from trueup.sysid.experiment.experiment_file import load_experiment
-    from trueup.sysid.experiment.import_log import Import, propose_import
     from trueup.sysid.experiment.settings import Experiment
     from trueup.sysid.fit._identify import identify
     from trueup.sysid.fit.identification import Identification
     from trueup.sysid.fit.observation_settings import ObservationSettings
     from trueup.sysid.fit.problem import GrayBoxProblem
+    from trueup.sysid.importing.import_log import Import, propose_import
     from trueup.sysid.model_modifier import (
         apply_body_inertia,
         apply_dgain,
@@ -69,7 +69,7 @@ _EXPORTS = {
     "Experiment": "trueup.sysid.experiment.settings",
     "GrayBoxProblem": "trueup.sysid.fit.problem",
     "Identification": "trueup.sysid.fit.identification",
-    "Import": "trueup.sysid.experiment.import_log",
+    "Import": "trueup.sysid.importing.import_log",
     "InertiaType": "trueup.parameters",
     "ModelSequences": "trueup.simulation",
     "ModifyResidualFn": "trueup.sysid.toolbox._residual",
@@ -109,9 +109,9 @@ _EXPORTS = {
     "normalize_residual": "trueup.sysid.signal_modifier",
     "optimize": "trueup.sysid.toolbox._optimize",
     "parameter": "trueup.sysid.parameter",
-    "propose_import": "trueup.sysid.experiment.import_log",
+    "propose_import": "trueup.sysid.importing.import_log",
     "remove_visuals": "trueup.sysid.model_modifier",
-    "render_rollout": "trueup.simulation.rendering",
+    "render_rollout": "trueup.simulation.models.rendering",
     "report": "trueup.sysid.report",
     "residual": "trueup.sysid.toolbox._residual",
     "save_results": "trueup.sysid.toolbox._save_results",

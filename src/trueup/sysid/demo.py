@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 
 from trueup._seeds import check_seed
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 TRUE = {
     "shoulder_armature": 0.35,

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from trueup.errors import ParameterError, TargetError, did_you_mean, listing
 from trueup.parameters import InertiaType, ModifierFn, Parameter, ParameterDict
 from trueup.parameters.inertia import inertia_matrix, inertial_from_theta, principal_axes
-from trueup.simulation.actuator_types import element_type
-from trueup.simulation.body_inertia import (
+from trueup.simulation.models.visuals import remove_visuals
+from trueup.simulation.targets.actuator_types import element_type
+from trueup.simulation.targets.body_inertia import (
     BodyInertiaModifier,
     Inertial,
     inertial_of,
@@ -23,10 +24,9 @@ from trueup.simulation.body_inertia import (
     set_spec_inertial,
     theta_of,
 )
-from trueup.simulation.model_writes import ModelWrites, has_own_modifier
-from trueup.simulation.spec_view import apply_modifier, plain
-from trueup.simulation.variants import compile_spec
-from trueup.simulation.visuals import remove_visuals
+from trueup.simulation.targets.model_writes import ModelWrites, has_own_modifier
+from trueup.simulation.targets.spec_view import apply_modifier, plain
+from trueup.simulation.targets.variants import compile_spec
 
 __all__ = [
     "InertiaType",

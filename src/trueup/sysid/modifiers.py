@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from trueup.errors import ParameterError, TargetError, did_you_mean, listing
 from trueup.parameters import ModifierFn, Parameter
-from trueup.simulation.spec_view import plain
+from trueup.simulation.targets.spec_view import plain
 
 SetValue = Callable[[Any, str, Any], object]
 """``function(spec, name of the element, value)``."""

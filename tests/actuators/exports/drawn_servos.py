@@ -7,8 +7,8 @@ import numpy as np
 from distinct_servos import LAWS, distinct_model
 from exported_modules import MEMORYLESS
 
-from trueup.posterior import Draws
-from trueup.posterior.simulators.servo_forms import servo_forms
+from trueup.knowledge import Draws
+from trueup.knowledge.simulators.servo_forms import servo_forms
 
 ENVS = 3
 """Environments: one more than rows, so that one row comes again."""

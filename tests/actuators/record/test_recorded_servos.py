@@ -18,7 +18,7 @@ from trueup.actuators.record import (
     table_of,
 )
 from trueup.cli import main
-from trueup.cli.servo_connection import Connection
+from trueup.cli.actuator.connection import Connection
 from trueup.errors import HardwareError, ParameterError
 
 BENCH = Bench(mass=0.3, length=0.1)

@@ -17,11 +17,11 @@ from trueup.actuators import (
     load_model,
     servo_fit_report,
 )
-from trueup.actuators.search.experiment_advice import Coverage, experiments
+from trueup.actuators.assess.experiment_advice import Coverage, experiments
+from trueup.actuators.assess.fit_verdict import verdict_of
 from trueup.actuators.search.fit_settings import parse_values
-from trueup.actuators.search.fit_verdict import verdict_of
 from trueup.actuators.search.live_parameters import LiveParameters
-from trueup.actuators.search.model_faces import FaceProblem, model_faces
+from trueup.actuators.search.nested_models import FaceProblem, model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.prepared_fit import Prepared
 from trueup.actuators.search.servo_search import (
@@ -33,7 +33,7 @@ from trueup.actuators.search.servo_search import (
 from trueup.errors import FitError, ParameterError, RecordingError, UnfinishedRunError
 from trueup.fitting import Grade, minimise
 from trueup.fitting.problem import LARGE_COST
-from trueup.studies import Generation, RunDirectory
+from trueup.runs import Generation, RunDirectory
 
 TRUTH = ServoModel.create(
     "xl330",

@@ -10,9 +10,9 @@ import pytest
 import servo_model_logs as made
 
 from trueup.actuators import BenchSimulator, Objective, ServoModel, ServoProblem, servos
-from trueup.actuators.search.absolute_errors import signs_and_densities
-from trueup.actuators.search.fit_assessment import assess
-from trueup.actuators.search.fit_intervals import fit_intervals
+from trueup.actuators.assess.absolute_errors import signs_and_densities
+from trueup.actuators.assess.fit_assessment import assess
+from trueup.actuators.assess.fit_intervals import fit_intervals
 from trueup.fitting.uncertainty import SequenceFit, estimate_covariance
 from trueup.parameters import Space
 
@@ -137,12 +137,12 @@ def test_a_start_that_is_off_moves_the_fit_as_foreseen(study, monkeypatch):
         moved.append(x - truth.vector())
 
     problem = ServoProblem(BenchSimulator(truth, clean, threads=1), Objective("rmse"))
-    exact = import_module("trueup.actuators.search.start_noise")
+    exact = import_module("trueup.actuators.assess.start_noise")
     sizes = np.zeros((2, len(clean)))
     sizes[0, 0] = off / np.sqrt(3.0)
     monkeypatch.setattr(exact, "start_noise_sizes", lambda *_: sizes)
     monkeypatch.setattr(
-        "trueup.actuators.search.fit_assessment.with_start_noise",
+        "trueup.actuators.assess.fit_assessment.with_start_noise",
         lambda p, x, c, *rest: exact.with_start_noise(
             p, x, replace(c, matrix=1e-30 * np.eye(len(x))), *rest
         ),
@@ -159,8 +159,8 @@ def test_an_interval_reaches_as_far_as_the_standard_error_at_its_end(study, monk
     logs = truths.noisy_logs(truths.clean_logs(truth), np.random.default_rng(0))
     problem = ServoProblem(BenchSimulator(truth, logs, threads=1), Objective("rmse"))
     zero = np.zeros((2, len(logs)))
-    for name in ("start_noise", "interval_reach"):
-        module = import_module(f"trueup.actuators.search.{name}")
+    for name in ("start_noise", "profile_extension"):
+        module = import_module(f"trueup.actuators.assess.{name}")
         monkeypatch.setattr(module, "start_noise_sizes", lambda *_: zero)
     given = []
 
@@ -168,8 +168,8 @@ def test_an_interval_reaches_as_far_as_the_standard_error_at_its_end(study, monk
         given.append(interval_reach(*arguments))
         return given[0]
 
-    interval_reach = import_module("trueup.actuators.search.interval_reach").interval_reach
-    monkeypatch.setattr("trueup.actuators.search.fit_assessment.interval_reach", spied)
+    interval_reach = import_module("trueup.actuators.assess.profile_extension").interval_reach
+    monkeypatch.setattr("trueup.actuators.assess.fit_assessment.interval_reach", spied)
     found, x, space = assess(problem, truth.vector(), logs), truth.vector(), problem.space
 
     def variance(at):

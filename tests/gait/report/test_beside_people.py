@@ -24,7 +24,7 @@ from trueup.gait.report.beside_people import (
     step_rows,
 )
 from trueup.gait.search.shipped_walk import SHIPPED_WALK
-from trueup.studies import warm_start
+from trueup.runs import warm_start
 
 
 def series(off=0.0, stance=0.6, **changes):

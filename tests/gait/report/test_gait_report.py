@@ -356,7 +356,7 @@ def opengl():
     """Why nothing can be drawn here, or an empty text."""
     code = (
         "import mujoco, numpy as np\n"
-        "from trueup.simulation.rendering import render_states\n"
+        "from trueup.simulation.models.rendering import render_states\n"
         "model = mujoco.MjModel.from_xml_string('<mujoco/>')\n"
         "list(render_states(model, np.zeros((1, 1)), np.zeros((1, 3)), distance=1.0))\n"
     )

@@ -11,7 +11,7 @@ from trueup.gait import make_problem
 from trueup.gait.search.earlier_runs import configuration_of_run
 from trueup.gait.search.shipped_walk import SHIPPED_WALK
 from trueup.gait.search.starts import start_of
-from trueup.studies import RunDirectory
+from trueup.runs import RunDirectory
 
 SHORT = [
     SPARING, "--sim-time", "4", "--num-strides", "2",

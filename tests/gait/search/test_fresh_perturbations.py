@@ -19,7 +19,7 @@ from trueup.gait.search.fresh_perturbations import (
     means_of_generations,
 )
 from trueup.parameters import Space
-from trueup.studies import Store
+from trueup.runs import Store
 
 POPULATION = 12
 SETTINGS = CmaEsSettings(population=POPULATION, max_generations=8)

@@ -11,14 +11,14 @@ import pytest
 from given_configurations import FIRST_WALK
 
 from trueup.cli import main
-from trueup.cli.gait_options import GaitOverrides
+from trueup.cli.gait.options import GaitOverrides
 from trueup.errors import FitError, GaitError
 from trueup.fitting import ScatterSearch
 from trueup.gait import EarlyStoppingCmaEs, GaitConfiguration, load_configuration, make_problem
 from trueup.gait.costs.stages import PRESETS, TERMS
 from trueup.gait.search.earlier_runs import best_vector_file, configuration_of_run
 from trueup.gait.search.searches import SCATTERED, make_search
-from trueup.studies import RunDirectory
+from trueup.runs import RunDirectory
 
 SHORT = {"sim_time": 0.1, "cost": "vel", "delayed": False}
 

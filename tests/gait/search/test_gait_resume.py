@@ -7,7 +7,7 @@ import yaml
 from given_configurations import FIRST_WALK
 
 from trueup.cli import main
-from trueup.studies import RunDirectory
+from trueup.runs import RunDirectory
 
 WORDS = ("--sim-time", 0.2, "--popsize", 4, "--maxiter", 1)
 

@@ -17,8 +17,7 @@ from trueup.gait.search.passage import holds_up
 from trueup.gait.search.run_files import read_terms
 from trueup.gait.search.starts import resolved_start
 from trueup.parameters import Space
-from trueup.reports import read_study
-from trueup.studies import Budget, RunDirectory, Store
+from trueup.runs import Budget, RunDirectory, Store, read_study
 
 STAGES = {
     "adapt": {"other_condition": True, "gradually": 4, "maxiter": 8, "step": 1.0},

@@ -14,7 +14,7 @@ from trueup.errors import GaitError
 from trueup.gait.search.earlier_runs import configuration_of_run
 from trueup.gait.search.shipped_walk import SHIPPED_CONDITION, SHIPPED_WALK
 from trueup.gait.search.starts import resolved_start
-from trueup.studies import Budget, RunDirectory, Store
+from trueup.runs import Budget, RunDirectory, Store
 
 STAGES = {
     "find": {"from_nominal": True, "maxiter": 2, "sigma_gain": 10},

@@ -15,7 +15,7 @@ from small_trainings import SMALL
 
 from trueup.cli import main
 from trueup.networks.training.keeper import Keeper
-from trueup.studies import atomic
+from trueup.runs import atomic
 
 EVERY_EPOCH = "train.checkpointing.every_seconds=0.01"
 

@@ -15,8 +15,8 @@ import yaml
 from small_trainings import SMALL, configured
 
 from trueup.cli import main
-from trueup.cli.network_train import TrainNetwork
-from trueup.cli.override_words import overrides_together
+from trueup.cli.network.override_words import overrides_together
+from trueup.cli.network.train import TrainNetwork
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting import Grade, Verdict
 from trueup.networks import SyntheticSettings, load_network, synthesize, train
@@ -29,7 +29,7 @@ from trueup.networks.training import (
     run_training,
     training_job,
 )
-from trueup.studies import RunDirectory
+from trueup.runs import RunDirectory
 
 
 def test_a_run_writes_what_deployment_and_readers_need(data, tmp_path):

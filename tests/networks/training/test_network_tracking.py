@@ -8,8 +8,8 @@ from small_trainings import configured
 
 from trueup.errors import TrueupWarning
 from trueup.networks.training import resumed_configuration, run_training
-from trueup.studies import RunDirectory
-from trueup.studies.trackers import TRACKERS, ScalarTracker, TrackerKind
+from trueup.runs import RunDirectory
+from trueup.runs.trackers import TRACKERS, ScalarTracker, TrackerKind
 
 
 class RecordedCalls(ScalarTracker):

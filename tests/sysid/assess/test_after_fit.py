@@ -6,10 +6,10 @@ import pytest
 from recorded_models import PENDULUM, recording, wobble
 
 from trueup.fitting import minimise
-from trueup.fitting.least_squares import LeastSquares
+from trueup.fitting.searches.least_squares import LeastSquares
 from trueup.fitting.solution import Status
 from trueup.parameters import Parameter, ParameterDict
-from trueup.studies import RunDirectory
+from trueup.runs import RunDirectory
 from trueup.sysid.assess.assessment import assess
 from trueup.sysid.assess.stability import check_stability
 from trueup.sysid.fit._inner_fit import AfterFit

@@ -3,7 +3,7 @@
 import mujoco
 import pytest
 
-from trueup.simulation.actuator_types import actuator_type
+from trueup.simulation.targets.actuator_types import actuator_type
 from trueup.sysid.experiment.model_loading import load_spec
 from trueup.sysid.experiment.settings import ModelPart
 

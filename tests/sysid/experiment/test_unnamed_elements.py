@@ -5,15 +5,16 @@ import numpy as np
 import pytest
 import yaml
 
-from trueup import posterior, sysid
+from trueup import sysid
 from trueup.errors import ModelError, TargetError
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.element_names import generated_names
-from trueup.simulation.variants import ModelVariants
-from trueup.sysid.experiment.import_log import propose_import
+from trueup.randomise import export_randomisation
+from trueup.simulation.models.element_names import generated_names
+from trueup.simulation.targets.variants import ModelVariants
 from trueup.sysid.experiment.model_loading import load_spec
 from trueup.sysid.experiment.settings import ModelPart
-from trueup.sysid.experiment.template import propose_experiment
+from trueup.sysid.importing.import_log import propose_import
+from trueup.sysid.importing.template import propose_experiment
 
 _MODEL = """
 <mujoco>
@@ -110,7 +111,7 @@ def test_they_are_identified_written_and_reported_by_these_names(folder):
     assert "unnamed_joint_1" in (folder / "run" / "report.html").read_text()
     # another simulator reads the user's own model, which has no such names
     with pytest.raises(TargetError, match="has no name of its own: another simulator"):
-        posterior.export_randomisation(folder / "run", folder / "dr", draws=32, anyway=True)
+        export_randomisation(folder / "run", folder / "dr", draws=32, anyway=True)
 
 
 def test_a_target_without_names_says_that_some_have_none():

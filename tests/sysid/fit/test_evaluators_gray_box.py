@@ -8,10 +8,10 @@ from recorded_models import PENDULUM, recording, wobble
 
 from trueup.errors import EvaluationError, ModelError
 from trueup.fitting import minimise
-from trueup.fitting.least_squares import LeastSquares
+from trueup.fitting.searches.least_squares import LeastSquares
 from trueup.parameters import Parameter, ParameterDict
+from trueup.runs.evaluators import ProcessPool
 from trueup.simulation import GainOrBias, MeasurementModel
-from trueup.studies.evaluators import ProcessPool
 from trueup.sysid.fit.problem import GrayBoxProblem
 
 

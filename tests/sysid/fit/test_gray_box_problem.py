@@ -10,12 +10,13 @@ from recorded_models import PENDULUM, recording, simulate, wobble
 
 from trueup.errors import FitError, SignalError
 from trueup.fitting import minimise
-from trueup.fitting.least_squares import LeastSquares
 from trueup.fitting.problem import LARGE_RESIDUAL
+from trueup.fitting.searches.least_squares import LeastSquares
 from trueup.parameters import Parameter, ParameterDict, Prior
 from trueup.signals import TimeSeries
-from trueup.simulation import GainOrBias, MeasurementModel, engine
-from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation import GainOrBias, MeasurementModel
+from trueup.simulation.engine import batch_engine as engine
+from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem
 

@@ -9,11 +9,11 @@ from recorded_models import DOUBLE_PENDULUM, PENDULUM, recording, simulate, wobb
 
 from trueup.errors import SignalError
 from trueup.fitting import minimise
-from trueup.fitting.least_squares import LeastSquares
+from trueup.fitting.searches.least_squares import LeastSquares
 from trueup.parameters import Parameter, ParameterDict
 from trueup.signals import TimeSeries
 from trueup.simulation import MeasurementModel
-from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.recordings.measured_state import local_fit, measured_state, state_columns

@@ -7,9 +7,9 @@ import pytest
 from trueup.errors import TargetError
 from trueup.signals import Recording, Stream
 from trueup.sysid.assess.checks import loop_gain_warnings
-from trueup.sysid.experiment.proposed_parameters import largest_torques
+from trueup.sysid.importing.column_matching import commandable, match_columns
+from trueup.sysid.importing.proposed_parameters import largest_torques
 from trueup.sysid.model_modifier import get_actuator_pd_gains, is_position_actuator
-from trueup.sysid.recordings.column_matching import commandable, match_columns
 
 _PID = '<pid name="a" joint="j" kp="20" ki="20" kv="0.5" input="pos"/>'
 _VOLTAGE = '<dcmotor name="a" joint="j" motorconst="0.5" resistance="2" gear="3"/>'

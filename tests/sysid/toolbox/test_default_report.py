@@ -14,7 +14,7 @@ from trueup.errors import ReportError
 from trueup.parameters import Parameter, ParameterDict
 from trueup.signals import TimeSeries
 from trueup.simulation import create_initial_state
-from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid import build_residual_fn, default_report
 from trueup.sysid.results import overlay_video
 

@@ -10,7 +10,7 @@ from toolbox_models import sequences
 
 from trueup import sysid
 from trueup.errors import ParameterError, TargetError
-from trueup.simulation.visuals import remove_visuals
+from trueup.simulation.models.visuals import remove_visuals
 from trueup.sysid import model_modifier as mm
 from trueup.sysid import modifiers
 

@@ -6,11 +6,11 @@ import pytest
 import yaml
 
 from trueup.cli import main
+from trueup.design.job import DesignJob
 from trueup.errors import ExperimentError, SignalError
-from trueup.posterior.excitation.design_job import DesignJob
 from trueup.sysid.experiment.experiment_file import parse_experiment
-from trueup.sysid.experiment.import_log import propose_import
 from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.importing.import_log import propose_import
 from trueup.sysid.torque.left_out_forces import left_out_forces
 from trueup.sysid.torque.left_out_instants import left_out_notes
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of

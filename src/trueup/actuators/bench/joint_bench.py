@@ -45,7 +45,7 @@ def bench_from_mujoco(
     import mujoco
 
     from trueup.actuators.mujoco.law import read_spec
-    from trueup.simulation.variants import compile_spec
+    from trueup.simulation.targets.variants import compile_spec
 
     if not isinstance(model, mujoco.MjModel):
         name = str(model) if isinstance(model, str | os.PathLike) else "the model"

@@ -23,7 +23,7 @@ from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
 from trueup.actuators.equations.friction_models import PUBLISHED_MODELS, friction_model
 from trueup.errors import FitError, ParameterError, did_you_mean, listing
-from trueup.runs.input_check import mark_of_file
+from trueup.runs.store.input_check import mark_of_file
 
 FOLDERS_VARIABLE = "TRUEUP_SERVO_MODELS"
 """Environment variable that lists folders of parameter files ``<motor>/<model>.json``."""
@@ -216,7 +216,7 @@ def beyond_bam(model: ServoModel) -> list[str]:
 
 def save_model(model: ServoModel, path: str | os.PathLike[str]) -> Path:
     """Write the parameter file of a model atomically; makes its folder."""
-    from trueup.studies import atomic
+    from trueup.runs.store import atomic
 
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

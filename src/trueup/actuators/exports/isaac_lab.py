@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trueup.actuators.assess._evaluate import check_logs
 from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
@@ -36,7 +37,6 @@ from trueup.actuators.exports.servo_export import (
     missing_terms,
 )
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search._evaluate import check_logs
 from trueup.errors import FitError
 
 _EXPRESSED = ("command_delay", "current_limit")  # extended terms that a class expresses

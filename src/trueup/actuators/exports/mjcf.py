@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trueup.actuators.assess._evaluate import check_logs
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.exports.mjcf_servo import MjcfServo, at_gains
 from trueup.actuators.exports.nearest_mjcf import (
@@ -23,7 +24,6 @@ from trueup.actuators.exports.servo_export import (
     missing_terms,
 )
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search._evaluate import check_logs
 from trueup.errors import FitError, SimulationError, listing
 
 MJCF_FORMS = ("position", "dcmotor")
@@ -104,7 +104,7 @@ def set_mjcf_gains(model: Any, actuator: str, gains: Mapping[str, float]) -> Non
     """
     import mujoco
 
-    from trueup.simulation.actuator_types import actuator_type
+    from trueup.simulation.targets.actuator_types import actuator_type
 
     number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, actuator)
     if number < 0:

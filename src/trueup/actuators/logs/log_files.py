@@ -21,7 +21,7 @@ from trueup._input_files import check_regular
 from trueup.actuators.logs import log_checks
 from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.errors import RecordingError, TrueupWarning, listing
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 LogSource = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 

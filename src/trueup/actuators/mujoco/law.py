@@ -64,7 +64,7 @@ class ServoLaw:
         Raises:
           ModelError: it does not compile, after a change.
         """
-        from trueup.simulation.variants import compile_spec
+        from trueup.simulation.targets.variants import compile_spec
 
         return compile_spec(self.spec, "the model with servos")
 
@@ -354,9 +354,9 @@ def read_spec(spec: Any) -> Any:
     """The spec, read if it is the name of a file; a ModelError if that fails."""
     import mujoco
 
-    from trueup.simulation.model_limits import check_model_file
-    from trueup.simulation.spec_view import plain
-    from trueup.simulation.warning_capture import captured_warnings
+    from trueup.simulation.engine.warning_capture import captured_warnings
+    from trueup.simulation.models.limits import check_model_file
+    from trueup.simulation.targets.spec_view import plain
 
     if not isinstance(spec, str | os.PathLike):
         return plain(spec)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from trueup.errors import RecordingError
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 SUFFIX = ".partial.jsonl"
 

@@ -9,8 +9,8 @@ from trueup.actuators.logs.servo_log import Array
 from trueup.actuators.record.trajectories import trajectory_named
 from trueup.actuators.record.trajectory import Trajectory
 from trueup.errors import RecordingError, did_you_mean, listing
+from trueup.runs.store import atomic
 from trueup.signals.readers.delimited import read_delimited
-from trueup.studies import atomic
 
 COLUMNS = ("t", "goal_position", "torque_enable")
 """Columns of a trajectory file: time [s], goal [rad], 1 where the servo is driven."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from trueup import reports
+from trueup.actuators.assess.model_errors import ModelErrors, model_errors
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.report.overlay_figures import (
@@ -14,7 +15,6 @@ from trueup.actuators.report.overlay_figures import (
     points_per_curve,
     worst_first,
 )
-from trueup.actuators.search.model_errors import ModelErrors, model_errors
 from trueup.errors import RecordingError
 
 _OPEN = 3  # number of sections that start unfolded

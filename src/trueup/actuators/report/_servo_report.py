@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trueup import reports
+from trueup.actuators.assess.model_errors import ModelErrors, model_errors, trivial_errors
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import Array, ServoLog
@@ -17,9 +18,8 @@ from trueup.actuators.report.choice_section import choice_section
 from trueup.actuators.report.overlay_figures import motions_of, overlay_figure
 from trueup.actuators.report.parameter_section import parameter_rows, parameter_section
 from trueup.actuators.report.residual_sections import friction_section, residual_section
-from trueup.actuators.search.model_choice import ModelChoice
-from trueup.actuators.search.model_comparison import GROUPED_BY, grouped
-from trueup.actuators.search.model_errors import ModelErrors, model_errors, trivial_errors
+from trueup.actuators.selection.model_choice import ModelChoice
+from trueup.actuators.selection.model_comparison import GROUPED_BY, grouped
 from trueup.errors import RecordingError
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 import math
 
 from trueup import reports
-from trueup.actuators.search.missing_terms import term_findings
-from trueup.actuators.search.model_choice import ModelChoice
+from trueup.actuators.selection.missing_terms import term_findings
+from trueup.actuators.selection.model_choice import ModelChoice
 
 _MRAD = 1e3
 

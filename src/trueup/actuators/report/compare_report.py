@@ -12,9 +12,9 @@ from trueup.actuators.report._overlay_report import overlay_report
 from trueup.actuators.report.choice_section import choice_section
 from trueup.actuators.report.overlay_figures import error_table, worst_first
 from trueup.actuators.report.png_files import new_figure, numbered_paths, save_png
-from trueup.actuators.search._information_criteria import LIKELIHOODS
-from trueup.actuators.search.model_choice import ModelChoice
-from trueup.actuators.search.model_comparison import (
+from trueup.actuators.selection._information_criteria import LIKELIHOODS
+from trueup.actuators.selection.model_choice import ModelChoice
+from trueup.actuators.selection.model_comparison import (
     GROUPED_BY,
     ComparedModel,
     ModelComparison,

@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from trueup import reports
+from trueup.actuators.assess.model_errors import ModelErrors
 from trueup.actuators.logs.servo_log import Array, ServoLog
-from trueup.actuators.search.model_errors import ModelErrors
 from trueup.errors import RecordingError, did_you_mean, listing
 
 PAGE_BYTES = 4_500_000

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueup.actuators.assess.model_errors import ModelErrors
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.report.overlay_figures import motions_of
 from trueup.actuators.report.png_files import new_figure, numbered_paths, save_png
-from trueup.actuators.search.model_errors import ModelErrors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
+from trueup.actuators.assess.model_errors import ModelErrors
 from trueup.actuators.bench.loads import bench_of
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.actuators.report._friction_curves import friction_curves
-from trueup.actuators.search._information_criteria import effective_samples
-from trueup.actuators.search.model_errors import ModelErrors
+from trueup.actuators.selection._information_criteria import effective_samples
 from trueup.errors import RecordingError
 
 _MRAD = 1e3

@@ -16,7 +16,9 @@ from trueup.actuators.search.run_logs import Logs
 from trueup.actuators.search.servo_fit import ServoFit
 from trueup.errors import RunDirectoryError
 from trueup.runs import Execution
-from trueup.studies import Budget, RunDirectory, Tracker
+from trueup.runs.loop.budget import Budget
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.trackers.tracker import Tracker
 
 
 def fit(

@@ -10,42 +10,47 @@ from typing import Any
 
 import numpy as np
 
-from trueup import studies
+from trueup import runs
+from trueup.actuators.assess.left_out_intervals import ReportStep, no_report
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.entries import load_catalogue, servos
 from trueup.actuators.catalogue.parameter_file import save_model
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.equations.friction_models import FRICTION_MODELS
 from trueup.actuators.report._servo_report import servo_fit_report
-from trueup.actuators.search.choice_parts import split_quantities
 from trueup.actuators.search.fit_settings import FitSettings
-from trueup.actuators.search.left_out_intervals import ReportStep, no_report
 from trueup.actuators.search.live_parameters import LiveParameters
-from trueup.actuators.search.missing_terms import term_findings
-from trueup.actuators.search.model_choice import ModelChoice
-from trueup.actuators.search.model_for_fit import (
+from trueup.actuators.search.prepared_fit import Prepared, start_model
+from trueup.actuators.search.run_logs import Logs, RunLogs
+from trueup.actuators.search.servo_fit import KIND, ServoFit, space_records
+from trueup.actuators.search.servo_run_report import report_of_run
+from trueup.actuators.selection.missing_terms import term_findings
+from trueup.actuators.selection.model_choice import ModelChoice
+from trueup.actuators.selection.model_for_fit import (
     CHOICE,
     choice_for_fit,
     choice_plan,
     chosen_settings,
     start_of,
 )
-from trueup.actuators.search.prepared_fit import Prepared, start_model
-from trueup.actuators.search.run_logs import Logs, RunLogs
-from trueup.actuators.search.servo_fit import KIND, ServoFit, space_records
-from trueup.actuators.search.servo_run_report import report_of_run
-from trueup.actuators.search.suitable_terms import suitable_terms
-from trueup.actuators.search.untried_terms import untried_term_findings
+from trueup.actuators.selection.parts import split_quantities
+from trueup.actuators.selection.suitable_terms import suitable_terms
+from trueup.actuators.selection.untried_terms import untried_term_findings
 from trueup.errors import FitError, RunDirectoryError, SimulationError, listing
 from trueup.fitting._minimise import minimise
 from trueup.fitting.problem import LARGE_COST
 from trueup.fitting.solution import Solution, Status
 from trueup.parameters import Space
-from trueup.reports import Page, read_study, study_report
+from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, RunInterrupted, SearchJob
-from trueup.studies import Budget, RunDirectory, atomic, provenance, warm_start
-from trueup.studies.progress import Progress
-from trueup.studies.yaml_file import read_mapping
+from trueup.runs.loop._warm_start import warm_start
+from trueup.runs.loop.budget import Budget
+from trueup.runs.loop.progress import Progress
+from trueup.runs.store import atomic, provenance
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.yaml_file import read_mapping
+from trueup.runs.study_page.record import read_study
+from trueup.runs.study_page.report import study_report
 
 
 class ServoFitInterrupted(RunInterrupted):
@@ -315,7 +320,7 @@ class ServoFitJob(SearchJob):
         return warm.space(space).start
 
     def _best_of_storage(self, storage: str, name: str | None, space: Space) -> np.ndarray | None:
-        from trueup.studies.optuna_storage import load_study
+        from trueup.runs.optuna_storage import load_study
 
         found = load_study(storage, name, space, (self.fit_settings.objective.kind,))
         self.notes = list(found.notes())
@@ -384,7 +389,7 @@ class ServoFitJob(SearchJob):
         """
         self.prepare()
         settings = self.fit_settings
-        solution = studies.run(
+        solution = runs.run_search(
             self.problem,
             self.search,
             directory,

@@ -9,7 +9,8 @@ from trueup import runs
 from trueup.actuators.search.fit_job import ServoFitJob
 from trueup.errors import RunDirectoryError
 from trueup.runs import Execution, Outcome
-from trueup.studies import RunDirectory, Tracker
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.trackers.tracker import Tracker
 
 
 def start_fit(

@@ -9,7 +9,8 @@ import numpy as np
 from trueup.actuators.catalogue.parameter_file import model_to_dict
 from trueup.actuators.search.problem import ServoProblem
 from trueup.fitting.problem import LARGE_COST
-from trueup.studies import Generation, atomic
+from trueup.runs.loop.generation import Generation
+from trueup.runs.store import atomic
 
 _WAIT = 0.5  # time between two writes [s]
 

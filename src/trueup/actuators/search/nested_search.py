@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from trueup.actuators.search.known_optima import with_switching_terms
-from trueup.actuators.search.model_faces import FaceProblem, ModelFace, model_faces
+from trueup.actuators.search.nested_models import FaceProblem, ModelFace, model_faces
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
+from trueup.actuators.search.warm_starts import with_switching_terms
 from trueup.errors import FitError
 from trueup.fitting.problem import Failures, Problem
-from trueup.fitting.saved_state import require_version
+from trueup.fitting.searches.saved_state import require_version
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 

@@ -8,6 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from trueup.actuators.assess._evaluate import check_servo, evaluation
+from trueup.actuators.assess.current_limits import current_findings
+from trueup.actuators.assess.fit_assessment import assess
+from trueup.actuators.assess.held_out_logs import unseen_logs
+from trueup.actuators.assess.left_out_intervals import ReportStep, no_report
 from trueup.actuators.bench.loads import Bench, bench_of
 from trueup.actuators.bench.objective import OBJECTIVES, Objective
 from trueup.actuators.bench.simulator import MAX_STEP, BenchSimulator
@@ -16,21 +21,16 @@ from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.log_findings import findings_in_words, header_finding, log_findings
 from trueup.actuators.logs.log_splits import split_logs
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search._evaluate import check_servo, evaluation
-from trueup.actuators.search.current_limits import current_findings
-from trueup.actuators.search.fit_assessment import assess
 from trueup.actuators.search.fit_settings import FitSettings
-from trueup.actuators.search.left_out_intervals import ReportStep, no_report
-from trueup.actuators.search.model_choice import ModelChoice
-from trueup.actuators.search.model_faces import model_faces
+from trueup.actuators.search.nested_models import model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.servo_fit import ServoFit
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
 from trueup.actuators.search.staged_problem import PositionAndSpeed, StagedProblem, default_threads
-from trueup.actuators.search.unseen_logs import unseen_logs
+from trueup.actuators.selection.model_choice import ModelChoice
 from trueup.errors import FitError, ParameterError
-from trueup.fitting._make_search import make_search
 from trueup.fitting.problem import Problem
+from trueup.fitting.searches._make_search import make_search
 from trueup.fitting.solution import Solution
 from trueup.parameters import Space
 

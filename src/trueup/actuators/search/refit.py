@@ -7,7 +7,7 @@ import numpy as np
 from trueup.actuators.bench.objective import OBJECTIVES
 from trueup.actuators.search.problem import ServoProblem
 from trueup.fitting._minimise import minimise
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.solution import Status
 
 _BEND = 0.03  # of a robust loss, as a share of the objective: that of the search's last stage

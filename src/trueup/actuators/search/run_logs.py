@@ -12,7 +12,8 @@ import numpy as np
 from trueup.actuators.logs.log_files import read_log, read_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError, RunDirectoryError
-from trueup.studies import RunDirectory, provenance
+from trueup.runs.store import provenance
+from trueup.runs.store.run_directory import RunDirectory
 
 Logs: TypeAlias = (
     Sequence[ServoLog] | str | os.PathLike[str] | Sequence[str] | Sequence[os.PathLike[str]]

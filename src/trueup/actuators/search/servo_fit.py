@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from trueup._version import __version__
+from trueup.actuators.assess._evaluate import Evaluation
+from trueup.actuators.assess.fit_assessment import ServoAssessment
+from trueup.actuators.assess.fit_verdict import verdict_of
+from trueup.actuators.assess.held_out_logs import UnseenLogs
+from trueup.actuators.assess.left_out_errors import LeftOutErrors, left_out_errors
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search._evaluate import Evaluation
-from trueup.actuators.search.fit_assessment import ServoAssessment
 from trueup.actuators.search.fit_settings import ENDLESS, FitSettings
-from trueup.actuators.search.fit_verdict import verdict_of
-from trueup.actuators.search.left_out_errors import LeftOutErrors, left_out_errors
-from trueup.actuators.search.model_choice import ModelChoice
 from trueup.actuators.search.problem import ServoProblem
-from trueup.actuators.search.unseen_logs import UnseenLogs
+from trueup.actuators.selection.model_choice import ModelChoice
+from trueup.fitting.judgement.verdict import Verdict
 from trueup.fitting.solution import Solution, Status
-from trueup.fitting.verdict import Verdict
 from trueup.parameters import Space
 
 FORMAT_VERSION = 1

@@ -10,13 +10,15 @@ from trueup.actuators.logs.log_splits import split_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.report._servo_report import servo_report
 from trueup.actuators.search.fit_settings import FitSettings
-from trueup.actuators.search.model_choice import ModelChoice
-from trueup.actuators.search.model_faces import model_faces
+from trueup.actuators.search.nested_models import model_faces
 from trueup.actuators.search.servo_search import STAGES
+from trueup.actuators.selection.model_choice import ModelChoice
 from trueup.parameters import Space
-from trueup.reports import Page, read_study
-from trueup.studies import RunDirectory, atomic
-from trueup.studies.history import History
+from trueup.reports import Page
+from trueup.runs.store import atomic
+from trueup.runs.store.history import History
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.study_page.record import read_study
 
 
 def report_of_run(

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from trueup.actuators.search.model_faces import model_faces
+from trueup.actuators.search.nested_models import model_faces
 from trueup.errors import FitError
 from trueup.fitting.cma_es import CmaEs, CmaEsSettings
-from trueup.fitting.least_squares import LeastSquaresSettings
-from trueup.fitting.parallel_descents import DescentAnswers, ParallelDescents
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
-from trueup.fitting.random_search import SobolSearch
-from trueup.fitting.saved_state import require_version
+from trueup.fitting.searches.least_squares import LeastSquaresSettings
+from trueup.fitting.searches.parallel_descents import DescentAnswers, ParallelDescents
+from trueup.fitting.searches.random import SobolSearch
+from trueup.fitting.searches.saved_state import require_version
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 

@@ -13,10 +13,10 @@ from trueup.fitting.cma_es.package import cma_package
 from trueup.fitting.cma_es.restarts import FinishedRun, RunPlan, describe_stop, next_run
 from trueup.fitting.cma_es.settings import CmaEsSettings
 from trueup.fitting.cma_es.strategy import CmaRun
-from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
-from trueup.fitting.saved_state import HistoryColumns, require_version
-from trueup.fitting.search_box import check_box, start_deviations
+from trueup.fitting.searches.box import check_box, start_deviations
+from trueup.fitting.searches.cost_search import CostSearch
+from trueup.fitting.searches.saved_state import HistoryColumns, require_version
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.fitting._whiteness import heteroscedasticity, ljung_box
+from trueup.fitting.judgement._whiteness import heteroscedasticity, ljung_box
 from trueup.fitting.uncertainty.evidence import Evidence
 
 WHITE_LEVEL = 0.05

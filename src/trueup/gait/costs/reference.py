@@ -18,7 +18,7 @@ import numpy as np
 from trueup.errors import GaitError, listing
 from trueup.gait.costs.myoassist_cost import read_myoassist_kinematics
 from trueup.gait.walk.gait_cycle import Curve, resampled
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 JOINTS = ("hip", "knee", "ankle")
 FORMAT = "trueup gait reference"

@@ -25,8 +25,9 @@ from trueup.gait.device.device_comparison import (
 from trueup.gait.device.device_report import device_page
 from trueup.gait.search.shipped_walk import start_path
 from trueup.runs import RunInterrupted
-from trueup.runs.input_check import mark_of_file
-from trueup.studies import RunDirectory, atomic
+from trueup.runs.store import atomic
+from trueup.runs.store.input_check import mark_of_file
+from trueup.runs.store.run_directory import RunDirectory
 
 SETTINGS, RESULT = "comparison.json", "result.json"
 """Files of a comparison: what is compared, and what it came to."""

@@ -15,8 +15,9 @@ from trueup.gait.search.fresh_perturbations import candidates_left_over
 from trueup.gait.search.problem import Scenario, evaluate
 from trueup.gait.walk.gait_cycle import mean_cycle
 from trueup.gait.walk.walk_series import WalkSeries, observe_walks
-from trueup.runs.solution_file import read_solution
-from trueup.studies import RunDirectory, Store
+from trueup.runs.store.database import Store
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import read_solution
 
 DURATION, STRIDES = 20.0, 10
 """How long walks are measured [s], and over how many strides of each leg."""

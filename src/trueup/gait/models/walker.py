@@ -19,7 +19,7 @@ from trueup.gait.models.anatomy import ANATOMY, Anatomy, load_anatomy, myoassist
 from trueup.gait.models.attachments import Device, attach_exoskeleton
 from trueup.gait.models.body_map import BodyMap, NamedParts
 from trueup.gait.models.terrain import STEEPEST_SLOPE, Stairs, add_stairs
-from trueup.simulation.model_limits import check_model_file
+from trueup.simulation.models.limits import check_model_file
 
 NO_TERRAIN_HEIGHT = -10.0
 """Height that the terrain of a model is moved to for level ground [m]."""

@@ -26,8 +26,8 @@ from trueup.gait.opensim.path_faults import Fault, find_faults
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates, pose_samples
 from trueup.gait.opensim.read_back import read_back, refusal_of
 from trueup.gait.opensim.walker_parts import add_walker_parts, missing_parts, turned_coordinates
-from trueup.simulation.precise_xml import precise_xml
-from trueup.studies import atomic
+from trueup.runs.store import atomic
+from trueup.simulation.models.precise_xml import precise_xml
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from trueup.errors import ModelError, listing
 from trueup.gait.opensim.comparison import WrittenModel
 from trueup.gait.opensim.mjcf_joints import Skeleton
 from trueup.gait.opensim.osim_model import OsimModel
-from trueup.simulation.warning_capture import captured_warnings
+from trueup.simulation.engine.warning_capture import captured_warnings
 
 MOMENT = 0.05
 """Time that a model is simulated for [s]: what diverges from its default pose does so at once."""

@@ -12,7 +12,7 @@ from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.staged_problem import StagedProblem
 from trueup.runs import Run
-from trueup.studies import Generation
+from trueup.runs.loop.generation import Generation
 
 SOON = 150.0
 """Time after which the best walk so far is shown, also one that falls [s]."""

@@ -17,9 +17,11 @@ from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, read_terms
 from trueup.gait.search.staged_problem import StagedProblem
 from trueup.gait.walk.perturbations import PerturbationSizes
-from trueup.reports import Finding, Findings, Page, read_study, study_report
-from trueup.reports.study_report import study_sections
-from trueup.studies import RunDirectory, atomic
+from trueup.reports import Finding, Findings, Page
+from trueup.runs.store import atomic
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.study_page.record import read_study
+from trueup.runs.study_page.report import study_report, study_sections
 
 DOSES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Parts of the largest torque that the report of a run shows the walk with."""

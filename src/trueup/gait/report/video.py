@@ -66,7 +66,7 @@ def write_walk_video(
         import imageio_ffmpeg  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("a film", "video", "imageio[ffmpeg]") from error
-    from trueup.simulation.rendering import render_states
+    from trueup.simulation.models.rendering import render_states
 
     rows = _rows(series, framerate, pace)
     lookat = _smooth(series.places[rows, :, 0].mean(axis=1), framerate / pace)

@@ -20,7 +20,7 @@ from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.search.problem import GaitProblem, Scenario, evaluate
 from trueup.gait.search.staged_problem import StagedProblem
 from trueup.gait.walk.walk_series import WalkSeries, observe_walks
-from trueup.reports.study_record import StudyRecord
+from trueup.runs.study_page.record import StudyRecord
 
 _STAGES = ("survived", "pace", "missing", "stage", "stopped")
 """Terms that say how far a walk got, and not what it costs."""

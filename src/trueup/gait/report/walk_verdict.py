@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trueup.fitting import Criterion, Grade, SearchEnd, Verdict, judge
-from trueup.fitting.verdict import Reason
+from trueup.fitting.judgement.verdict import Reason
 from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.costs.reference import GaitReference
 from trueup.gait.costs.stages import WalkObjective

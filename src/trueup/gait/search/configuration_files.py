@@ -17,7 +17,7 @@ from trueup.gait.search.myoassist_import import (
     paths_in,
 )
 from trueup.gait.search.path_words import path_or_word
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 MYOASSIST_FILES = (".bat", ".sh")
 """Endings of MyoAssist's configurations."""

@@ -13,9 +13,9 @@ from trueup.gait.controller.parameter_vector import ParameterVector
 from trueup.gait.search._named_entries import is_of_curve, of_both_legs
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
 from trueup.parameters import Space
-from trueup.studies import RunDirectory, WarmStart, warm_start
-from trueup.studies.run_directory import check_format_version
-from trueup.studies.yaml_file import read_mapping
+from trueup.runs.loop._warm_start import WarmStart, warm_start
+from trueup.runs.store.run_directory import RunDirectory, check_format_version
+from trueup.runs.store.yaml_file import read_mapping
 
 KIND = "gait"
 """Kind of the runs, as ``experiment.yaml`` names it."""

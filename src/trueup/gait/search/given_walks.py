@@ -18,8 +18,9 @@ from trueup.gait.search.earlier_runs import configuration_of_run
 from trueup.gait.search.fresh_perturbations import judges_anew, told_over
 from trueup.gait.search.myoassist_checkout import reference_near
 from trueup.gait.search.problem import GaitProblem
-from trueup.runs.input_check import mark_of_file
-from trueup.studies import RunDirectory, warm_start
+from trueup.runs.loop._warm_start import warm_start
+from trueup.runs.store.input_check import mark_of_file
+from trueup.runs.store.run_directory import RunDirectory
 
 OF_SEARCHES = (
     "param_path",

@@ -9,7 +9,8 @@ import numpy as np
 
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.problem import GaitProblem
-from trueup.studies import Generation, atomic
+from trueup.runs.loop.generation import Generation
+from trueup.runs.store import atomic
 
 TERMS_LOG = "terms.jsonl"
 """File of the terms in a run directory."""

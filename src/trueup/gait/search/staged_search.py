@@ -14,9 +14,9 @@ import numpy as np
 
 from trueup.errors import FitError, GaitError
 from trueup.fitting import Status
-from trueup.fitting.cost_search import common_state, take_common_state
 from trueup.fitting.problem import Failures, Problem
-from trueup.fitting.saved_state import HistoryColumns, require_version
+from trueup.fitting.searches.cost_search import common_state, take_common_state
+from trueup.fitting.searches.saved_state import HistoryColumns, require_version
 from trueup.gait.search.attempts import Attempts
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
 from trueup.gait.search.distribution import distribution_at

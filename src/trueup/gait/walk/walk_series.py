@@ -19,7 +19,7 @@ from trueup.gait.walk.frames import ACTIVATIONS, FRAME
 from trueup.gait.walk.gait_cycle import Stride, strides_of
 from trueup.gait.walk.walk_records import End, WalkRecords
 from trueup.gait.walk.walk_simulation import WalkSimulation
-from trueup.simulation.warning_capture import captured_warnings
+from trueup.simulation.engine.warning_capture import captured_warnings
 
 JOINTS = ("hip", "knee", "ankle")
 """Joints, in the order of every array with a joint axis."""

@@ -31,7 +31,7 @@ from trueup.gait.walk.perturbations import (
 )
 from trueup.gait.walk.walk_records import End, WalkRecords
 from trueup.gait.walk.walk_settings import FRAME_PERIOD, WalkSettings
-from trueup.simulation.warning_capture import captured_warnings
+from trueup.simulation.engine.warning_capture import captured_warnings
 
 SHORTEST_STANCE_OF_MYOASSIST = 0.035
 """Longest stance that the exoskeleton of MyoAssist does not count [s]."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueup.fitting import Comparison
-from trueup.fitting.baselines import BASE_ALONE, CONSTANT, CONTROLLER, LINEAR
+from trueup.fitting.judgement.baselines import BASE_ALONE, CONSTANT, CONTROLLER, LINEAR
 from trueup.networks.training import simple_networks
 
 BASELINES = {

@@ -82,7 +82,7 @@ def _side_by_side(
 
     from trueup.networks.runtime.control_law import network_law
     from trueup.networks.runtime.step_rate import steps_a_period
-    from trueup.simulation.warning_capture import captured_warnings
+    from trueup.simulation.engine.warning_capture import captured_warnings
 
     constants = {INERTIA: inertia} if INERTIA in network.inputs else {}
     law = network_law(source, {joint: network}, constants=constants)

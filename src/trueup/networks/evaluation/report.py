@@ -31,7 +31,7 @@ from trueup.networks.evaluation.prediction_figures import (
 )
 from trueup.networks.model.network import Network
 from trueup.networks.training.kept_files import read_history
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 if TYPE_CHECKING:
     from trueup.networks.evaluation.closed_loop import RollOut

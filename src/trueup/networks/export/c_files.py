@@ -21,7 +21,7 @@ from trueup.networks.data.features import FEATURES
 from trueup.networks.export.deployment import Deployment
 from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network
 from trueup.networks.runtime.record import state_size
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 _KEYWORDS = frozenset(
     [

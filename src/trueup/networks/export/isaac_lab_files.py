@@ -25,7 +25,7 @@ from trueup.networks.export.deployment import Deployment, metadata_text
 from trueup.networks.export.simulator_fit import fitted
 from trueup.networks.export.torch_files import save_script, write_torchscript
 from trueup.networks.model.network import Network
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 COMBINED_FILES = ("network.pt", "normalization_stats.json", "training_config_summary.json")
 """Files of `write_combined`."""

@@ -28,7 +28,7 @@ from trueup.networks.export.linear_skip import skip_as_unit
 from trueup.networks.export.newton_graph import NewtonGraph, Shapes
 from trueup.networks.export.simulator_fit import fitted, without_base
 from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network, last_layer
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 _COLUMNS = {
     ANGLE: "position",

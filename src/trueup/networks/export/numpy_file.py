@@ -14,8 +14,8 @@ from trueup._marks import KEY, joined
 from trueup.errors import FitError, reason
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import describe_network, network_from_description
-from trueup.runs.input_check import mark_of_file
-from trueup.studies import atomic
+from trueup.runs.store import atomic
+from trueup.runs.store.input_check import mark_of_file
 
 _DESCRIPTION = "description"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from trueup.errors import FitError, MissingExtraError
 from trueup.networks.export.deployment import Deployment, held_steps, metadata_text
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 METADATA_FILE = "metadata.json"
 """Extra file inside of the archive that describes the network."""

@@ -18,8 +18,8 @@ from trueup.errors import FitError, MissingExtraError, listing, reason
 from trueup.networks.base.base_kinds import base_from_dict
 from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import Network
-from trueup.runs.input_check import mark_of_file
-from trueup.studies import atomic
+from trueup.runs.store import atomic
+from trueup.runs.store.input_check import mark_of_file
 
 FORMAT = "trueup network"
 VERSION = 1

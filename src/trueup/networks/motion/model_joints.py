@@ -18,7 +18,7 @@ from mujoco.batch import SimulationError as BatchError
 from torch import Tensor, nn
 
 from trueup.errors import RunDirectoryError
-from trueup.simulation.segment import INTEGRATION
+from trueup.simulation.engine.segment import INTEGRATION
 
 STEP = 1e-6
 """Difference of the forward differences, as MuJoCo's own [rad, rad/s, N m]."""

@@ -15,9 +15,9 @@ from trueup.networks.motion.model_joints import ModelBase, ModelJoints, ModelStr
 from trueup.networks.motion.motion_logs import MOVING
 from trueup.networks.motion.motion_settings import MOTION, MotionSettings
 from trueup.signals import TimeSeries
-from trueup.simulation.actuator_types import holds_position
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
+from trueup.simulation.targets.actuator_types import holds_position
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.step_controls import controls_on_grid
 from trueup.sysid.recordings.measured_state import StateColumns, state_columns

@@ -27,8 +27,9 @@ from trueup.networks.motion.motion_training import MotionTraining
 from trueup.networks.motion.simulated_training import SimulatedTraining, file_name
 from trueup.networks.plain_settings import build_settings
 from trueup.networks.training.hooks import TrainingHooks
-from trueup.simulation.warning_capture import captured_warnings
-from trueup.studies import RunDirectory, atomic
+from trueup.runs.store import atomic
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.simulation.engine.warning_capture import captured_warnings
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.run_inputs import inputs_of_run, mark_of_models
 from trueup.sysid.experiment.settings import Experiment

@@ -19,8 +19,8 @@ from trueup.networks.motion.motion_settings import BURN_IN, TORQUE, MotionSettin
 from trueup.networks.motion.motion_trainer import MotionTrainer
 from trueup.networks.motion.motion_training import Motion, MotionTraining, reached_by
 from trueup.networks.training.hooks import TrainingHooks
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.warning_capture import captured_warnings
+from trueup.simulation.engine.warning_capture import captured_warnings
+from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.experiment.preparation import Prepared
 
 

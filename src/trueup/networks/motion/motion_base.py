@@ -11,7 +11,7 @@ from trueup.actuators.catalogue.parameter_file import model_from_dict, model_to_
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.errors import FitError, listing, reason
 from trueup.networks.base.analytic_base import AnalyticBase
-from trueup.runs.input_check import mark_of_file
+from trueup.runs.store.input_check import mark_of_file
 
 PD, NONE, SERVO = "pd", "none", "servo"
 KINDS = (SERVO, PD, NONE)

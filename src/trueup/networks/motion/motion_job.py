@@ -35,7 +35,8 @@ from trueup.networks.motion.motion_training import (
 from trueup.networks.motion.simulated_training import SimulatedTraining
 from trueup.networks.plain_settings import build_settings
 from trueup.networks.training.hooks import TrainingHooks
-from trueup.studies import RunDirectory, atomic
+from trueup.runs.store import atomic
+from trueup.runs.store.run_directory import RunDirectory
 
 NETWORK, SERVO, BASE = "network.safetensors", "servo.json", "base.json"
 """Files of a training: the correction; the servo model beneath it; another base, or the factors of

@@ -9,7 +9,7 @@ from trueup import reports
 from trueup._marks import unmarked
 from trueup.errors import RunDirectoryError
 from trueup.networks.motion.motion_base import KINDS, MotionBase
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 ANGLES = "angles"
 """Folder of the motions of the held-out logs, one CSV file a log."""

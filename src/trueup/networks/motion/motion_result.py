@@ -10,10 +10,10 @@ import numpy as np
 from trueup._version import __version__
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search.given_models import fitted_to
+from trueup.actuators.selection.user_models import fitted_to
 from trueup.errors import RecordingError, listing
 from trueup.fitting import Comparison, Grade, Reason, Verdict, judge
-from trueup.fitting.baselines import BASE_ALONE, CONSTANT
+from trueup.fitting.judgement.baselines import BASE_ALONE, CONSTANT
 from trueup.networks.motion.likeness import most_alike
 from trueup.networks.motion.motion_training import (
     ENOUGH,

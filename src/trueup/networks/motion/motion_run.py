@@ -16,8 +16,8 @@ from trueup.networks.motion.motion_training import train_motion
 from trueup.networks.motion.simulated_training import SimulatedTraining
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.runs import Outcome
-from trueup.studies import RunDirectory
-from trueup.studies.progress import Progress
+from trueup.runs.loop.progress import Progress
+from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.experiment.settings import Experiment
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from trueup.errors import RunDirectoryError, TrueupError, reason
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 _UNREADABLE = (OSError, ValueError, LookupError, TypeError, RuntimeError, AttributeError)
 _UNREADABLE += (BadZipFile, TrueupError)

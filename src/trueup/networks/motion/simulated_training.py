@@ -17,10 +17,11 @@ from trueup.networks.motion.motion_training import MotionTraining
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, RunState
+from trueup.runs.loop._interrupts import Interrupts
+from trueup.runs.loop.progress import Progress
 from trueup.runs.run_state import training_state
-from trueup.studies import RunDirectory, atomic
-from trueup.studies._interrupts import Interrupts
-from trueup.studies.progress import Progress
+from trueup.runs.store import atomic
+from trueup.runs.store.run_directory import RunDirectory
 
 METRICS = "metrics.json"
 """Scores and verdict."""

@@ -53,7 +53,7 @@ class NetworkLaw:
         Raises:
           ModelError: it does not compile, after a change.
         """
-        from trueup.simulation.variants import compile_spec
+        from trueup.simulation.targets.variants import compile_spec
 
         return compile_spec(self.spec, "the model with networks")
 
@@ -296,7 +296,7 @@ def read_spec(spec: Any) -> Any:
     """
     import mujoco
 
-    from trueup.simulation.model_limits import check_model_file
+    from trueup.simulation.models.limits import check_model_file
 
     if isinstance(spec, mujoco.MjSpec):
         return spec

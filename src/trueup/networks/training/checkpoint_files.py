@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 
 class AtomicCheckpoints(TorchCheckpointIO):

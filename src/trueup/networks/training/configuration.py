@@ -21,7 +21,7 @@ from trueup.networks.data.data_settings import EXTRA_SIGNALS, DataSettings
 from trueup.networks.data.features import FEATURES
 from trueup.networks.plain_settings import build_settings
 from trueup.networks.training.settings import ModelSettings, TrainSettings
-from trueup.studies.trackers import TRACKERS
+from trueup.runs.trackers import TRACKERS
 
 CONFIGURATION = Path(__file__).with_name("configuration")
 """Folder of the packaged defaults."""

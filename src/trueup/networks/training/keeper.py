@@ -17,7 +17,7 @@ from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lightning_module import NetworkTraining
 from trueup.networks.training.run_files import CHECKPOINT
 from trueup.networks.training.settings import TrainSettings
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 LAST = CHECKPOINT
 BEST = "network.safetensors"

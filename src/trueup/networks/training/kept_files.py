@@ -8,7 +8,7 @@ from typing import Any
 from trueup.errors import RunDirectoryError
 from trueup.networks.model.network_file import read_network
 from trueup.networks.training.run_files import FINISHED, HISTORY, NETWORK
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 
 def check_kept_files(folder: Path) -> None:

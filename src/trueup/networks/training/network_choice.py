@@ -32,7 +32,7 @@ from trueup.networks.training.left_out import (
 from trueup.networks.training.network_training import TrainedNetwork, by_group, train_network
 from trueup.networks.training.settings import ModelSettings, ModelType, TrainSettings
 from trueup.networks.training.simple_networks import relative_error, simple_networks, start_of
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 CHOICE = "choice.json"
 """File of a split: what was tried, and what is trained."""

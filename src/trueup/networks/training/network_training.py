@@ -22,7 +22,7 @@ from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lanes import Lanes
 from trueup.networks.training.schedule import chunk_samples, lane_count, scheduled
 from trueup.networks.training.settings import SETTLED, ModelSettings, TrainSettings
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 _UNREADABLE = (
     RuntimeError,

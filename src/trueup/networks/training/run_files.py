@@ -16,7 +16,7 @@ from trueup.networks.evaluation.metrics import NetworkScores
 from trueup.networks.model.network import Network
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.networks.training.schedule import chunk_samples
-from trueup.studies import atomic
+from trueup.runs.store import atomic
 
 KIND = "network"
 """Kind of the run, as ``experiment.yaml`` tells it."""

@@ -16,7 +16,7 @@ from trueup.networks.data.data_splits import (
     split_named,
 )
 from trueup.networks.training.configuration import TrainingConfiguration
-from trueup.studies import provenance
+from trueup.runs.store import provenance
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,8 +37,8 @@ from trueup.networks.training.simple_networks import (
     validation_errors,
 )
 from trueup.networks.training.tracking import SplitTrackers
-from trueup.studies import atomic
-from trueup.studies.event_log import EventLog
+from trueup.runs.store import atomic
+from trueup.runs.store.event_log import EventLog
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ import numpy as np
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.schedule import STEPS
-from trueup.studies import Trackers
-from trueup.studies.event_log import EventLog
-from trueup.studies.trackers import TrackedRun, WandbTracker, make_trackers
+from trueup.runs.store.event_log import EventLog
+from trueup.runs.trackers import TrackedRun, WandbTracker, make_trackers
+from trueup.runs.trackers.tracker import Trackers
 
 
 class SplitTrackers:

@@ -26,13 +26,14 @@ from trueup.networks.training.run_recordings import RunRecordings, data_folder, 
 from trueup.networks.training.split_training import Interrupted, SplitResult, train_split
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, RunInterrupted, RunState
+from trueup.runs.loop._interrupts import Interrupts
+from trueup.runs.loop.progress import Progress
 from trueup.runs.run_state import training_state
+from trueup.runs.store import atomic, provenance
+from trueup.runs.store.event_log import EventLog
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.yaml_file import read_mapping
 from trueup.signals import Finding
-from trueup.studies import RunDirectory, atomic, provenance
-from trueup.studies._interrupts import Interrupts
-from trueup.studies.event_log import EventLog
-from trueup.studies.progress import Progress
-from trueup.studies.yaml_file import read_mapping
 
 
 class TrainingInterrupted(RunInterrupted):

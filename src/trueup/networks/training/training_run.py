@@ -10,7 +10,7 @@ from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.networks.training.configuration import TrainingConfiguration, load_configuration
 from trueup.networks.training.training_job import TrainingJob, TrainingResult
 from trueup.runs import Outcome, read_job
-from trueup.studies import RunDirectory
+from trueup.runs.store.run_directory import RunDirectory
 
 
 def train(

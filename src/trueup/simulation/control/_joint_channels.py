@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 
 from trueup.errors import LawError, did_you_mean, listing
-from trueup.simulation.variants import compile_spec
+from trueup.simulation.targets.variants import compile_spec
 
 _ON_JOINT = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
 

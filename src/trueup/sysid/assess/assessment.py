@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import listing
-from trueup.fitting._whiteness import HeteroscedasticityTest, WhitenessTest
-from trueup.fitting._whiteness import heteroscedasticity as size_test
-from trueup.fitting._whiteness import whiteness as white_test
-from trueup.fitting.identifiability import Identifiability, analyse
+from trueup.fitting.judgement._whiteness import HeteroscedasticityTest, WhitenessTest
+from trueup.fitting.judgement._whiteness import heteroscedasticity as size_test
+from trueup.fitting.judgement._whiteness import whiteness as white_test
+from trueup.fitting.judgement.identifiability import Identifiability, analyse
+from trueup.fitting.judgement.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures
-from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate
 from trueup.fitting.uncertainty.gaussian import Gaussian, gaussian_of_fit

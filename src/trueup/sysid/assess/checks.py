@@ -9,14 +9,14 @@ import mujoco
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting.identifiability import analyse
+from trueup.fitting.judgement.identifiability import analyse
 from trueup.fitting.linearisation import final_jacobian
-from trueup.simulation.actuator_types import velocity_gain
-from trueup.simulation.initial_state import (
+from trueup.simulation.engine.initial_state import (
     create_initial_state,
     with_start_time,
 )
-from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.targets.actuator_types import velocity_gain
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.fit.identification_search import check_search, check_start

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from trueup.fitting import Grade, Reason
-from trueup.fitting.paired_errors import CHANCE, block_sums, is_clearly_worse
+from trueup.fitting.judgement.paired_errors import CHANCE, block_sums, is_clearly_worse
 from trueup.sysid.assess.assessment import SequenceSignals
 from trueup.sysid.assess.horizons import HorizonError, beaten_sentences
 from trueup.sysid.assess.missing_terms import MissingTerm

@@ -15,9 +15,9 @@ from trueup.errors import TargetError
 from trueup.parameters import Parameter, ParameterDict
 from trueup.signals import SignalMapping, TimeSeries
 from trueup.signals.model_signals import control_mapping
-from trueup.simulation.control_layout import control_in_model_order
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.engine.control_layout import control_in_model_order
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.assess.term_candidates import (
     PREFIX,
     SCALAR,

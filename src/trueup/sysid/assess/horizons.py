@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from trueup.fitting import baselines
-from trueup.fitting.paired_errors import block_sums, is_clearly_worse
-from trueup.simulation.model_sequences import ModelSequences
+from trueup.fitting.judgement import baselines
+from trueup.fitting.judgement.paired_errors import block_sums, is_clearly_worse
+from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.assess.held_motion import velocities, velocity_sources
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit.problem import GrayBoxProblem
@@ -50,7 +50,7 @@ class HorizonError:
 
     is_beaten: bool
     """Whether a predictor without a model is better by more than chance, see
-    :func:`trueup.fitting.paired_errors.is_clearly_worse`."""
+    :func:`trueup.fitting.judgement.paired_errors.is_clearly_worse`."""
 
 
 def horizon_errors(

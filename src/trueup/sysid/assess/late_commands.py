@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from trueup.fitting.box_step import box_step
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
-from trueup.simulation.model_sequences import ModelSequences
+from trueup.fitting.searches.box_step import box_step
+from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.fit._inner_fit import busy_seconds, refit
 from trueup.sysid.fit.late_controls import late_controls, pause_of
 

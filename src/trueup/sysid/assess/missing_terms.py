@@ -13,10 +13,10 @@ import mujoco
 import numpy as np
 
 from trueup.errors import TrueupError
-from trueup.fitting.box_step import box_step
+from trueup.fitting.judgement.paired_errors import CHANCE, block_sums, is_clearly_worse
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
-from trueup.fitting.paired_errors import CHANCE, block_sums, is_clearly_worse
+from trueup.fitting.searches.box_step import box_step
 from trueup.sysid.assess.fit_covariance import gram_matrix, residual_covariance
 from trueup.sysid.assess.friction_shapes import SHAPES, shape_candidates, with_forces
 from trueup.sysid.assess.late_commands import late_fit

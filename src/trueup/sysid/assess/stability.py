@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from trueup.fitting.box_step import box_step
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
+from trueup.fitting.searches.box_step import box_step
 from trueup.fitting.uncertainty import CovarianceEstimate, contradiction_ratio
 from trueup.sysid.assess.fit_covariance import (
     gram_matrix,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from trueup._version import __version__
-from trueup.fitting.scores import ScoreTable
+from trueup.fitting.judgement.scores import ScoreTable
 from trueup.fitting.solution import Solution
 from trueup.parameters import ParameterDict
 from trueup.signals import QualityReport

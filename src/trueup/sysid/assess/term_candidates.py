@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.targets import resolve
+from trueup.simulation.targets.resolution import resolve
 
 SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 TURNS = int(mujoco.mjtJoint.mjJNT_HINGE)

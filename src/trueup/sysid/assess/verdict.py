@@ -5,18 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueup.fitting import (
-    Comparison,
-    Estimates,
-    Grade,
-    Reason,
-    SearchEnd,
-    Solution,
-    Verdict,
-    baselines,
-    judge,
-)
-from trueup.fitting.judging import EQUAL
+from trueup.fitting import Comparison, Estimates, Grade, Reason, SearchEnd, Solution, Verdict, judge
+from trueup.fitting.judgement import baselines
+from trueup.fitting.judgement.rules import EQUAL
 from trueup.parameters import Space
 from trueup.sysid.assess.assessment import Assessment, SequenceSignals
 from trueup.sysid.assess.held_motion import velocities

@@ -10,8 +10,8 @@ import numpy as np
 
 from trueup.parameters import Parameter, ParameterDict
 from trueup.signals.checks.statistics import noise_level
-from trueup.simulation.held_start import HeldStart, Holding, held_states
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.engine.held_start import HeldStart, Holding, held_states
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.initial_unknowns import start_name
 from trueup.sysid.recordings.measured_state import state_columns
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from trueup.errors import ExperimentError
 from trueup.parameters import InertiaType, Parameter, Prior
-from trueup.simulation.body_inertia import inertial_of
+from trueup.simulation.targets.body_inertia import inertial_of
 from trueup.sysid.experiment.settings import PriorPart
 
 

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.parameters import ParameterDict
-from trueup.simulation.measurement import DelayRule, MeasurementRules, ScaleRule
+from trueup.simulation.measured.measurement import DelayRule, MeasurementRules, ScaleRule
 from trueup.sysid.experiment.settings import Experiment, GainPart, MeasurementPart
 from trueup.sysid.fit.observation_settings import ObservationSettings
 

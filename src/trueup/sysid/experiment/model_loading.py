@@ -6,11 +6,11 @@ from typing import Any
 import mujoco
 
 from trueup.errors import ModelError
-from trueup.simulation.actuator_types import actuator_type
-from trueup.simulation.element_names import name_elements
-from trueup.simulation.finite_model import check_finite_model
-from trueup.simulation.model_limits import check_model_file
-from trueup.simulation.warning_capture import captured_warnings
+from trueup.simulation.engine.warning_capture import captured_warnings
+from trueup.simulation.models.element_names import name_elements
+from trueup.simulation.models.finite_model import check_finite_model
+from trueup.simulation.models.limits import check_model_file
+from trueup.simulation.targets.actuator_types import actuator_type
 from trueup.sysid.experiment.model_changes import change_model
 from trueup.sysid.experiment.settings import ModelPart
 

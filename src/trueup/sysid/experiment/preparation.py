@@ -11,13 +11,13 @@ import mujoco
 from trueup.errors import ExperimentError, RecordingError, SignalError, did_you_mean, listing
 from trueup.parameters import ParameterDict
 from trueup.signals import Recording, split_by_time
-from trueup.simulation.element_names import generated_names
-from trueup.simulation.measurement import MeasurementRules
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.model_sources import model_sources
-from trueup.simulation.spare_memory import release_spare_memory
-from trueup.simulation.system_trajectory import SystemTrajectory
-from trueup.simulation.visuals import simulated_spec
+from trueup.simulation.engine.spare_memory import release_spare_memory
+from trueup.simulation.measured.measurement import MeasurementRules
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
+from trueup.simulation.models.element_names import generated_names
+from trueup.simulation.models.sources import model_sources
+from trueup.simulation.models.visuals import simulated_spec
 from trueup.sysid.experiment.design_names import check_design
 from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts
 from trueup.sysid.experiment.integral_unknowns import add_integrals

@@ -7,8 +7,8 @@ from typing import Any
 from trueup._marks import joined
 from trueup.errors import RunDirectoryError, listing
 from trueup.runs import check_inputs
-from trueup.runs.input_check import mark_of_file
-from trueup.studies import RunDirectory
+from trueup.runs.store.input_check import mark_of_file
+from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.experiment.settings import Experiment
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.parameters import InertiaType, Parameter, ParameterDict, Prior
-from trueup.simulation.attributes import COUNTS
-from trueup.simulation.targets import element_names, resolve
+from trueup.simulation.targets.attributes import COUNTS
+from trueup.simulation.targets.resolution import element_names, resolve
 from trueup.sysid.experiment.link_priors import link_prior
 from trueup.sysid.experiment.settings import ParameterPart
 

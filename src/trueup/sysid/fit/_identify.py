@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trueup.runs import start
 from trueup.runs.execution import Execution
-from trueup.studies import Tracker
+from trueup.runs.trackers.tracker import Tracker
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.fit.identification import Identification
 from trueup.sysid.fit.identification_job import IdentificationJob

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from trueup.fitting._minimise import Search, minimise
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Problem
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.solution import Solution, Status
 
 

@@ -5,7 +5,7 @@ import mujoco
 from trueup.errors import SignalError, did_you_mean, listing
 from trueup.signals import SignalType, TimeSeries
 from trueup.signals.model_signals import sensor_mapping, state_mappings
-from trueup.simulation.observation import Channel
+from trueup.simulation.measured.observation import Channel
 from trueup.sysid.fit.observation_settings import ObservationSettings
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueup.errors import ExperimentError
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import Loss
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.signals import k_fold
-from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.assess.assessment import SequenceSignals, sequence_signals
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit._inner_fit import inner_fit

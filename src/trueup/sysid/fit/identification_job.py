@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError, RunDirectoryError, TrueupError, listing
-from trueup.fitting.least_squares import LeastSquares
 from trueup.fitting.losses import Loss
+from trueup.fitting.searches.least_squares import LeastSquares
 from trueup.fitting.solution import Solution, Status
-from trueup.reports import Page, read_study, study_report
+from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, SearchJob, read_solution
-from trueup.simulation.spare_memory import release_spare_memory
-from trueup.studies import Budget, RunDirectory
+from trueup.runs.loop.budget import Budget
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.study_page.record import read_study
+from trueup.runs.study_page.report import study_report
+from trueup.simulation.engine.spare_memory import release_spare_memory
 from trueup.sysid.assess.assessment import assess
 from trueup.sysid.assess.horizons import horizon_errors
 from trueup.sysid.assess.missing_terms import missing_terms
@@ -162,7 +165,7 @@ class IdentificationJob(SearchJob):
         search, method = self.search, self.experiment.search.method
         limit = self.experiment.search.time_limit
         if method in SCIPY_METHODS:
-            from trueup.fitting._scipy_least_squares import scipy_least_squares
+            from trueup.fitting.searches._scipy_least_squares import scipy_least_squares
 
             run.describe()
             solution = scipy_least_squares(

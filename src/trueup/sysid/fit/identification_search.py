@@ -6,9 +6,9 @@ import numpy as np
 
 from trueup.errors import FitError, SimulationError
 from trueup.fitting.cma_es import CmaEs, CmaEsSettings
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
-from trueup.fitting.multi_start import MultiStart
-from trueup.fitting.polish import Polished
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.searches.multi_start import MultiStart
+from trueup.fitting.searches.polish import Polished
 from trueup.sysid.experiment.settings import Experiment, SearchPart
 from trueup.sysid.fit._inner_fit import inner_fit
 from trueup.sysid.fit.problem import GrayBoxProblem, default_threads

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from trueup.signals import TimeSeries
-from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.measured.model_sequences import ModelSequences
 
 
 def late_controls(groups: Sequence[ModelSequences], delay: float) -> list[ModelSequences]:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import mujoco
 
-from trueup.simulation.lead_in import LeadIn
-from trueup.simulation.segment import Segment
+from trueup.simulation.engine.lead_in import LeadIn
+from trueup.simulation.engine.segment import Segment
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.step_controls import controls_on_grid
 from trueup.sysid.fit.window_states import window_label

@@ -6,16 +6,16 @@ import mujoco
 import numpy as np
 
 from trueup.errors import SignalError, listing
-from trueup.simulation.control_layout import control_in_model_order
-from trueup.simulation.observation import (
+from trueup.simulation.engine.control_layout import control_in_model_order
+from trueup.simulation.engine.segment import Segment
+from trueup.simulation.measured.observation import (
     Channel,
     ObservedSequence,
     Window,
     clock_slack,
     normalisers,
 )
-from trueup.simulation.segment import Segment
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.fit.compared_channels import channels_of
 from trueup.sysid.fit.lead_in_segments import with_lead_in
 from trueup.sysid.fit.observation_settings import ObservationSettings

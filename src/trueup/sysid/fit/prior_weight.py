@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import Loss
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.solution import Solution
 from trueup.sysid.assess.fit_covariance import sequence_rows
 from trueup.sysid.fit._inner_fit import inner_fit, with_known_cost

@@ -9,12 +9,12 @@ import numpy as np
 from trueup.errors import FitError
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 from trueup.parameters import ParameterDict
-from trueup.simulation.engine import BatchEngine
-from trueup.simulation.measurement import MeasurementModel, apply_changes
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.observation import ObservedSequence, Window
-from trueup.simulation.variants import BuildModel, ModelVariants
-from trueup.simulation.window_reader import WindowReader
+from trueup.simulation.engine.batch_engine import BatchEngine
+from trueup.simulation.engine.window_reader import WindowReader
+from trueup.simulation.measured.measurement import MeasurementModel, apply_changes
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.observation import ObservedSequence, Window
+from trueup.simulation.targets.variants import BuildModel, ModelVariants
 from trueup.sysid.fit.observation_settings import ObservationSettings, check_signal_settings
 from trueup.sysid.fit.observe import observe
 from trueup.sysid.fit.prior_rows import PriorRows

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, profile_likelihood
 from trueup.parameters import Space

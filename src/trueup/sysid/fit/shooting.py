@@ -11,8 +11,8 @@ import numpy as np
 
 from trueup.errors import SignalError, listing
 from trueup.signals import TimeSeries
-from trueup.simulation.observation import Channel, Window, clock_slack
-from trueup.simulation.segment import Segment
+from trueup.simulation.engine.segment import Segment
+from trueup.simulation.measured.observation import Channel, Window, clock_slack
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.window_states import window_label
 from trueup.sysid.recordings.measured_state import measured_state, state_columns, unmeasured_entries

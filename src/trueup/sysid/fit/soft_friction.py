@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import mujoco
 import numpy as np
 
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
-from trueup.simulation.model_sequences import ModelSequences
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit
 from trueup.sysid.fit.problem import GrayBoxProblem
 

@@ -17,8 +17,8 @@ from trueup.fitting.uncertainty.start_noise import noise_from_changes, pulls_of_
 from trueup.parameters import ParameterDict
 from trueup.signals import TimeSeries
 from trueup.signals.checks.statistics import noise_level
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit.compared_channels import channels_of

@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 
 from trueup.signals import TimeSeries
-from trueup.simulation.control_layout import control_in_model_order
+from trueup.simulation.engine.control_layout import control_in_model_order
 from trueup.sysid.fit.observation_settings import ObservationSettings
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from trueup.fitting.losses import Loss
 from trueup.signals import split_by_time
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.assess.assessment import SequenceSignals, sequence_signals
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit._inner_fit import refit

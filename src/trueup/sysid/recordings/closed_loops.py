@@ -7,8 +7,8 @@ import numpy as np
 
 from trueup.errors import ExperimentError, listing
 from trueup.signals import TimeSeries
-from trueup.simulation.initial_state import FULL_PHYSICS
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.engine.initial_state import FULL_PHYSICS
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.recordings.measured_state import state_columns
 from trueup.sysid.torque.left_out_forces import LeftOutForce, loop_closures
 

@@ -29,11 +29,11 @@ from trueup.signals import (
     select,
 )
 from trueup.signals.model_signals import OBSERVATION_TYPES, resolve_signals
-from trueup.simulation.lead_in import LeadIn
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.engine.lead_in import LeadIn
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.settings import ColumnPart, FilterPart, RecordingPart
+from trueup.sysid.importing.column_matching import match_columns, measurable
 from trueup.sysid.recordings.channel_units import check_unit
-from trueup.sysid.recordings.column_matching import match_columns, measurable
 from trueup.sysid.recordings.common_interval import (
     Samples,
     common_interval,

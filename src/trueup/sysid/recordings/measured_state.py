@@ -12,7 +12,7 @@ import numpy as np
 
 from trueup.signals import SignalType, TimeSeries
 from trueup.signals.model_signals import state_mappings
-from trueup.simulation.initial_state import create_initial_state, with_start_time
+from trueup.simulation.engine.initial_state import create_initial_state, with_start_time
 from trueup.sysid.recordings.coupled_joints import CoupledJoint, coupled_joints
 
 _FEWEST = 5  # samples in a local fit of three coefficients

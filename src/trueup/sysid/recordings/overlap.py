@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trueup.errors import RecordingError
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 
 _ABSOLUTE = 1e8
 """Times above it [s] are those of a calendar, not of a clock that starts with the recording."""

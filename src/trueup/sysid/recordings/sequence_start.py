@@ -8,9 +8,9 @@ import numpy as np
 
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.signals import InterpolationMethod, TimeSeries
-from trueup.simulation.initial_state import create_initial_state
-from trueup.simulation.lead_in import LeadIn
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.engine.initial_state import create_initial_state
+from trueup.simulation.engine.lead_in import LeadIn
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.settings import InitialState, RecordingPart
 from trueup.sysid.recordings.coupled_joints import coupled_joints
 from trueup.sysid.recordings.measured_state import measured_state, state_columns

@@ -9,8 +9,9 @@ import numpy as np
 
 from trueup.errors import RunDirectoryError
 from trueup.fitting.solution import Solution
-from trueup.simulation.precise_xml import precise_xml
-from trueup.studies import RunDirectory, atomic
+from trueup.runs.store import atomic
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.simulation.models.precise_xml import precise_xml
 from trueup.sysid.assess.assessment import SequenceSignals
 from trueup.sysid.fit.problem import GrayBoxProblem
 

@@ -18,11 +18,11 @@ import mujoco
 import numpy as np
 
 from trueup import reports
-from trueup.simulation.engine import BatchEngine
+from trueup.simulation.engine.batch_engine import BatchEngine
 from trueup.sysid.recordings.measured_state import state_columns
 
 if TYPE_CHECKING:
-    from trueup.simulation.model_sequences import ModelSequences
+    from trueup.simulation.measured.model_sequences import ModelSequences
     from trueup.sysid.fit.identification import Identification
     from trueup.sysid.fit.problem import GrayBoxProblem
 

@@ -10,9 +10,10 @@ import numpy as np
 import yaml
 
 from trueup.errors import listing
-from trueup.fitting.identifiability import Identifiability
+from trueup.fitting.judgement.identifiability import Identifiability
 from trueup.parameters import Parameter, ParameterDict
-from trueup.studies import RunDirectory, atomic
+from trueup.runs.store import atomic
+from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.experiment.settings import Experiment
 
 REDUCED_FILE = "reduced.yaml"

@@ -10,9 +10,9 @@ from trueup import reports
 from trueup.errors import ReportError, TrueupError
 from trueup.fitting.solution import Solution, Status
 from trueup.parameters import ParameterDict
+from trueup.runs.store import provenance
 from trueup.signals import QualityReport, check_quality
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.studies import provenance
+from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.assess.assessment import assess
 from trueup.sysid.assess.summary import summarise
 from trueup.sysid.fit.problem import GrayBoxProblem

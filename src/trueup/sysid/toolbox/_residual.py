@@ -14,9 +14,9 @@ from trueup.fitting.problem import Failures, Problem
 from trueup.parameters import ParameterDict
 from trueup.signals import SignalType, TimeSeries
 from trueup.signals.model_signals import sensor_mapping
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.system_trajectory import SystemTrajectory
-from trueup.simulation.variants import ModelVariants
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
+from trueup.simulation.targets.variants import ModelVariants
 from trueup.sysid import model_modifier
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem

@@ -13,9 +13,9 @@ import numpy as np
 from trueup.errors import RunDirectoryError
 from trueup.fitting import Status
 from trueup.parameters import ModifierFn, ParameterDict
-from trueup.simulation.model_file import write_model
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.studies import atomic, provenance
+from trueup.runs.store import atomic, provenance
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.models.file import write_model
 from trueup.sysid import model_modifier
 from trueup.sysid.toolbox.intervals import calculate_intervals
 

@@ -14,12 +14,12 @@ from trueup.fitting.problem import LARGE_RESIDUAL, Failures
 from trueup.parameters import ParameterDict
 from trueup.signals import SignalType, TimeSeries
 from trueup.signals.model_signals import sensor_mapping, state_mappings
-from trueup.simulation.control_layout import control_in_model_order
-from trueup.simulation.held_start import held_states
-from trueup.simulation.open_loop import sysid_rollout
-from trueup.simulation.system_trajectory import SystemTrajectory
-from trueup.simulation.variants import ModelVariants
-from trueup.simulation.warning_capture import captured_warnings
+from trueup.simulation.engine.control_layout import control_in_model_order
+from trueup.simulation.engine.held_start import held_states
+from trueup.simulation.engine.open_loop import sysid_rollout
+from trueup.simulation.engine.warning_capture import captured_warnings
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
+from trueup.simulation.targets.variants import ModelVariants
 from trueup.sysid.signal_modifier import (
     apply_delayed_ts_window,
     normalize_residual,

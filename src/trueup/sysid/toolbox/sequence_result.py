@@ -9,8 +9,8 @@ from trueup.fitting.problem import LARGE_RESIDUAL, Failures
 from trueup.signals import TimeSeries
 from trueup.signals.model_signals import sensor_mapping
 from trueup.signals.signal_type import SignalMapping
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.observation import ObservedSequence
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.observation import ObservedSequence
 from trueup.sysid.fit.problem import GrayBoxProblem
 
 

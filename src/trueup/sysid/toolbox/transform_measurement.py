@@ -4,7 +4,7 @@ import numpy as np
 
 from trueup.errors import SignalError
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.measurement import DelayRule, MeasurementRules, ScaleRule
+from trueup.simulation.measured.measurement import DelayRule, MeasurementRules, ScaleRule
 from trueup.sysid.toolbox.signal_transform import SignalTransform
 
 

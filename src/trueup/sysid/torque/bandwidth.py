@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueup.errors import SignalError
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.torque.joint_motion import smooth_motion
 from trueup.sysid.torque.linear_fit import (
     errors,

@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 from scipy.stats import chi2
 
-from trueup.fitting.paired_errors import CHANCE
+from trueup.fitting.judgement.paired_errors import CHANCE
 from trueup.sysid.assess.friction_shapes import FALLS, GONE, REST
 from trueup.sysid.assess.term_candidates import TURNS
 from trueup.sysid.torque.linear_fit import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import mujoco
 import numpy as np
 
-from trueup.fitting.paired_errors import CHANCE, block_sums, is_clearly_worse
+from trueup.fitting.judgement.paired_errors import CHANCE, block_sums, is_clearly_worse
 from trueup.sysid.torque.bandwidth import halves, last_quarter, same_columns
 from trueup.sysid.torque.linear_fit import design, plain_least_squares, torque_of
 from trueup.sysid.torque.setup import torque_problem

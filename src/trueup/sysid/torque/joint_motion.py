@@ -8,8 +8,8 @@ from scipy.interpolate import CubicSpline
 
 from trueup.errors import SignalError, listing
 from trueup.signals import SignalType, TimeSeries, butterworth
-from trueup.simulation.actuator_types import has_static_law
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
+from trueup.simulation.targets.actuator_types import has_static_law
 from trueup.sysid.recordings.measured_state import StateColumns, state_columns
 from trueup.sysid.torque.left_out_forces import left_out_dofs, left_out_forces
 

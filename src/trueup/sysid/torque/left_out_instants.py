@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 
 from trueup.errors import listing
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.recordings.measured_state import state_columns
 from trueup.sysid.torque.left_out_forces import left_out_sentence
 

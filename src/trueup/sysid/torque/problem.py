@@ -9,8 +9,8 @@ import numpy as np
 from trueup.errors import FitError, listing
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 from trueup.parameters import ParameterDict
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.variants import ModelVariants
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.targets.variants import ModelVariants
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.prior_rows import PriorRows
 from trueup.sysid.torque.bandwidth import ChosenBandwidth

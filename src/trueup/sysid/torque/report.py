@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trueup.errors import TrueupError
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.uncertainty import contradiction_ratio
 from trueup.sysid.assess.fit_covariance import residual_covariance
 from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit

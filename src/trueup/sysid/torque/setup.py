@@ -10,7 +10,7 @@ import numpy as np
 
 from trueup.errors import TrueupError
 from trueup.parameters import ParameterDict
-from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.torque.bandwidth import ChosenBandwidth, choose_bandwidth, same_columns
 from trueup.sysid.torque.linear_fit import LinearFit, linear_columns, linear_fit
 from trueup.sysid.torque.problem import TorqueProblem

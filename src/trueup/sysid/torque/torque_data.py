@@ -7,8 +7,8 @@ import mujoco
 import numpy as np
 
 from trueup.errors import SignalError
-from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.torque.joint_motion import (
     JointMotion,
     TorqueSources,

@@ -1,0 +1,1 @@
+"""Uncertainty, identifiability and verdict of a servo fit."""

@@ -1,0 +1,126 @@
+"""The verdict on a servo fit: predictions beside it that know less, and what became of values."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from trueup.actuators.assess._evaluate import Evaluation
+from trueup.actuators.assess.fit_assessment import ServoAssessment
+from trueup.actuators.assess.held_out_logs import UnseenLogs
+from trueup.actuators.assess.left_out_errors import WORDS, LeftOutErrors
+from trueup.actuators.equations.friction_models import STRIBECK_SHAPE
+from trueup.actuators.search.fit_settings import ENDLESS
+from trueup.fitting import Comparison, Estimates, Grade, Reason, SearchEnd, Verdict, judge
+from trueup.fitting.judgement import baselines
+from trueup.fitting.solution import Solution
+from trueup.parameters import Space
+
+AT_GOAL = "a servo that is where it is told to be"
+AT_REST = "a servo that stays where it began"
+
+
+def verdict_of(
+    solution: Solution,
+    space: Space,
+    assessment: ServoAssessment,
+    *,
+    training: tuple[Evaluation | None, Evaluation | None],
+    held_out: tuple[Evaluation | None, Evaluation | None],
+    method: str,
+    unseen: UnseenLogs | None = None,
+    left_out: LeftOutErrors | None = None,
+) -> Verdict:
+    """Judge a servo fit by the rules of :func:`trueup.fitting.judge`.
+
+    The error is the mean absolute position error, with equal weight for each log. Its baselines are
+    a servo that is at its goal, one that stays at its start, and the model before the fit, with the
+    catalogue's values. After a choice of the model, errors on the logs that it left out are
+    compared with these and with those of the simplest model.
+
+    Args:
+        solution: result of the search.
+        space: unknowns of the fit.
+        assessment: intervals and identifiability.
+        training, held_out: evaluations on each part, of the fit and of the model before it.
+        method: search method.
+        unseen: errors of a second fit on logs that it left out.
+        left_out: errors on logs that the choice of the model left out.
+    """
+    if unseen is not None:
+        held_out = (unseen.fitted, unseen.before)
+    parts = [(*held_out, True), (*training, False)]
+    comparisons = [
+        _comparison(found, before, unseen)
+        for found, before, unseen in parts
+        if found is not None and before is not None
+    ]
+    if left_out is not None:
+        comparisons += _left_out_comparisons(left_out)
+    shown = unseen or left_out
+    diverged = [
+        name
+        for found, _, _ in parts
+        if found is not None
+        for name, error in found.by_log.items()
+        if not np.isfinite(error)
+    ]
+    return judge(
+        search=SearchEnd.of(solution, converges=method not in ENDLESS),
+        comparisons=comparisons,
+        estimates=_estimates(solution, space, assessment),
+        diverged=diverged,
+        look_at=[
+            *([] if shown is None else [Reason(Grade.USE, shown.sentence, "errors")]),
+            *_shape_limits(solution, space, assessment),
+        ],
+    )
+
+
+def _comparison(found: Evaluation, before: Evaluation, held_out: bool) -> Comparison:
+    rivals: Mapping[str, float] = {
+        AT_GOAL: found.at_goal,
+        AT_REST: found.at_rest,
+        baselines.BEFORE_FIT: before.mae,
+    }
+    return Comparison("position", found.mae, rivals, held_out, "rad", measure="MAE")
+
+
+def _left_out_comparisons(errors: LeftOutErrors) -> list[Comparison]:
+    found = []
+    for quantity, error in errors.fitted.items():
+        rivals = {
+            AT_GOAL: errors.at_goal[quantity],
+            AT_REST: errors.at_rest[quantity],
+            baselines.BEFORE_FIT: errors.before[quantity],
+        }
+        if errors.simplest is not None:
+            rivals[baselines.SIMPLER] = errors.simplest[quantity]
+        channel = f"position, each {WORDS[quantity]} left out"
+        found.append(Comparison(channel, error, rivals, True, "rad", measure="MAE"))
+    return found
+
+
+def _estimates(solution: Solution, space: Space, found: ServoAssessment) -> Estimates:
+    open_ended = ~np.all(np.isfinite(found.intervals), axis=1)
+    undetermined = [n for n, is_open in zip(space.names, open_ended, strict=True) if is_open]
+    own = Estimates.of(space, solution.x, found.at_bound, undetermined, gradient=found.gradient)
+    return replace(own, on_bounds=[name for name in own.on_bounds if name not in STRIBECK_SHAPE])
+
+
+def _shape_limits(solution: Solution, space: Space, found: ServoAssessment) -> list[Reason]:
+    """Shape parameters of the Stribeck curve on a bound.
+
+    Their bounds are those of curves that are used (exponents from 1 on: below, the curve has no
+    slope at rest), and no number that a motor has. A fit on one predicts as its errors say.
+    """
+    own = Estimates.of(space, solution.x, found.at_bound)
+    names = [name for name in own.on_bounds if name in STRIBECK_SHAPE]
+    if not names:
+        return []
+    sentence = (
+        f"{', '.join(names)} ended on a bound: the logs ask for another shape of the friction in "
+        "slow motion than the Stribeck curve has. Look at the residuals of slow motion; to "
+        "determine it, record slow ramps."
+    )
+    return [Reason(Grade.LOOK, sentence, "parameters")]

@@ -1,0 +1,72 @@
+"""Some of the logs, predicted by a fit that has not seen them, where no log is held out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.actuators.assess._evaluate import Evaluation, evaluation
+from trueup.actuators.bench.simulator import BenchSimulator
+from trueup.actuators.logs.log_splits import spread_logs
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search.problem import ServoProblem
+from trueup.actuators.search.refit import refitted
+from trueup.errors import listing
+
+
+@dataclass(frozen=True)
+class UnseenLogs:
+    """Errors on logs that a second fit left out."""
+
+    logs: tuple[str, ...]
+    """Names of these logs."""
+    fitted: Evaluation
+    """Errors of the second fit."""
+    before: Evaluation
+    """Errors of the model before the fit, which has seen none of the logs."""
+
+    @property
+    def sentence(self) -> str:
+        """What these errors mean."""
+        count = len(self.logs)
+        return (
+            f"No log is held out: a second fit without {count} of the logs predicts "
+            f"{'it' if count == 1 else 'them'} ({listing(self.logs, 6)}), and the values are those "
+            "of all logs."
+        )
+
+
+def unseen_logs(
+    simulator: Callable[[Sequence[ServoLog]], BenchSimulator],
+    logs: Sequence[ServoLog],
+    problem: ServoProblem,
+    x: np.ndarray,
+    before: np.ndarray,
+) -> UnseenLogs | None:
+    """Repeat a fit without logs of all conditions, and predict these; None with a single log.
+
+    Which logs, :func:`~trueup.actuators.logs.log_splits.spread_logs` says. The second fit is least
+    squares with the loss that nears the objective, from the optimum of all logs. The values of the
+    fit stay those of all logs: they are the best that the logs give, and the error of a fit to
+    fewer logs is an estimate from above of theirs.
+
+    Args:
+        simulator: makes a simulator of some of the logs.
+        logs: logs of the fit.
+        problem: problem of all of them.
+        x: its optimum ``(p,)``.
+        before: values that no log was used for ``(p,)``.
+    """
+    if len(logs) < 2:
+        return None
+    rows = spread_logs(logs)
+    left_out = [logs[i] for i in rows]
+    kept = [log for i, log in enumerate(logs) if i not in rows]
+    rest = ServoProblem(simulator(kept), problem.objective)
+    second = refitted(rest, x)
+    unseen = simulator(left_out)
+    return UnseenLogs(
+        tuple(log.name for log in left_out),
+        evaluation(unseen, second),
+        evaluation(unseen, before),
+    )

@@ -1,0 +1,184 @@
+"""Intervals from fits that leave parts of the logs out, where the model is not that of the servo.
+
+The noise of the sensors says how far a fit of the right model falls from the truth. A model that is
+wrong gives other values for other recordings, however many samples there are. How far, fits without
+each part of the recordings show: the jackknife with ``g`` parts (Quenouille, "Notes on bias in
+estimation", Biometrika 43, 1956; Tukey 1958) has the variance ``(g - 1) / g * sum((z_i - mean)^2)``
+and the quantile of Student's t with ``g - 1`` degrees of freedom.
+
+Parts are what varies: logs, gains, masses, trajectories, each quantity with four values or more.
+With fewer logs, blocks of time are left out. An interval is the widest of these.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from trueup.actuators.assess.start_noise import motions, start_noise_sizes
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search.problem import ServoProblem
+from trueup.actuators.search.refit import refitted
+from trueup.actuators.selection.parts import SPLITS
+from trueup.parameters import Space
+
+LEAST_PARTS = 4
+"""Parts to leave out at least; of fewer the spread says little."""
+
+MOST_PARTS = 12
+"""Parts of one quantity at most: neighbours in the order of their values share one."""
+
+BLOCKS = 8
+"""Blocks of time, where there are too few logs."""
+
+MODEL_ERROR = 3.0
+"""Residuals over the noise of the position sensor, from which on the model counts as wrong."""
+
+
+ReportStep = Callable[[str, float | None], None]
+"""Takes words on what is being done, and the share that is done."""
+
+
+def no_report(words: str, share: float | None) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True)
+class LeftOutSpread:
+    """Spread of the values of fits without parts of the logs."""
+
+    quantities: tuple[str, ...]
+    """Quantities left out by value: ``log``, ``kp``, ``mass``, ``trajectory`` or ``time``."""
+    parts: int
+    """Fits that were made."""
+    standard_errors: np.ndarray
+    """Standard errors in search coordinates ``(p,)``, the greatest of the quantities."""
+    half_widths: np.ndarray
+    """Half-widths of the intervals in search coordinates ``(p,)``, likewise."""
+
+    @property
+    def sentence(self) -> str:
+        """Source of the intervals, in words."""
+        names = {"kp": "gain", "log": "log", "time": "block of time"}
+        left_out = " and each ".join(names.get(name, name) for name in self.quantities)
+        return (
+            "the residuals are errors of the model, not noise of the sensors: the intervals hold "
+            f"what {self.parts} fits without each {left_out} in turn show"
+        )
+
+    def widened(self, ends: np.ndarray, space: Space, x: np.ndarray) -> np.ndarray:
+        """Intervals ``(p, 2)`` that hold these ``ends (p, 2)`` and the spread around ``x (p,)``.
+
+        An end stays within the bounds of its parameter.
+        """
+        lower, upper = space.search_bounds
+        z = space.to_search(x)
+        low = np.maximum(z - self.half_widths, np.minimum(lower, z))
+        high = np.minimum(z + self.half_widths, np.maximum(upper, z))
+        own = np.array(space.unclipped(np.array([low, high]))).T
+        return np.column_stack(
+            [np.minimum(ends[:, 0], own[:, 0]), np.maximum(ends[:, 1], own[:, 1])]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"quantities": list(self.quantities), "fits": self.parts}
+
+
+def model_error(problem: ServoProblem, x: np.ndarray) -> float:
+    """Residuals of position over the noise of its sensor; NaN where that is unknown.
+
+    The noise is taken from how much residuals change from sample to sample, which errors of the
+    model hardly do.
+    """
+    data = problem.simulator.data
+    found = [motion[0] for motion in motions(problem, x[None, :])]
+    errors = [
+        motion[:, 0] - data.measured[0, data.log_samples(number)]
+        for number, motion in enumerate(found)
+    ]
+    size = float(np.mean([np.nanmean(error**2) for error in errors]))
+    noise = float(np.mean(start_noise_sizes(problem, found)[0] ** 2))
+    return float(np.sqrt(size / noise)) if noise > 0 else np.nan
+
+
+def left_out_spread(
+    problem: ServoProblem,
+    x: np.ndarray,
+    logs: Sequence[ServoLog],
+    level: float,
+    report: ReportStep = no_report,
+) -> LeftOutSpread:
+    """Fit without parts of the logs, each fit from the optimum of all.
+
+    Args:
+      problem: the problem of all logs.
+      x: its optimum ``(p,)``.
+      logs: its logs.
+      level: coverage of the intervals.
+      report: called before each fit with words and the share that is done.
+
+    Raises:
+      KeyboardInterrupt: Ctrl-C.
+    """
+    space = problem.space
+    errors, widths, made = np.zeros(space.size), np.zeros(space.size), 0
+    parts = parts_to_leave_out(problem, logs)
+    total = sum(map(len, parts.values()))
+    for masks in parts.values():
+        ends = []
+        for number, mask in enumerate(masks, made + 1):
+            report(f"intervals: fit {number} of {total} to parts of the logs", number / total)
+            ends.append(space.to_search(refitted(_WithoutPart(problem, mask), x)))
+        count = len(ends)
+        error = np.sqrt((count - 1) * np.var(ends, axis=0))
+        quantile = stdtrit(count - 1, 0.5 + 0.5 * level)
+        errors, widths = np.maximum(errors, error), np.maximum(widths, quantile * error)
+        made += count
+    return LeftOutSpread(tuple(parts), made, errors, widths)
+
+
+def parts_to_leave_out(
+    problem: ServoProblem, logs: Sequence[ServoLog]
+) -> dict[str, list[list[np.ndarray]]]:
+    """Samples that each fit leaves out: for each quantity and part, a mask ``(T,)`` a log."""
+    values = {"log": range(len(logs))}
+    values |= {name: [getattr(log, name) for log in logs] for name in SPLITS}
+    found: dict[str, list[list[np.ndarray]]] = {}
+    groupings: set[tuple[int, ...]] = set()
+    for name, given in values.items():
+        distinct = sorted(set(given))
+        if len(distinct) < LEAST_PARTS:
+            continue
+        shared = min(len(distinct), MOST_PARTS)
+        part_of = {value: i * shared // len(distinct) for i, value in enumerate(distinct)}
+        numbers = tuple(part_of[value] for value in given)
+        if numbers in groupings:
+            continue  # a quantity that differs in each log, as a log does
+        groupings.add(numbers)
+        found[name] = [
+            [np.full(len(log), n == part) for n, log in zip(numbers, logs, strict=True)]
+            for part in range(shared)
+        ]
+    if found:
+        return found
+    ends = np.linspace(0.0, 1.0, BLOCKS + 1)
+    shares = [np.arange(len(log)) / len(log) for log in logs]
+    pairs = itertools.pairwise(ends)
+    return {"time": [[(share >= a) & (share < b) for share in shares] for a, b in pairs]}
+
+
+class _WithoutPart(ServoProblem):
+    """A servo problem in which some samples do not count."""
+
+    def __init__(self, problem: ServoProblem, left_out: Sequence[np.ndarray]):
+        super().__init__(problem.simulator, problem.objective)
+        self._left_out = left_out
+
+    def shares(self, number: int) -> np.ndarray:
+        """How much each residual of a log counts ``(rows,)``; 0 for those left out."""
+        kept = np.repeat(~self._left_out[number], len(self._channels))
+        return np.where(kept, super().shares(number), 0.0)

@@ -1,0 +1,1 @@
+"""Selection of a servo's friction model and terms, and comparison of models."""

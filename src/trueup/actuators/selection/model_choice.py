@@ -1,0 +1,189 @@
+"""Models that a choice has tried, and the one to take."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trueup.actuators.selection.parts import SPLITS
+
+LEAST_GAIN = 0.05
+"""Relative difference of errors within which the simpler model is taken."""
+
+
+@dataclass(frozen=True)
+class TriedModel:
+    """A friction model with extended terms, and its error on logs that its fits have not seen."""
+
+    model: str
+    """Friction model."""
+    terms: tuple[str, ...]
+    """Extended terms."""
+    parameters: int
+    """Number of parameters that a fit determines."""
+    errors: dict[str, float]
+    """Mean absolute position error [rad] on the logs of each part that was left out."""
+    training: float = float("nan")
+    """Objective of the fit to all logs [rad]."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Values of the fit to all logs."""
+
+    @property
+    def error(self) -> float:
+        """Geometric mean of the errors [rad], each quantity that logs are split by alike.
+
+        A part that no model predicts, as it lies beyond what the others show, has an error many
+        times that of the others; relative differences are what tells models apart there too.
+        """
+        return geometric_mean(self.by_quantity.values())
+
+    @property
+    def by_quantity(self) -> dict[str, float]:
+        """Geometric mean of the errors [rad] on the parts of each quantity that varies."""
+        groups: dict[str, list[float]] = {}
+        for label, error in self.errors.items():
+            quantity, _, value = label.partition(" ")
+            groups.setdefault(quantity if value and quantity in SPLITS else "", []).append(error)
+        return {quantity: geometric_mean(errors) for quantity, errors in groups.items()}
+
+    @property
+    def label(self) -> str:
+        """Name in tables: the model, then its terms."""
+        return "+".join((self.model, *self.terms))
+
+
+@dataclass(frozen=True)
+class ScreenedTerm:
+    """A term that was tried by fits to all logs alone."""
+
+    term: str
+    """The term."""
+    beside: str
+    """Label of the model that it was added to."""
+    gain: float
+    """Relative fall of the objective that it brought on the logs of the fit."""
+    value: float
+    """Its value there."""
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """The outcome of :func:`choose_model`."""
+
+    chosen: TriedModel
+    """Model to take."""
+    tried: tuple[TriedModel, ...]
+    """Everything that was tried, in order."""
+    by: str
+    """Quantities that the logs were split by."""
+    screened: tuple[ScreenedTerm, ...] = ()
+    """Terms that were tried on the logs of the fit alone, in order."""
+    least_gain: float = LEAST_GAIN
+    """Relative difference of errors within which the simpler model is taken."""
+    evaluations: int = 0
+    """Candidates of all fits."""
+    complete: bool = True
+    """Whether everything was tried; False where the evaluations were used up before."""
+    signs: Mapping[str, str] = field(default_factory=dict)
+    """Sign of each term of the chosen model in the measurements, in words."""
+
+    @property
+    def rule(self) -> str:
+        """The rule of choice in a sentence."""
+        return (
+            f"Logs are left out by {self.by}, one part after the other, and predicted by a fit to "
+            "the others: the model with the smallest geometric mean of the errors on the logs left "
+            f"out is taken{', each of these quantities alike' if ',' in self.by else ''}, or one "
+            f"with fewer parameters whose error is within {100 * self.least_gain:g} % of it."
+        )
+
+    @property
+    def reason(self) -> str:
+        """Why this model, in a sentence with numbers."""
+        best = min(self.tried, key=lambda tried: tried.error)
+        chosen = self.chosen
+        text = (
+            f"{chosen.label}: {1e3 * chosen.error:.1f} mrad on the logs left out, the smallest of "
+            f"{len(self.tried)} models tried."
+        )
+        if chosen.label != best.label:
+            text = (
+                f"{chosen.label}: {1e3 * chosen.error:.1f} mrad on the logs left out with "
+                f"{chosen.parameters} parameters; {best.label} has {1e3 * best.error:.1f} mrad "
+                f"with {best.parameters}, the smallest of {len(self.tried)} models tried."
+            )
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; errors in rad."""
+        return {
+            "model": self.chosen.model,
+            "terms": list(self.chosen.terms),
+            "error": self.chosen.error,
+            "by": self.by,
+            "rule": self.rule,
+            "reason": self.reason,
+            "least_gain": self.least_gain,
+            "evaluations": self.evaluations,
+            "complete": self.complete,
+            "signs": dict(self.signs),
+            "tried": [
+                {
+                    "model": t.model,
+                    "terms": list(t.terms),
+                    "parameters": t.parameters,
+                    "error": t.error,
+                    "training": t.training,
+                    "errors": dict(t.errors),
+                    "values": dict(t.values),
+                }
+                for t in self.tried
+            ],
+            "screened": [
+                {"term": s.term, "beside": s.beside, "gain": s.gain, "value": s.value}
+                for s in self.screened
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "ModelChoice":
+        """Inverse of :meth:`to_dict`."""
+        tried = tuple(
+            TriedModel(
+                t["model"],
+                tuple(t["terms"]),
+                int(t["parameters"]),
+                dict(t["errors"]),
+                float(t.get("training", np.nan)),
+                dict(t.get("values") or {}),
+            )
+            for t in content["tried"]
+        )
+        wanted = (content["model"], tuple(content["terms"]))
+        chosen = next(t for t in tried if (t.model, t.terms) == wanted)
+        return cls(
+            chosen,
+            tried,
+            content["by"],
+            tuple(ScreenedTerm(**s) for s in content.get("screened") or ()),
+            float(content.get("least_gain", LEAST_GAIN)),
+            int(content.get("evaluations", 0)),
+            bool(content.get("complete", True)),
+            dict(content.get("signs") or {}),
+        )
+
+
+def geometric_mean(errors: Iterable[float]) -> float:
+    """Geometric mean of errors; 0 where one is 0, infinite where one is."""
+    values = np.array(list(errors), float)
+    if not np.isfinite(values).all():
+        return float(np.max(values))
+    return float(np.exp(np.mean(np.log(values)))) if (values > 0).all() else 0.0
+
+
+def simplest(found: Sequence[TriedModel], least_gain: float) -> TriedModel:
+    """The model with fewest parameters among those that are about as good as the best."""
+    least = min(tried.error for tried in found)
+    near = [tried for tried in found if tried.error <= least / (1.0 - least_gain)]
+    return min(near, key=lambda tried: (tried.parameters, tried.error))

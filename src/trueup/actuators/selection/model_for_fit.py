@@ -1,0 +1,196 @@
+"""The friction model and terms of a fit that names none, chosen before its search."""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.actuators.bench.loads import Bench
+from trueup.actuators.catalogue.parameter_file import model_to_dict
+from trueup.actuators.catalogue.servo import Servo
+from trueup.actuators.equations.friction_models import FRICTION_MODELS
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.prepared_fit import start_model
+from trueup.actuators.selection._choose_model import choose_model, order_of
+from trueup.actuators.selection.left_out_fits import Candidate, LeftOutFits
+from trueup.actuators.selection.model_choice import ModelChoice, TriedModel
+from trueup.actuators.selection.parts import left_out_parts
+from trueup.actuators.selection.progress import Course
+from trueup.actuators.selection.suitable_terms import suitable_terms
+from trueup.errors import FitError
+from trueup.runs.loop.progress import Progress
+from trueup.runs.store import atomic
+
+CHOICE = "choice.json"
+"""File of a run directory that holds the choice."""
+
+FITS = "choice-fits.json"
+"""File of a run directory that holds the fits of a choice in progress."""
+
+_CHECKPOINT = 2.0  # time between two writes of the fits [s]
+
+
+def chosen_settings(settings: FitSettings, choice: ModelChoice | None) -> FitSettings:
+    """Settings of the search that follows a choice: its terms, from its optimum."""
+    if choice is None:
+        return settings
+    return dataclasses.replace(
+        settings,
+        terms=choice.chosen.terms,
+        method="refine" if settings.method == "auto" else settings.method,
+        trials=max(1, settings.trials - choice.evaluations),
+    )
+
+
+def choice_plan(
+    servo: str | Servo,
+    logs: list[ServoLog],
+    settings: FitSettings,
+    benches: list[Bench] | None = None,
+    seconds: float = 0.0,
+) -> dict[str, Any]:
+    """Friction models and terms that a choice would try, the parts of the logs it leaves out, and
+    the time that it takes [s].
+
+    Args:
+      servo, logs, settings, benches: as of :func:`choice_for_fit`.
+      seconds: time of an evaluation of the simplest model on all logs [s].
+
+    Raises:
+      RecordingError: all logs are of one gain, mass and trajectory.
+    """
+    models = list(settings.models or FRICTION_MODELS)
+    terms = list(suitable_terms(servo, logs, settings, settings.try_terms))
+    parts = [part.label for part in left_out_parts(logs)]
+    held = dict.fromkeys(("validation_kp", "validation_mass", "validation_trajectory"), ())
+    fits = LeftOutFits(servo, logs, dataclasses.replace(settings, **held), benches=benches)
+    sizes = {model: fits.parameters(Candidate(model, settings.terms)) for model in models}
+    order, working = order_of(sizes)
+    course = Course([sizes[m] for m in reversed(order)], sizes[working], len(terms), len(parts))
+    return {
+        "models": models,
+        "terms": terms,
+        "left_out": parts,
+        "seconds": course.expected * seconds,
+    }
+
+
+def choice_for_fit(
+    servo: str | Servo,
+    logs: list[ServoLog],
+    settings: FitSettings,
+    *,
+    benches: list[Bench] | None = None,
+    workers: int = 1,
+    directory: Path | None = None,
+    output: Path | None = None,
+    origin: dict[str, Any] | None = None,
+    verbose: bool = False,
+) -> ModelChoice:
+    """Choose friction model and terms of a fit.
+
+    Args:
+      servo: servo, or its name in the catalogue.
+      logs: training logs.
+      settings: settings of the fit.
+      benches: load of each log.
+      workers: threads.
+      directory: run directory, for checkpoints; a choice that it holds is read.
+      output: parameter file; holds the best model so far from the first one on.
+      origin: provenance of that file.
+      verbose: show progress on the error stream.
+
+    Raises:
+      RecordingError: all logs are of one gain, mass and trajectory.
+      KeyboardInterrupt: Ctrl-C; finished fits are saved.
+    """
+    held = dict.fromkeys(("validation_kp", "validation_mass", "validation_trajectory"), ())
+    inner = dataclasses.replace(settings, **held)
+    place, fits = (None, None) if directory is None else (directory / CHOICE, directory / FITS)
+    if place is not None and place.is_file():
+        return ModelChoice.from_dict(atomic.read_json(place))
+    known = atomic.read_json(fits) if fits is not None and fits.is_file() else None
+    with Progress(verbose) as progress:
+        keep, flush = _checkpoints(fits)
+        best: list[TriedModel] = []
+
+        def tell(tried: TriedModel) -> None:
+            progress.message(
+                f"{tried.label}: {1e3 * tried.error:.2f} mrad on logs left out, "
+                f"{1e3 * tried.training:.2f} mrad on those of the fit"
+            )
+            if not best or tried.error < best[0].error:
+                best[:] = [tried]
+                if output is not None:
+                    write_live(output, servo, inner, tried, origin or {})
+
+        try:
+            choice = choose_model(
+                servo,
+                logs,
+                settings=inner,
+                models=settings.models or tuple(FRICTION_MODELS),
+                terms=settings.try_terms,
+                by=None,
+                on_tried=tell,
+                on_progress=progress.update,
+                benches=benches,
+                workers=workers,
+                limit=settings.trials,
+                known=known,
+                on_fit=keep,
+            )
+        finally:
+            flush()
+    if place is not None and fits is not None:
+        atomic.write_json(place, choice.to_dict())
+        fits.unlink(missing_ok=True)
+    return choice
+
+
+def write_live(
+    output: Path, servo: str | Servo, settings: FitSettings, tried: TriedModel, origin: dict
+) -> None:
+    """Write the parameter file of the best model so far."""
+    begun = dataclasses.replace(settings, terms=tried.terms)
+    model = start_model(servo, tried.model, begun).with_values(**tried.values)
+    content = model_to_dict(model)
+    content["provenance"] = {
+        **origin,
+        "status": "in progress",
+        "objective": {"kind": settings.objective.kind, "value": tried.training},
+        "mae": {"left_out": tried.error, "unit": "rad"},
+    }
+    output.parent.mkdir(parents=True, exist_ok=True)
+    atomic.write_json(output, content)
+
+
+def start_of(choice: ModelChoice, names: tuple[str, ...]) -> np.ndarray:
+    """Values of the chosen model in the order of its unknowns ``(p,)``."""
+    values = choice.chosen.values
+    if missing := [name for name in names if name not in values]:
+        raise FitError(f"the choice of the model holds no value of {', '.join(missing)}")
+    return np.array([values[name] for name in names], float)
+
+
+def _checkpoints(
+    path: Path | None,
+) -> tuple[Callable[[dict[str, Any]], None], Callable[[], None]]:
+    """Functions that take the fits so far, and that write the last of them."""
+    state: dict[str, Any] = {"written": time.monotonic(), "latest": None}
+
+    def flush() -> None:
+        if path is not None and state["latest"] is not None:
+            atomic.write_json(path, state["latest"])
+            state["latest"], state["written"] = None, time.monotonic()
+
+    def keep(fits: dict[str, Any]) -> None:
+        state["latest"] = fits
+        if time.monotonic() - state["written"] > _CHECKPOINT:
+            flush()
+
+    return keep, flush

@@ -1,0 +1,142 @@
+"""``trueup actuator export``: an identified servo for a simulator."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import arg
+
+from trueup._marks import KEY
+from trueup.actuators.exports.forms import EXPORT_FORMS, export_servo
+from trueup.cli.output import Output
+from trueup.cli.study.options import Json, OfRuns
+from trueup.runs.loop.progress import Progress
+
+_FORMS = "; ".join(f"{name}: {form.description}" for name, form in EXPORT_FORMS.items())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportServo(OfRuns):
+    """Write an identified servo for a simulator, its error against the full model stated.
+
+    Examples:
+      trueup actuator export --params m6.json --form mjcf-dcmotor --logdir data_processed -o m6.xml
+      trueup actuator export --params m6.json --form mujoco -o servo.py
+      trueup actuator export --params m6.json --form isaac-lab
+
+    mujoco and mjlab use the whole model. The others come as near as the simulator can, with numbers
+    fitted to the recordings in --logdir; an export that M1's export would beat is never written.
+    Exit codes: 0 done, 2 wrong input.
+    """
+
+    params: Annotated[Path, arg(metavar="FILE")]
+    """Parameter file of the servo."""
+    form: Annotated[str, arg(aliases=["--to"], metavar="FORM", help=_FORMS)] = "mjcf-dcmotor"
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
+    """File to write; printed where absent."""
+    logdir: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """Resampled logs that the numbers of the form are fitted to, over all gains and voltages; the
+    full model's own motion where absent."""
+    kp: Annotated[float | None, arg(metavar="GAIN")] = None
+    """Firmware gain; the servo's own where absent."""
+    vin: Annotated[float | None, arg(metavar="V")] = None
+    """Bus voltage [V]; where absent that of the logs, or of the fit's, if it is one, else the
+    servo's."""
+    timestep: Annotated[float, arg(metavar="S")] = 0.001
+    """Time step of the simulation [s]."""
+    catalogue: Annotated[Path | None, arg(metavar="FILE")] = None
+    """YAML file with further servos."""
+    skip_bad_logs: bool = False
+    """Leave logs out that cannot be used, rather than refusing them all."""
+    overwrite: bool = False
+    """Replace a file that is there."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        return run_export(self, output)
+
+
+def run_export(command: ExportServo, output: Output) -> int:
+    """Write or print what a servo is exported as; returns the exit code.
+
+    Raises:
+      ParameterError: the parameter file cannot be read.
+      RecordingError: a log cannot be used.
+      FitError: the form does not exist for the servo.
+      ReportError: the file exists or cannot be written.
+    """
+    from trueup.actuators import load_catalogue, load_model, read_logs
+    from trueup.actuators.catalogue.parameter_file import beyond_bam
+    from trueup.errors import ReportError
+    from trueup.runs.store import atomic
+
+    target = command.output
+    if target is not None and target.exists() and not command.overwrite:
+        raise ReportError(f"{target} exists: give another --output, or --overwrite")
+    if command.catalogue is not None:
+        load_catalogue(command.catalogue, replace=True)
+    model = load_model(command.params, anyway=command.anyway)
+    skipped: list[str] = []
+    logs = None
+    if command.logdir is not None:
+        logs = read_logs(
+            command.logdir, uniform=True, skip_bad=command.skip_bad_logs, on_skip=skipped.append
+        )
+    with Progress(not output.json) as progress:
+        exported = export_servo(
+            model,
+            command.form,
+            path=command.params,
+            logs=logs,
+            kp=command.kp,
+            vin=command.vin,
+            timestep=command.timestep,
+            output=target,
+            report=lambda share: progress.update(f"fitting {command.form}", share),
+        )
+    text, errors = exported.text, exported.errors
+    if target is None:
+        output.text(text.rstrip("\n"))
+    else:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            atomic.write_text(target, text)
+        except OSError as error:
+            raise ReportError(f"cannot write {target}: {error.strerror}") from error
+        for message in skipped:
+            output.text(f"  ! {message}")
+        output.text(f"{command.form} of {command.params} in {target}")
+        if errors is not None:
+            output.text(*_sentences(errors))
+        output.text(*beyond_bam(model))
+    output.result(
+        {
+            "form": command.form,
+            "params": str(command.params),
+            "output": None if target is None else str(target),
+            "text": text,
+            "errors_rad": None if errors is None else dict(errors),
+            "skipped": skipped,
+            "notes": beyond_bam(model),
+            **({KEY: mark} if (mark := model.provenance.get(KEY)) else {}),
+        }
+    )
+    return 0
+
+
+def _sentences(errors: Mapping[str, float]) -> list[str]:
+    def milli(name: str) -> str:
+        return f"{1e3 * errors[name]:.2f} mrad"
+
+    said = [f"Position difference from the full model: {milli('from_model')}."]
+    if "from_logs" in errors:
+        said = [
+            f"Position difference from the recordings: {milli('from_logs')}; of the full model: "
+            f"{milli('model_from_logs')}; of M1 in this form: {milli('simplest_from_logs')}.",
+            *said,
+        ]
+    elif "simplest_from_model" in errors:
+        said.append(f"M1 in this form differs by {milli('simplest_from_model')}.")
+    return said

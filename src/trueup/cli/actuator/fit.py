@@ -1,0 +1,161 @@
+"""``trueup actuator fit``."""
+
+from typing import Any
+
+import numpy as np
+
+from trueup.actuators import ServoFit, ServoFitJob, load_catalogue
+from trueup.actuators.catalogue.parameter_file import beyond_bam
+from trueup.actuators.report.parameter_section import meanings_of, parameter_rows, remark_of
+from trueup.actuators.search.fit_runs import plan_fit, start_fit
+from trueup.actuators.search.prepared_fit import start_model
+from trueup.actuators.selection.model_choice import ModelChoice
+from trueup.cli.actuator.evaluate import milli, show_evaluation, trivial_sentence
+from trueup.cli.output import Output
+from trueup.cli.run_results import DONE, print_outcome
+from trueup.errors import FitError
+from trueup.runs import Execution, Outcome
+from trueup.runs.loop.progress import duration
+
+
+def run_fit(
+    job: ServoFitJob,
+    execution: Execution,
+    output: Output,
+    *,
+    resume: bool,
+    overwrite: bool,
+    dry_run: bool,
+    verbose: bool,
+) -> int:
+    """Run the command; returns the exit code."""
+    if resume and overwrite:
+        raise FitError("--resume continues a fit, --overwrite replaces it: give one of them")
+    if dry_run:
+        plan = plan_fit(job, overwrite=overwrite or resume, execution=execution)
+        return _show_plan(job, plan, output)
+    outcome = start_fit(
+        job, resume=resume, overwrite=overwrite, execution=execution, verbose=verbose
+    )
+    return print_outcome(outcome, output, show_summary)
+
+
+def run_fit_evaluation(job: ServoFitJob, output: Output) -> int:
+    """Give the errors of the parameter file of a fit; returns the exit code."""
+    if job.catalogue is not None:
+        load_catalogue(job.catalogue, replace=True)
+    assert job.output is not None and job.source.place is not None
+    settings = job.fit_settings
+    servo = start_model(job.servo, job.fitted_model, settings).servo.name
+    return show_evaluation(
+        job.output,
+        job.source.place,
+        servo,
+        job.model,
+        job.source.skip_bad,
+        {k: getattr(settings, k) for k in ("scheme", "reset_period", "vin")},
+        output,
+    )
+
+
+def show_summary(outcome: Outcome, output: Output) -> None:
+    """Print a servo fit for people."""
+    result: ServoFit = outcome.result
+    model, solution = result.model, result.solution
+    output.text(
+        f"\n{model.servo.name} {model.friction.name}: {solution.status.value}. {solution.message}\n"
+    )
+    if result.choice is not None:
+        show_choice(result.choice, output)
+    space = result.problem.space
+    units = space.units or ("",) * space.size
+    remarks = _remarks(result)
+    output.table(
+        ["parameter", "value", "unit", f"{100 * result.settings.level:g} % interval", ""],
+        [
+            [
+                name,
+                f"{solution.x[i]:.5g}",
+                units[i],
+                _interval(*result.assessment.intervals[i]),
+                remarks[i],
+            ]
+            for i, name in enumerate(space.names)
+        ],
+    )
+    rows = [["training", str(len(result.training_logs)), milli(result.training.mae),
+             milli(result.training_start.mae), milli(result.training.at_rest)]]  # fmt: skip
+    if result.held_out is not None and result.held_out_start is not None:
+        rows.append(["held out", str(len(result.held_out_logs)), milli(result.held_out.mae),
+                     milli(result.held_out_start.mae), milli(result.held_out.at_rest)])  # fmt: skip
+    columns = ["mean absolute error, mrad", "logs", "fitted", "before the fit", "at rest"]
+    output.table(columns, rows)
+    by_log = [(name, error, "") for name, error in result.training.by_log.items()]
+    if result.held_out is not None:
+        by_log += [(name, error, "held out") for name, error in result.held_out.by_log.items()]
+    output.table(["log", "error, mrad", ""], [[n, milli(e), held] for n, e, held in by_log])
+    output.text(trivial_sentence(result.training), "")
+    sentences = (*meanings_of(remarks), *result.assessment.sentences)
+    output.text(*(f"  - {sentence}" for sentence in sentences))
+    output.text(*(f"  ! {message}" for message in (*result.findings, *result.skipped)))
+    output.text(*(f"  - {sentence}" for sentence in beyond_bam(model)))
+    files = [] if result.output is None else [f"Parameters: {result.output}"]
+    output.text("", *files, f"Report:     {outcome.report}", f"Run:        {outcome.directory}")
+
+
+def show_choice(choice: ModelChoice, output: Output) -> None:
+    """Print the models that a choice has tried, the best first."""
+    ranked = sorted(choice.tried, key=lambda tried: tried.error)
+    chosen = choice.chosen.label
+    output.table(
+        ["mrad", "parameters", "left out", "fitted", ""],
+        [
+            [
+                tried.label,
+                str(tried.parameters),
+                milli(tried.error),
+                milli(tried.training),
+                "chosen" if tried.label == chosen else "",
+            ]
+            for tried in ranked
+        ],
+    )
+    output.text(f"{choice.rule} {choice.reason}", "")
+
+
+def _show_plan(job: ServoFitJob, plan: dict[str, Any], output: Output) -> int:
+    output.result(plan)
+    held = len(plan["held_out_logs"])
+    what = job.model or "m1, which a choice of friction model and terms begins with"
+    output.text(
+        f"{job.servo} {what}: {len(plan['parameters'])} parameters from "
+        f"{len(plan['training_logs'])} logs, {held} held out, searched with {plan['method']}.",
+        f"An evaluation takes {1e3 * plan['seconds_per_evaluation']:.2g} ms here, with "
+        f"{plan['threads']} threads.",
+        *_planned_choice(plan["choice"]),
+        f"It would write {plan['output']} and {plan['directory']}.",
+        *plan["notes"],
+        *(f"  ! {message}" for message in plan["skipped"]),
+    )
+    return DONE
+
+
+def _planned_choice(choice: dict[str, Any] | None) -> list[str]:
+    if choice is None:
+        return []
+    return [
+        f"The choice tries the models {', '.join(choice['models'])} and the terms "
+        f"{', '.join(choice['terms']) or '(none)'}, and leaves out {len(choice['left_out'])} parts "
+        f"of the logs in turn: {', '.join(choice['left_out'])}. It takes about "
+        f"{duration(choice['seconds'])} on this machine as busy as it is."
+    ]
+
+
+def _remarks(result: ServoFit) -> list[str]:
+    """What the table says of each parameter, as the report does."""
+    rows = {row["name"]: row for row in parameter_rows(result.model, result.to_dict())}
+    return [remark_of(rows[name]) for name in result.problem.space.names]
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{low:.4g} to {high:.4g}" if np.isfinite([low, high]).all() else "not determined"

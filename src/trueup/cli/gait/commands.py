@@ -1,0 +1,226 @@
+"""``trueup gait``: its commands and their arguments; what they do is imported when they run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from tyro.conf import Positional, arg
+
+from trueup._marks import marked
+from trueup.cli.gait.device import CompareDevice
+from trueup.cli.gait.export import ExportWalk
+from trueup.cli.gait.import_model import ImportGait
+from trueup.cli.gait.options import GaitOverrides, WalkOfTarget, check_not_empty
+from trueup.cli.output import Output
+from trueup.cli.study.options import Json, OfRuns
+from trueup.errors import GaitError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListGait:
+    """List the configurations that are shipped, with a sentence each.
+
+    Examples:
+      trueup gait list
+      trueup gait list --json
+
+    Exit codes: 0 done.
+    """
+
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.gait.show import run_gait_list
+
+        return run_gait_list(output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizeGait(GaitOverrides, OfRuns):
+    """Search gains, pose and exoskeleton torque of a walk that costs little.
+
+    Examples:
+      trueup gait optimize walk
+      trueup gait optimize walk --from nominal --seed 1 --save-path runs/one
+      trueup gait optimize walk --slope -5 --dry-run
+      trueup gait optimize baseline --model-file walker.xml --reference gait.json --cost kine
+      trueup gait optimize mine.yaml --param-path runs/tutorial --max-torque 50 --ExoOn 1
+      trueup gait optimize walk --stages improve --weights effort 300 velocity 100 trunk 20
+      trueup gait optimize tutorial --save-path runs/tutorial --resume
+
+    Options replace values of the configuration; what is not given is as it says, also where the
+    default below is None. The word none in place of names with values leaves out those that the
+    configuration gives. The run directory holds the resolved configuration, every evaluation
+    with its terms, the vectors *_Best.txt and *_BestLast.txt, and the verdict: is the walk steady,
+    is it natural? Ctrl-C saves and says how to resume.
+    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
+    """
+
+    configuration: Annotated[Positional[str], arg(metavar="CONFIG")]
+    """Configuration by name, or a YAML, .bat or .sh file; trueup gait list shows the names."""
+    save_path: Annotated[Path | None, arg(aliases=["-o", "--output"], metavar="DIRECTORY")] = None
+    """Run directory; runs/CONFIG where absent."""
+    threads: Annotated[int, arg(metavar="INT")] = 0
+    """Threads that simulate; all cores where absent. The result is the same with any number."""
+    max_evaluations: Annotated[int | None, arg(metavar="INT")] = None
+    """Stop after this many evaluated candidates; a generation that would pass it is not begun."""
+    max_seconds: Annotated[float | None, arg(metavar="S")] = None
+    """Stop after this time [s], on a resume counted from there; the last generation is finished."""
+    resume: bool = False
+    """Continue the run in the run directory."""
+    pickle_path: Annotated[Path | None, arg(metavar="DIRECTORY")] = None
+    """Continue the run in this directory: former name of --save-path DIRECTORY --resume. No pickle
+    is read: for another program's result give its vector to --param-path."""
+    overwrite: bool = False
+    """Replace the run that the directory holds."""
+    dry_run: bool = False
+    """Say what would be searched, and how long it takes; write nothing."""
+    quiet: bool = False
+    """No progress."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.gait.optimize import run_optimize
+
+        if self.pickle_path is not None and (self.save_path is not None or self.overwrite):
+            raise GaitError("--pickle-path is --save-path and --resume in one: leave those out")
+        return run_optimize(
+            self.configuration,
+            self.pickle_path or self.save_path,
+            self.changes,
+            (self.max_evaluations, self.max_seconds),
+            self.threads,
+            output,
+            pickle=self.pickle_path is not None,
+            resume=self.resume,
+            overwrite=self.overwrite,
+            dry_run=self.dry_run,
+            anyway=self.anyway,
+            verbose=not (self.quiet or output.json),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateGait(WalkOfTarget):
+    """Walk with a parameter vector and show what the walk costs.
+
+    Examples:
+      trueup gait evaluate runs/tutorial
+      trueup gait evaluate runs/tutorial --report walk.html --norm Schwartz2008.json
+      trueup gait evaluate runs/exo --report walk.html --dose 0 10 25 50 --film
+      trueup gait evaluate runs/tutorial --perturbations 20
+      trueup gait evaluate walk_Best.txt --model-file walker.xml --exo 1 --max-torque 100
+      trueup gait evaluate walk_Best.txt --config tutorial --model-file walker.xml
+          --compat myoassist --json
+
+    A run is evaluated as it was searched; for a file, --config names the configuration. Without
+    one a vector walks without neural delays, with an exoskeleton of 100 N m if it has the entries
+    of one, and tracks MyoAssist's reference kinematics if they lie near the model or the vector.
+    Exit codes: 0 done, 2 wrong input.
+    """
+
+    report: Annotated[Path | None, arg(aliases=["-o", "--output"], metavar="FILE")] = None
+    """HTML file to write: gait cycle, moments, ground reaction, muscles, device, strides, costs."""
+    norm: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Gait that the report shows the walk against: adult, a reference gait, or the norms of
+    Schwartz et al. 2008; where absent the reference that is tracked, or adult at 1.25 m/s."""
+    norm_speed: Annotated[str, arg(metavar="NAME")] = "Free"
+    """Speed of the norms of Schwartz et al., such as Slow, Free or Fast."""
+    dose: Annotated[tuple[float, ...] | None, arg(metavar="NM [NM ...]")] = None
+    """Largest torques of the exoskeleton to walk with as well, for the report [N m]."""
+    film: bool = False
+    """A film in the report; needs the extra video, and EGL or OSMesa."""
+    perturbations: Annotated[int, arg(metavar="INT")] = 0
+    """Number of repeats under perturbations that no search scores by, for the verdict."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.gait.show import run_gait_evaluate
+
+        check_not_empty("dose", self.dose)
+        if self.report is None and (self.dose or self.film):
+            raise GaitError("--dose and --film are for a report: name its file with --report")
+        walk = self.walk
+        with marked(walk.mark):
+            return run_gait_evaluate(
+                walk,
+                output,
+                report=self.report,
+                norm=self.norm,
+                norm_speed=self.norm_speed,
+                dose=self.dose,
+                film=self.film,
+                perturbations=self.perturbations,
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class VideoOfGait(WalkOfTarget):
+    """Film a walk, without a display: by EGL or OSMesa.
+
+    Examples:
+      trueup gait video runs/tutorial --output walk.mp4
+      trueup gait video runs/tutorial --output slow.mp4 --pace 0.25 --sim-time 5
+      trueup gait video walk_Best.txt --config tutorial --model-file walker.xml -o walk.mp4
+
+    Which walk is filmed is said as in  trueup gait evaluate. MUJOCO_GL=egl or MUJOCO_GL=osmesa
+    chooses the library. Needs the extra video.
+    Exit codes: 0 done, 2 wrong input, or nothing can be drawn on this machine.
+    """
+
+    output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")]
+    """MP4 file to write; one that is there is replaced."""
+    framerate: Annotated[int, arg(metavar="INT")] = 30
+    """Frames a second."""
+    pace: Annotated[float, arg(metavar="FLOAT")] = 1.0
+    """Seconds of the walk in a second of the film; less than 1 is slow motion."""
+    width: Annotated[int, arg(metavar="INT")] = 800
+    """Width [pixel]."""
+    height: Annotated[int, arg(metavar="INT")] = 450
+    """Height [pixel]."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.gait.show import run_gait_video
+
+        walk = self.walk
+        with marked(walk.mark):
+            return run_gait_video(
+                walk,
+                self.output,
+                output,
+                framerate=self.framerate,
+                pace=self.pace,
+                width=self.width,
+                height=self.height,
+            )
+
+
+@dataclass(frozen=True)
+class Gait:
+    """Reflex controllers of walking and exoskeletons: search, compare, evaluate, film, import.
+
+    Examples:
+      trueup gait list                                    the shipped configurations
+      trueup gait optimize walk                           a steady walk
+      trueup gait device --model ankle --max-torque 50    walking with a device and without
+      trueup gait evaluate runs/tutorial                  what its best walk costs
+      trueup gait video runs/tutorial -o walk.mp4         its best walk as a film
+      trueup gait export runs/tutorial -o walk.mot        the same over time, for OpenSim
+      trueup gait import tutorial.bat                     a configuration of MyoAssist as YAML
+      trueup gait import model.osim                       a model of OpenSim as MJCF
+    """
+
+    COMMANDS: ClassVar[dict[str, type]] = {
+        "list": ListGait,
+        "optimize": OptimizeGait,
+        "device": CompareDevice,
+        "evaluate": EvaluateGait,
+        "video": VideoOfGait,
+        "export": ExportWalk,
+        "import": ImportGait,
+    }

@@ -1,0 +1,143 @@
+"""``trueup gait optimize``."""
+
+from pathlib import Path
+from typing import Any
+
+from trueup._marks import marked
+from trueup.cli.gait.show import run_gait_evaluate
+from trueup.cli.output import Output
+from trueup.cli.run_results import DONE, print_outcome
+from trueup.errors import GaitError
+from trueup.gait import load_configuration
+from trueup.gait._optimize import plan_optimize, start_run
+from trueup.gait.report.walk_words import survival_lines
+from trueup.gait.search.earlier_runs import vector_file
+from trueup.gait.search.given_walks import OF_SEARCHES, given_walk
+from trueup.runs import Outcome
+from trueup.runs.loop.budget import Budget
+from trueup.runs.loop.progress import duration
+
+
+def run_optimize(
+    configuration: str,
+    target: Path | None,
+    changes: dict[str, Any],
+    limits: tuple[int | None, float | None],
+    threads: int,
+    output: Output,
+    *,
+    pickle: bool,
+    resume: bool,
+    overwrite: bool,
+    dry_run: bool,
+    anyway: bool,
+    verbose: bool,
+) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+      configuration: name or file of the configuration.
+      target: run directory; that of the configuration where absent.
+      changes: values that replace those of the configuration, by key.
+      limits: evaluated candidates and time [s] at most.
+      threads: threads that simulate.
+      output: where the result is printed.
+      pickle: whether ``target`` was given as ``--pickle-path``.
+      resume: continue the run in ``target``.
+      overwrite: replace the run in ``target``.
+      dry_run: say what would be done, and write nothing.
+      anyway: start from a run whose inputs have changed too.
+      verbose: show progress.
+    """
+    if pickle and target is not None and not (target / "run.json").is_file():
+        raise GaitError(
+            f"--pickle-path names a run directory, and {target} is none. A pickled search of "
+            "another program can run any code, so it is never read: start from its best vector "
+            "with --param-path FILE_OR_FOLDER instead"
+        )
+    full = load_configuration(configuration).with_changes(changes)
+    if full.optim_mode == "evaluate":
+        return _evaluate(configuration, changes, full.param_path, threads, anyway, output)
+    budget = Budget(max_evaluations=limits[0], max_seconds=limits[1])
+    if dry_run:
+        if resume or pickle:
+            raise GaitError("--dry-run says what a new search would do: leave --resume out")
+        plan = plan_optimize(
+            configuration,
+            target,
+            changes=changes,
+            limits=budget,
+            threads=threads,
+            overwrite=overwrite,
+            anyway=anyway,
+        )
+        return show_plan(plan, output)
+    outcome = start_run(
+        configuration,
+        target,
+        changes=changes,
+        limits=budget,
+        threads=threads,
+        resume=resume or pickle,
+        overwrite=overwrite,
+        anyway=anyway,
+        verbose=verbose,
+    )
+    return print_outcome(outcome, output, show_summary)
+
+
+def show_plan(plan: dict[str, Any], output: Output) -> int:
+    """Print what a search would do."""
+    output.result(plan)
+    output.text(*plan["notes"], f"{plan['unknowns']} unknowns.")
+    rows = [
+        [
+            stage["name"] or "search",
+            "no limit" if stage["generations"] is None else f"{stage['generations']}",
+            f"{stage['candidates']}",
+            f"{stage['walks_of_each']}",
+            f"{stage['duration_s']:g}",
+        ]
+        for stage in plan["stages"]
+    ]
+    output.table(["stage", "generations", "candidates", "walks of each", "seconds"], rows)
+    seconds = plan["seconds_at_most"]
+    takes = "It has no limit of generations."
+    if seconds is not None:
+        takes = f"The search takes {duration(seconds)} here at most: walks that fall end earlier."
+    output.text(takes, f"It would be written to {plan['directory']}.")
+    return DONE
+
+
+def show_summary(outcome: Outcome, output: Output) -> None:
+    """Print a gait optimisation for people."""
+    summary = outcome.summary
+    output.text(
+        *summary["notes"],
+        f"{summary['status']}: {summary['message']}",
+        f"The best walk costs {summary['cost']:.6g} and goes {summary['walked_m']:.2f} m in "
+        f"{summary['lasted_s']:.2f} s.",
+        *survival_lines(summary.get("survival", {})),
+        f"Report: {outcome.report}",
+        f"Files:  {outcome.directory}",
+    )
+
+
+def _evaluate(
+    configuration: str,
+    changes: dict[str, Any],
+    param_path: str | None,
+    threads: int,
+    anyway: bool,
+    output: Output,
+) -> int:
+    """Evaluate the vector of ``--param-path``, for the mode that searches nothing."""
+    if param_path is None:
+        raise GaitError(
+            "the mode evaluate searches nothing: name the vector with --param-path, or use  "
+            "trueup gait evaluate FILE"
+        )
+    others = {key: value for key, value in changes.items() if key not in OF_SEARCHES}
+    walk = given_walk(vector_file(param_path), configuration, others, threads, anyway=anyway)
+    with marked(walk.mark):
+        return run_gait_evaluate(walk, output)

@@ -1,0 +1,105 @@
+"""``trueup network train``: its arguments; what it does is imported when it runs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from trueup.cli.output import Output
+from trueup.cli.study.options import Json, OfRuns
+from trueup.errors import ExperimentError
+
+_RUN_FOLDER = "hydra.run.dir"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainNetwork(OfRuns):
+    """Train a network on recordings, score it on what it has not seen, beside a linear model.
+
+    Examples:
+      trueup network train data.data_base_dir=data/synthetic
+      trueup network train evaluation_mode=lomo_cv model.gru_hidden_dim=256 train.max_epochs=100
+      trueup network train data=synthetic model.model_type.name=lstm --output runs/arm --seed 1
+      trueup network train data.data_base_dir=bench data.target_name=torque --dry-run
+      trueup network train --resume --output runs/arm
+
+    hydra.run.dir=DIRECTORY does what --output does.
+    --dry-run prints every key with its value. Ctrl-C finishes the epoch, saves, and says how to
+    resume; the best network so far is kept. A second Ctrl-C stops at once.
+    Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
+    """
+
+    overrides: Annotated[Positional[tuple[str, ...]], arg(metavar="[KEY=VALUE ...]")] = ()
+    """Settings, such as model.gru_hidden_dim=256."""
+    config: Annotated[Path | None, arg(metavar="FILE")] = None
+    """YAML file with any of the keys, such as config.yaml of a run; overrides win."""
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
+    """Run directory; a new one under outputs_dir where absent."""
+    resume: bool = False
+    """Go on with the run that --output names."""
+    overwrite: bool = False
+    """Replace the run that the directory holds."""
+    seed: Annotated[int | None, arg(metavar="INT")] = None
+    """Seed of everything random; that of the configuration where absent."""
+    dry_run: bool = False
+    """Read and check everything, time an epoch, print the configuration, write nothing."""
+    quiet: bool = False
+    """No progress."""
+    json: Json = False
+
+    @staticmethod
+    def check_words(words: list[str]) -> None:
+        """Refuse Hydra's own words that have another form here."""
+        for word in words:
+            if word in ("-m", "--multirun"):
+                raise ExperimentError(
+                    f"{word}: one command trains one run; write a loop in the shell, such as "
+                    "for s in 1 2 3; do trueup network train seed=$s --output runs/$s; done"
+                )
+            key = word.lstrip("+").partition("=")[0]
+            if key.startswith("hydra.") and key != _RUN_FOLDER:
+                raise ExperimentError(
+                    f"{key} is not read here: only {_RUN_FOLDER} is, which does what --output does"
+                )
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.network.training import run_resume, run_train
+
+        overrides, target = self._overrides_and_run_folder()
+        verbose = not (self.quiet or output.json)
+        if self.resume:
+            given = (overrides, self.config, self.overwrite, self.anyway)
+            if any(given) or self.seed is not None:
+                raise ExperimentError(
+                    "--resume goes on with a run as it was started: leave overrides, --config, "
+                    "--seed, --overwrite and --anyway out, or start a new run with another --output"
+                )
+            return run_resume(target, verbose, output)
+        seed = () if self.seed is None else (f"seed={self.seed}",)
+        return run_train(
+            (*overrides, *seed),
+            self.config,
+            target,
+            output,
+            overwrite=self.overwrite,
+            anyway=self.anyway,
+            dry_run=self.dry_run,
+            verbose=verbose,
+        )
+
+    def _overrides_and_run_folder(self) -> tuple[tuple[str, ...], Path | None]:
+        """Overrides without Hydra's key of the run directory, and the run directory."""
+        given = [word for word in self.overrides if word.startswith(f"{_RUN_FOLDER}=")]
+        if not given:
+            return self.overrides, self.output
+        folder = given[-1].partition("=")[2].strip("'\"")
+        if not folder:
+            raise ExperimentError(f"{_RUN_FOLDER} names no folder: write {_RUN_FOLDER}=DIRECTORY")
+        if self.output is not None and self.output != Path(folder):
+            raise ExperimentError(
+                f"{given[-1]} and --output {self.output} name two run directories: give one of them"
+            )
+        others = tuple(word for word in self.overrides if word not in given)
+        return others, Path(folder)

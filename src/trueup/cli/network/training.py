@@ -1,0 +1,121 @@
+"""Run ``trueup network train``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from trueup import runs
+from trueup.cli.network.data import tell_warnings
+from trueup.cli.output import Output
+from trueup.cli.run_results import DONE, print_outcome
+from trueup.errors import ExperimentError, listing
+from trueup.networks.evaluation.metrics import SETTLING
+from trueup.networks.evaluation.network_verdict import choice_words, start_note
+from trueup.networks.training import TrainingResult, load_configuration
+from trueup.networks.training.run_files import METRICS
+from trueup.networks.training.training_run import resume_training, start_training, training_job
+from trueup.runs import Outcome
+from trueup.runs.loop.progress import duration
+from trueup.runs.store import atomic
+
+_BESIDE = {"mean": "constant", "base": "base alone", "reference": "controller"}
+"""Further estimates of the table, settled, and their columns."""
+
+
+def run_train(
+    overrides: Sequence[str],
+    file: Path | None,
+    target: Path | None,
+    output: Output,
+    *,
+    overwrite: bool,
+    anyway: bool,
+    dry_run: bool,
+    verbose: bool,
+) -> int:
+    """Train, or say what would be done; returns the exit code."""
+    configuration = load_configuration(overrides, file, anyway=anyway)
+    if dry_run:
+        job, directory = training_job(configuration, target)
+        # what would be written over is said by the run itself
+        plan = runs.plan(job, directory, overwrite=True)
+        tell_warnings(job.recordings.check, output)
+        return _show_plan(plan, output)
+    outcome = start_training(configuration, target, overwrite=overwrite, verbose=verbose)
+    return print_outcome(outcome, output, show_summary)
+
+
+def run_resume(directory: Path | None, verbose: bool, output: Output) -> int:
+    """Continue a training as it was started; returns the exit code."""
+    if directory is None:
+        raise ExperimentError("--resume needs the run directory: give it with --output")
+    return print_outcome(resume_training(directory, verbose=verbose), output, show_summary)
+
+
+def show_summary(outcome: Outcome, output: Output) -> None:
+    """Print the scores of a training beside those of a linear model."""
+    result: TrainingResult = outcome.result
+    tell_warnings(result.check, output)
+    rows = []
+    for split in result.splits:
+        network, linear = split.scores.total, split.scores.others["linear"]
+        settled, settled_linear = split.scores.settled, split.scores.others_settled["linear"]
+        others = split.scores.others_settled
+        rows.append(
+            [
+                split.name,
+                split.scored_on,
+                f"{network.rmse:.4g}",
+                f"{network.r2:.4f}",
+                f"{settled.rmse:.4g}",
+                f"{linear.rmse:.4g}",
+                f"{settled_linear.rmse:.4g}",
+                *(f"{others[n].rmse:.4g}" if n in others else "" for n in _BESIDE),
+                duration(split.seconds),
+            ]
+        )
+    columns = ["split", "scored on", "RMSE [N m]", "R2", "settled RMSE"]
+    columns += ["linear RMSE", "settled linear RMSE", *_BESIDE.values(), "training"]
+    output.table(columns, rows)
+    if len(result.splits) > 1:
+        metrics = result.metrics
+        output.text(
+            f"RMSE {metrics['rmse']:.4g} N m, spread over the folds {metrics['rmse_std']:.2g}; "
+            f"settled {metrics['settled_rmse']:.4g}, linear {metrics['settled_linear_rmse']:.4g}; "
+            f"R2 {metrics['r2']:.4f}, spread {metrics['r2_std']:.2g}"
+        )
+    output.text(
+        "Scores are over whole recordings from a cold start; settled leaves out the first "
+        f"{SETTLING:g} s, in which the history of the linear model fills."
+    )
+    for split in result.splits:
+        if choice := atomic.read_json(split.folder / METRICS).get("choice"):
+            name = f"{split.name}: " if len(result.splits) > 1 else ""
+            output.text(name + choice_words(choice, split.network))
+    note = "" if len(result.splits) > 1 else start_note(result.metrics)
+    output.text(*filter(None, [note]))
+    output.text(f"Run directory: {outcome.directory}", f"Report: {outcome.report}")
+
+
+def _show_plan(content: dict[str, Any], output: Output) -> int:
+    plan = content["plan"]
+    output.text(yaml.safe_dump(content["configuration"], sort_keys=False))
+    output.text(
+        f"{plan['recordings']} recordings at {plan['rate']:g} Hz in {len(plan['groups'])} groups: "
+        f"{listing(plan['groups'])}",
+        *(
+            f"{name}: {parts['training']} samples for training, {parts['validation']} for "
+            f"validation, {parts['test']} for the test"
+            for name, parts in plan["splits"].items()
+        ),
+        f"Tried on the validation part: {', '.join(plan['candidates'])}"
+        if len(plan["candidates"]) > 1
+        else f"{plan['candidates'][0]} with {plan['parameters']} weights",
+        f"{plan['networks']} networks to train, {plan['steps']} gradient steps each at most "
+        f"({plan['epochs']} epochs of {plan['steps_an_epoch']}, {1e3 * plan['step_seconds']:.2g} "
+        f"ms a step): about {duration(plan['seconds'])} if none stops early",
+    )
+    output.result(content)
+    return DONE

@@ -1,0 +1,1 @@
+"""Commands on models of robots: import, check, identify, explain, design, reconcile, export."""

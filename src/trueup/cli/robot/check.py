@@ -1,0 +1,50 @@
+"""``trueup check``: data quality and identifiability at the start values."""
+
+from pathlib import Path
+from typing import Any
+
+from trueup.cli.output import Output
+from trueup.runs.loop.progress import Progress
+from trueup.sysid.assess.checks import check_experiment
+from trueup.sysid.experiment.experiment_file import load_experiment
+
+_LARGE = 1e8  # bytes of recordings whose reading is announced
+_MOST = 8  # sentences about identifiability that are shown
+
+
+def run_check(path: Path, output: Output) -> int:
+    """Run the command; returns the exit code."""
+    experiment = load_experiment(path)
+    with Progress(not output.json) as progress:
+        files = [path.parent / part.file for part in experiment.recordings]
+        size = sum(file.stat().st_size for file in files if file.is_file())
+        if size > _LARGE:
+            progress.message(f"reading {size / 1e6:.0f} MB of recordings")
+        result = check_experiment(experiment, path.parent, progress.update)
+    output.result(result)
+    _show(result, output)
+    return 0
+
+
+def _show(result: dict[str, Any], output: Output) -> None:
+    for name, report in result["quality"].items():
+        output.text(f"Recording {name}:")
+        findings = report["findings"]
+        for finding in findings:
+            mark = {"info": " ", "warning": "-", "refuse": "!"}[finding["severity"]]
+            output.text(f"  {mark} {finding['sentence']}")
+        if not findings:
+            output.text("  + no complaint")
+    output.text("", "Simulation:")
+    for sentence in result["simulation"] or ["no complaint"]:
+        output.text(f"  - {sentence}")
+    output.text("", "Identifiability at the start values:")
+    found = result["identifiability"]
+    for sentence in found["sentences"][:_MOST]:
+        output.text(f"  {'+' if found['identifiable'] else '!'} {sentence}")
+    if len(found["sentences"]) > _MOST:
+        output.text(f"    and {len(found['sentences']) - _MOST} weaker ones (all with --json)")
+    if result["notes"]:
+        output.text("", "Assumed:")
+    for note in result["notes"]:
+        output.text(f"  - {note}")

@@ -1,0 +1,72 @@
+"""``trueup explain``: runs the explanation of a gap and prints it."""
+
+from pathlib import Path
+from typing import Any
+
+from trueup import runs
+from trueup.cli.output import Output
+from trueup.cli.run_results import DONE, print_outcome
+from trueup.explain.job import ExplainJob
+from trueup.explain.report import cause_row
+from trueup.runs import Outcome
+from trueup.runs.loop.progress import duration
+from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.results.recording_sections import shortened
+
+
+def run_explain(
+    path: Path,
+    causes: tuple[str, ...],
+    level: float,
+    seed: int | None,
+    target: Path | None,
+    resume: bool,
+    overwrite: bool,
+    dry_run: bool,
+    anyway: bool,
+    verbose: bool,
+    output: Output,
+) -> int:
+    """Run the command; returns the exit code."""
+    experiment = load_experiment(path)
+    if seed is not None:
+        experiment = experiment.model_copy(update={"seed": seed})
+    job = ExplainJob(experiment, path.parent, causes, level, anyway)
+    directory = job.run_directory(target)
+    if dry_run:
+        return _show_plan(job.name, runs.plan(job, directory, overwrite=True), output)
+    outcome = runs.start(job, directory, resume=resume, overwrite=overwrite, verbose=verbose)
+    return print_outcome(outcome, output, show_summary)
+
+
+def show_summary(outcome: Outcome, output: Output) -> None:
+    """Print an explanation for people."""
+    summary = outcome.summary
+    gap, level = summary["gap"], f"{100 * summary['level']:.3g} %"
+    output.text("")
+    columns = ["rank", "cause", "explains", level, "unknowns", ""]
+    output.table(columns, [cause_row(row) for row in summary["causes"]])
+    noise = max(gap["noise"], 1e-300)
+    output.text(
+        f"Held-out error in multiples of noise: {gap['model'] / noise:.3g} of the model, "
+        f"{gap['explained'] / noise:.3g} with what is named, {gap['all_free'] / noise:.3g} with "
+        "all causes freed at once."
+    )
+    for note in shortened(summary["notes"]):
+        output.text(f"  - {note}")
+    output.text("", f"Report: {outcome.report}", f"Files:  {outcome.directory}")
+
+
+def _show_plan(name: str, plan: dict[str, Any], output: Output) -> int:
+    output.result(plan)
+    causes = ", ".join(f"{cause} ({count})" for cause, count in plan["causes"].items())
+    output.text(
+        f"{name}: causes with their number of unknowns: {causes}.",
+        *([f"Not in the model: {', '.join(plan['absent'])}."] if plan["absent"] else []),
+        f"Fitted to {', '.join(plan['training'])}, judged by {', '.join(plan['held_out'])}.",
+        f"It takes about {duration(plan['seconds'])}, or up to five times as long where several "
+        "causes act at once.",
+        f"It would be written to {plan['directory']}.",
+        *shortened(plan["notes"]),
+    )
+    return DONE

@@ -1,0 +1,95 @@
+"""``trueup export dr``: draws of an identified model for a simulator."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from trueup.cli.output import Output
+from trueup.errors import RunDirectoryError
+from trueup.reports.numbers import format_number
+from trueup.runs.loop.progress import Progress
+
+
+def run_export_dr(
+    directories: Sequence[Path],
+    simulator: str,
+    draws: int,
+    target: Path | None,
+    folder: Path | None,
+    joints: int | None,
+    seed: int,
+    anyway: bool,
+    overwrite: bool,
+    dry_run: bool,
+    verbose: bool,
+    output: Output,
+) -> int:
+    """Export, or say what would be exported; returns the exit code."""
+    from trueup.knowledge.drawn_run import run_directory_of
+    from trueup.randomise.randomisation import export_randomisation, plan_randomisation
+
+    if not directories:
+        raise RunDirectoryError("there is nothing to draw from: name a run directory")
+    if target is None and len(directories) > 1:
+        raise RunDirectoryError("draws of a fleet belong to no single run: name a folder, --output")
+    target = target or run_directory_of(directories[0]) / f"randomisation_{simulator}"
+    if dry_run:
+        plan = plan_randomisation(
+            directories,
+            target,
+            simulator,
+            draws=draws,
+            seed=seed,
+            anyway=anyway,
+            overwrite=overwrite,
+            folder=folder,
+            joints=joints,
+        )
+        output.result(plan)
+        output.text(*(f"{name}: {value}" for name, value in plan.items()))
+        return 0
+    with Progress(verbose) as shown:
+        made = export_randomisation(
+            directories,
+            target,
+            simulator,
+            draws=draws,
+            seed=seed,
+            anyway=anyway,
+            overwrite=overwrite,
+            folder=folder,
+            joints=joints,
+            progress=lambda share: shown.update("drawing and simulating", share),
+        )
+    description = made.description
+    output.result({**description, "files": [str(file) for file in made.files]})
+    rows = [
+        [r["name"], *(format_number(r[k]) for k in ("low", "median", "high")), r["unit"]]
+        for r in description["parameters"]
+    ]
+    output.table(["parameter", "5 %", "median", "95 %", "unit"], rows)
+    if description["checked"]:
+        output.text(
+            f"{description['drawn']} draws simulated over the held-out recordings: "
+            f"{description['excluded']} excluded, {description['failed']} failed, "
+            f"{description['draws']} kept."
+        )
+    elif "fleet" in description:
+        outlying = description["fleet"]["outlying"]
+        output.text(f"Draws of a fleet of {len(directories) - len(outlying)} robots.")
+        output.text(*(f"{o['run']} is left out: {o['reason']}." for o in outlying))
+    else:
+        output.text("Nothing was held out: no draw was checked by simulation.")
+    for band in description["band"]:
+        shares = band["inside"].values()
+        output.text(
+            f"{band['recording']}: {100 * sum(shares) / len(shares):.0f} % of its last third lies "
+            "in the 90 % band with its noise."
+        )
+    output.text(
+        f"Correlation narrows a parameter {description['correlation_factor']:.2g} times (median), "
+        "given the others.",
+        *description["not_taken"],
+        "",
+        *map(str, made.files),
+    )
+    return 0

@@ -1,0 +1,92 @@
+"""``trueup reconcile``: runs of one robot, or of a fleet, against each other."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from trueup.cli.output import Output
+from trueup.cli.study.options import Json, OfRuns
+from trueup.errors import RunDirectoryError
+
+
+@dataclass(frozen=True)
+class Reconcile(OfRuns):
+    """Find what is the same over runs, how much the rest varies, and which run does not fit.
+
+    Examples:
+      trueup reconcile runs/monday runs/tuesday runs/friday
+      trueup reconcile fleet/* --output fleet_common
+      trueup reconcile runs/* --output common --joint
+
+    The runs are identifications of one model with the same unknowns, three or more. A run that does
+    not fit is named with its likely reason: another load, a warm motor, another unit. Copies of a
+    run count once.
+    Exit codes: 0 done, 2 wrong input.
+    """
+
+    directories: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN RUN RUN [RUN ...]")]
+    """Run directories."""
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
+    """Folder for report.html and reconcile.json; nothing is written where absent."""
+    level: Annotated[float, arg(metavar="FLOAT")] = 0.95
+    """Coverage of the intervals."""
+    overwrite: bool = False
+    """Replace a comparison that the folder holds."""
+    joint: bool = False
+    """Also identify the recordings of all runs that fit each other together, into the folder
+    joint."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.reconcile.reconciled import reconcile
+        from trueup.reports.numbers import format_number
+
+        if self.joint and self.output is None:
+            raise RunDirectoryError("a joint fit needs a place: name a folder, --output")
+        found = reconcile(
+            self.directories,
+            self.output,
+            level=self.level,
+            anyway=self.anyway,
+            overwrite=self.overwrite,
+        )
+        content = found.content()
+        joint = None
+        if self.joint and self.output is not None:
+            from trueup.reconcile.joint_fit import fit_jointly
+
+            joint = fit_jointly(
+                found,
+                self.output / "joint",
+                overwrite=self.overwrite,
+                verbose=not output.json,
+            ).directory
+            content["joint"] = str(joint)
+        output.result(content)
+        for copy in content["copies"]:
+            output.text(f"{copy['run']} is a copy of {copy['of']}: both count once.")
+        for outlier in content["outlying"]:
+            output.text(f"{outlier['run']} does not fit the others: {outlier['reason']}.")
+        if not content["outlying"]:
+            output.text("Every run fits the others.")
+        percent = f"{100 * self.level:.3g} %"
+        rows = [
+            [
+                p["name"],
+                format_number(p["common"]),
+                f"{format_number(p['low'])} to {format_number(p['high'])}",
+                "" if p["same"] else format_number(p["spread"]),
+                p["unit"],
+            ]
+            for p in content["parameters"]
+        ]
+        output.text("")
+        output.table(["parameter", "common", percent, "spread between runs", "unit"], rows)
+        if self.output is not None:
+            output.text(str(self.output / "report.html"))
+        if joint is not None:
+            output.text(str(joint / "report.html"))
+        return 0

@@ -1,0 +1,99 @@
+"""``trueup study export``: every evaluation as a table."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup._marks import marked
+from trueup.cli.output import Output
+from trueup.errors import MissingExtraError, RunDirectoryError, listing
+from trueup.runs import check_inputs
+from trueup.runs.store import atomic
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.study_page.record import read_study
+
+_SUFFIXES = (".parquet", ".csv", ".json")
+
+
+def run_study_export(
+    directory: Path, target: Path, overwrite: bool, anyway: bool, output: Output
+) -> int:
+    """Write the table; returns the exit code."""
+    path = target.expanduser()
+    if path.suffix.lower() not in _SUFFIXES:
+        raise RunDirectoryError(
+            f"{path} has none of the endings {listing(_SUFFIXES)}, which say what to write"
+        )
+    if path.exists() and not overwrite:
+        raise RunDirectoryError(f"{path} exists already: replace it with --overwrite")
+    run = RunDirectory.open(directory)
+    mark = check_inputs(run, anyway=anyway).mark
+    columns = evaluation_columns(run)
+    count = len(columns["generation"])
+    with marked(mark):
+        atomic.write_bytes(path, _WRITERS[path.suffix.lower()](columns))
+        output.result({"file": str(path), "evaluations": count, "columns": list(columns)})
+    output.text(f"{count} evaluations in {path}")
+    return 0
+
+
+def evaluation_columns(directory: RunDirectory) -> dict[str, Any]:
+    """Columns of the table: where, the costs, whether valid and why not, then the parameters.
+
+    A cost has its objective's name; where a parameter has that name too, ``cost:`` stands before.
+    """
+    record = read_study(directory)
+    history = record.history
+    reasons = np.full(len(history.X), None, object)
+    reasons[list(history.reasons)] = list(history.reasons.values())
+    taken = {"generation", "candidate", "valid", "reason", *history.names}
+    costs = {
+        name if name not in taken else f"cost:{name}": history.costs[:, i]
+        for i, name in enumerate(record.objectives)
+    }
+    reserved = {"generation", "candidate", "valid", "reason", *costs}
+    return {
+        "generation": history.generation,
+        "candidate": history.candidate,
+        **costs,
+        "valid": np.array([reason is None for reason in reasons], bool),
+        "reason": reasons,
+        **{
+            name if name not in reserved else f"parameter:{name}": history.X[:, i]
+            for i, name in enumerate(history.names)
+        },
+    }
+
+
+def _parquet(columns: dict[str, Any]) -> bytes:
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+    except ImportError as error:
+        raise MissingExtraError("Writing Parquet", "readers", "pyarrow") from error
+    arrays = [
+        arrow.array(list(values), arrow.string()) if values.dtype == object else arrow.array(values)
+        for values in columns.values()
+    ]
+    buffer = io.BytesIO()
+    parquet.write_table(arrow.table(arrays, names=list(columns)), buffer)
+    return buffer.getvalue()
+
+
+def _csv(columns: dict[str, Any]) -> bytes:
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(columns)
+    # str of a float holds all its digits; None becomes an empty cell
+    table.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def _json(columns: dict[str, Any]) -> bytes:
+    return (atomic.to_json(columns) + "\n").encode()
+
+
+_WRITERS = {".parquet": _parquet, ".csv": _csv, ".json": _json}

@@ -1,0 +1,82 @@
+"""``trueup study run``."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from trueup import runs
+from trueup.cli.output import Output
+from trueup.cli.run_results import DONE, print_outcome
+from trueup.cli.study.show import show_summary
+from trueup.errors import ExperimentError, RunDirectoryError
+from trueup.runs import Execution, StudyJob, StudySettings
+from trueup.runs.loop.budget import Budget
+
+
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    """What is done with the run directory."""
+
+    output: Path | None
+    resume: bool
+    overwrite: bool
+    dry_run: bool
+    verbose: bool
+
+
+def run_study(
+    problem: str,
+    dimension: int | None,
+    start: Path | None,
+    settings: StudySettings,
+    limits: Budget,
+    execution: Execution,
+    options: RunOptions,
+    output: Output,
+) -> int:
+    """Run the command; returns the exit code."""
+    job = StudyJob(problem, settings, limits, dimension=dimension, start=start)
+    target = options.output or Path("runs") / job.name
+    job.name = target.name
+    if options.dry_run:
+        plan = runs.plan(job, target, overwrite=options.overwrite, execution=execution)
+        return _show_plan(job.name, plan, output)
+    outcome = runs.start(
+        job,
+        target,
+        resume=options.resume,
+        overwrite=options.overwrite,
+        execution=execution,
+        verbose=options.verbose,
+    )
+    return print_outcome(outcome, output, show_summary)
+
+
+def with_former_names(options: RunOptions, pickle_path: Path | None) -> RunOptions:
+    """The options with that of a former name replaced by those of today."""
+    if pickle_path is None:
+        return options
+    path = pickle_path.expanduser()
+    if options.output is not None:
+        raise ExperimentError("--pickle-path and --output name the run directory: give one of them")
+    if not path.is_dir() or not (path / "run.json").is_file():
+        raise RunDirectoryError(
+            f"{path} is not the run directory of a study. A pickled search of another program can "
+            "run any code when it is opened, so it is never read: start from its parameters with "
+            "--param-path, given as text, JSON, YAML or .npy"
+        )
+    return dataclasses.replace(options, output=path, resume=True)
+
+
+def _show_plan(name: str, plan: dict[str, Any], output: Output) -> int:
+    population, seconds = plan["population"], plan["seconds_per_generation"]
+    output.result(plan)
+    output.text(
+        f"{name}: {len(plan['parameters'])} parameters, {len(plan['objectives'])} objective(s), "
+        f"searched with {plan['method']}.",
+        f"The first {population} candidates took {seconds:.2g} s here; {len(plan['invalid'])} "
+        "were invalid.",
+        f"It would be written to {plan['directory']}.",
+        *plan["notes"],
+    )
+    return DONE

@@ -1,0 +1,1 @@
+"""Design of the next logs of a servo on its bench."""

@@ -1,0 +1,1 @@
+"""Families of motions, their limits and files."""

@@ -1,0 +1,306 @@
+"""Search for the pieces of a design: a library, an exchange of pieces, then a polish of each.
+
+1. Random pieces of every family, each alone.
+2. The pieces of the library that do best together: slot after slot takes the best, first for the
+   volume of all intervals, then, for the parameters that these pieces can identify at all, for the
+   largest interval, until no exchange helps.
+3. CMA-ES moves the numbers of one piece at a time, the others held, by turns.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from trueup.design.criterion import Criterion
+from trueup.design.problem import DesignProblem
+from trueup.fitting.cma_es import CmaEs
+from trueup.fitting.cma_es.settings import CmaEsSettings
+from trueup.fitting.problem import LARGE_COST, Failures
+from trueup.fitting.searches.saved_state import require_version
+from trueup.fitting.solution import Status
+from trueup.parameters import Space
+
+STATE_VERSION = 2
+
+IDENTIFIABLE = 0.5
+"""Relative interval above which a parameter counts as unknown whatever is recorded."""
+
+_MOST_SWEEPS = 6
+_WELL_BELOW = 0.9  # of the target: the prediction of the whole recording differs a little
+
+
+class DesignSearch:
+    """Search over designs, see above; a search as :mod:`trueup.runs` runs it.
+
+    Args:
+      space: the numbers of all pieces.
+      library: random pieces ``(k, size)``.
+      slots: pieces of a design.
+      weights: share of each slot that counts ``(slots,)``.
+      batch: pieces that are asked for at once.
+      shape: draws and parameters of an answer.
+      polish: evaluations of CMA-ES for a piece.
+      rounds: turns over all pieces.
+      target: largest relative interval at which the search ends; None: it goes on.
+      seed: seed of CMA-ES.
+      fixed: leading numbers of a piece that the polish leaves as they are, such as its family.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        library: np.ndarray,
+        slots: int,
+        weights: np.ndarray,
+        batch: int,
+        shape: tuple[int, int],
+        polish: int = 60,
+        rounds: int = 20,
+        target: float | None = None,
+        seed: int = 0,
+        fixed: int = 1,
+    ):
+        self.space, self.slots, self.batch = space, slots, batch
+        self.weights = np.asarray(weights, float)
+        self.size = space.size // slots
+        self.library = np.array(library, float)
+        self.shape, self.polish, self.rounds, self.seed = tuple(shape), polish, rounds, seed
+        self.fixed = fixed
+        self.phase, self.index, self.sweep, self.changed = "library", 0, 0, False
+        self.usable = np.zeros(len(self.library), bool)
+        self.counted = np.ones(self.shape[1], bool)
+        self.x, self.cost = space.start.copy(), np.inf
+        self.target = target
+        self.message, self.status = "", None
+        self.history: list[dict[str, Any]] = []
+        self.evaluations = 0
+        self._cma: CmaEs | None = None
+
+    # --- the protocol of a search --------------------------------------------------------------
+
+    @property
+    def words(self) -> str:
+        """Present step in words."""
+        return {"library": "library", "exchange": "choice of pieces", "polish": "polish"}[
+            self.phase
+        ]
+
+    def ask(self) -> np.ndarray:
+        """Next designs ``(n, slots * size)``."""
+        if self.phase == "library":
+            rows = self.library[self.index : self.index + self.batch]
+            return self._with(np.tile(self._still, (len(rows), 1)), self._first_slot, rows)
+        if self.phase == "exchange":
+            rows = self.library[self.usable]
+            return self._with(np.tile(self.x, (len(rows), 1)), self.index, rows)
+        rows = self._polisher().ask()
+        held = self._row(self.x, self._slot)[: self.fixed]
+        full = np.column_stack([np.tile(held, (len(rows), 1)), rows])
+        return self._with(np.tile(self.x, (len(rows), 1)), self._slot, full)
+
+    def evaluate(self, problem: DesignProblem, X: np.ndarray, failures: Failures) -> np.ndarray:
+        """Relative intervals and excess of designs."""
+        return problem.answer(X, failures)
+
+    def costs_of(self, answer: np.ndarray) -> np.ndarray:
+        """Costs ``(n,)`` of an answer."""
+        intervals = answer[:, :-1].reshape(len(answer), *self.shape)
+        if self.phase == "library" or (self.phase == "exchange" and self.sweep == 0):
+            costs = Criterion.volume(intervals)
+        else:
+            costs = Criterion.largest(intervals, self.counted)
+        return np.where(answer[:, -1] > 0, 10.0 + answer[:, -1], costs)
+
+    def tell(self, X: np.ndarray, answer: np.ndarray, failures: Failures) -> None:
+        """Take the answer for the designs that :meth:`ask` gave."""
+        self.evaluations += len(X)
+        costs = self.costs_of(answer)
+        best = int(np.argmin(costs))
+        phase = self.phase
+        if phase == "library":
+            self._told_library(X, answer, costs, best)
+        elif phase == "exchange":
+            self._told_exchange(X, answer, costs, best)
+        else:
+            self._told_polish(X, costs, best)
+        if phase != "library" and (self.sweep > 1 or phase == "polish"):
+            self._check_target(answer[best], costs[best])
+        self.history.append({"evaluations": self.evaluations, "cost": self.cost, "phase": phase})
+
+    def done(self) -> Status | None:
+        """Why the search ended, or None."""
+        return self.status
+
+    # --- phases --------------------------------------------------------------------------------
+
+    def _told_library(
+        self, X: np.ndarray, answer: np.ndarray, costs: np.ndarray, best: int
+    ) -> None:
+        self.usable[self.index : self.index + len(X)] = answer[:, -1] == 0
+        if answer[best, -1] == 0 and costs[best] < self.cost:
+            self.x, self.cost = X[best].copy(), float(costs[best])
+        self.index += len(X)
+        if self.index < len(self.library):
+            return
+        if not self.usable.any():
+            self.status = Status.START_FAILED
+            self.message = "no motion of the library keeps the limits"
+            return
+        self.phase, self.index, self.sweep = "exchange", 0, 0
+        self.x, self.cost = self._still.copy(), np.inf
+
+    def _told_exchange(
+        self, X: np.ndarray, answer: np.ndarray, costs: np.ndarray, best: int
+    ) -> None:
+        if costs[best] < self.cost - 1e-9 or not np.isfinite(self.cost):
+            self.changed |= not np.array_equal(self.x, X[best])
+            self.x, self.cost = X[best].copy(), float(costs[best])
+        self.index += 1
+        if self.index < self.slots:
+            return
+        if self.sweep == 0:
+            # what the best of these pieces leave open is not what the largest interval is of
+            intervals = answer[best, :-1].reshape(self.shape).mean(axis=0)
+            self.counted = intervals < IDENTIFIABLE
+            if not self.counted.any():
+                self.counted = intervals <= intervals.min()
+            self.cost = np.inf
+        elif not self.changed or self.sweep >= _MOST_SWEEPS:
+            self.phase = "polish"
+        self.sweep, self.index, self.changed = self.sweep + 1, 0, False
+
+    def _told_polish(self, X: np.ndarray, costs: np.ndarray, best: int) -> None:
+        cma = self._polisher()
+        rows = self._rows(X, self._slot)[:, self.fixed :]
+        cma.tell(rows, np.minimum(costs, LARGE_COST)[:, None], {})
+        if costs[best] < self.cost:
+            self.x, self.cost = X[best].copy(), float(costs[best])
+        if cma.done() is not None:
+            self._cma = None
+            self.index += 1
+            if self.index >= self.rounds * len(self._order):
+                self.status = Status.CONVERGED
+                self.message = f"{self.rounds} turns of polish over {len(self._order)} pieces"
+
+    def _check_target(self, answer: np.ndarray, cost: float) -> None:
+        """End where the best design has the intervals that are wanted."""
+        if self.target is None or self.status is not None or cost > self.cost:
+            return
+        intervals = answer[:-1].reshape(self.shape).mean(axis=0)
+        largest = float(intervals[self.counted].max())
+        if answer[-1] == 0 and largest <= _WELL_BELOW * self.target:
+            self.status = Status.TARGET_REACHED
+            self.message = f"the largest interval is {100 * largest:.3g} %, as it is wanted"
+
+    def _polisher(self) -> CmaEs:
+        if self._cma is None:
+            box = self._box(self._row(self.x, self._slot)[self.fixed :])
+            width = 0.06 / (1 + self.index // len(self._order))
+            settings = CmaEsSettings(
+                population=max(self.batch, 8), deviation=width, max_evaluations=self.polish
+            )
+            self._cma = CmaEs(box, settings, seed=self.seed + self.index)
+        return self._cma
+
+    def _box(self, start: np.ndarray) -> Space:
+        """Numbers of one piece that are not held, with the piece that the polish starts from."""
+        part = slice(self.fixed, self.size)
+        low, high = (b[part] for b in (self.space.lower, self.space.upper))
+        names = self.space.names[part]
+        return Space(names, low, high, np.clip(start, low, high), np.zeros(len(names), bool))
+
+    # --- rows ----------------------------------------------------------------------------------
+
+    @property
+    def _order(self) -> np.ndarray:
+        """Slots that a fit sees, those that count most first."""
+        return np.flatnonzero(self.weights > 0)
+
+    @property
+    def _first_slot(self) -> int:
+        return int(np.argmax(self.weights))
+
+    @property
+    def _slot(self) -> int:
+        return int(self._order[self.index % len(self._order)])
+
+    @property
+    def _still(self) -> np.ndarray:
+        return self.space.start
+
+    def _rows(self, X: np.ndarray, slot: int) -> np.ndarray:
+        return X[:, slot * self.size : (slot + 1) * self.size]
+
+    def _row(self, x: np.ndarray, slot: int) -> np.ndarray:
+        return x[slot * self.size : (slot + 1) * self.size]
+
+    def _with(self, X: np.ndarray, slot: int, rows: np.ndarray) -> np.ndarray:
+        X[:, slot * self.size : (slot + 1) * self.size] = rows
+        return X
+
+    # --- state ---------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on: plain numbers and arrays."""
+        return {
+            "version": STATE_VERSION,
+            "library": self.library,
+            "slots": self.slots,
+            "weights": self.weights,
+            "batch": self.batch,
+            "shape": list(self.shape),
+            "polish": self.polish,
+            "rounds": self.rounds,
+            "target": self.target,
+            "seed": self.seed,
+            "fixed": self.fixed,
+            "phase": self.phase,
+            "index": self.index,
+            "sweep": self.sweep,
+            "changed": self.changed,
+            "usable": self.usable,
+            "counted": self.counted,
+            "x": self.x,
+            "cost": self.cost,
+            "message": self.message,
+            "status": self.status.value if self.status else None,
+            "history": self.history,
+            "evaluations": self.evaluations,
+            "cma": None if self._cma is None else self._cma.state(),
+            "cma_start": None if self._cma is None else self._cma.space.start,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], space: Space) -> "DesignSearch":
+        """Continue from :meth:`state`: the same history, bit for bit.
+
+        Raises:
+          FitError: the state was saved by another version of this search.
+        """
+        require_version(state, STATE_VERSION, "search of a design")
+        search = cls(
+            space,
+            np.array(state["library"], float),
+            int(state["slots"]),
+            np.array(state["weights"], float),
+            int(state["batch"]),
+            (int(state["shape"][0]), int(state["shape"][1])),
+            int(state["polish"]),
+            int(state["rounds"]),
+            state["target"],
+            int(state["seed"]),
+            int(state["fixed"]),
+        )
+        search.phase, search.index = str(state["phase"]), int(state["index"])
+        search.sweep, search.changed = int(state["sweep"]), bool(state["changed"])
+        search.usable = np.array(state["usable"], bool)
+        search.counted = np.array(state["counted"], bool)
+        search.x, search.cost = np.array(state["x"], float), float(state["cost"])
+        search.message = str(state["message"])
+        search.status = Status(state["status"]) if state["status"] else None
+        search.history = list(state["history"])
+        search.evaluations = int(state["evaluations"])
+        if state["cma"] is not None:
+            box = search._box(np.array(state["cma_start"], float))
+            search._cma = CmaEs.from_state(state["cma"], box)
+        return search

@@ -1,0 +1,35 @@
+"""Causes of the gap between a log and a simulation.
+
+:func:`explain` attributes the gap between simulated and recorded motion to causes, such as a delay,
+friction or a payload, and says which change closes most of it.
+"""
+
+from typing import TYPE_CHECKING
+
+from trueup._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from trueup.explain._explain import explain
+    from trueup.explain.causes import CAUSES, Cause, Unknown
+    from trueup.explain.explanation import Explanation
+    from trueup.explain.situation import Situation
+
+_EXPORTS = {
+    "CAUSES": "trueup.explain.causes",
+    "Cause": "trueup.explain.causes",
+    "Explanation": "trueup.explain.explanation",
+    "Situation": "trueup.explain.situation",
+    "Unknown": "trueup.explain.causes",
+    "explain": "trueup.explain._explain",
+}
+
+__all__ = [
+    "CAUSES",
+    "Cause",
+    "Explanation",
+    "Situation",
+    "Unknown",
+    "explain",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

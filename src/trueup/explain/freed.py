@@ -1,0 +1,298 @@
+"""Some unknowns of a problem freed, the others held: the fit of one cause."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trueup.fitting.losses import Loss
+from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.parameters import Space
+from trueup.sysid.fit._inner_fit import inner_fit
+from trueup.sysid.fit.problem import GrayBoxProblem
+
+ITERATIONS = 12
+"""Iterations of every fit."""
+_ROUNDS = 2
+_ENOUGH = 1e-4  # relative reduction of the cost that is not looked for
+_PATIENCE = 2  # steps in a row that bring less
+_STIFFEST = 1e4  # regulariser beyond which a step is none
+_REACH = (0.08, 0.3)  # of the way to each bound, where a search looks before it descends
+_NOTHING = 1e-9  # change of residuals relative to their size that counts as none
+
+_FIRST_APART = Loss("cauchy", 10.0)
+"""Counts hardly how far motions are apart once they are: a search for limits finds the one that is
+reached first, then the next, whatever comes after."""
+_LIMITS_ROUNDS = 5  # looks of that search
+
+
+class Freed(Problem):
+    """A gray-box problem of which some elements are unknown and the others stay.
+
+    Args:
+      whole: the problem.
+      columns: elements that are free ``(k,)``, ascending.
+      at: values of all elements ``(p,)``.
+    """
+
+    def __init__(self, whole: GrayBoxProblem, columns: np.ndarray, at: np.ndarray):
+        self.whole, self.columns, self.at = whole, columns, at.copy()
+        self.space = space_of(whole.space, columns, at)
+        self.groups, self.data_rows = whole.groups, whole.data_rows
+        self.noise_scale = whole.noise_scale
+        self.sequences = whole.sequences
+
+    @property
+    def residual_size(self) -> int:
+        """Rows of the data and of the priors."""
+        return self.whole.residual_size
+
+    def complete(self, X: np.ndarray) -> np.ndarray:
+        """Values of all elements ``(n, p)`` for free ones ``(n, k)``."""
+        X = np.atleast_2d(np.asarray(X, float))
+        out = np.tile(self.at, (len(X), 1))
+        out[:, self.columns] = X
+        return out
+
+    def acting_on(self, rows: slice) -> np.ndarray | None:
+        """Free elements that act on a block of rows."""
+        acting = self.whole.acting_on(rows)
+        return None if acting is None else acting[self.columns]
+
+    def residual_blocks(
+        self, X: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Blocks of residuals; see :meth:`trueup.fitting.Problem.residual_blocks`."""
+        yield from self.whole.residual_blocks(self.complete(X), failures)
+
+
+def space_of(space: Space, columns: np.ndarray, at: np.ndarray) -> Space:
+    """The box of some elements, started at given values ``(p,)`` of all."""
+
+    def part(values: np.ndarray | None) -> np.ndarray | None:
+        return None if values is None else values[columns]
+
+    together = part(space.together)
+    if together is not None:
+        together = np.unique(together, return_inverse=True)[1]
+    return replace(
+        space,
+        names=tuple(space.names[i] for i in columns),
+        lower=space.lower[columns],
+        upper=space.upper[columns],
+        start=np.clip(at[columns], space.lower[columns], space.upper[columns]),
+        log=space.log[columns],
+        units=tuple(space.units[i] for i in columns) if space.units else (),
+        together=together,
+        logit=part(space.logit),
+        deviation=part(space.deviation),
+    )
+
+
+@dataclass(frozen=True)
+class FreedFit:
+    """A fit of the unknowns of one or several causes."""
+
+    causes: tuple[str, ...]
+    x: np.ndarray
+    """Values of all elements ``(p,)``."""
+    cost: float
+    """Half the weighted squared error over the training recordings."""
+    evaluations: int
+    acts: bool = True
+    """Whether the unknowns change the simulated motion at all."""
+
+    def plain(self) -> dict:
+        """Plain data."""
+        return {**self.__dict__, "causes": list(self.causes), "x": self.x.tolist()}
+
+    @classmethod
+    def from_plain(cls, content: dict) -> "FreedFit":
+        """Inverse of :meth:`plain`."""
+        return cls(
+            tuple(content["causes"]),
+            np.array(content["x"], float),
+            float(content["cost"]),
+            int(content["evaluations"]),
+            bool(content["acts"]),
+        )
+
+
+def fit_freed(
+    whole: GrayBoxProblem,
+    causes: Sequence[str],
+    columns: np.ndarray,
+    always: np.ndarray,
+    at: np.ndarray,
+    guesses: Sequence[Sequence[float]],
+    looks: np.ndarray | None = None,
+) -> FreedFit:
+    """Look along each unknown, descend from the best point, and look and descend once more.
+
+    Every fit has the same budget: for each unknown the values of :data:`_REACH` or those that its
+    cause guesses, the best of all unknowns together, and :data:`ITERATIONS` iterations. The second
+    look finds out of a valley that is not the deepest, such as one of a limit. Unknowns with
+    guesses are looked for once more by :data:`_FIRST_APART`; the fit goes on from there if that is
+    better.
+
+    Args:
+      whole: training recordings with the unknowns of all causes.
+      causes: names of what is freed.
+      columns: elements of these causes, ascending.
+      always: elements that every fit frees, such as initial states.
+      at: values of all elements where the fit begins ``(p,)``.
+      guesses: values to look at, for each element of the whole; empty for the default.
+      looks: elements along which it looks; ``columns`` where None.
+
+    Raises:
+      KeyboardInterrupt: Ctrl-C.
+    """
+    free = np.unique(np.concatenate([columns, always]))
+    search = _Search(whole, free, columns if looks is None else looks, guesses)
+    x, cost, acts = search.run(at, Loss(), _ROUNDS)
+    if not acts:
+        return FreedFit(tuple(causes), at.copy(), cost, search.evaluations, acts=False)
+    if any(len(guesses[element]) for element in search.looks):
+        other, _, _ = search.run(at, _FIRST_APART, _LIMITS_ROUNDS)
+        other, other_cost, _ = search.run(other, Loss(), _ROUNDS)
+        if other_cost < cost:
+            x, cost = other, other_cost
+    return FreedFit(tuple(causes), x, cost, search.evaluations)
+
+
+class _Search:
+    """Looks and descents of one fit.
+
+    Args:
+      whole: training recordings with the unknowns of all causes.
+      free: elements that are free, ascending.
+      looks: elements along which it looks.
+      guesses: values to look at, for each element of the whole; empty for the default.
+    """
+
+    def __init__(
+        self,
+        whole: GrayBoxProblem,
+        free: np.ndarray,
+        looks: np.ndarray,
+        guesses: Sequence[Sequence[float]],
+    ):
+        self.whole, self.free, self.looks, self.guesses = whole, free, looks, guesses
+        self.evaluations = 0
+
+    def run(self, at: np.ndarray, loss: Loss, rounds: int) -> tuple[np.ndarray, float, bool]:
+        """Look and descend from some values on.
+
+        Args:
+          at: values of all elements ``(p,)``.
+          loss: what is minimised.
+          rounds: looks at most, each with a descent.
+
+        Returns:
+          Values ``(p,)``, their cost, and whether the elements change the simulated motion.
+        """
+        settings = LeastSquaresSettings(
+            max_iters=ITERATIONS, cost_tolerance=_ENOUGH, patience=_PATIENCE, mu_max=_STIFFEST,
+            loss=loss.name, loss_scale=loss.scale,
+        )  # fmt: skip
+        x, cost = at, np.inf
+        for _ in range(rounds):
+            found = _look(self.whole, x, self.looks, self.guesses, loss)
+            self.evaluations += found.evaluations
+            if not found.acts:
+                return at, found.cost, False
+            if found.cost > (1.0 - _ENOUGH) * cost:
+                break
+            x, cost = found.x, found.cost
+            problem = Freed(self.whole, self.free, x)
+            search = LeastSquares(problem.space, settings)
+            fit = inner_fit(problem, search)
+            self.evaluations += search.evaluations
+            if np.isfinite(fit.cost) and fit.cost < cost:
+                x, cost = problem.complete(fit.x)[0], float(fit.cost)
+        return x, cost, True
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Best of the points about some values."""
+
+    x: np.ndarray
+    cost: float
+    evaluations: int
+    acts: bool
+    """Whether any point has another residual."""
+
+
+def _look(
+    whole: GrayBoxProblem,
+    at: np.ndarray,
+    columns: np.ndarray,
+    guesses: Sequence[Sequence[float]],
+    loss: Loss,
+) -> _Look:
+    """Look along each element, then at the best of all together."""
+    points = _points(whole.space, at, columns, guesses)
+    X = np.array([at, *[point for _, point in points]])
+    failures: Failures = {}
+    costs, moved = _costs(whole, X, failures, loss)
+    combined = at.copy()
+    for element in {element for element, _ in points if element >= 0}:
+        own = [k for k, (e, _) in enumerate(points, 1) if e == element]
+        top = min(own, key=lambda k: costs[k])
+        if costs[top] < costs[0]:
+            combined[element] = X[top][element]
+    failed: Failures = {}
+    together = float(_costs(whole, combined[None], failed, loss)[0][0])
+    best = int(np.argmin(costs))
+    x, cost = (combined, together) if together < costs[best] else (X[best], float(costs[best]))
+    return _Look(x.copy(), cost, len(X) + 1, bool(moved.any()))
+
+
+def _points(
+    space: Space, at: np.ndarray, columns: np.ndarray, guesses: Sequence[Sequence[float]]
+) -> list[tuple[int, np.ndarray]]:
+    """Points to look at, each with the element that it moves; -1 for all together."""
+    lower, upper = space.search_bounds
+    z = space.to_search(at)
+    out: list[tuple[int, np.ndarray]] = []
+    values: dict[int, list[float]] = {}
+    for element in columns:
+        if len(guesses[element]):
+            values[element] = list(guesses[element])
+        else:
+            ends = (lower[element], upper[element])
+            moves = [z[element] + share * (end - z[element]) for end in ends for share in _REACH]
+            points = np.tile(z, (len(moves), 1))
+            points[:, element] = moves
+            values[element] = list(space.from_search(points)[:, element])
+        for value in values[element]:
+            point = at.copy()
+            point[element] = value
+            if value != at[element]:
+                out.append((int(element), point))
+    if len(columns) > 1:
+        for place in range(max(map(len, values.values()))):
+            point = at.copy()
+            for element, own in values.items():
+                if place < len(own):
+                    point[element] = own[place]
+            out.append((-1, point))
+    return out
+
+
+def _costs(
+    whole: GrayBoxProblem, X: np.ndarray, failures: Failures, loss: Loss
+) -> tuple[np.ndarray, np.ndarray]:
+    """Costs ``(n,)``, infinite for failures, and which candidates differ from the first."""
+    total, size = np.zeros(len(X)), 0.0
+    change = np.zeros(len(X))
+    for rows, values in whole.residual_blocks(X, failures):
+        plain = rows.start >= whole.data_rows
+        total += (Loss() if plain else loss).costs(values)
+        if rows.start < whole.data_rows:
+            change = np.maximum(change, np.abs(values - values[0]).max(axis=1, initial=0.0))
+            size = max(size, float(np.abs(values[0]).max(initial=0.0)))
+    total[list(failures)] = np.inf
+    return total, (change > _NOTHING * max(size, 1e-300)) & np.isfinite(total)

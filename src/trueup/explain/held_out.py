@@ -1,0 +1,220 @@
+"""Held-out errors beside each other: what a difference means where residuals have memory.
+
+Two fits predict the same recording. With ``r`` the weighted residual of the one, ``d`` the change
+of the prediction from one to the other and ``C`` the covariance of the noise, their squared errors
+differ by ``D = 2 r'd + d'd``; given both fits the standard deviation of ``D`` by noise is
+``2 sqrt(d'Cd)``. ``C`` is that of autoregressive models of the residuals of the best fit, channel
+by channel, so that errors of the model with a long memory count as few samples.
+
+A recording begins with a measured state, whose noise moves all that follows. It belongs to no
+cause: every fit, and the model, begins from the state near the measured one that suits it, and that
+suits it better than those of the other fits do.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import lfilter
+from scipy.stats import t as student
+
+from trueup.explain.freed import Freed
+from trueup.fitting.problem import Failures
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.uncertainty.autoregressive import AutoregressiveModel, fit_autoregressive
+from trueup.fitting.uncertainty.start_noise import noise_from_changes
+from trueup.sysid.fit._inner_fit import inner_fit
+from trueup.sysid.fit.problem import GrayBoxProblem
+
+_BLOCKS = 8  # of held-out time, for the spread of a share over it
+_STATE_STEPS = 4  # iterations that lead to a state, which is near
+_ENOUGH = 1e-3  # relative reduction of the cost that is not looked for there
+_FIRST, _NEXT = (0.3, 0.1, 0.03), (0.1, 0.03, 0.01)  # parts of the box of states that draws fill
+_DRAWS = 32  # of each part
+_ROUNDS = 6  # of draws and descents, while they lead further
+_LARGE = 1e9  # weighted residual that stands for any larger one
+
+
+@dataclass(frozen=True)
+class HeldOutFit:
+    """A fit over the held-out recordings."""
+
+    residuals: tuple[np.ndarray, ...]
+    """Weighted residuals ``(T, C)`` of each sequence."""
+    predicted: tuple[np.ndarray, ...]
+    """Predicted signals ``(T, C)`` of each sequence, in their units."""
+    failed: bool
+    """Whether the simulation fails."""
+    states: np.ndarray
+    """States from which it begins."""
+
+    @property
+    def square(self) -> float:
+        """Squared error; infinite where the simulation fails."""
+        return np.inf if self.failed else float(sum(np.square(r).sum() for r in self.residuals))
+
+
+def held_out_fit(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> HeldOutFit:
+    """Simulate a fit over held-out recordings, from the states that suit it.
+
+    Args:
+      problem: held-out recordings.
+      x: values of all elements ``(p,)``; states are looked for about those that it holds.
+      states: elements that are initial states.
+    """
+    if states.size:
+        x = _suiting_states(problem, x, states)
+    failed: Failures = {}
+    residuals, simulated = [], []
+    pairs = problem.predictions(x[None], failed)
+    for sequence, (measured, predicted) in zip(problem.sequences, pairs, strict=True):
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = (measured[0] - predicted[0]) * sequence.weights
+        residuals.append(np.clip(np.nan_to_num(error, nan=_LARGE), -_LARGE, _LARGE))
+        simulated.append(predicted[0])
+    return HeldOutFit(tuple(residuals), tuple(simulated), bool(failed), x[states])
+
+
+def _suiting_states(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Values with the states that suit them, near those that they hold ``(p,)``.
+
+    Contacts cut the error over the states into narrow valleys, and a descent stays in the first
+    one: so states are drawn about the last ones, for as long as a drawn one is better.
+    """
+    settings = LeastSquaresSettings(max_iters=_STATE_STEPS, cost_tolerance=_ENOUGH)
+    cost = np.inf
+    for number in range(_ROUNDS):
+        drawn = _drawn(problem, x, states, _NEXT if number else _FIRST)
+        costs = problem.costs(drawn)[:, 0]
+        best = int(np.argmin(costs))
+        if number and costs[best] > (1.0 - _ENOUGH) * cost:
+            break
+        freed = Freed(problem, states, drawn[best])
+        fit = inner_fit(freed, LeastSquares(freed.space, settings))
+        x, cost = freed.complete(fit.x)[0], float(fit.cost)
+    return x
+
+
+def _drawn(
+    problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray, parts: Sequence[float]
+) -> np.ndarray:
+    """Values, and the same with states drawn about theirs ``(n, p)``."""
+    lower, upper = problem.space.lower[states], problem.space.upper[states]
+    moves = np.random.default_rng(0).uniform(-0.5, 0.5, (len(parts), _DRAWS, len(states)))
+    moves *= np.array(parts)[:, None, None] * (upper - lower)
+    X = np.tile(x, (1 + len(parts) * _DRAWS, 1))
+    X[1:, states] = np.clip(x[states] + moves.reshape(-1, len(states)), lower, upper)
+    return X
+
+
+@dataclass(frozen=True)
+class HeldOutErrors:
+    """Weighted residuals of several fits over the held-out recordings."""
+
+    residuals: tuple[np.ndarray, ...]
+    """One array ``(fits, T, C)`` a sequence."""
+    noise: tuple[tuple[AutoregressiveModel, ...], ...]
+    """Model of the noise of each channel of each sequence."""
+    floor: float
+    """Squared error that noise alone gives."""
+    failed: tuple[bool, ...]
+    """Whether the simulation of a fit fails."""
+
+    @classmethod
+    def of(cls, problem: GrayBoxProblem, fits: Sequence["HeldOutFit"]) -> "HeldOutErrors":
+        """Put fits beside each other.
+
+        Args:
+          problem: held-out recordings.
+          fits: fits over them.
+        """
+        count = len(problem.sequences)
+        residuals = [np.stack([fit.residuals[s] for fit in fits]) for s in range(count)]
+        squares = np.sum([np.square(r).sum(axis=(1, 2)) for r in residuals], axis=0)
+        best = int(np.argmin(squares))
+        noise, floor = [], 0.0
+        for sequence, residual in zip(problem.sequences, residuals, strict=True):
+            own = residual[best]
+            noise.append(tuple(fit_autoregressive(own[:, c]) for c in range(own.shape[1])))
+            starts = [window.first for window in sequence.windows]
+            level = noise_from_changes(own, starts)
+            floor += len(own) * float(np.sum(np.nan_to_num(level) ** 2))
+        failed = tuple(fit.failed for fit in fits)
+        return cls(tuple(residuals), tuple(noise), min(floor, float(squares.min())), failed)
+
+    @property
+    def squares(self) -> np.ndarray:
+        """Squared error of each fit ``(fits,)``; infinite where the simulation fails."""
+        total = np.sum([np.square(r).sum(axis=(1, 2)) for r in self.residuals], axis=0)
+        return np.where(self.failed, np.inf, total)
+
+    @property
+    def size(self) -> int:
+        """Number of residuals."""
+        return sum(r[0].size for r in self.residuals)
+
+    @property
+    def freedom(self) -> float:
+        """Samples that count as independent, as degrees of freedom."""
+        counts = [
+            len(r[0]) / (1.0 + 2.0 * model.memory)
+            for r, models in zip(self.residuals, self.noise, strict=True)
+            for model in models
+        ]
+        return max(sum(counts) - 1.0, 2.0)
+
+    def deviation(self, first: int, second: int) -> float:
+        """Standard deviation of the difference of two squared errors by noise."""
+        total = 0.0
+        for residual, models in zip(self.residuals, self.noise, strict=True):
+            change = residual[second] - residual[first]
+            for c, model in enumerate(models):
+                coloured = change[::-1, c]
+                if model.order:
+                    coloured = np.asarray(lfilter([1.0], model.coefficients, coloured))
+                total += model.innovation_variance * float(coloured @ coloured)
+        return 2.0 * float(np.sqrt(total))
+
+    def chance(self, worse: int, better: int) -> float:
+        """Probability of so large an advantage of ``better`` where it has none, one-sided."""
+        squares = self.squares
+        gain = squares[worse] - squares[better]
+        if not np.isfinite(squares[better]) or gain <= 0:
+            return 1.0
+        if not np.isfinite(squares[worse]):
+            return 0.0
+        deviation = self.deviation(worse, better)
+        return 0.0 if deviation == 0 else float(student.sf(gain / deviation, self.freedom))
+
+    def share(self, model: int, fit: int, level: float) -> tuple[float, float, float]:
+        """Share of the error above noise that a fit takes away from a model, with its interval.
+
+        The interval holds the spread over blocks of held-out time (jackknife) and noise.
+        """
+        squares = self.squares
+        if not (np.isfinite(squares[model]) and np.isfinite(squares[fit])):
+            return (1.0, 1.0, 1.0) if np.isfinite(squares[fit]) else (-np.inf, -np.inf, np.inf)
+        gap = max(squares[model] - self.floor, 1e-300)
+        share = (squares[model] - squares[fit]) / gap
+        gains, gaps = self._blocks(model, fit)
+        left = [
+            (gains.sum() - g) / (gaps.sum() - b)
+            for g, b in zip(gains, gaps, strict=True)
+            if gaps.sum() - b > 0
+        ]
+        spread = 0.0
+        if len(left) > 1:
+            spread = float(np.sqrt((len(left) - 1) * np.var(left)))
+        noise = self.deviation(model, fit) / gap
+        reach = float(student.ppf(0.5 + 0.5 * level, _BLOCKS - 1)) * float(np.hypot(spread, noise))
+        return float(share), float(share - reach), float(min(share + reach, max(1.0, share)))
+
+    def _blocks(self, model: int, fit: int) -> tuple[np.ndarray, np.ndarray]:
+        """Error taken away and error above noise, in blocks of time over all sequences."""
+        total = sum(len(r[0]) for r in self.residuals)
+        before = np.concatenate([np.square(r[model]).sum(axis=1) for r in self.residuals])
+        after = np.concatenate([np.square(r[fit]).sum(axis=1) for r in self.residuals])
+        parts = np.array_split(np.arange(total), min(_BLOCKS, total))
+        gains = np.array([(before[p] - after[p]).sum() for p in parts])
+        gaps = np.array([before[p].sum() - self.floor * len(p) / total for p in parts])
+        return gains, gaps

@@ -1,0 +1,234 @@
+"""A log and a model with the unknowns of every cause."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from trueup.errors import ExperimentError, FitError, did_you_mean, listing
+from trueup.explain.causes import CAUSES, Unknown
+from trueup.explain.situation import (
+    LONGEST_DELAY,
+    Situation,
+    one_step_earlier,
+    with_room,
+)
+from trueup.parameters import ParameterDict
+from trueup.signals import InterpolationMethod, TimeSeries
+from trueup.simulation.engine.lead_in import LeadIn
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
+from trueup.sysid.experiment.preparation import Prepared, prepare
+from trueup.sysid.experiment.settings import Experiment
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.recordings.measured_state import state_columns
+
+_BEFORE = 1.2 * LONGEST_DELAY  # time before a recording whose commands matter [s]
+
+
+@dataclass
+class ExplainedLog:
+    """A log and a model with the unknowns of every cause, at the values of the model."""
+
+    prepared: Prepared
+    training: GrayBoxProblem
+    held_out: GrayBoxProblem
+    columns: dict[str, np.ndarray]
+    """Elements that each cause frees, by its name."""
+    always: np.ndarray
+    """Elements that every fit frees: initial states that are not known."""
+    states: np.ndarray
+    """Elements of the held-out problem that are initial states, after those of the training."""
+    guesses: list[tuple[float, ...]]
+    """Values to look at, for each element; empty for the default."""
+    offsets: np.ndarray
+    """What each element holds beyond the value that it stands for ``(p,)``."""
+    names: list[str]
+    """Name of each element ``(p,)``."""
+    units: list[str]
+    """Unit of each element ``(p,)``."""
+    absent: list[str]
+    """Causes of which the model has nothing, by name."""
+    notes: list[str]
+
+    @property
+    def start(self) -> np.ndarray:
+        """Values of the model ``(p,)``."""
+        return self.training.space.start
+
+
+def prepare_log(experiment: Experiment, folder: Path) -> Prepared:
+    """Read an experiment for an explanation.
+
+    Its own parameters are no unknowns here: the model is as its file has it. Those of the
+    measurement keep their start values, and so do frozen ones.
+
+    Args:
+      experiment: the experiment; it needs no parameters.
+      folder: folder that its file names refer to.
+
+    Raises:
+      ExperimentError: nothing is held out.
+      TrueupError: whatever else is wrong with the inputs.
+    """
+    prepared = prepare(_as_the_model(experiment), folder, change=with_room, needs_parameters=False)
+    if not prepared.held_out:
+        raise ExperimentError(
+            "nothing is held out, and a cause counts by the error that it takes away from data "
+            "that its fit has not seen: write held_out: {fraction: 0.25}, or name recordings"
+        )
+    if experiment.parameters:
+        prepared.notes.append(
+            "The parameters of the experiment are not fitted: the model is as its file has it."
+        )
+    return prepared
+
+
+def explained_log(prepared: Prepared, causes: Sequence[str] = ()) -> ExplainedLog:
+    """Give a log the unknowns of causes.
+
+    Args:
+      prepared: model and recordings, from :func:`prepare_log`.
+      causes: names in :data:`CAUSES`; all where empty.
+
+    Raises:
+      FitError: an unknown cause, or one that the model has nothing of.
+      SimulationError: the simulation of the model fails.
+    """
+    wanted = list(dict.fromkeys(causes)) or list(CAUSES)
+    if unknown := [name for name in wanted if name not in CAUSES]:
+        raise FitError(
+            f"there is no cause {unknown[0]!r}; causes are {listing(CAUSES, 20)}."
+            f"{did_you_mean(unknown[0], CAUSES)}"
+        )
+    situation = Situation.of(prepared)
+    kept, states = _apart(prepared.parameters)
+    parameters = kept.copy()
+    parameters.update(states)
+    made: dict[str, dict[str, Unknown]] = {cause: {} for cause in wanted}
+    for cause in wanted:
+        for one in CAUSES[cause].unknowns(situation):
+            param = one.parameter
+            while param.name in parameters:
+                param.name += "_"
+            parameters.add(param)
+            made[cause][param.name] = one
+    absent = [cause for cause in wanted if not made[cause]]
+    if causes and absent:
+        raise FitError(
+            f"the model has nothing that the cause {absent[0]!r} could change in this recording: "
+            "no such actuator, joint, contact or recorded position"
+        )
+    if len(absent) == len(wanted):
+        raise FitError("the model has no joint, actuator or contact that could explain anything")
+    method = prepared.experiment.control
+    whole = prepared.motion_problem(parameters, [_commanded(g, method) for g in prepared.training])
+    places: dict[str, np.ndarray] = {}
+    element = 0
+    for param in whole.parameters.free:
+        places[param.name] = np.arange(element, element + param.size)
+        element += param.size
+    columns = {
+        cause: np.concatenate([places[name] for name in unknowns])
+        for cause, unknowns in made.items()
+        if unknowns
+    }
+    guesses: list[tuple[float, ...]] = [()] * element
+    offsets = np.zeros(element)
+    names, units = list(whole.space.names), list(whole.space.units or [""] * element)
+    for unknowns in made.values():
+        for name, one in unknowns.items():
+            offsets[places[name]] = one.offset
+            for place in places[name]:
+                guesses[place] = one.guesses
+            for place, (title, unit) in zip(places[name], one.elements, strict=False):
+                names[place], units[place] = title, unit
+    parameters.update(prepared.held_out_states)
+    unseen = prepared.motion_problem(parameters, [_commanded(g, method) for g in prepared.alone])
+    freed = np.concatenate(list(columns.values()))
+    return ExplainedLog(
+        prepared,
+        whole,
+        unseen,
+        columns,
+        np.setdiff1d(np.arange(element), freed),
+        np.arange(element, unseen.space.size),
+        guesses,
+        offsets,
+        names,
+        units,
+        absent,
+        list(prepared.notes),
+    )
+
+
+def _apart(parameters: ParameterDict) -> tuple[ParameterDict, ParameterDict]:
+    """What is known, and initial states that are not."""
+    kept, states = ParameterDict(), ParameterDict()
+    for param in parameters.values():
+        (states if param.is_free else kept).add(param)
+    return kept, states
+
+
+def _as_the_model(experiment: Experiment) -> Experiment:
+    """The experiment with what it knows beside the model, and no unknowns but initial states."""
+    kept = {
+        name: part.model_copy(update={"frozen": True})
+        for name, part in experiment.parameters.items()
+        if part.frozen or (part.target is None and part.inertia is None and part.tied_to is None)
+    }
+    measurement = experiment.measurement
+    named = {*measurement.delays.values()}
+    for part in (*measurement.gains.values(), *measurement.biases.values()):
+        named.add(part if isinstance(part, str) else part.parameter)
+    for name in named & set(experiment.parameters) - set(kept):  # tied ones
+        source = experiment.parameters[str(experiment.parameters[name].tied_to)]
+        kept[name] = source.model_copy(update={"frozen": True})
+    # the noise of a measured state would be taken for a cause
+    recordings = [
+        part.model_copy(update={"initial": "estimated"}) if part.initial == "measured" else part
+        for part in experiment.recordings
+    ]
+    return experiment.model_copy(
+        update={"parameters": kept, "recordings": recordings, "window_states": "estimated"}
+    )
+
+
+def _commanded(group: ModelSequences, method: InterpolationMethod) -> ModelSequences:
+    """Recordings with commands for a model with room, and those before they begin.
+
+    Where a recording begins, its first command has held: a delayed actuator would else follow the
+    zeros of an empty buffer. Where a part begins in the middle, and all of its state but the delay
+    buffers was measured, only the commands just before it matter.
+    """
+    trajectories = [_with_commands(t, method) for t in group.measured_rollout]
+    names = [t.name for t in trajectories]
+    return ModelSequences.from_trajectories(group.name, group.spec, names, trajectories, True)
+
+
+def _with_commands(trajectory: SystemTrajectory, method: InterpolationMethod) -> SystemTrajectory:
+    model, control, before = trajectory.model, trajectory.control, trajectory.lead_in
+    start, end = float(control.times[0]), float(control.times[-1])
+    lead_in = LeadIn(control, trajectory.initial_state)
+    if before is None:
+        times, values = np.array([start - _BEFORE]), control.data[:1]
+    else:
+        inside = before.control.times < start
+        times, values = before.control.times[inside], before.control.data[inside]
+        known = state_columns(model, trajectory.sensordata).positions
+        if model.na or len(known) < model.nq:
+            lead_in = before
+    whole = TimeSeries(
+        np.concatenate([times, control.times]),
+        np.concatenate([values, control.data]),
+        control.signal_mapping,
+    )
+    first = float(times[0]) if lead_in is before else max(start - _BEFORE, float(times[0]))
+    earlier = one_step_earlier(model, whole, np.array([first, start]), method)
+    return dataclasses.replace(
+        trajectory,
+        control=one_step_earlier(model, whole, np.array([start, end]), method),
+        lead_in=dataclasses.replace(lead_in, control=earlier),
+    )

@@ -1,0 +1,255 @@
+"""The model as a log finds it: what moves, touches and drives, and how hard."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from trueup.errors import SimulationError
+from trueup.signals import InterpolationMethod, TimeSeries
+from trueup.simulation.engine.batch_engine import BatchEngine
+from trueup.simulation.engine.control_layout import control_columns
+from trueup.simulation.targets.actuator_types import actuator_type
+from trueup.simulation.targets.variants import compile_spec
+from trueup.sysid.experiment.preparation import Prepared
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.importing.column_matching import joint_of_actuator
+from trueup.sysid.importing.proposed_parameters import actuated_joints
+from trueup.sysid.recordings.measured_state import state_columns
+
+LONGEST_DELAY = 0.1
+"""Largest delay of commands that is looked for [s]."""
+
+NO_LIMIT = 1e6
+"""Limit [N, N m] that stands for none."""
+
+_SLIDE, _HINGE = int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE)
+_FIXED = int(mujoco.mjtGain.mjGAIN_FIXED)
+
+
+def with_room(given: Any) -> Any:
+    """A copy of a model in which delays and limits of actuators can act, and everything is named.
+
+    MuJoCo reads a delay buffer before it stores the present command, so that a delay between zero
+    and one step acts as one step. Here every actuator has one step more than in the model, and is
+    commanded one step earlier (:func:`one_step_earlier`): the motion is that of the model, and a
+    fit can follow the delay from zero on. Limits that the model does not have lie beyond any force.
+
+    Args:
+      given: the ``MjSpec``.
+    """
+    spec = given.copy()
+    model = compile_spec(spec.copy())
+    for kind in ("bodies", "joints", "geoms", "actuators"):
+        taken = {element.name for element in getattr(spec, kind)}
+        for number, element in enumerate(getattr(spec, kind)):
+            if not element.name:
+                name = f"{kind.removesuffix('s').replace('bodie', 'body')}_{number}"
+                while name in taken:
+                    name += "_"
+                element.name = name
+                taken.add(name)
+    for number, actuator in enumerate(spec.actuators):
+        if not _drives_a_joint(model, number):
+            continue
+        samples = math.ceil(LONGEST_DELAY / model.opt.timestep) + 3
+        actuator.nsample = max(int(actuator.nsample), samples)
+        actuator.interp = 1  # a delay of whole steps has no slope
+        actuator.delay += model.opt.timestep
+        joint = joint_of_actuator(model, number)
+        if not model.actuator_forcelimited[number] and not model.jnt_actfrclimited[joint]:
+            actuator.forcelimited = 1
+            actuator.forcerange = (-NO_LIMIT, NO_LIMIT)
+    return spec
+
+
+def _drives_a_joint(model: mujoco.MjModel, actuator: int) -> bool:
+    joint = joint_of_actuator(model, actuator)
+    scalar = joint >= 0 and int(model.jnt_type[joint]) in (_SLIDE, _HINGE)
+    fixed = int(model.actuator_gaintype[actuator]) == _FIXED
+    return scalar and (fixed or actuator_type(model, actuator) in ("pid", "dcmotor"))
+
+
+def one_step_earlier(
+    model: mujoco.MjModel, control: TimeSeries, times: np.ndarray, method: InterpolationMethod
+) -> TimeSeries:
+    """Commands over some time, those of a model with room one step before they act.
+
+    Args:
+      model: the model of :func:`with_room`.
+      control: commands.
+      times: first and last time [s] ``(2,)``.
+      method: what a command is between its samples.
+    """
+    step = float(model.opt.timestep)
+    driving = [i for i in range(model.nu) if _drives_a_joint(model, i)]
+    changes = control.times - step
+    if len(driving) < model.nu:
+        changes = np.concatenate([changes, control.times])
+    inside = (changes > times[0]) & (changes < times[-1])
+    grid = np.unique(np.concatenate([times, changes[inside]]))
+    data = np.array(control.interpolate(grid, method), float)
+    early = control.interpolate(grid + step * (1 + 1e-6), method)
+    order = control_columns(model, control)
+    columns = np.array(driving, int) if order is None else order[driving]
+    data[:, columns] = early[:, columns]
+    return TimeSeries(grid, data, control.signal_mapping)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A model in a log."""
+
+    model: mujoco.MjModel
+    """The model, with room for the causes."""
+    measured_joints: tuple[int, ...]
+    """Hinges and slides whose position is recorded."""
+    force_peak: np.ndarray
+    """Largest force of each actuator in the simulation ``(nu,)`` [N m, N]."""
+    torque_peak: np.ndarray
+    """Largest torque of the actuators on each degree of freedom ``(nv,)`` [N m, N]."""
+    speed_peak: np.ndarray
+    """Largest speed of each degree of freedom ``(nv,)`` [rad/s, m/s]."""
+
+    @classmethod
+    def of(cls, prepared: Prepared) -> "Situation":
+        """Simulate the training recordings with the model as it is.
+
+        Raises:
+          SimulationError: the simulation fails.
+        """
+        peaks = {"actuator_force": 0.0, "qfrc_actuator": 0.0, "qvel": 0.0}
+        found: dict[str, Any] = dict(peaks)
+        measured: set[int] = set()
+        first: GrayBoxProblem | None = None
+        for group in prepared.training:
+            problem = prepared.motion_problem(sequences=[group])
+            first = first or problem
+            model = problem.variants[0].model
+            segments = [w.segment for s in problem.sequences for w in s.windows]
+            chains = [s.segments for s in problem.sequences]
+            engine = BatchEngine(model, segments, tuple(peaks), problem.n_threads, chains)
+            failures: dict[int, str] = {}
+            for block in engine.run(1, failures=failures):
+                for name, values in block.records.items():
+                    largest = np.abs(values).max(axis=(0, 1, 2), initial=0.0)
+                    found[name] = np.maximum(found[name], largest)
+            if failures:
+                raise SimulationError(
+                    f"the simulation of the model as it is fails: {failures[0]} Correct the model "
+                    "or the initial state, shorten the time step, or take windows (window: 0.2)"
+                )
+            for trajectory in group.measured_rollout:
+                known = state_columns(group.gt_model, trajectory.sensordata).positions
+                measured |= {j for j in range(model.njnt) if int(model.jnt_qposadr[j]) in known}
+        assert first is not None  # an experiment has training data
+        model = first.variants[0].model
+        scalar = tuple(j for j in sorted(measured) if int(model.jnt_type[j]) in (_SLIDE, _HINGE))
+        return cls(model, scalar, found["actuator_force"], found["qfrc_actuator"], found["qvel"])
+
+    # --- names -------------------------------------------------------------------------------
+
+    def joint(self, joint: int) -> str:
+        """Name of a joint."""
+        return self.model.joint(joint).name
+
+    def body(self, body: int) -> str:
+        """Name of a body."""
+        return self.model.body(body).name
+
+    def actuator(self, actuator: int) -> str:
+        """Name of an actuator."""
+        return self.model.actuator(actuator).name
+
+    # --- what there is -----------------------------------------------------------------------
+
+    @property
+    def actuators(self) -> list[int]:
+        """Motors and servos on hinges and slides."""
+        return [i for i in range(self.model.nu) if _drives_a_joint(self.model, i)]
+
+    @property
+    def joints(self) -> list[int]:
+        """Hinges and slides that an actuator moves; all where there is no actuator."""
+        return actuated_joints(self.model)
+
+    def dof(self, joint: int) -> int:
+        """Degree of freedom of a hinge or slide."""
+        return int(self.model.jnt_dofadr[joint])
+
+    def turns(self, joint: int) -> bool:
+        """Whether a joint is a hinge."""
+        return int(self.model.jnt_type[joint]) == _HINGE
+
+    def joint_of(self, actuator: int) -> int:
+        """Joint that an actuator moves."""
+        return joint_of_actuator(self.model, actuator)
+
+    def force(self, joint: int) -> float:
+        """Friction beyond which a joint hardly moves [N m, N]."""
+        dof = self.dof(joint)
+        return float(self.torque_peak[dof]) or 5.0 * float(self.model.dof_M0[dof])
+
+    def damping(self, joint: int) -> float:
+        """Damping beyond which a joint hardly moves [N m s/rad, N s/m]."""
+        dof = self.dof(joint)
+        speed = max(float(self.speed_peak[dof]), 1e-3)
+        return max(2.0 * float(self.torque_peak[dof]) / speed, 5.0 * float(self.model.dof_M0[dof]))
+
+    def moving_parts(self) -> list[tuple[int, bool]]:
+        """Heaviest body of each part that moves as one, and whether it is the last of its chain."""
+        model, heaviest = self.model, {}
+        for body in range(1, model.nbody):
+            part = int(model.body_weldid[body])
+            mass = float(model.body_mass[body])
+            if part and mass > 0 and mass > float(model.body_mass[heaviest.get(part, 0)]):
+                heaviest[part] = body
+        carriers = {int(model.body_weldid[model.body_parentid[part]]) for part in heaviest}
+        return [(body, part not in carriers) for part, body in heaviest.items()]
+
+    def touching(self) -> dict[str, dict[float, list[str]]]:
+        """Targets of sliding friction of what may touch, by kind (geom, pair) and value."""
+        model = self.model
+        out: dict[str, dict[float, list[str]]] = {"geom": {}, "pair": {}}
+        moving = model.body_weldid[model.geom_bodyid] != 0
+        for geom in range(model.ngeom):
+            if self._meets(geom, moving):
+                value = round(float(model.geom_friction[geom, 0]), 9)
+                if value > 0:
+                    out["geom"].setdefault(value, []).append(
+                        f"geom/{model.geom(geom).name}/friction/0"
+                    )
+        for pair in range(model.npair):
+            name, value = model.pair(pair).name, round(float(model.pair_friction[pair, 0]), 9)
+            if name and value > 0:
+                places = [f"pair/{name}/friction/{k}" for k in (0, 1)]
+                out["pair"].setdefault(value, []).extend(places)
+        return {kind: groups for kind, groups in out.items() if groups}
+
+    def _meets(self, geom: int, moving: np.ndarray) -> bool:
+        """Whether a geom may touch one of another part, of which one moves."""
+        model = self.model
+        parts = model.body_weldid[model.geom_bodyid]
+        fits = (model.geom_contype & model.geom_conaffinity[geom]) != 0
+        fits |= (model.geom_conaffinity & model.geom_contype[geom]) != 0
+        return bool((fits & (parts != parts[geom]) & (moving | moving[geom])).any())
+
+    def limits(self) -> list[tuple[int, str, str, float]]:
+        """Number, kind, name and size of each symmetric limit: of an actuator, or of its joint."""
+        out, model = [], self.model
+        for i in self.actuators:
+            joint = self.joint_of(i)
+            own, shared = model.actuator_forcerange[i], model.jnt_actfrcrange[joint]
+            if model.actuator_forcelimited[i] and own[0] == -own[1]:
+                out.append((i, "actuator", self.actuator(i), float(own[1])))
+            elif model.jnt_actfrclimited[joint] and shared[0] == -shared[1]:
+                out.append((joint, "joint", self.joint(joint), float(shared[1])))
+        return out
+
+    def peak_of_limit(self, number: int, kind: str) -> float:
+        """Largest simulated force that a limit bounds."""
+        if kind == "actuator":
+            return float(self.force_peak[number])
+        return float(self.torque_peak[self.dof(number)])

@@ -1,0 +1,1 @@
+"""Scores, baselines, identifiability, and the verdict on a result."""

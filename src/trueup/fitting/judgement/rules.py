@@ -1,0 +1,357 @@
+"""The rules by which a result gets its verdict."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trueup.fitting.judgement.verdict import Comparison, Criterion, Grade, Reason, Verdict
+from trueup.fitting.problem import LARGE_COST
+from trueup.fitting.solution import Solution, Status
+from trueup.parameters import Space
+
+EQUAL = 0.01
+"""Share of an error by which a result may fall behind a baseline and still count as its equal."""
+
+_SHOWN = 3  # channels or names that a sentence lists
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What became of the unknowns, by name.
+
+    Attributes:
+        on_bounds: on a bound where the optimum may lie beyond it.
+        at_limits: on a bound that is a limit of what exists, such as a friction of zero.
+        not_needed: those of ``at_limits`` of which a test has shown that the cost rises with them,
+            so that a model without them fits as well.
+        limit_evidence: what else is known of those of ``at_limits`` that are needed after all, or
+            were not tested: a clause for each name.
+        undetermined: not determined by the data.
+        contradicted: sentences on values that other parts of the data contradict by more than the
+            intervals allow.
+        flaw: why the values are no optimum in spite of the search's status, or empty.
+    """
+
+    on_bounds: Sequence[str] = ()
+    at_limits: Sequence[str] = ()
+    not_needed: Sequence[str] = ()
+    limit_evidence: Mapping[str, str] = field(default_factory=dict)
+    undetermined: Sequence[str] = ()
+    contradicted: Sequence[str] = ()
+    flaw: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        space: Space,
+        x: np.ndarray,
+        at_bound: np.ndarray | None = None,
+        undetermined: Sequence[str] = (),
+        contradicted: Sequence[str] = (),
+        gradient: np.ndarray | None = None,
+    ) -> "Estimates":
+        """What became of the unknowns of a space; a bound of 0 is a limit of what exists.
+
+        Args:
+            space: the unknowns.
+            x: their values ``(p,)``.
+            at_bound: which of them are on a bound ``(p,)`` bool; found out where absent.
+            undetermined: names of those that the data do not determine; what is on a bound is not
+                counted twice.
+            contradicted: sentences on values that other data contradict.
+            gradient: slope of the cost along each ``(p,)``, which tests whether the cost rises from
+                a limit inwards; not tested where absent.
+        """
+        hits = space.at_bound(x) if at_bound is None else at_bound
+        nearest = np.where(x - space.lower < space.upper - x, space.lower, space.upper)
+        reached = [name for name, hit in zip(space.names, hits, strict=True) if hit]
+        limits = [n for n, b in zip(space.names, nearest, strict=True) if n in reached and b == 0]
+        not_needed, evidence = [], {}
+        if gradient is not None:
+            inwards = np.where(x - space.lower < space.upper - x, gradient, -gradient)
+            for name in limits:
+                if inwards[space.names.index(name)] >= 0:
+                    not_needed.append(name)
+                else:
+                    evidence[name] = "the cost still falls away from it: the search ended early"
+        return cls(
+            [name for name in reached if name not in limits],
+            limits,
+            not_needed,
+            evidence,
+            [name for name in undetermined if name not in reached],
+            contradicted,
+        )
+
+
+@dataclass(frozen=True)
+class SearchEnd:
+    """How a search ended.
+
+    Attributes:
+        status: its status.
+        message: the same in a sentence with numbers.
+        converges: whether the method is expected to converge; random points and NSGA-II go on
+            until their budget ends them.
+    """
+
+    status: Status
+    message: str = ""
+    converges: bool = True
+
+    @classmethod
+    def of(cls, solution: Solution, converges: bool = True) -> "SearchEnd":
+        """The end of the search that gave ``solution``."""
+        return cls(solution.status, solution.message, converges)
+
+
+def judge(
+    *,
+    search: SearchEnd | None = None,
+    comparisons: Sequence[Comparison] | None = None,
+    estimates: Estimates | None = None,
+    criteria: Sequence[Criterion] = (),
+    diverged: Sequence[str] = (),
+    look_at: Sequence[Reason | str] = (),
+) -> Verdict:
+    """Judge a result.
+
+    Every rule below gives a reason with a grade, and the verdict is the worst of them.
+
+    **The search.** A converged search speaks for the result. One that failed at its start values is
+    ``do not use``. With data, whatever else ended it is ``do not use`` too: away from the optimum
+    neither a value nor an interval means anything. Without data the result is a design, which is as
+    good as its cost however it was found: an end by a limit, a stall or an interrupt is ``look``.
+    A method that is not expected to converge is ``look`` in both cases when its budget ends it.
+
+    **The baselines.** Held-out samples decide where there are any; the samples of the fit are
+    compared by the same rule. For each baseline, the root mean square over channels of the ratio
+    (error of the result) / (error of the baseline) says which is better as a whole. Above
+    ``1 + EQUAL`` the result is worse: ``do not use``. From 1 to ``1 + EQUAL`` it is no better:
+    ``look``. Below 1, each single channel in which the baseline is better is ``look``. A result
+    that diverges in a channel is ``do not use``. So nothing that a baseline beats is ``use``.
+
+    **Held-out data.** A result that has data, and none that the fit has not seen, is at best
+    ``look``, whatever it is compared with; so is one that is compared with no baseline.
+
+    **The unknowns.** With data, a value on a bound is ``do not use``: the optimum lies elsewhere,
+    and every other value has moved to make up for it. On a limit of what exists, such as zero
+    friction, it is ``look``; that the term is not needed is said where the cost was found to rise
+    from there. A value that the data do not determine, or that other data contradict, is ``look``.
+    Without data, a value on a bound is ``look`` and one on a limit of what exists is none of a
+    reader's concern.
+
+    **Criteria** have the grade that their owner gave them where they are missed, **divergence** in
+    a recording is ``do not use``, and whatever a capability adds has its own grade.
+
+    Args:
+        search: how the search ended; None where nothing was searched, such as an evaluation.
+        comparisons: errors beside those of baselines; None for a result without data, such as a
+            study of costs or a gait; empty for one with data that was compared with nothing.
+        estimates: what became of the unknowns.
+        criteria: requirements on a result that no data can score.
+        diverged: recordings, or other names, in which the prediction diverges.
+        look_at: further reasons; a string is a reason to look.
+
+    Returns:
+        The verdict, with the gravest reasons first.
+    """
+    with_data = comparisons is not None
+    found: list[Reason] = []
+    if diverged:
+        found.append(
+            _no(f"The prediction diverges in {_listed(diverged)}: its values mean nothing there.")
+        )
+    if search is not None:
+        found.append(_end(search, with_data))
+    if comparisons is not None:
+        found += _against_baselines(comparisons)
+    if estimates is not None:
+        found += _unknowns(estimates, with_data)
+    found += [
+        Reason(Grade.USE if c.met else c.missed, c.sentence, c.section or "criteria")
+        for c in criteria
+    ]
+    found += [r if isinstance(r, Reason) else _look(r) for r in look_at]
+    found.sort(key=lambda reason: -reason.grade.severity)
+    return Verdict(tuple(found), tuple(comparisons or ()), tuple(criteria))
+
+
+def judge_search(
+    space: Space,
+    solution: Solution,
+    converges: bool = True,
+    criteria: Sequence[Criterion] = (),
+    look_at: Sequence[Reason | str] = (),
+) -> Verdict:
+    """Judge a result without data by its search, its bounds and its criteria.
+
+    Args:
+        space: the unknowns.
+        solution: result of the search.
+        converges: whether the method is expected to converge.
+        criteria: requirements on the result.
+        look_at: further reasons; a string is a reason to look.
+    """
+    if np.isfinite(solution.cost) and solution.cost < LARGE_COST:
+        estimates, reasons = Estimates.of(space, solution.x), list(look_at)
+        search = SearchEnd.of(solution, converges)
+    else:  # how such a search ended, and what its status advises, is beside the point
+        estimates = search = None
+        reasons = [_no("No candidate was valid: the values are those of the start."), *look_at]
+    return judge(
+        search=search,
+        estimates=estimates,
+        criteria=criteria,
+        look_at=reasons,
+    )
+
+
+def _end(search: SearchEnd, with_data: bool) -> Reason:
+    status, message = search.status, search.message.rstrip(".")
+    if status.success:
+        return Reason(Grade.USE, f"The search ended well: {message or status.value}.", "course")
+    told = f"{status.value}: {message}" if message else status.value
+    if status is Status.START_FAILED:
+        return _no(f"The search did not begin ({told}). {status.advice}", "course")
+    limits = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)
+    if not search.converges and status in limits:
+        return _look(
+            f"The search ended with its budget ({told}), as this method does: look whether its "
+            "last part still improved.",
+            "course",
+        )
+    if with_data:
+        return _no(
+            f"The search did not converge ({told}): away from the optimum neither values nor "
+            f"intervals mean anything. {status.advice}",
+            "course",
+        )
+    return _look(
+        f"The search did not converge ({told}): a better result may exist. {status.advice}",
+        "course",
+    )
+
+
+def _against_baselines(comparisons: Sequence[Comparison]) -> list[Reason]:
+    if not comparisons:
+        return [_look("Nothing was compared: no baseline says what the result is worth.", "scores")]
+    found: list[Reason] = []
+    unseen = [c for c in comparisons if c.held_out]
+    seen = [c for c in comparisons if not c.held_out]
+    for part, where in ((unseen, "held-out data"), (seen, "the data of the fit")):
+        off = [c.channel for c in part if not np.isfinite(c.error)]
+        if off:
+            found.append(_no(f"The prediction of {_listed(off)} diverges on {where}.", "scores"))
+        found += [r for name in _baselines(part) for r in _against(name, part, where)]
+    if not unseen:
+        found.append(
+            _look(
+                "Nothing was held out: how the result does on data that the fit has not seen is "
+                "not known.",
+                "scores",
+            )
+        )
+    decisive = unseen or seen
+    if not _baselines(decisive):
+        found.append(_look("No baseline stands beside the result.", "scores"))
+    elif not found:
+        found.append(Reason(Grade.USE, _praise(decisive), "scores"))
+    return found
+
+
+def _baselines(comparisons: Sequence[Comparison]) -> list[str]:
+    return list(dict.fromkeys(name for c in comparisons for name in c.baselines))
+
+
+def _against(name: str, comparisons: Sequence[Comparison], where: str) -> list[Reason]:
+    """Reasons against a result that a baseline beats, as a whole or in single channels."""
+    beside = [c for c in comparisons if name in c.baselines]
+    ratios = np.array([c.ratio(name) for c in beside])
+    whole = float(np.sqrt(np.mean(ratios**2)))
+    order = np.argsort(-ratios, kind="stable")
+    figures = "; ".join(_figure(beside[i], name) for i in order[:_SHOWN])
+    if whole > 1.0 + EQUAL:
+        return [_no(f"Worse than {name} on {where}: {figures}.", "scores")]
+    if whole >= 1.0:
+        return [_look(f"No better than {name} on {where}: {figures}.", "scores")]
+    worse = [i for i in order if ratios[i] > 1.0]
+    if not worse:
+        return []
+    figures = "; ".join(_figure(beside[i], name) for i in worse[:_SHOWN])
+    more = f"; and {len(worse) - _SHOWN} more" if len(worse) > _SHOWN else ""
+    return [_look(f"Single channels are worse than {name} on {where}: {figures}{more}.", "scores")]
+
+
+def _figure(comparison: Comparison, name: str) -> str:
+    unit = f" {comparison.unit}" if comparison.unit else ""
+    return (
+        f"{comparison.channel} {comparison.measure} {comparison.error:.3g}{unit} "
+        f"beside {comparison.baselines[name]:.3g}{unit}"
+    )
+
+
+def _praise(comparisons: Sequence[Comparison]) -> str:
+    """The narrowest lead over a baseline, in words."""
+    pairs = [(c.ratio(name), c, name) for c in comparisons for name in c.baselines]
+    _, nearest, name = max(pairs, key=lambda pair: pair[0])
+    return (
+        f"Better than every baseline ({_listed(_baselines(comparisons), 6)}) on data that the fit "
+        f"has not seen; the nearest is {name}: {_figure(nearest, name)}."
+    )
+
+
+def _unknowns(estimates: Estimates, with_data: bool) -> list[Reason]:
+    found = []
+    if estimates.flaw:
+        text = f"The values are no optimum: {estimates.flaw}"
+        found.append((_no if with_data else _look)(text, "parameters"))
+    if estimates.on_bounds:
+        names = _listed(estimates.on_bounds)
+        ended = f"{names} ended on a bound"
+        if with_data:
+            text = (
+                f"{ended}: the optimum lies elsewhere, and every other value has moved to make up "
+                "for it. Widen the bound, fix the value, or look for what the model lacks."
+            )
+            found.append(_no(text, "parameters"))
+        else:
+            found.append(_look(f"{ended}: beyond it the result may be better.", "parameters"))
+    if with_data:
+        found += [_look(text, "parameters") for text in _limits(estimates)]
+    if estimates.undetermined:
+        text = f"The data do not determine {_listed(estimates.undetermined)}."
+        found.append(_look(text, "identifiability"))
+    found += [_look(sentence, "parameters") for sentence in estimates.contradicted]
+    return found
+
+
+def _limits(estimates: Estimates) -> list[str]:
+    """Sentences on values at limits of what exists, and on what tests have said of them."""
+    limits, evidence = estimates.at_limits, estimates.limit_evidence
+    without = [n for n in limits if n in estimates.not_needed and n not in evidence]
+    open_ones = [n for n in limits if n not in without and n not in evidence]
+    ended = "ended at a limit of what exists"
+    found = [f"{name} {ended}, and {evidence[name]}." for name in limits if name in evidence]
+    if without:
+        found.append(
+            f"{_listed(without)} {ended}, and the cost rises from there: a simpler model without "
+            "it does the same."
+        )
+    if open_ones:
+        found.append(f"{_listed(open_ones)} {ended}. Whether the term is needed was not tested.")
+    return found
+
+
+def _listed(names: Sequence[str], most: int = _SHOWN) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _look(sentence: str, section: str = "") -> Reason:
+    return Reason(Grade.LOOK, sentence, section)
+
+
+def _no(sentence: str, section: str = "") -> Reason:
+    return Reason(Grade.DO_NOT_USE, sentence, section)

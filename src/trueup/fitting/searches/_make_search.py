@@ -1,0 +1,80 @@
+"""A search by its name, as an experiment file or a command line asks for it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trueup.errors import FitError, did_you_mean, listing
+from trueup.fitting.searches.least_squares import LeastSquaresSettings
+from trueup.fitting.searches.methods import SEARCH_METHODS
+from trueup.fitting.searches.polish import Polished
+from trueup.parameters import Space
+
+
+def make_search(
+    method: str,
+    space: Space,
+    *,
+    seed: int = 0,
+    population: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    polish: bool = False,
+    polish_settings: LeastSquaresSettings | None = None,
+    objectives: int = 1,
+) -> Any:
+    """A search at its start.
+
+    Args:
+      method: one of :data:`SEARCH_METHODS`; ``"auto"`` is NSGA-II for several objectives.
+      space: the unknowns.
+      seed: seed of everything random.
+      population: candidates in a batch, for methods that can choose.
+      settings: further settings of the method, by name.
+      polish: hand the result to least squares, where the problem has residuals; ``"auto"`` does so
+        anyway.
+      polish_settings: settings of that least squares.
+      objectives: number of costs of the problem.
+
+    Raises:
+      FitError: an unknown method or setting (with the nearest names), a population where there is
+        none, a method for one cost on several, or what the search itself refuses.
+    """
+    if method not in SEARCH_METHODS:
+        raise FitError(
+            f"there is no search method {method!r}; there are {listing(SEARCH_METHODS)}."
+            f"{did_you_mean(method, SEARCH_METHODS)}"
+        )
+    if method == "auto" and objectives > 1:
+        method = "nsgaii"
+    entry = SEARCH_METHODS[method]
+    chosen = dict(settings or {})
+    known = entry.settings()
+    for name in chosen:
+        if name not in known:
+            raise FitError(
+                f"the search method {method!r} has no setting {name!r}; it has "
+                f"{listing(known, 40)}."
+                f"{did_you_mean(name, known)}"
+            )
+    if objectives > 1 and not entry.several_objectives:
+        several = [name for name, other in SEARCH_METHODS.items() if other.several_objectives]
+        raise FitError(
+            f"the search method {method!r} minimises one cost, the problem has {objectives}: "
+            f"use one of {listing(several)}"
+        )
+    if population is not None:
+        if entry.population is None:
+            raise FitError(f"the search method {method!r} has no population")
+        if chosen.setdefault(entry.population, population) != population:
+            raise FitError(
+                f"population is {population}, the setting {entry.population!r} "
+                f"{chosen[entry.population]}: give one of them"
+            )
+    try:
+        search = entry.make(space, seed, chosen)
+    except TypeError as error:
+        raise FitError(
+            f"a setting of the search method {method!r} has the wrong type: {error}"
+        ) from error
+    if method != "auto" and not (polish and not entry.needs_residuals):
+        return search
+    return Polished(search, space, polish_settings)

@@ -1,0 +1,185 @@
+"""Runs whose knowledge is a Gaussian within bounds: how rows are drawn and checked."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from trueup.errors import FitError
+from trueup.fitting.judgement.verdict import Verdict
+from trueup.fitting.uncertainty.gaussian import Gaussian
+from trueup.knowledge.belief import Belief
+from trueup.knowledge.draws import Draws
+from trueup.knowledge.held_out_check import HeldOutCheck, HeldOutProblem, check_on_held_out
+from trueup.knowledge.simulators.forms import SimulatorForm
+from trueup.parameters import Space
+from trueup.runs.store.run_directory import RunDirectory
+
+FEWEST = 32
+"""Rows that describe a distribution at least."""
+
+
+class DrawnRun(Protocol):
+    """A finished run that rows are drawn from."""
+
+    @property
+    def directory(self) -> RunDirectory:
+        """Directory of the run."""
+        ...
+
+    @property
+    def solution(self) -> dict[str, Any]:
+        """Content of ``solution.json``."""
+        ...
+
+    @property
+    def verdict(self) -> Verdict:
+        """Verdict on the use of the run."""
+        ...
+
+    @property
+    def mark(self) -> str | None:
+        """What is said of everything made from it, where it is taken all the same."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the unknowns."""
+        ...
+
+    @property
+    def widened(self) -> dict[str, float]:
+        """Unknown -> factor on its spread for the error of the model, where it is above 1."""
+        ...
+
+    @property
+    def narrower(self) -> float:
+        """Median ratio of each unknown's own spread to that given all others."""
+        ...
+
+    def form(self, simulator: str) -> SimulatorForm:
+        """How a simulator takes the rows; TrueupError where it cannot."""
+        ...
+
+    def draw(
+        self, count: int, seed: int, progress: Callable[[float], None] | None
+    ) -> tuple[HeldOutCheck | None, np.ndarray]:
+        """Check on held-out recordings, None where nothing is held out, and values ``(n, p)``."""
+        ...
+
+    def rows(self, values: np.ndarray) -> tuple[Draws, list[str]]:
+        """Rows with what they write, and sentences on what no environment can have of its own."""
+        ...
+
+    def cost(self, count: int) -> tuple[Sequence[str], float]:
+        """Held-out recordings by name, and the time [s] that ``count`` rows take."""
+        ...
+
+
+class GaussianRun(ABC):
+    """A run that knows its unknowns as a Gaussian within bounds."""
+
+    fit: np.ndarray
+    """Identified values ``(p,)``."""
+    known: Gaussian
+    """Knowledge from the training data."""
+    widening: np.ndarray
+    """Factor on the standard deviation of each element, for the error of the model ``(p,)``."""
+
+    @property
+    @abstractmethod
+    def space(self) -> Space:
+        """The unknowns and their bounds."""
+
+    @property
+    @abstractmethod
+    def training_error(self) -> float:
+        """Mean square of the training residuals."""
+
+    @abstractmethod
+    def held_out_problem(self) -> HeldOutProblem | None:
+        """Problem that simulates the held-out recordings; None where nothing is held out."""
+
+    @abstractmethod
+    def units(self, problem: HeldOutProblem) -> list[tuple[str, ...]]:
+        """Unit of each channel of each held-out recording."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the unknowns."""
+        return self.known.names
+
+    @property
+    def widened(self) -> dict[str, float]:
+        """Unknown -> factor on its spread for the error of the model, where it is above 1."""
+        pairs = zip(self.names, self.widening, strict=True)
+        return {name: float(factor) for name, factor in pairs if factor > 1.0}
+
+    @property
+    def belief(self) -> Belief:
+        """Knowledge from training data, bounds and the error of the model together."""
+        lower, upper = self.space.search_bounds
+        known = self.known
+        return Belief(known.names, known.centre, known.precision, lower, upper).widened(
+            self.widening
+        )
+
+    @property
+    def narrower(self) -> float:
+        """Median ratio of each unknown's own spread to that given all others."""
+        precision = self.belief.precision
+        covariance = np.linalg.pinv(precision, hermitian=True, rcond=1e-12)
+        inside = np.diag(precision)
+        determined = inside > 0.0
+        if not determined.any():
+            return 1.0
+        ratio = np.diag(covariance)[determined] * inside[determined]
+        return float(np.median(np.sqrt(np.maximum(ratio, 1.0))))
+
+    def draw(
+        self, count: int, seed: int, progress: Callable[[float], None] | None
+    ) -> tuple[HeldOutCheck | None, np.ndarray]:
+        """Check on held-out recordings and values ``(n, p)``, as :meth:`DrawnRun.draw`.
+
+        Raises:
+          FitError: too few rows reproduce the held-out recordings, or nothing limits an unknown.
+        """
+        rng = np.random.default_rng(seed)
+        belief, space = self.belief, self.space
+        problem = self.held_out_problem()
+        if problem is None:
+            return None, space.from_search(belief.draw(count, rng))
+        check = check_on_held_out(
+            problem,
+            self.fit,
+            lambda n: space.from_search(belief.draw(n, rng)),
+            count,
+            belief.determined_steps(4000, rng),
+            training_error=self.training_error,
+            inflation=self.known.inflation,
+            widening=float(np.mean(self.widening**2)),
+            units=self.units(problem),
+            progress=progress,
+        )
+        if len(check.accepted) < max(FEWEST, 0.01 * check.drawn):
+            raise FitError(
+                f"{len(check.accepted)} of {check.drawn} draws reproduce the held-out recording as "
+                f"the identified model does ({check.failed} do not simulate): what is known of the "
+                "parameters does not describe this robot. Look at the report of the run: "
+                "undetermined parameters need narrower bounds or a prior"
+            )
+        return check, check.accepted
+
+    def cost(self, count: int) -> tuple[Sequence[str], float]:
+        """Held-out recordings by name, and the time [s] that ``count`` rows take."""
+        problem = self.held_out_problem()
+        if problem is None:
+            return (), 0.0
+        few = self.space.from_search(self.belief.draw(16, np.random.default_rng(0)))
+        problem.predictions(few[:1])
+        started = time.perf_counter()
+        problem.predictions(few)
+        seconds = (time.perf_counter() - started) * count / len(few)
+        return [sequence.name for sequence in problem.sequences], seconds

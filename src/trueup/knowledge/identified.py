@@ -1,0 +1,167 @@
+"""Knowledge of a finished identification, ready to be drawn from and simulated."""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import RunDirectoryError
+from trueup.fitting.judgement.verdict import Verdict
+from trueup.fitting.uncertainty.gaussian import Gaussian
+from trueup.knowledge.draws import Draws
+from trueup.knowledge.finished_run import (
+    check_names,
+    finished,
+    known_of,
+    mark_of,
+    values_of,
+    widening_of,
+)
+from trueup.knowledge.gaussian_run import GaussianRun
+from trueup.knowledge.model_fields import model_fields
+from trueup.knowledge.signals import command_delays, signal_draws
+from trueup.knowledge.simulators.forms import SimulatorForm, simulator_form
+from trueup.parameters import ParameterDict, Space
+from trueup.runs import check_inputs, read_job
+from trueup.runs.store.damage import read_as_written
+from trueup.runs.store.input_check import check_read
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.sysid.assess.horizons import HORIZONS
+from trueup.sysid.fit.identification_job import IdentificationJob
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.window_states import without_window_states
+from trueup.sysid.recordings.channel_units import signal_units
+
+
+@dataclass(frozen=True)
+class IdentifiedRun(GaussianRun):
+    """A finished identification and what is known of its unknowns."""
+
+    directory: RunDirectory
+    job: IdentificationJob
+    solution: dict[str, Any]
+    """Content of ``solution.json``."""
+    verdict: Verdict
+    parameters: ParameterDict
+    """Unknowns at their start values, without the states of windows."""
+    fit: np.ndarray
+    """Identified values ``(p,)``."""
+    known: Gaussian
+    """Knowledge from the training data."""
+    widening: np.ndarray
+    """Factor on the standard deviation of each element, for the error of the model ``(p,)``."""
+
+    mark: str | None = None
+    """What is said of everything made from it, where it is taken all the same."""
+    of_fleet: bool = False
+    """Whether it stands for the robots of a fleet: no recording of one rejects another."""
+
+    @property
+    def space(self) -> Space:
+        """The unknowns and their bounds."""
+        return self.parameters.space()
+
+    @property
+    def training_error(self) -> float:
+        """Mean square of the training residuals."""
+        training = self.job.prepared.motion_problem(self.parameters)
+        return 2.0 * float(self.solution["cost"]) / training.data_rows
+
+    def held_out_problem(self) -> GrayBoxProblem | None:
+        """Problem that simulates the held-out recordings; None where nothing is held out.
+
+        Recordings that are fitted in windows are simulated over the longest horizon of a score.
+        """
+        prepared = self.job.prepared
+        if self.of_fleet or not prepared.held_out:
+            return None
+        settings = prepared.settings
+        if settings.window:
+            settings = replace(settings, window=max(settings.window, HORIZONS[-1]))
+        return GrayBoxProblem(self.parameters, prepared.held_out, settings, prepared.rules)
+
+    def units(self, problem: Any) -> list[tuple[str, ...]]:
+        """Unit of each channel of each held-out recording."""
+        models = [variant.model for variant in problem.variants]
+        return [signal_units(models, each.signal_names) for each in problem.sequences]
+
+    def form(self, simulator: str) -> SimulatorForm:
+        """How a simulator takes the rows; TrueupError where there is none of this name."""
+        return simulator_form(simulator)
+
+    def rows(self, values: np.ndarray) -> tuple[Draws, list[str]]:
+        """Rows with what they write, and sentences on what no environment can have of its own.
+
+        Raises:
+          RunDirectoryError: the parameters are no fields of a compiled model.
+        """
+        prepared, parameters = self.job.prepared, self.parameters
+        problem = prepared.motion_problem(parameters)
+        variant = problem.variants[0]
+        if variant.compiles:
+            raise RunDirectoryError(
+                f"{self.directory.path} compiles a model for each candidate: its parameters are no "
+                "fields that an environment could take"
+            )
+        fields, others = model_fields(variant.model, variant.field_writes(values))
+        fields, delays = command_delays(fields, variant.model)
+        signals = list(dict.fromkeys(s for q in problem.sequences for s in q.signal_names))
+        table = parameters.value_table(values)
+        sensors = signal_draws(prepared.rules, signals, variant.model, table)
+        space = self.space
+        owners = [p for p in parameters.free for _ in range(p.size)]
+        kept = [
+            i
+            for i, p in enumerate(owners)
+            if not (p.targets and all(t.startswith("state/") for t in p.targets))
+        ]
+        # a frozen parameter's value is part of the model
+        varying = [f for f in fields if len(f.values) and np.ptp(f.values, axis=0).any()]
+        made = Draws(
+            tuple(space.names[i] for i in kept),
+            tuple(space.units[i] if space.units else "" for i in kept),
+            tuple(", ".join(owners[i].targets) for i in kept),
+            values[:, kept],
+            tuple(varying),
+            (*delays, *sensors),
+        )
+        return made, [
+            f"{name} is one number for all environments: set it to the identified value"
+            for name in others
+            if name.startswith("opt.")
+        ]
+
+
+def identified_run(
+    directory: str | os.PathLike[str], *, anyway: bool = False, folder: Path | None = None
+) -> IdentifiedRun:
+    """Read a finished identification.
+
+    Args:
+      directory: run directory.
+      anyway: take a run whose verdict is "do not use", or whose inputs have changed, too.
+      folder: where the inputs are, if they have moved away from the run.
+
+    Raises:
+      RunDirectoryError: it is no finished identification, has no intervals, its verdict is "do
+        not use", or its inputs have changed.
+    """
+    opened = RunDirectory.open(directory)
+    check = check_inputs(opened, folder=folder, anyway=anyway)
+    job = read_job(opened, folder)
+    if not isinstance(job, IdentificationJob):
+        raise RunDirectoryError(
+            f"{opened.path} is {job.noun}; this takes an identification of a model "
+            "(trueup identify)"
+        )
+    solution, verdict = finished(opened, anyway)
+    known = known_of(solution, opened)
+    parameters, _ = without_window_states(job.prepared.parameters)
+    mark = mark_of(check_read(check, job.inputs(), anyway=anyway), verdict)
+    check_names(known, parameters.space().names, opened)
+    fit = values_of(solution, opened)
+    with read_as_written(opened.solution):
+        widening = widening_of(solution["parameters"])
+    return IdentifiedRun(opened, job, solution, verdict, parameters, fit, known, widening, mark)

@@ -1,1 +1,0 @@
-"""Design of the next recording of a robot."""

@@ -1,1 +1,0 @@
-"""Attribution of the gap between simulated and recorded motion to causes."""

@@ -1,0 +1,275 @@
+"""Export of what is known of a model as randomisation for a simulator."""
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup._marks import KEY, joined, marked
+from trueup._seeds import check_count, check_seed
+from trueup._version import __version__
+from trueup.errors import FitError, RunDirectoryError
+from trueup.knowledge.drawn_run import drawn_run
+from trueup.knowledge.draws import Draws
+from trueup.knowledge.gaussian_run import FEWEST, DrawnRun
+from trueup.knowledge.held_out_check import HeldOutCheck
+from trueup.knowledge.simulators.forms import SimulatorForm
+from trueup.randomise.fleet import fleet_run
+from trueup.reconcile.reconciled import ReconciledRuns
+from trueup.runs.store import atomic
+
+MOST = 2**20
+"""Rows at most: more than environments of a simulator."""
+MOST_JOINTS = 1000
+"""Joints of an environment at most."""
+DRAWS_FILE, DESCRIPTION, PAGE = "posterior.npz", "dr.json", "report.html"
+
+
+@dataclass(frozen=True)
+class Randomisation:
+    """Draws of a model, what they were checked against, and the files that hold them."""
+
+    draws: Draws
+    check: HeldOutCheck | None
+    """Check on held-out recordings; None where nothing was held out."""
+    narrower: float
+    """Median over elements of how much wider independent draws would let one be, given the
+    others: 1 where nothing is correlated."""
+    description: dict[str, Any]
+    """Content of ``dr.json``."""
+    directory: Path
+    files: tuple[Path, ...]
+
+
+def export_randomisation(
+    run: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    simulator: str = "json",
+    *,
+    draws: int = 4096,
+    seed: int = 0,
+    anyway: bool = False,
+    overwrite: bool = False,
+    folder: str | os.PathLike[str] | None = None,
+    joints: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Randomisation:
+    """Draw what a run leaves open, and write it for a simulator.
+
+    Rows come from the joint distribution that the training data leave, within the bounds; values
+    that the data do not determine come from their bounds or priors. Where held-out data would move
+    a value further than noise explains, its spread is widened by that. Each row is simulated over
+    the first two thirds of each held-out recording, and left out where that excludes it; the last
+    third scores the band of those that remain.
+
+    Of several runs, rows are robots of the fleet: the common values with the spread between runs,
+    see :func:`trueup.reconcile.reconcile`. No recording of one robot rejects them.
+
+    Args:
+      run: run directory of a finished identification of a model, a servo fit or an ensemble of
+        networks; or three or more identifications of a fleet.
+      output: folder for the files: ``posterior.npz``, ``dr.json``, ``report.html`` and the module.
+      simulator: ``"mjlab"``, ``"isaaclab"``, ``"playground"`` or ``"json"`` for no module.
+      draws: rows.
+      seed: seed of the draws.
+      anyway: go on where the verdict on the run is "do not use", its inputs have changed, or the
+        draws miss what is held out; every file says so.
+      overwrite: replace files of an export that the folder holds.
+      folder: where the run's inputs are, if they have moved.
+      joints: joints of an environment that the networks of an ensemble drive.
+      progress: called with the share that is done.
+
+    Raises:
+      RunDirectoryError: the run cannot be drawn from, its inputs have changed, or the folder holds
+        files already.
+      FitError: too few draws reproduce the held-out recording, their band misses it, nothing limits
+        a parameter, or a number of draws, a seed or a number of joints that none can be.
+      TrueupError: there is no export for the simulator.
+    """
+    _check_numbers(draws, seed, joints)
+    target = Path(output)
+    _check_free(target, overwrite)
+    source, fleet = _run_of(run, anyway, folder, joints)
+    form = source.form(simulator)
+    check, values = source.draw(draws, seed, progress)
+    mark = joined(source.mark, _band_mark(check, anyway))
+    made, skipped = source.rows(values)
+    lost = [*form.lost(made), *skipped]
+    description = _description(source, made, check, lost, simulator, seed, anyway)
+    if mark is not None:
+        description[KEY] = mark
+    if fleet is not None:
+        content = fleet.content()
+        description["fleet"] = {key: content[key] for key in ("runs", "outlying")}
+    with marked(mark):
+        files = _write(target, form, source, made, check, description)
+    return Randomisation(made, check, source.narrower, description, target, files)
+
+
+def plan_randomisation(
+    run: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    simulator: str = "json",
+    *,
+    draws: int = 4096,
+    seed: int = 0,
+    anyway: bool = False,
+    overwrite: bool = False,
+    folder: str | os.PathLike[str] | None = None,
+    joints: int | None = None,
+) -> dict[str, Any]:
+    """Plan of :func:`export_randomisation`, with the seconds that it takes.
+
+    One draw and 16 are simulated to know the time; nothing is written.
+
+    Raises:
+      RunDirectoryError, FitError, TrueupError: as :func:`export_randomisation`.
+    """
+    _check_numbers(draws, seed, joints)
+    _check_free(Path(output), overwrite)
+    source, _ = _run_of(run, anyway, folder, joints)
+    form = source.form(simulator)
+    held_out, seconds = source.cost(draws)
+    names = [DRAWS_FILE, DESCRIPTION, PAGE, *([form.file] if form.file else [])]
+    return {
+        "draws": draws,
+        "parameters": list(source.names),
+        "held_out": list(held_out),
+        "seconds": round(seconds, 1),
+        "directory": str(output),
+        "files": names,
+    }
+
+
+def _run_of(
+    run: Any, anyway: bool, folder: str | os.PathLike[str] | None, joints: int | None
+) -> tuple[DrawnRun, ReconciledRuns | None]:
+    """One run, or the runs of a fleet together."""
+    runs = [run] if isinstance(run, str | os.PathLike) else list(run)
+    if not runs:
+        raise RunDirectoryError("there is nothing to draw from: name a run directory")
+    if len(runs) > 1:
+        return fleet_run(runs, anyway, folder)
+    given = None if folder is None else Path(folder)
+    return drawn_run(runs[0], anyway=anyway, folder=given, joints=joints), None
+
+
+def _check_numbers(draws: int, seed: int, joints: int | None) -> None:
+    """Raise FitError for numbers that none can be, before a run is read."""
+    check_seed(seed)
+    if draws < FEWEST:
+        raise FitError(f"{draws} draws are too few to describe a distribution: at least {FEWEST}")
+    if draws > MOST:
+        raise FitError(f"{draws} draws are more than a simulator has environments: at most {MOST}")
+    if joints is not None:
+        check_count("the number of joints that the networks drive", joints, 1, MOST_JOINTS)
+
+
+def _band_mark(check: HeldOutCheck | None, anyway: bool) -> str | None:
+    """What is said of draws that miss what is held out; None where they do not.
+
+    Raises:
+      FitError: they miss it, and are not wanted all the same.
+    """
+    missed = [] if check is None else check.missed
+    if not missed:
+        return None
+    words = f"less than half of the held-out {', '.join(missed[:4])} lies in their 90 % band"
+    if not anyway:
+        raise FitError(
+            f"the draws do not describe this robot: {words}, noise included. Look at the report of "
+            "the run for what the model lacks; --anyway writes the draws all the same, marked"
+        )
+    return f"made although {words}"
+
+
+def _check_free(target: Path, overwrite: bool) -> None:
+    if target.exists() and not target.is_dir():
+        raise RunDirectoryError(f"{target} is a file; --output names a folder")
+    if target.is_dir() and any(target.iterdir()):
+        if not overwrite:
+            raise RunDirectoryError(
+                f"{target} holds files already: replace an export with --overwrite, or name "
+                "another folder"
+            )
+        if not (target / DESCRIPTION).is_file():
+            raise RunDirectoryError(f"{target} holds no export: --overwrite does not replace it")
+
+
+def _description(
+    source: DrawnRun,
+    made: Draws,
+    check: HeldOutCheck | None,
+    lost: list[str],
+    simulator: str,
+    seed: int,
+    anyway: bool,
+) -> dict[str, Any]:
+    """Content of ``dr.json``."""
+    bands = [] if check is None else check.bands
+    return {
+        "format_version": 1,
+        "trueup": __version__,
+        "run": source.solution["name"],
+        "verdict": source.verdict.plain(),
+        "anyway": anyway,
+        "simulator": simulator,
+        "seed": seed,
+        "draws": len(made.values),
+        "drawn": len(made.values) if check is None else check.drawn,
+        "excluded": 0 if check is None else check.excluded,
+        "failed": 0 if check is None else check.failed,
+        "checked": check is not None,
+        "widened": source.widened,
+        "parameters": made.marginals(),
+        "correlation": made.correlation(),
+        "correlation_factor": source.narrower,
+        "fields": [
+            {**f.plain(), "array": f"field_{i}", "low": low, "high": high}
+            for i, f in enumerate(made.fields)
+            for low, high in [np.quantile(f.values, [0.05, 0.95], axis=0).tolist()]
+        ],
+        "signals": [{**s.plain(), "array": f"signal_{i}"} for i, s in enumerate(made.signals)],
+        "band": [
+            {
+                "recording": b.name,
+                "inside": dict(zip(b.channels, map(float, b.inside()), strict=True)),
+            }
+            for b in bands
+        ],
+        "not_taken": lost,
+        "ranges": "ranges of single parameters lose the correlation: see correlation_factor",
+        "provenance": source.solution.get("provenance"),
+    }
+
+
+def _write(
+    target: Path,
+    form: SimulatorForm,
+    source: DrawnRun,
+    made: Draws,
+    check: HeldOutCheck | None,
+    description: dict[str, Any],
+) -> tuple[Path, ...]:
+    from trueup.randomise.report import randomisation_report
+
+    page = randomisation_report(description, made, check).html()
+    with tempfile.TemporaryDirectory() as scratch:
+        made_in = Path(scratch)
+        text = None if form.source is None else form.source(made, source.solution["name"], made_in)
+        target.mkdir(parents=True, exist_ok=True)
+        files = [target / DRAWS_FILE, target / DESCRIPTION, target / PAGE]
+        made.write(files[0])
+        for name in form.further:
+            files.append(target / name)
+            atomic.write_bytes(files[-1], (made_in / name).read_bytes())
+    if text is not None:
+        files.append(target / form.file)
+        atomic.write_text(files[-1], text)
+    atomic.write_text(files[2], page)
+    atomic.write_json(files[1], description)
+    return tuple(files)

@@ -1,0 +1,29 @@
+"""Runs of one robot, or of a fleet, against each other.
+
+:func:`reconcile` says what is the same in all runs, how much the rest varies, and which run does
+not fit; :func:`fit_jointly` fits those that agree together.
+"""
+
+from typing import TYPE_CHECKING
+
+from trueup._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from trueup.reconcile.joint_fit import fit_jointly, joint_experiment
+    from trueup.reconcile.reconciled import ReconciledRuns, reconcile
+
+_EXPORTS = {
+    "ReconciledRuns": "trueup.reconcile.reconciled",
+    "fit_jointly": "trueup.reconcile.joint_fit",
+    "joint_experiment": "trueup.reconcile.joint_fit",
+    "reconcile": "trueup.reconcile.reconciled",
+}
+
+__all__ = [
+    "ReconciledRuns",
+    "fit_jointly",
+    "joint_experiment",
+    "reconcile",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

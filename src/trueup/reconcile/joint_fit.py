@@ -1,0 +1,145 @@
+"""One experiment of the recordings of several runs, for a joint fit of what they have in common."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trueup._marks import marked
+from trueup.errors import RunDirectoryError, listing
+from trueup.reconcile.reconciled import ReconciledRuns
+from trueup.runs import check_inputs, read_job
+from trueup.runs.store.provenance import sha256_of
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.sysid.experiment.settings import Experiment, HeldOut
+from trueup.sysid.fit.identification_job import IdentificationJob
+
+if TYPE_CHECKING:
+    from trueup.sysid.fit.identification import Identification
+
+_OWN = {"name", "recordings", "held_out", "output", "seed"}
+"""What experiments of one robot may have of their own."""
+
+
+def fit_jointly(
+    found: ReconciledRuns,
+    output: str | os.PathLike[str],
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    verbose: bool = False,
+) -> "Identification":
+    """Identify the recordings of all runs that fit each other together.
+
+    Args:
+      found: the runs, from :func:`trueup.reconcile.reconcile`.
+      output: run directory.
+      folder: where the inputs are, if they have moved away from the runs.
+      overwrite: replace a run that the directory holds.
+      verbose: show progress on the error stream.
+
+    Raises:
+      RunDirectoryError: as :func:`joint_experiment`.
+      TrueupError, RunInterrupted: as :func:`trueup.sysid.identify`.
+    """
+    from trueup.sysid import identify
+
+    outlying = {outlier.index for outlier in found.pooled.outlying}
+    runs = [run for i, run in enumerate(found.runs) if i not in outlying]
+    experiment, place = joint_experiment(runs, folder, anyway=found.mark is not None)
+    with marked(found.mark):
+        return identify(
+            experiment, place, output=Path(output), overwrite=overwrite, verbose=verbose
+        )
+
+
+def joint_experiment(
+    runs: Sequence[str | os.PathLike[str]],
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    anyway: bool = False,
+) -> tuple[Experiment, Path]:
+    """Experiment with the recordings of all runs, and the folder that its file names refer to.
+
+    A recording whose name another run has too gets that of its run before it.
+
+    Args:
+      runs: run directories of identifications that differ in their recordings alone.
+      folder: where the inputs are, if they have moved away from the runs.
+      anyway: take runs whose inputs have changed too.
+
+    Raises:
+      RunDirectoryError: the experiments differ in more than their recordings, two runs have one
+        recording, or the inputs are gone or have changed.
+    """
+    given = None if folder is None else Path(folder)
+    jobs = [_job(Path(run), given, anyway) for run in runs]
+    first, place = jobs[0].experiment, _folder_of(jobs[0])
+    for job, run in zip(jobs, runs, strict=True):
+        _check_alike(job, jobs[0], run, runs[0])
+    names = [[r.name or Path(r.file).stem for r in job.experiment.recordings] for job in jobs]
+    everything = [name for own in names for name in own]
+    recordings, held_out, seen = [], [], {}
+    for job, own, run in zip(jobs, names, runs, strict=True):
+        for recording, name in zip(job.experiment.recordings, own, strict=True):
+            path = _folder_of(job) / recording.file
+            digest = (sha256_of(path), recording.trim.start, recording.trim.end)
+            if digest in seen:
+                raise RunDirectoryError(
+                    f"{run} and {seen[digest]} have one recording, {recording.file}: a joint fit "
+                    "would count it twice"
+                )
+            seen[digest] = run
+            unique = name if everything.count(name) == 1 else f"{Path(run).name}_{name}"
+            file = os.path.relpath(path, place)
+            recordings.append(recording.model_copy(update={"file": file, "name": unique}))
+            if name in job.experiment.held_out.recordings:
+                held_out.append(unique)
+    return first.model_copy(
+        update={
+            "name": "joint",
+            "recordings": recordings,
+            "held_out": HeldOut(
+                recordings=held_out, fraction=first.held_out.fraction, folds=first.held_out.folds
+            ),
+        }
+    ), place
+
+
+def _job(run: Path, folder: Path | None, anyway: bool) -> IdentificationJob:
+    opened = RunDirectory.open(run)
+    check_inputs(opened, folder=folder, anyway=anyway)
+    job = read_job(opened, folder)
+    if not isinstance(job, IdentificationJob):
+        raise RunDirectoryError(f"{run} is {job.noun}; a joint fit takes identifications")
+    return job
+
+
+def _folder_of(job: IdentificationJob) -> Path:
+    assert job.folder is not None
+    return job.folder
+
+
+def _check_alike(
+    job: IdentificationJob,
+    other: IdentificationJob,
+    run: str | os.PathLike[str],
+    first: str | os.PathLike[str],
+) -> None:
+    """Raise where experiments differ in more than their recordings."""
+    own, theirs = (j.experiment.model_dump(mode="json", exclude=_OWN) for j in (job, other))
+    differing = [key for key in own if own[key] != theirs[key]]
+    if not differing:
+        models = [_folder_of(j) / j.experiment.model.file for j in (job, other)]
+        if sha256_of(models[0]) != sha256_of(models[1]):
+            differing = ["model"]
+    if (job.experiment.held_out.fraction, job.experiment.held_out.folds) != (
+        other.experiment.held_out.fraction,
+        other.experiment.held_out.folds,
+    ):
+        differing.append("held_out")
+    if differing:
+        raise RunDirectoryError(
+            f"{run} and {first} differ in {listing(differing)}: recordings can be fitted together "
+            "where nothing else differs"
+        )

@@ -1,0 +1,199 @@
+"""Evaluation by the workers of a Dask cluster: of this machine, or of many."""
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from trueup.errors import EvaluationError, FitError, MissingExtraError, listing
+from trueup.runs.evaluators._event_loop import event_loop
+from trueup.runs.evaluators.child_processes import (
+    default_threads,
+    environment,
+    interrupts_blocked,
+    restored_environment,
+    thread_limits,
+)
+from trueup.runs.evaluators.remote_problem import RemoteProblem
+from trueup.runs.evaluators.worker_task import pack
+
+_CONNECT = 10.0  # s, in which a scheduler has to answer
+_LOGGERS = ("distributed", "tornado")
+
+
+class DaskCluster:
+    """Evaluate on the workers of a Dask cluster, each of them with its copy of the problem.
+
+    The problem goes to each worker once, to those that join later too. A worker that dies has its
+    candidates evaluated again by others; where a chunk goes on ending its workers, it is halved
+    until the candidate at fault is found: that one is invalid. A worker evaluates one chunk at a
+    time, however many threads it has.
+
+    Args:
+      scheduler: address of a running scheduler, such as ``"tcp://10.0.0.1:8786"``, or a cluster
+        object, such as ``dask_jobqueue.SLURMCluster``; unless given, a cluster of this machine is
+        started, which listens on 127.0.0.1 only and ends with the study.
+      workers: number of workers of a cluster that is started here; one a core unless given.
+      threads: threads that compiled libraries may use in each worker of a cluster that is started
+        here; unless given, the cores are shared among the workers.
+      patience: how long to wait for a worker while there is none [s]: in a batch system the time
+        that a job may wait in the queue.
+
+    Raises:
+      FitError: a number that is not positive, or ``workers`` for a cluster that runs already.
+      MissingExtraError: Dask is not installed.
+    """
+
+    def __init__(
+        self,
+        scheduler: Any = None,
+        *,
+        workers: int | None = None,
+        threads: int | None = None,
+        patience: float = 600.0,
+    ):
+        try:
+            import distributed  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError(
+                "evaluation on a Dask cluster", "distributed", "distributed"
+            ) from error
+        if scheduler is not None and (workers is not None or threads is not None):
+            raise FitError(
+                "workers and threads are those of the cluster that the scheduler belongs to: set "
+                "them where its workers are started, and leave them out here"
+            )
+        if (workers or 1) < 1 or (threads or 1) < 1 or not patience > 0:
+            raise FitError(
+                f"a Dask cluster needs positive numbers: found workers={workers}, "
+                f"threads={threads}, patience={patience}"
+            )
+        self.scheduler = scheduler
+        self.workers = workers
+        self.threads = threads
+        self.patience = patience
+
+    def check(self) -> None:
+        """Connect to the scheduler that has an address, and let go of it again.
+
+        For a caller that wants to know before it makes or replaces a folder.
+
+        Raises:
+          EvaluationError: it cannot be reached.
+        """
+        if isinstance(self.scheduler, str):
+            with _quiet(), _connected(self.scheduler):
+                pass
+
+    @contextlib.contextmanager
+    def over(self, problem: Any) -> Iterator[Any]:
+        """A problem with the answers of ``problem``, computed by the cluster.
+
+        Raises:
+          EvaluationError: the problem cannot be sent, the scheduler cannot be reached, or there are
+            no workers; within the context, when the workers are lost for good.
+        """
+        payload = pack(problem, by_value=True)
+        from trueup.runs.evaluators.dask_session import DaskSession
+
+        with _quiet(), self._client() as (client, threads):
+            session = DaskSession(client, self.patience)
+            with session.holding(payload, threads):
+                yield RemoteProblem(problem, session)
+
+    @contextlib.contextmanager
+    def _client(self) -> Iterator[tuple[Any, int | None]]:
+        from distributed import Client
+
+        if self.scheduler is not None and not isinstance(self.scheduler, str):
+            with Client(self.scheduler, set_as_default=False) as client:
+                yield client, None
+        elif self.scheduler is not None:
+            with _connected(self.scheduler) as client:
+                yield client, None
+        else:
+            with (
+                self._local_cluster() as (cluster, threads),
+                Client(cluster, set_as_default=False) as client,
+            ):
+                yield client, threads
+
+    @contextlib.contextmanager
+    def _local_cluster(self) -> Iterator[tuple[Any, int]]:
+        from dask import config
+        from distributed import LocalCluster
+
+        workers = self.workers or os.cpu_count() or 1
+        threads = self.threads or default_threads(workers)
+        limits = thread_limits(threads)
+        settings = {
+            "distributed.nanny.pre-spawn-environ": limits,
+            # after one more try the halving of chunks finds out who is at fault
+            "distributed.scheduler.allowed-failures": 1,
+            # Its nanny restarts a worker that died; a cluster that finds it missing after this time
+            # would close the nanny, though the restart may be under way.
+            "distributed.deploy.lost-worker-timeout": "1000 days",
+        }
+        # Dask sets variables in this process when it starts a worker, again when one has died
+        with restored_environment([*limits, "PYTHONHASHSEED"]), config.set(settings):
+            # the threads that start workers, and the workers, inherit that
+            with environment(limits), interrupts_blocked():
+                cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    # its server is there in any case: on a free port, two clusters do not meet
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                    memory_limit=0,
+                )
+            with cluster:
+                yield cluster, threads
+
+
+@contextlib.contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    from distributed import Client
+
+    with contextlib.ExitStack() as stack:
+        try:
+            _check_address(address)
+            loop = stack.enter_context(event_loop())
+            client = Client(address, timeout=_CONNECT, set_as_default=False, loop=loop)
+        except (OSError, ValueError) as error:
+            raise EvaluationError(
+                f"the Dask scheduler at {address!r} cannot be reached: {error}. Start one with  "
+                "dask scheduler --host 127.0.0.1  and use the address that it prints (tcp://...), "
+                "or leave --scheduler out"
+            ) from error
+        yield stack.enter_context(client)
+
+
+def _check_address(address: str) -> None:
+    """Raise ValueError unless an address is one of a scheduler."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+    from distributed.comm.registry import backends
+
+    scheme, rest = parse_address(address)
+    if scheme not in backends:
+        raise ValueError(f"{scheme!r} is none of {listing(backends)}")
+    parse_host_port(rest)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence what Dask would log on the terminal: what matters is raised."""
+    import distributed  # noqa: F401  configures its loggers
+
+    names = [n for n in logging.root.manager.loggerDict if n.split(".")[0] in _LOGGERS]
+    loggers = [logging.getLogger(name) for name in names]
+    former = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, former, strict=True):
+            logger.setLevel(level)

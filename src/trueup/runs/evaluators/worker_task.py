@@ -1,0 +1,126 @@
+"""Task of a worker: receive the problem, evaluate a chunk, report what went wrong."""
+
+import io
+import pickle
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import EvaluationError
+from trueup.runs.evaluators.answers import Answer
+
+
+def pack(problem: Any, by_value: bool) -> bytes:
+    """The problem as bytes for a worker.
+
+    Args:
+      problem: the problem.
+      by_value: what the main script defines travels too: a worker that was not started from this
+        process cannot import it.
+
+    Raises:
+      EvaluationError: it holds something that cannot travel.
+    """
+    try:
+        if not by_value:
+            return pickle.dumps(problem, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        reason: Exception = error
+    else:
+        reason = ImportError("the package cloudpickle is not installed")
+    try:
+        import cloudpickle
+
+        return cloudpickle.dumps(problem)
+    except ImportError:
+        pass
+    except Exception as error:
+        reason = error
+    raise EvaluationError(
+        f"a {type(problem).__name__} cannot be sent to other processes: {reason}. Evaluate it in "
+        "this process (no --workers, no --scheduler), or build it from functions of a module and "
+        "plain data; functions within functions and lambdas need the package cloudpickle "
+        '(pip install "trueup[distributed]")'
+    ) from reason
+
+
+def unpack(payload: bytes, threads: int | None) -> Any:
+    """The problem of :func:`pack`, on the worker; told how many threads it may start."""
+    problem = pickle.loads(payload)
+    if threads is not None and hasattr(problem, "limit_threads"):
+        problem.limit_threads(threads)
+    return problem
+
+
+def evaluate(problem: Any, kind: str, X: np.ndarray) -> Answer:
+    """Evaluate a chunk.
+
+    Args:
+      problem: the problem.
+      kind: ``"costs"`` or ``"residuals"``.
+      X: candidates ``(n, p)``.
+    """
+    failures: dict[int, str] = {}
+    started = time.perf_counter()
+    answer = Answer(failures=failures)
+    if kind == "costs":
+        answer.costs = np.asarray(problem.costs(X, failures), float)
+    else:
+        # the arrays of a block may be used again for the next one
+        answer.blocks = [
+            (rows.start, rows.stop, np.array(values))
+            for rows, values in problem.residual_blocks(X, failures)
+        ]
+    answer.seconds = time.perf_counter() - started
+    return answer
+
+
+@dataclass
+class Mistake:
+    """An exception on a worker: no candidate that is invalid, but a mistake in the problem."""
+
+    pickled: bytes | None
+    """The exception, if it can travel."""
+    summary: str
+    traceback: str
+    worker: str
+    rebuilding: bool = False
+    """Whether it was met while the problem was rebuilt on the worker."""
+
+
+def mistake_of(error: BaseException, worker: str) -> Mistake:
+    """Describe an exception so that it can be raised in the study."""
+    pickled = None
+    # some exceptions cannot be pickled, or break those who unpickle them
+    with suppress(Exception):
+        stream = io.BytesIO(pickle.dumps(error))
+        if type(pickle.load(stream)) is type(error):
+            pickled = stream.getvalue()
+    summary = "".join(traceback.format_exception_only(error)).strip()
+    return Mistake(pickled, summary, "".join(traceback.format_exception(error)), worker)
+
+
+def raise_mistake(mistake: Mistake) -> None:
+    """Raise what a worker met: the exception itself where it could travel.
+
+    Raises:
+      EvaluationError: the problem could not be rebuilt there, or the exception cannot be here.
+    """
+    if mistake.rebuilding:
+        raise EvaluationError(
+            f"the problem cannot be rebuilt on {mistake.worker}: {mistake.summary}. Workers need "
+            "the same packages, and the modules and files that the problem refers to\n"
+            f"{mistake.traceback.rstrip()}"
+        )
+    error: BaseException | None = None
+    if mistake.pickled is not None:
+        with suppress(Exception):  # its class is not known here
+            error = pickle.loads(mistake.pickled)
+    if error is None:
+        error = EvaluationError(f"the evaluation of candidates failed with {mistake.summary}")
+    error.add_note(f"It was raised on {mistake.worker}:\n{mistake.traceback.rstrip()}")
+    raise error

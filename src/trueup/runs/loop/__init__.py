@@ -1,0 +1,1 @@
+"""The loop of a search: budget, progress, interrupts, warm starts."""

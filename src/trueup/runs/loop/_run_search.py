@@ -1,0 +1,415 @@
+"""The loop of a study: ask, evaluate, tell, save; and on again after whatever stopped it."""
+
+import contextlib
+import hashlib
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from trueup._secrets import masked
+from trueup.errors import EvaluationError, RunDirectoryError, listing
+from trueup.fitting.searches.evaluation_limit import EvaluationLimit
+from trueup.fitting.solution import Solution, Status
+from trueup.runs.evaluators import Evaluator, LocalEvaluator
+from trueup.runs.loop._interrupts import Interrupts
+from trueup.runs.loop.budget import Budget
+from trueup.runs.loop.generation import Generation
+from trueup.runs.loop.progress import Progress
+from trueup.runs.store.atomic import to_json
+from trueup.runs.store.checkpoint import Checkpoints
+from trueup.runs.store.database import Store
+from trueup.runs.store.event_log import EventLog
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.trackers import Study, Tracker, Trackers
+from trueup.time_limit import TimeLimit, TimeUpError
+
+_LONG = 0.02  # [s]: beside a generation of this length, a copy of the search's state is nothing
+
+
+class ResumableSearch(Protocol):
+    """A search that a study can run: it neither loops nor touches a file.
+
+    It may also offer ``evaluate(problem, X, failures) -> answer`` (otherwise its answers are
+    ``problem.costs(X, failures)``), ``costs_of(answer) -> (n,) or (n, k)`` (otherwise the answer
+    itself), ``info() -> dict`` of numbers that go into the history, such as a step size, for
+    several objectives ``front``, the :class:`trueup.fitting.ParetoFront` so far, and for the
+    progress ``words`` on where it is and ``own_cost``, the cost to show for ``cost``.
+
+    :meth:`state` and :meth:`from_state` carry everything that later answers depend on, the state of
+    the random generator included: that makes a resumed history equal to an uninterrupted one.
+    """
+
+    x: np.ndarray
+    """Best candidate so far ``(p,)``."""
+    cost: float
+    """Cost of the best candidate; infinite before the first valid one."""
+    message: str
+    history: list[dict[str, Any]]
+
+    def ask(self) -> np.ndarray:
+        """The next batch of candidates ``(n, p)``."""
+        ...
+
+    def tell(self, X: np.ndarray, answer: Any, failures: dict[int, str]) -> None:
+        """Take the answer for the batch that :meth:`ask` gave."""
+        ...
+
+    def done(self) -> Status | None:
+        """Why the search ended, or None."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on: JSON values and arrays."""
+        ...
+
+    def from_state(self, state: dict[str, Any], space: Any) -> "ResumableSearch":
+        """A search that goes on from :meth:`state`; a class method."""
+        ...
+
+
+def run_search(
+    problem: Any,
+    search: Any,
+    directory: RunDirectory,
+    *,
+    settings: dict[str, Any] | None = None,
+    resume: bool = False,
+    budget: Budget | None = None,
+    evaluator: Evaluator | None = None,
+    trackers: Sequence[Tracker] = (),
+    on_generation: Callable[[Generation], None] | None = None,
+    on_best: Callable[[Generation], None] | None = None,
+    describe: Callable[[np.ndarray], Any] | None = None,
+    on_start: Callable[[], None] | None = None,
+    verbose: bool = True,
+) -> Solution:
+    """Run a search to its end, saving it so that it can always be resumed.
+
+    Ctrl-C lets the generation in progress finish, saves, and returns a solution with the status
+    ``INTERRUPTED``; a second Ctrl-C, and SIGTERM, stop at once. Whatever stops the process, a
+    resumed study has the history that it would have had without the stop, bit for bit, on the same
+    machine with the same versions and number of threads.
+
+    Args:
+        problem: what is minimised; offers ``space`` and ``costs`` (or what ``search`` evaluates).
+        search: the optimiser at its start, see :class:`ResumableSearch`. On resume it gives its
+            class, and its state comes from the run directory.
+        directory: run directory; held by this process meanwhile.
+        settings: plain settings that the history depends on. On resume they have to be the same.
+        resume: go on with the study in ``directory``; one that saved nothing starts anew.
+        budget: where to stop at the latest; may be another one on resume.
+        evaluator: where candidates are evaluated; this process unless given.
+        trackers: told of every generation, such as one that sends it to Weights & Biases. One that
+            fails is left out from then on, and the run goes on.
+        on_generation: called after each generation.
+        on_best: called when a generation changed the best candidate.
+        describe: content of ``parameters.json`` for a candidate ``(p,)``; unless given, the values
+            by name, and the cost.
+        on_start: called once the study in ``directory`` was found to be this one, before anything
+            is evaluated: what is written beside it by then fits it.
+        verbose: show the progress on the error stream.
+
+    Returns:
+        The best candidate, also after an interrupt.
+
+    Raises:
+        RunDirectoryError: the directory is in use, holds a study (without ``resume``), or one of
+            another problem or version; or a checkpoint cannot be written: the last good one is
+            kept.
+        EvaluationError: the evaluator lost its workers; the run continues from its last checkpoint
+            with ``resume``.
+        TrueupError: a tracker refused its settings, before the run began.
+    """
+    names = tuple(problem.space.names)
+    budget = budget or Budget()
+    settings_hash = _hash(problem, search, settings or {})
+    with directory.lock(), Interrupts(verbose) as interrupts, Progress(verbose) as progress:
+        log = EventLog(directory.log)
+        with _open_store(directory, names, settings_hash, resume) as store:
+            loop = _Loop(problem, search, store, Checkpoints(directory, store, log), budget)
+            loop.describe, loop.on_generation, loop.on_best = describe, on_generation, on_best
+            loop.restore()
+            if on_start is not None:
+                on_start()
+            loop.trackers = Trackers(trackers, log)
+            loop.trackers.start(loop.study(directory, settings or {}))
+            log.write(
+                "resume" if loop.generation else "start",
+                generation=loop.generation,
+                evaluations=store.evaluations,
+            )
+            try:
+                with (evaluator or LocalEvaluator()).over(problem) as loop.problem:
+                    status, message = loop.go(interrupts, progress)
+            except BaseException as error:
+                if isinstance(error, EvaluationError):
+                    error.add_note(f"the run in {directory.path} continues with --resume")
+                # On a full disk the log fails too; the error that ended the run is the one to show.
+                with contextlib.suppress(RunDirectoryError):
+                    log.write("error", kind=type(error).__name__, message=str(error))
+                raise
+            if status is Status.INTERRUPTED:
+                message += f"; the run in {directory.path} continues with --resume"
+            log.write("end", status=status, message=message, cost=loop.search.cost)
+            solution = loop.solution(names, status, message)
+            loop.trackers.end(solution)
+            return solution
+
+
+class _Loop:
+    trackers: Trackers
+    describe: Callable[[np.ndarray], Any] | None = None
+    on_generation: Callable[[Generation], None] | None = None
+    on_best: Callable[[Generation], None] | None = None
+
+    def __init__(
+        self, problem: Any, search: Any, store: Store, checkpoints: Checkpoints, budget: Budget
+    ):
+        self.problem = problem
+        self.search = search
+        self.store = store
+        self.checkpoints = checkpoints
+        self.budget = budget
+        self.limit = EvaluationLimit(budget.max_evaluations)
+        self.generation = 0  # number of the next one
+        self.failed = 0
+        self._earlier = 0.0
+        self._longest = 0.0  # evaluation of a generation [s]
+        self._started = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return self._earlier + time.perf_counter() - self._started
+
+    def restore(self) -> None:
+        """Go on from the last checkpoint, if there is one."""
+        last = self.store.last_state()
+        if last is not None:
+            number, state = last
+            self.search = self.search.from_state(state, self.problem.space)
+            self.generation = number + 1
+            self.failed = self.store.failed_evaluations()
+            self._earlier = self.store.seconds()
+        self._started = time.perf_counter()
+
+    def study(self, directory: RunDirectory, settings: dict[str, Any]) -> Study:
+        """Description of the study for trackers."""
+        return Study(
+            directory=directory,
+            names=tuple(self.problem.space.names),
+            objectives=tuple(getattr(self.problem, "objectives", ("cost",))),
+            space=self.problem.space,
+            search=type(self.search).__name__,
+            settings=settings,
+            generations=self.generation,
+            history=self.store.history,
+        )
+
+    def go(self, interrupts: Interrupts, progress: Progress) -> tuple[Status, str]:
+        end = self._end(interrupts)
+        while end is None:
+            time_left = TimeLimit(self._seconds_left)
+            # a generation that the limit cuts off must not take those before it along
+            may_be_cut = math.isfinite(time_left.seconds) and self._longest > _LONG
+            before = self.search.state() if may_be_cut else None
+            X = self.limit.ask(self.search, self.store.evaluations)
+            if X is None:
+                self._save(self.limit.state)
+                return Status.EVALUATION_LIMIT, self.limit.message(
+                    self.store.evaluations, self.search.cost
+                )
+            failures: dict[int, str] = {}
+            began = self.seconds
+            try:
+                with interrupts.abortable(), time_left:
+                    answer = self._evaluate(X, failures)
+            except TimeUpError as up:
+                if up.limit is not time_left:
+                    raise
+                if before is not None:
+                    self._save(before)
+                return (
+                    Status.TIME_LIMIT,
+                    f"{self.seconds:.1f} s, within a generation: cost {self._shown_cost:.6g}",
+                )
+            except KeyboardInterrupt:
+                # The search has been asked and not told: its state is not one to go on from, so
+                # what was recorded since the last checkpoint goes too and is computed again.
+                return Status.INTERRUPTED, f"stopped at once at cost {self.search.cost:.6g}"
+            self._longest = max(self._longest, self.seconds - began)
+            failures = masked(failures)
+            former = np.array(self.search.x, float)
+            had_none = not math.isfinite(self.search.cost)
+            self.search.tell(X, answer, failures)
+            improved = had_none or not np.array_equal(former, self.search.x)
+            self._record(X, answer, failures, improved and math.isfinite(self.search.cost))
+            if self.checkpoints.is_due:
+                self._save()
+            else:
+                self.checkpoints.keep_parameters_fresh(float(self.search.cost), self._found)
+            progress.update(
+                f"{self._words}generation {self.generation}, {self.store.evaluations} evaluations, "
+                f"cost {self._shown_cost:.6g}",
+                self._fraction(),
+            )
+            end = self._end(interrupts)
+        self._save()
+        return end
+
+    @property
+    def _words(self) -> str:
+        words = getattr(self.search, "words", "")
+        return f"{words}, " if words else ""
+
+    @property
+    def _shown_cost(self) -> float:
+        return float(getattr(self.search, "own_cost", self.search.cost))
+
+    def _fraction(self) -> float | None:
+        """Part of the run that is done; None where it ends long before its limits."""
+        if getattr(self.search, "ends_by_itself", False):
+            return None
+        return self.budget.fraction(self.store.evaluations, self.generation, self.seconds)
+
+    def solution(self, names: tuple[str, ...], status: Status, message: str) -> Solution:
+        x = np.array(self.search.x, float)
+        return Solution(
+            parameters=dict(zip(names, map(float, x), strict=True)),
+            x=x,
+            cost=float(self.search.cost),
+            status=status,
+            message=message,
+            history=list(self.search.history),
+            front=getattr(self.search, "front", None),
+            stats={
+                "seconds": self.seconds,
+                "evaluations": self.store.evaluations,
+                "failed_evaluations": self.failed,
+                "generations": self.generation,
+            },
+        )
+
+    def _evaluate(self, X: np.ndarray, failures: dict[int, str]) -> Any:
+        X = X.copy()  # a problem that changes its argument must not change the candidates
+        if hasattr(self.search, "evaluate"):
+            return self.search.evaluate(self.problem, X, failures)
+        return self.problem.costs(X, failures)
+
+    def _record(self, X: np.ndarray, answer: Any, failures: dict[int, str], improved: bool) -> None:
+        costs = self.search.costs_of(answer) if hasattr(self.search, "costs_of") else answer
+        info = self.search.info() if hasattr(self.search, "info") else None
+        seconds = self.seconds
+        self.store.record(self.generation, X, costs, failures, info=info, seconds=seconds)
+        self.failed += len(failures)
+        if self.on_best is not None or self.on_generation is not None or self.trackers:
+            event = Generation(
+                number=self.generation,
+                evaluations=self.store.evaluations,
+                seconds=seconds,
+                x=np.array(self.search.x, float),
+                cost=float(self.search.cost),
+                X=X,
+                costs=np.asarray(costs, float).reshape(len(X), -1),
+                failures=dict(failures),
+                info=dict(info or {}),
+            )
+            self.trackers.generation(event)
+            if improved and self.on_best is not None:
+                self.on_best(event)
+            if self.on_generation is not None:
+                self.on_generation(event)
+        self.generation += 1
+
+    @property
+    def _seconds_left(self) -> float:
+        limit = self.budget.max_seconds
+        return math.inf if limit is None else limit - self.seconds
+
+    def _save(self, state: dict[str, Any] | None = None) -> None:
+        content: dict[str, Any] = self.search.state() if state is None else state
+        self.checkpoints.save(content, self.generation - 1, float(self.search.cost), self._found)
+
+    @property
+    def _found(self) -> Callable[[], Any] | None:
+        """Content of ``parameters.json``; None before the first valid candidate."""
+        return self._parameters if math.isfinite(self.search.cost) else None
+
+    def _parameters(self) -> Any:
+        x = np.array(self.search.x, float)
+        if self.describe is not None:
+            return self.describe(x)
+        return {
+            "parameters": dict(zip(self.store.names, x.tolist(), strict=True)),
+            "cost": float(self.search.cost),
+        }
+
+    def _end(self, interrupts: Interrupts) -> tuple[Status, str] | None:
+        status = self.search.done()
+        if status is not None:
+            message = self.search.message or f"{status.value} at cost {self.search.cost:.6g}"
+            return status, message
+        spent = self.budget.spent(
+            self.store.evaluations, self.generation, self.seconds, self.search.cost
+        )
+        if spent is not None:
+            return spent
+        if interrupts.requested is not None:
+            return Status.INTERRUPTED, f"stopped at cost {self._shown_cost:.6g}"
+        return None
+
+
+def _open_store(
+    directory: RunDirectory, names: tuple[str, ...], settings_hash: str, resume: bool
+) -> Store:
+    if Store.is_blank(directory.study):
+        return Store.create(directory.study, names, settings_hash)
+    store = Store.open(directory.study, writable=True)
+    try:
+        _check_same(store, directory, names, settings_hash, resume)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _check_same(
+    store: Store,
+    directory: RunDirectory,
+    names: tuple[str, ...],
+    settings_hash: str,
+    resume: bool,
+) -> None:
+    if not resume:
+        raise RunDirectoryError(
+            f"{directory.path} already holds a study: continue it with --resume, or choose "
+            "another --output"
+        )
+    if store.names != names:
+        raise RunDirectoryError(
+            f"{directory.study} belongs to another problem: its parameters are "
+            f"{listing(store.names)}, those of this one {listing(names)}. Choose another --output"
+        )
+    if store.settings_hash != settings_hash:
+        raise RunDirectoryError(
+            f"{directory.study} was made with other bounds, start values or settings, or another "
+            "search: resume it with the experiment it was started with, or choose another --output"
+        )
+
+
+def _hash(problem: Any, search: Any, settings: dict[str, Any]) -> str:
+    """Hash of what the history depends on, as far as it is known here."""
+    space = problem.space
+    identity = {
+        "names": space.names,
+        "space": {
+            name: getattr(space, name)
+            for name in ("lower", "upper", "start", "log", "logit", "deviation")
+            if getattr(space, name, None) is not None
+        },
+        "search": type(search).__name__,
+        "settings": settings,
+    }
+    return hashlib.sha256(to_json(identity, sort_keys=True).encode()).hexdigest()

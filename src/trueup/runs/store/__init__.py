@@ -1,0 +1,1 @@
+"""Run directories: atomic files, history, locks, provenance."""

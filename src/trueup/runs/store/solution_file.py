@@ -1,0 +1,117 @@
+"""``solution.json``: the result of a run as plain data."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trueup._version import __version__
+from trueup.errors import RunDirectoryError
+from trueup.fitting.solution import ParetoFront, Solution, Status
+from trueup.parameters import Space
+from trueup.runs.store import atomic
+from trueup.runs.store.run_directory import RunDirectory
+
+FORMAT_VERSION = 1
+"""Version of the content that :func:`solution_content` gives."""
+
+
+def space_records(space: Space) -> dict[str, dict[str, Any]]:
+    """Bounds, start, scale and unit of each element, by name."""
+    units = space.units or ("",) * space.size
+    logit = np.zeros(space.size, bool) if space.logit is None else space.logit
+    return {
+        name: {
+            "start": float(space.start[i]),
+            "lower": float(space.lower[i]),
+            "upper": float(space.upper[i]),
+            "scale": "log" if space.log[i] else "logit" if logit[i] else "linear",
+            "unit": units[i],
+        }
+        for i, name in enumerate(space.names)
+    }
+
+
+def solution_content(
+    name: str, kind: str, space: Space, solution: Solution, notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Content of ``solution.json`` for a search alone; non-finite numbers are still numbers."""
+    at_bound = space.at_bound(solution.x)
+    return {
+        "format_version": FORMAT_VERSION,
+        "trueup": __version__,
+        "kind": kind,
+        "name": name,
+        "status": solution.status.value,
+        "success": solution.success,
+        "message": solution.message,
+        "advice": advice(solution),
+        "cost": solution.cost,
+        "parameters": [
+            {"name": n, "value": float(solution.x[i]), **r, "at_bound": bool(at_bound[i])}
+            for i, (n, r) in enumerate(space_records(space).items())
+        ],
+        "front": None if solution.front is None else _front(solution.front),
+        "notes": list(notes),
+        "stats": solution.stats,
+        "provenance": solution.provenance,
+    }
+
+
+def advice(solution: Solution) -> str:
+    """What to do next after a search over costs, which says nothing about confidence."""
+    if not np.isfinite(solution.cost):
+        return (
+            "No candidate was valid, and the values are those of the start: see the reasons with  "
+            "trueup study show, then correct the problem, its bounds or its start values."
+        )
+    if solution.status is Status.CONVERGED and solution.covariance is None:
+        return (
+            "Run it with another --seed: a minimum that several seeds find is hardly a local one. "
+            "Look at parameters on a bound."
+        )
+    if solution.status is Status.ITERATION_LIMIT:
+        return Status.EVALUATION_LIMIT.advice
+    return solution.status.advice
+
+
+def _front(front: ParetoFront) -> dict[str, Any]:
+    return {"objectives": list(front.objectives), "costs": front.costs, "x": front.x}
+
+
+def read_solution(directory: RunDirectory) -> dict[str, Any]:
+    """Content of ``solution.json``; non-finite numbers come back as numbers.
+
+    Raises:
+      RunDirectoryError: the run has not finished, or the file is damaged.
+    """
+    if not directory.solution.is_file():
+        raise RunDirectoryError(
+            f"{directory.path} has no solution.json: the run did not finish; continue it with  "
+            f"trueup study resume {directory.path}"
+        )
+    content = _numbers(atomic.read_json(directory.solution))
+    if not isinstance(content, dict):
+        raise RunDirectoryError(f"{directory.solution} is damaged: it holds no mapping")
+    return content
+
+
+def interval_of(record: dict[str, Any]) -> tuple[float, float] | None:
+    """Interval of a parameter's record; None where its search gives none."""
+    if "low" in record:
+        return record["low"], record["high"]
+    if "interval" in record:
+        low, high = record["interval"]
+        return low, high
+    return None
+
+
+_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    return _WORDS.get(value, value) if isinstance(value, str) else value

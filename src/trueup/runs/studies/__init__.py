@@ -1,0 +1,1 @@
+"""Runs of a search over a problem of the user."""

@@ -1,0 +1,70 @@
+"""Runs a study from its problem to its report."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from trueup.fitting import Problem
+from trueup.runs._start import start as start_job
+from trueup.runs.execution import Execution
+from trueup.runs.loop.budget import Budget
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.studies.job import StudyJob, StudyResult
+from trueup.runs.studies.settings import StudySettings
+from trueup.runs.trackers.tracker import Tracker
+
+
+def study(
+    problem: str | Callable[..., Any] | Problem,
+    directory: str | os.PathLike[str] | RunDirectory | None = None,
+    *,
+    settings: StudySettings | None = None,
+    limits: Budget | None = None,
+    execution: Execution | None = None,
+    dimension: int | None = None,
+    start: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    trackers: Sequence[Tracker] = (),
+    verbose: bool = True,
+) -> StudyResult:
+    """Search a problem, and write everything that a run directory holds.
+
+    It has the reach of ``trueup study run``, and both continue what the other began.
+    :func:`trueup.runs.run_search` is the loop within, for a search object of your own.
+
+    Args:
+      problem: ``"file.py:function"``, a function at the top of a Python file that returns a
+        :class:`trueup.fitting.Problem`, the name of a test problem, or a problem itself. A run of
+        a problem itself is continued from Python only, since no file makes it again.
+      directory: run directory; ``runs/NAME`` where None.
+      settings: how it is searched.
+      limits: where the search stops at the latest.
+      execution: where candidates are evaluated.
+      dimension: number of parameters of a test problem.
+      start: earlier result to start from: a parameter file, a run directory or a plain vector.
+      resume: continue the run that the directory holds, with its settings.
+      overwrite: replace the run that the directory holds.
+      trackers: trackers beside those of the execution.
+      verbose: show progress on the error stream.
+
+    Returns:
+      The result; what it is worth stands in its summary.
+
+    Raises:
+      TrueupError: whatever is wrong, before anything is written.
+      RunInterrupted: Ctrl-C; the message says how to continue.
+    """
+    job = StudyJob(problem, settings, limits, dimension=dimension, start=start)
+    target = Path("runs") / job.name if directory is None else directory
+    job.name = target.path.name if isinstance(target, RunDirectory) else Path(target).name
+    return start_job(
+        job,
+        target,
+        resume=resume,
+        overwrite=overwrite,
+        execution=execution,
+        trackers=trackers,
+        verbose=verbose,
+    ).result

@@ -1,0 +1,133 @@
+"""Everything a run directory tells about a study, as plain data for reports and tables."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import RunDirectoryError
+from trueup.runs.store import atomic, provenance
+from trueup.runs.store.damage import read_as_written
+from trueup.runs.store.database import Store
+from trueup.runs.store.history import History
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.yaml_file import read_mapping
+
+_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+@dataclass(frozen=True)
+class StudyRecord:
+    """A study that is finished, stopped or in progress."""
+
+    name: str
+    history: History
+    """Every committed evaluation."""
+    objectives: tuple[str, ...]
+    """Names of the costs."""
+    parameters: list[dict[str, Any]] = field(default_factory=list)
+    """Best values: ``name``, ``value``, and where they are known ``start``, ``lower``, ``upper``,
+    ``scale``, ``unit``, ``at_bound``. Empty before the first valid candidate."""
+    status: str = ""
+    """Reason of the search's end; empty before it."""
+    message: str = ""
+    advice: str = ""
+    verdict: dict[str, Any] | None = None
+    """Plain data of the verdict; None while the study is in progress."""
+    front: np.ndarray | None = None
+    """Costs ``(m, k)`` along the Pareto front, of a finished study with several objectives."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Search, budget and problem, as ``experiment.yaml`` holds them."""
+    notes: list[str] = field(default_factory=list)
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def valid(self) -> np.ndarray:
+        """Mask of evaluations with finite costs, not marked as invalid ``(n,)`` bool."""
+        valid = np.asarray(np.isfinite(self.history.costs).all(axis=1))
+        valid[list(self.history.reasons)] = False
+        return valid
+
+    def failures(self) -> list[tuple[str, int]]:
+        """Reasons why candidates were invalid with their counts, the most frequent first.
+
+        Reasons that differ in their numbers only count as one.
+        """
+        groups: dict[str, list[str]] = {}
+        for reason in self.history.reasons.values():
+            groups.setdefault(re.sub(r"[-+]?\d[\d.e+-]*", "#", reason), []).append(reason)
+        merged = Counter({members[0]: len(members) for members in groups.values()})
+        return merged.most_common()
+
+
+def read_study(directory: RunDirectory) -> StudyRecord:
+    """Read the study of a run directory.
+
+    Raises:
+        RunDirectoryError: a file is missing or damaged.
+    """
+    with Store.open(directory.study) as store:
+        history, best = store.history(), store.best()
+    settings = read_mapping(directory.experiment) if directory.experiment.is_file() else {}
+    with read_as_written(directory.path):
+        return _record(directory, history, best, settings)
+
+
+def _record(
+    directory: RunDirectory, history: History, best: Any, settings: dict[str, Any]
+) -> StudyRecord:
+    """The record of a study that has this history and best candidate."""
+    solution = _solution(directory, len(history.X))
+    known = settings.get("parameters") if settings.get("kind") else None
+    rows = solution.get("parameters")
+    if rows is None:
+        rows = [] if best is None else _rows(history.names, best[1], known or {})
+    front = (solution.get("front") or {}).get("costs")
+    return StudyRecord(
+        name=str(solution.get("name") or settings.get("name") or directory.path.name),
+        history=history,
+        objectives=_objectives(settings, history.costs.shape[1]),
+        parameters=rows,
+        status=str(solution.get("status", "")),
+        message=str(solution.get("message", "")),
+        advice=str(solution.get("advice", "")),
+        verdict=solution.get("verdict"),
+        front=None if front is None else np.array(front, float),
+        settings={k: v for k, v in settings.items() if k in ("problem", "search", "budget")},
+        notes=list(solution.get("notes") or settings.get("notes") or ()),
+        provenance=provenance.read(directory.provenance),
+    )
+
+
+def _solution(directory: RunDirectory, evaluations: int) -> dict[str, Any]:
+    """Content of ``solution.json``, unless the study has gone on since."""
+    if not directory.solution.is_file():
+        return {}
+    content = _numbers(atomic.read_json(directory.solution))
+    if not isinstance(content, dict):
+        raise RunDirectoryError(f"{directory.solution} is damaged: it holds no mapping")
+    stats = content.get("stats") or {}
+    return content if stats.get("evaluations", evaluations) >= evaluations else {}
+
+
+def _rows(names: tuple[str, ...], x: np.ndarray, known: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "value": float(value), **(known.get(name) or {})}
+        for name, value in zip(names, x, strict=True)
+    ]
+
+
+def _objectives(settings: dict[str, Any], count: int) -> tuple[str, ...]:
+    names = settings.get("objectives")
+    if isinstance(names, list) and len(names) == count:
+        return tuple(map(str, names))
+    return ("cost",) if count == 1 else tuple(f"cost {i + 1}" for i in range(count))
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    return _WORDS.get(value, value) if isinstance(value, str) else value

@@ -1,0 +1,1 @@
+"""The batch engine: segments, initial states, rollouts on all cores."""

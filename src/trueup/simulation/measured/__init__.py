@@ -1,0 +1,1 @@
+"""Recordings of a model's signals, and the measurement model between both."""

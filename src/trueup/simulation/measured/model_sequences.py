@@ -1,0 +1,225 @@
+"""One model with the recordings that it has to reproduce."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import mujoco
+import numpy as np
+
+from trueup.errors import ModelError, SignalError, did_you_mean, listing
+from trueup.signals.time_series import TimeSeries
+from trueup.simulation.engine.initial_state import open_places
+from trueup.simulation.engine.lead_in import LeadIn
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
+
+
+class ModelSequences:
+    """A model specification and one or several measured sequences of that model.
+
+    The specification is never modified: the model is compiled from a copy.
+
+    Args:
+        name: name of the group, also of files written for it.
+        spec: the model that a fit varies.
+        sequence_name: name of each sequence, or of the one.
+        initial_state: full-physics state at the first control of each sequence. It holds as it is;
+            activations and samples of delays that are NaN, as with ``create_initial_state(...,
+            held=True)``, begin for each candidate with what holding the first command implies.
+        control: controls of each sequence.
+        sensordata: measured signals of each sequence.
+        allow_missing_sensors: accept sequences that hold only some of the model's sensors.
+        lead_in: what was recorded before each sequence begins; None where that is nothing.
+
+    Attributes:
+        name: as given.
+        spec: as given.
+        allow_missing_sensors: as given.
+        gt_model: the model compiled from ``spec`` as given.
+        measured_rollout: one :class:`SystemTrajectory` a sequence, without states.
+
+    Raises:
+        SignalError: which sequence does not fit the model, and why.
+        ModelError: the specification does not compile.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        spec: mujoco.MjSpec,
+        sequence_name: str | Sequence[str],
+        initial_state: np.ndarray | Sequence[np.ndarray],
+        control: TimeSeries | Sequence[TimeSeries],
+        sensordata: TimeSeries | Sequence[TimeSeries],
+        allow_missing_sensors: bool = False,
+        lead_in: Sequence[LeadIn | None] | None = None,
+    ):
+        names = [sequence_name] if isinstance(sequence_name, str) else list(sequence_name)
+        states = _states(initial_state)
+        controls = [control] if isinstance(control, TimeSeries) else list(control)
+        measured = [sensordata] if isinstance(sensordata, TimeSeries) else list(sensordata)
+        lead_ins = [None] * len(names) if lead_in is None else list(lead_in)
+        _check_counts(
+            name,
+            {
+                "sequence names": len(names),
+                "initial states": len(states),
+                "controls": len(controls),
+                "sensordata": len(measured),
+                "lead-ins": len(lead_ins),
+            },
+        )
+        model = _compiled_copy(spec, name)
+        trajectories = [
+            SystemTrajectory(model, *parts[:3], name=parts[3], lead_in=parts[4])
+            for parts in zip(controls, measured, states, names, lead_ins, strict=True)
+        ]
+        self._set(name, spec, model, trajectories, allow_missing_sensors)
+        for trajectory in trajectories:
+            try:
+                _check(trajectory, allow_missing_sensors)
+            except SignalError as error:
+                raise SignalError(f"Sequence {trajectory.name!r} of {name!r}: {error}") from error
+
+    def _set(
+        self,
+        name: str,
+        spec: mujoco.MjSpec,
+        model: mujoco.MjModel,
+        trajectories: list[SystemTrajectory],
+        allow_missing_sensors: bool,
+    ) -> None:
+        self.name = name
+        self.spec = spec
+        self.gt_model = model
+        self.measured_rollout = trajectories
+        self.allow_missing_sensors = allow_missing_sensors
+
+    @property
+    def sequence_name(self) -> list[str]:
+        """Names, one a sequence."""
+        return [trajectory.name for trajectory in self.measured_rollout]
+
+    @property
+    def initial_state(self) -> list[np.ndarray]:
+        """Full-physics state at the first control of each sequence."""
+        return [trajectory.initial_state for trajectory in self.measured_rollout]
+
+    @property
+    def control(self) -> list[TimeSeries]:
+        """Controls of each sequence."""
+        return [trajectory.control for trajectory in self.measured_rollout]
+
+    @property
+    def sensordata(self) -> list[TimeSeries]:
+        """Measured signals of each sequence."""
+        return [trajectory.sensordata for trajectory in self.measured_rollout]
+
+    @property
+    def lead_in(self) -> list[LeadIn | None]:
+        """Recording before the begin of each sequence."""
+        return [trajectory.lead_in for trajectory in self.measured_rollout]
+
+    @classmethod
+    def from_trajectories(
+        cls,
+        name: str,
+        spec: mujoco.MjSpec,
+        sequence_name: Sequence[str],
+        trajectories: Sequence[SystemTrajectory],
+        allow_missing_sensors: bool = False,
+    ) -> ModelSequences:
+        """Build a group from trajectories, such as the chunks of :meth:`SystemTrajectory.split`."""
+        return cls(
+            name,
+            spec,
+            sequence_name,
+            [trajectory.initial_state for trajectory in trajectories],
+            [trajectory.control for trajectory in trajectories],
+            [trajectory.sensordata for trajectory in trajectories],
+            allow_missing_sensors,
+            [trajectory.lead_in for trajectory in trajectories],
+        )
+
+    def __len__(self) -> int:
+        return len(self.sequence_name)
+
+    def __iter__(self) -> Iterator[ModelSequences]:
+        return (self[position] for position in range(len(self)))
+
+    def __getitem__(self, key: int | slice | str | Sequence[int | str]) -> ModelSequences:
+        """Return the group with only some sequences: by position, slice, name, or a list of them.
+
+        Raises:
+            SignalError: no sequence of that name.
+            IndexError: no sequence at that position.
+        """
+        chosen = [self.measured_rollout[position] for position in self._positions(key)]
+        part = object.__new__(type(self))
+        part._set(self.name, self.spec, self.gt_model, chosen, self.allow_missing_sensors)
+        return part
+
+    def __repr__(self) -> str:
+        return f"ModelSequences({self.name!r}, sequences={listing(self.sequence_name)})"
+
+    def _positions(self, key: int | slice | str | Iterable[int | str]) -> Iterable[int]:
+        if isinstance(key, slice):
+            return range(len(self))[key]
+        if isinstance(key, str):
+            if key not in self.sequence_name:
+                raise SignalError(
+                    f"{self.name!r} has no sequence {key!r}."
+                    f"{did_you_mean(key, self.sequence_name)} "
+                    f"Available sequences: {listing(self.sequence_name)}."
+                )
+            return [self.sequence_name.index(key)]
+        if isinstance(key, int | np.integer):
+            if not -len(self) <= key < len(self):
+                raise IndexError(f"{self.name!r} has {len(self)} sequences, no position {key}.")
+            return [int(key)]
+        return [position for part in key for position in self._positions(part)]
+
+
+def _check_counts(name: str, counts: dict[str, int]) -> None:
+    if len(set(counts.values())) > 1 or not counts["sequence names"]:
+        found = ", ".join(f"{count} {what}" for what, count in counts.items())
+        raise SignalError(
+            f"{name!r} needs one name, initial state, control and sensordata a sequence, "
+            f"and at least one sequence; found {found}."
+        )
+
+
+def _states(initial_state: np.ndarray | Sequence[np.ndarray]) -> list[np.ndarray]:
+    if isinstance(initial_state, np.ndarray):
+        return list(initial_state) if initial_state.ndim == 2 else [initial_state]
+    return [np.asarray(state, dtype=float) for state in initial_state]
+
+
+def _compiled_copy(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
+    try:
+        return spec.copy().compile()
+    except ValueError as error:
+        raise ModelError(f"The model of {name!r} does not compile: {error}") from error
+
+
+def _check(trajectory: SystemTrajectory, allow_missing_sensors: bool) -> None:
+    trajectory.check_compatible(allow_missing_sensors)
+    control, sensordata = trajectory.control, trajectory.sensordata
+    if len(control) < 2:
+        raise SignalError("the control has one sample; a simulation needs at least two.")
+    state = trajectory.initial_state
+    may_be_open = open_places(trajectory.model) & np.isnan(state)
+    for what, values in (
+        ("control", control.data),
+        ("initial state", state[~may_be_open]),
+    ):
+        if not np.isfinite(values).all():
+            raise SignalError(
+                f"the {what} holds values that are not finite: fill or cut the gap first."
+            )
+    if sensordata.times[-1] <= control.times[0] or sensordata.times[0] >= control.times[-1]:
+        raise SignalError(
+            f"sensor data from {sensordata.times[0]:.9g} to {sensordata.times[-1]:.9g} s and "
+            f"control from {control.times[0]:.9g} to {control.times[-1]:.9g} s do not overlap: "
+            "they need one clock."
+        )

@@ -1,0 +1,136 @@
+"""Rows to compare: the recorded ones of a sequence, and those of its simulation.
+
+An :class:`ObservedSequence` holds the rows once. Each of its windows is a simulated segment and the
+range of rows that it predicts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.simulation.engine.segment import Segment
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One measured column and where the simulation records it."""
+
+    name: str
+    """Name of the signal, with an index where the signal has several columns."""
+    field: str
+    """Field of MjData."""
+    column: int
+    """Column of the field."""
+    lag: int
+    """Steps after the start of the first sample recorded: 1 for states, which are recorded after
+    the step; 0 for sensors, which MuJoCo computes before it (1 by the toolbox's convention)."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Rows of a sequence that one simulated segment predicts."""
+
+    segment: Segment
+    first: int
+    """First row."""
+    end: int
+    """One past the last row."""
+
+    @property
+    def rows(self) -> slice:
+        """The rows in the arrays of the sequence."""
+        return slice(self.first, self.end)
+
+
+@dataclass(frozen=True)
+class ObservedSequence:
+    """Recorded rows of one sequence as they are compared with the simulation."""
+
+    name: str
+    channels: tuple[Channel, ...]
+    """Compared columns ``(C,)``."""
+    signal_names: tuple[str, ...]
+    """Signal of each channel ``(C,)``."""
+    timestep: float
+    """Simulation step [s]."""
+    times: np.ndarray
+    """Times of the rows [s], ``(T,)``, increasing."""
+    measured: np.ndarray
+    """``(T, C)``."""
+    weights: np.ndarray
+    """Factor on the residual of each channel ``(C,)``."""
+    windows: tuple[Window, ...]
+    """Simulated segments in the order of time; their rows follow each other."""
+    normalisation: str = "none"
+    """Rule that the weights follow where parameters change the measured side, see
+    :func:`normalisers`."""
+    segments: tuple[Segment, ...] = ()
+    """Stretches of the run in the order of time, those before the sequence and those without
+    measured rows too: later ones go on from earlier ones."""
+    delay_range: tuple[float, float] = (0.0, 0.0)
+    """Smallest and largest delay that any candidate may have [s]."""
+
+    @property
+    def channel_names(self) -> tuple[str, ...]:
+        """Name of each channel ``(C,)``."""
+        return tuple(channel.name for channel in self.channels)
+
+    def weights_for(self, measured: np.ndarray) -> np.ndarray:
+        """Weights ``(n, C)`` where parameters change the measured side to ``measured (n, T, C)``.
+
+        A given noise level grows with the signal.
+        """
+        own = normalisers(self.measured, self.normalisation)
+        return self.weights * own / np.stack([normalisers(m, self.normalisation) for m in measured])
+
+    def weights_after(self, factor: np.ndarray, offset: np.ndarray) -> np.ndarray:
+        """Weights for a measured side of ``factor * measured + offset``, without computing it.
+
+        The mean of the changed side is ``factor * mean + offset`` and its spread
+        ``|factor| * spread``; its norm over ``T`` rows follows from both.
+
+        Args:
+          factor: ``(n, C)``.
+          offset: ``(n, C)``.
+
+        Returns:
+          ``(n, C)``.
+        """
+        if self.normalisation == "none":
+            return np.broadcast_to(self.weights, factor.shape)
+        mean, spread = self.measured.mean(axis=0), self.measured.std(axis=0)
+        if self.normalisation == "toolbox":
+            size = np.hypot(factor * spread, factor * mean + offset)
+            size *= np.sqrt(len(self.measured) / 2)
+        else:
+            size = np.abs(factor) * spread
+        own = normalisers(self.measured, self.normalisation)
+        return self.weights * own / np.where(size > 0, size, 1.0)
+
+
+def normalisers(measured: np.ndarray, kind: str) -> np.ndarray:
+    """Divisor of each channel's residual ``(T, C) -> (C,)``; 1 for a channel without signal.
+
+    Args:
+      measured: ``(T, C)``.
+      kind: ``toolbox`` for the Euclidean norm over sqrt 2, as MuJoCo's toolbox has it; ``spread``
+        for the standard deviation; ``none`` for 1.
+    """
+    if kind == "none":
+        return np.ones(measured.shape[1])
+    if kind == "toolbox":
+        size = np.linalg.norm(measured, axis=0) / np.sqrt(2)
+    else:
+        size = np.std(measured, axis=0)
+        # the standard deviation of a constant with an offset is rounding, about 1e-16 of the offset
+        size = np.where(size > 1e-12 * np.abs(measured).max(axis=0, initial=0.0), size, 0.0)
+    return np.where(size > 0, size, 1.0)
+
+
+def clock_slack(times: np.ndarray, timestep: float) -> float:
+    """Largest distance of two instants by rounding alone [s].
+
+    A millionth of a time step, or some units in the last place of a clock that counts from 1970.
+    """
+    largest = float(np.abs(times).max(initial=0.0))
+    return 1e-6 * timestep + 4 * float(np.spacing(largest))

@@ -1,0 +1,1 @@
+"""Model files: read within limits, written with every digit, rendered."""

@@ -1,0 +1,1 @@
+"""Logs of robots as experiment files: columns, units, joints, proposed unknowns."""

@@ -1,0 +1,77 @@
+"""Further logs of an experiment file, which have the columns of the first."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from trueup.errors import RecordingError, listing
+from trueup.signals import Recording, read
+from trueup.sysid.importing.clock import Clock
+
+
+def further_logs(
+    logs: Sequence[Path],
+    first: Recording,
+    clock: Clock,
+    used: Sequence[str],
+    unnamed: bool = False,
+) -> list[Recording]:
+    """Read the logs after the first.
+
+    Args:
+      logs: files; the first of them is read.
+      first: the first log.
+      clock: its clock.
+      used: columns that the others need as well.
+      unnamed: whether the files do not name their columns.
+
+    Raises:
+      RecordingError: a log cannot be read, has other columns, is another one again, or covers the
+        same time as another.
+    """
+    recordings = [first]
+    for path in logs[1:]:
+        recording = _read(path, clock, unnamed)
+        missing = [c for c in used if c not in recording.columns]
+        if missing:
+            raise RecordingError(
+                f"{path.name} has no column {listing(missing)}, which {logs[0].name} has; its "
+                f"columns are {listing(recording.columns)}. Import logs with other columns on "
+                "their own. Topics of one run belong into one bag"
+            )
+        recordings.append(recording)
+    _check_copies(logs, recordings)
+    _check_overlap(logs, recordings)
+    return recordings[1:]
+
+
+def _read(path: Path, clock: Clock, unnamed: bool) -> Recording:
+    if not unnamed:
+        return clock.read(path)
+    column = clock.column or None
+    unit = clock.unit if column else None
+    return read(path, time=column, rate=clock.rate, time_unit=unit, header=False)
+
+
+def _check_copies(logs: Sequence[Path], recordings: Sequence[Recording]) -> None:
+    seen: dict[str, Path] = {}
+    for path, recording in zip(logs, recordings, strict=True):
+        if recording.sha256 in seen:
+            raise RecordingError(
+                f"{path} holds the same as {seen[recording.sha256]}: give each log once, or it "
+                "counts twice"
+            )
+        seen[recording.sha256] = path
+
+
+def _check_overlap(logs: Sequence[Path], recordings: Sequence[Recording]) -> None:
+    spans = [(r.streams[0].times[0], r.streams[0].times[-1]) for r in recordings]
+    for i, (start, end) in enumerate(spans):
+        for j, (first_time, last_time) in enumerate(spans[:i]):
+            # clocks that begin at zero say nothing of the hour
+            if min(start, first_time) > 60 and start < last_time and first_time < end:
+                since, until = max(start, first_time), min(end, last_time)
+                raise RecordingError(
+                    f"{logs[j].name} and {logs[i].name} cover the same time ({since:.6g} to "
+                    f"{until:.6g} s): they are two views of one run. Give one of them, or merge "
+                    "them into one file"
+                )

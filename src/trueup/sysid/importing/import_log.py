@@ -1,0 +1,370 @@
+"""An experiment file from the logs of a robot, whatever wrote them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from trueup.errors import RecordingError, listing
+from trueup.signals import Recording
+from trueup.simulation.models.element_names import generated_names
+from trueup.sysid.experiment.model_loading import load_spec
+from trueup.sysid.experiment.settings import ModelPart
+from trueup.sysid.importing import proposed_parameters as proposals
+from trueup.sysid.importing.column_matching import (
+    Match,
+    commandable,
+    joint_of_actuator,
+    measurable,
+)
+from trueup.sysid.importing.column_names import take_apart
+from trueup.sysid.importing.further_logs import further_logs
+from trueup.sysid.importing.imported_log import (
+    ImportedLog,
+    effort_gain,
+    imported_log,
+    joint_series,
+)
+from trueup.sysid.importing.joint_evidence import ASK, JointSeries, Reading, read_joints
+from trueup.sysid.importing.joint_families import JointLog, recognise, scalar_joints
+from trueup.sysid.importing.template import (
+    Proposal,
+    left_out,
+    noise_levels,
+    propose_experiment,
+    relative_path,
+    tried,
+)
+from trueup.sysid.importing.template_text import experiment_text, plain_name, quoted
+from trueup.sysid.torque.left_out_forces import (
+    left_out_dofs,
+    left_out_forces,
+    left_out_sentence,
+    torque_is_known,
+)
+
+_SAME_GAIN = 0.05  # relative spread of a gain that is one number
+_NEAR_ONE = (0.4, 2.5)  # needed over recorded torque, where the model is roughly right
+_MATCHED = 0.9  # score of a column that a source names
+
+
+@dataclass(frozen=True)
+class Import:
+    """A proposed experiment and how the columns of the joints were read."""
+
+    proposal: Proposal
+    source: str
+    """Where the logs come from; empty where the names of the columns decided alone."""
+    rows: tuple[tuple[str, ...], ...]
+    """One row a joint: joint, column, order, unit, sign, zero, with how sure each is."""
+
+
+def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
+    """Propose an experiment from logs of a robot.
+
+    Args:
+      model: MJCF or URDF file.
+      logs: recordings with the same columns, in any format that :func:`trueup.signals.read` knows.
+      folder: folder of the experiment file, which its file names refer to.
+
+    Raises:
+      ModelError: the model cannot be read or does not compile.
+      RecordingError: a log cannot be read, or logs do not belong together.
+    """
+    part = ModelPart(file=str(model.resolve()))
+    compiled = load_spec(part, Path("/")).compile()
+    fixed = bool((compiled.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE)).any())
+    robot = compiled
+    if fixed:
+        robot = load_spec(part.model_copy(update={"base": "fixed"}), Path("/")).compile()
+    first = imported_log(logs[0], robot)
+    if first.joints is None:
+        if first.unnamed and len(scalar_joints(robot)) > 1:
+            raise RecordingError(
+                f"{logs[0].name} has no names, and none of its {len(first.recording.columns)} "
+                "columns look like positions and velocities of the joints (a velocity is the slope "
+                f"of its position, in rad/s, deg/s or rpm; {len(scalar_joints(robot))} of each "
+                "stand side by side). Write a first line with the names of the columns, such as "
+                f"t,{robot.joint(scalar_joints(robot)[0]).name}_pos,..."
+            )
+        return Import(propose_experiment(model, logs, folder), "", ())
+    further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed)
+    _check_joints(logs, further, first.joints, robot)
+    return _propose(model, logs, folder, robot, first, fixed, further)
+
+
+def _propose(
+    model: Path,
+    logs: Sequence[Path],
+    folder: Path,
+    robot: mujoco.MjModel,
+    log: ImportedLog,
+    fixed: bool,
+    further: Sequence[Recording],
+) -> Import:
+    joints = log.joints
+    assert joints is not None
+    series = joint_series(log, robot)
+    columns = {j: joints.column(j, "position") or "" for j in series.joints}
+    readings = read_joints(robot, series, columns, joints.by_order, joints.source)
+    points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes]
+    points += generated_names(robot)
+    points += _questions(robot, readings)
+    if joints.by_order:
+        points.append(
+            f"joints were taken by the order of the model: {_listed(robot, readings)}. Look "
+            "whether the log has the same order, or rename the columns"
+        )
+    signals = _signals(robot, log, readings)
+    controls, model_lines, driven_points = _controls(robot, log, readings, series)
+    points += driven_points
+    if fixed:
+        hangs = "# The robot hangs or is clamped: its free joint is taken away."
+        model_lines = [hangs, "base: fixed", *model_lines]
+        points.append("the free joint is taken away (base: fixed), as of a robot that hangs")
+    by_torque = any("torque" in line for line in model_lines)
+    if series.effort is not None:
+        points += _unknown_torques(robot, readings)
+    by_torque = by_torque and _explains_torques(robot, readings)
+    moved = [r.joint for r in readings]
+    largest = {}
+    if series.effort is not None:
+        largest = {
+            j: float(np.max(np.abs(series.effort[:, k]))) for k, j in enumerate(series.joints)
+        }
+    unknowns = proposals.propose_parameters(robot, moved, largest)
+    units = {m.place.name: (u, "") for m, u in [*signals, *controls] if u}
+    signal_matches, control_matches = [m for m, _ in signals], [m for m, _ in controls]
+    used = {c for m in (*signal_matches, *control_matches) for c in m.columns}
+    places = {m.place.name for m in (*signal_matches, *control_matches)}
+    text = experiment_text(
+        name=plain_name(logs[0].stem),
+        model_file=relative_path(model, folder),
+        recording_file=relative_path(logs[0], folder),
+        clock=log.clock,
+        signals=signal_matches,
+        controls=control_matches,
+        units=units,
+        unmatched_signals=[p for p in measurable(robot) if p.name not in places],
+        unmatched_controls=[p for p in commandable(robot) if p.name not in places],
+        free_columns=[c for c in log.recording.columns if c not in used and c != log.clock.column],
+        parameters=unknowns,
+        noise=noise_levels(log.recording, signal_matches),
+        model=robot,
+        header=False if log.unnamed else None,
+        model_lines=model_lines,
+        further=[relative_path(path, folder) for path in logs[1:]],
+        search_lines=_search_lines(by_torque),
+    )
+    if any(line.startswith("kp:") for line in model_lines):
+        used |= {c.column for c in joints.columns if c.quantity in ("kp", "kd")}
+    proposal = Proposal(
+        text,
+        signal_matches,
+        control_matches,
+        [p.name for p in unknowns],
+        points,
+        left_out([log.recording, *further], used, log.clock),
+    )
+    opened = {logs[0].resolve(): log.recording}
+    return Import(tried(proposal, folder, opened), joints.source, _rows(robot, readings))
+
+
+def _check_joints(
+    logs: Sequence[Path], further: Sequence[Recording], first: JointLog, robot: mujoco.MjModel
+) -> None:
+    """Raise RecordingError where a column of a further log belongs to another joint."""
+    for path, recording in zip(logs[1:], further, strict=True):
+        found = recognise(recording, robot)
+        if found is None or first.by_order:
+            continue
+        labels = {c.column: c.label for c in found.columns}
+        for column in first.columns:
+            joint = first.joints.get(column.label, -1)
+            other = found.joints.get(labels.get(column.column, column.label), -1)
+            if joint != other:
+                names = [robot.joint(j).name if j >= 0 else "no joint" for j in (joint, other)]
+                raise RecordingError(
+                    f"the column {column.column!r} is {names[0]} in {logs[0].name} and {names[1]} "
+                    f"in {path.name}: import logs with another order of joints on their own"
+                )
+
+
+def _signals(
+    robot: mujoco.MjModel, log: ImportedLog, readings: Sequence[Reading]
+) -> list[tuple[Match, str]]:
+    """Measured positions and velocities with their units."""
+    out = []
+    joints = log.joints
+    assert joints is not None
+    places = {(p.joint, p.quantity): p for p in measurable(robot) if p.components == 1}
+    for quantity in ("position", "velocity"):
+        for r in readings:
+            column = joints.column(r.joint, quantity)
+            place = places.get((r.joint, quantity))
+            if column is None or place is None:
+                continue
+            if quantity == "velocity" and r.sure_of("velocity") == ASK:
+                continue
+            plain = quantity == "velocity"
+            unit = (r.velocity_unit or "rad/s") if plain else r.unit
+            match = Match(
+                place,
+                take_apart(column),
+                _MATCHED,
+                scale=r.velocity_scale if plain else r.scale,
+                offset=0.0 if plain else r.offset,
+                remark="" if plain else _remark(r),
+            )
+            out.append((match, "" if unit in ("rad", "rad/s", "m", "m/s") else unit))
+    return out
+
+
+def _controls(
+    robot: mujoco.MjModel, log: ImportedLog, readings: Sequence[Reading], series: JointSeries
+) -> tuple[list[tuple[Match, str]], list[str], list[str]]:
+    """Commands or torques as controls, the settings of the model, and open points."""
+    joints = log.joints
+    assert joints is not None
+    actuator_of = {joint_of_actuator(robot, p.ordinal): p for p in commandable(robot)}
+    driven = [r for r in readings if r.joint in actuator_of]
+    points: list[str] = []
+    commands = {r.joint: joints.column(r.joint, "position", True) for r in driven}
+    has_commands = bool(driven) and all(commands.values())
+    gains, gain_points = _gains(robot, log, driven)
+    servos = driven and all(actuator_of[r.joint].quantity == "position" for r in driven)
+    efforts = {r.joint: joints.column(r.joint, "effort") for r in driven}
+    has_efforts = bool(driven) and all(efforts.values())
+    gain = effort_gain(robot, readings, series) if has_efforts else None
+    if gain is not None and not _NEAR_ONE[0] < gain < _NEAR_ONE[1]:
+        sign = ", and look at the sign" if gain < 0 else ""
+        points.append(
+            f"efforts are {1 / abs(gain):.3g} times the torque that the links of the model "
+            "need: they are currents, or torques of the motor side. Give scale (N m in a "
+            f"unit) where they are used{sign}"
+        )
+    if has_commands and (gains or not has_efforts):
+        controls = []
+        for r in driven:
+            column = take_apart(str(commands[r.joint]))
+            place = actuator_of[r.joint]
+            match = Match(place, column, _MATCHED, scale=r.scale, offset=r.offset)
+            controls.append((match, "" if r.unit in ("rad", "m") else r.unit))
+        if gains:
+            lines = ["# Gains are those of the log.", "actuators: position", *gains]
+            return controls, lines, [*points, *gain_points]
+        if servos:
+            points.append("the gains of the position servos are those of the model: look at them")
+            return controls, [], points
+        points.append("the log has position commands and no gains: fill in kp and kd")
+        names = ", ".join(f"{quoted(actuator_of[r.joint].name)}: 100" for r in driven)
+        lines = ["# FILL IN the gains of the robot's controller:", "actuators: position"]
+        return controls, [*lines, f"kp: {{{names}}}", "kd: 1"], points
+    if has_efforts:
+        controls = []
+        for r in driven:
+            column = take_apart(str(efforts[r.joint]))
+            mirrored = -1.0 if r.scale < 0 else 1.0
+            place = actuator_of[r.joint]
+            motor = replace(place, what=f"torque of {robot.joint(r.joint).name}")
+            match = Match(motor, column, _MATCHED, scale=mirrored)
+            controls.append((match, ""))
+        lines = ["# Torques were recorded: motors in place of servos.", "actuators: torque"]
+        return controls, lines, points
+    points.append("neither commands nor torques of the joints were found: fill in controls")
+    return [], [], points
+
+
+def _gains(
+    robot: mujoco.MjModel, log: ImportedLog, readings: Sequence[Reading]
+) -> tuple[list[str], list[str]]:
+    """Gains of the log as settings of the model; empty where it has none."""
+    joints = log.joints
+    assert joints is not None
+    lines, points = [], []
+    actuators = {joint_of_actuator(robot, p.ordinal): p.name for p in commandable(robot)}
+    for kind in ("kp", "kd"):
+        values = {}
+        for r in readings:
+            column = joints.column(r.joint, kind, True) or joints.column(r.joint, kind)
+            if column is None:
+                return [], []
+            found = log.recording.column(column)[1]
+            found = found[np.isfinite(found)]
+            middle = float(np.median(found))
+            if np.std(found) > _SAME_GAIN * max(abs(middle), 1e-9):
+                points.append(
+                    f"{kind} of {robot.joint(r.joint).name} changes in the log, from "
+                    f"{found.min():.4g} to {found.max():.4g}: trim to a part with one gain"
+                )
+            values[actuators[r.joint]] = middle
+        if kind == "kp" and not any(values.values()):
+            return [], []
+        pairs = ", ".join(f"{quoted(name)}: {value:.6g}" for name, value in values.items())
+        lines.append(f"{kind}: {{{pairs}}}")
+    return lines, points
+
+
+def _unknown_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> list[str]:
+    """A sentence on forces because of which torques are not compared with links."""
+    known = [torque_is_known(robot, r.joint) for r in readings]
+    said = left_out_sentence(robot)
+    if all(known) or not said:
+        return []
+    names = [robot.joint(r.joint).name for r, k in zip(readings, known, strict=True) if not k]
+    return [
+        f"{said}: the zero, sign and gain of {listing(names)} were not looked for in torques; look "
+        "at them. The simulation has these forces"
+    ]
+
+
+def _explains_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> bool:
+    """Whether inverse dynamics can be the method: the motion is known and some torque too."""
+    measured = {r.joint for r in readings}
+    coupled = {dof for f in left_out_forces(robot) if f.couples for dof in f.dofs}
+    moving = {j for j in range(robot.njnt) if int(robot.jnt_dofadr[j]) not in coupled}
+    left_out = left_out_dofs(robot)
+    return moving <= measured and any(int(robot.jnt_dofadr[j]) not in left_out for j in measured)
+
+
+def _search_lines(by_torque: bool) -> list[str]:
+    if not by_torque:
+        return []
+    return [
+        "# Torques explained by motion, without a simulation; mujoco simulates, and begins there.",
+        "method: inverse-dynamics",
+    ]
+
+
+def _questions(robot: mujoco.MjModel, readings: Sequence[Reading]) -> list[str]:
+    """One sentence for each aspect that two readings fit."""
+    return [
+        f"{robot.joint(r.joint).name}, {aspect}: {why}"
+        for r in readings
+        for aspect, sure, why in r.says
+        if sure == ASK
+    ]
+
+
+def _remark(reading: Reading) -> str:
+    parts = [f"{aspect} {sure}" for aspect, sure, _ in reading.says if aspect != "velocity"]
+    return ", ".join(parts)
+
+
+def _rows(robot: mujoco.MjModel, readings: Sequence[Reading]) -> tuple[tuple[str, ...], ...]:
+    rows = []
+    for r in readings:
+        said = {aspect: (sure, why) for aspect, sure, why in r.says}
+        cells = [
+            f"{said[aspect][0]}: {said[aspect][1]}" if aspect in said else ""
+            for aspect in ("order", "unit", "sign", "zero", "velocity")
+        ]
+        rows.append((robot.joint(r.joint).name, r.position, *cells))
+    return tuple(rows)
+
+
+def _listed(robot: mujoco.MjModel, readings: Sequence[Reading]) -> str:
+    pairs = [f"{r.position} is {robot.joint(r.joint).name}" for r in readings]
+    return ", ".join(pairs[:6]) + (f" and {len(pairs) - 6} more" if len(pairs) > 6 else "")

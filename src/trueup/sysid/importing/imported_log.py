@@ -1,0 +1,237 @@
+"""A log as it is read for an import: its clock, its joints, and their series on one clock."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from trueup.errors import ColumnError
+from trueup.signals import Recording, read, suspect_units
+from trueup.sysid.importing.clock import Clock, find_clock
+from trueup.sysid.importing.column_matching import match_columns
+from trueup.sysid.importing.column_names import likeness, take_apart
+from trueup.sysid.importing.joint_evidence import JointSeries, Reading, values_of
+from trueup.sysid.importing.joint_families import (
+    JointColumn,
+    JointLog,
+    recognise,
+    scalar_joints,
+)
+from trueup.sysid.importing.unnamed_columns import is_unnamed, read_unnamed, time_column
+from trueup.sysid.torque.left_out_forces import torque_is_known
+from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
+
+BY_NAMES = "a table"
+"""Source of a log of which only the names of its columns are known."""
+
+
+@dataclass(frozen=True)
+class ImportedLog:
+    """A log and what its columns are."""
+
+    recording: Recording
+    clock: Clock
+    joints: JointLog | None
+    """Columns of the joints; None where none were found."""
+    unnamed: bool = False
+    """Whether the file does not name its columns."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def used(self) -> list[str]:
+        """Columns of the joints."""
+        return [] if self.joints is None else [c.column for c in self.joints.columns]
+
+
+def imported_log(path: Path, model: mujoco.MjModel) -> ImportedLog:
+    """Read a log and find the columns of the joints.
+
+    Args:
+      path: the log.
+      model: the robot.
+
+    Raises:
+      RecordingError: the log cannot be read.
+    """
+    raw = _unnamed(path)
+    if raw is not None:
+        return _of_values(path, raw, model)
+    clock, recording = find_clock(path)
+    joints = recognise(recording, model) or _by_names(recording, model, clock.column)
+    return ImportedLog(recording, clock, joints)
+
+
+def _unnamed(path: Path) -> Recording | None:
+    """A file without names, at one sample a second; None for any other."""
+    try:
+        recording = read(path)
+    except ColumnError:
+        recording = read(path, rate=1.0)
+    return recording if is_unnamed(recording) and len(recording.streams) == 1 else None
+
+
+def _of_values(path: Path, raw: Recording, model: mujoco.MjModel) -> ImportedLog:
+    names = list(raw.columns)
+    table = np.column_stack([raw.column(name)[1] for name in names])
+    place = time_column(table)
+    if place < 0:
+        clock = Clock(
+            rate=100.0, note="no time column was found: correct rate, the samples a second"
+        )
+        recording = read(path, rate=100.0, header=False)
+    else:
+        values = table[:, place]
+        unit = "s"
+        for word in ("ms", "us", "ns"):
+            if f" {word}" in (suspect_units(names[place], values, "time") or ""):
+                unit = word
+        clock = Clock(names[place], unit)
+        recording = read(path, time=names[place], time_unit=unit, header=False)
+    found = read_unnamed(recording, model, clock.column)
+    joints, notes = found.joints, []
+    if joints is None:
+        notes.append("no columns look like positions and velocities of the joints: fill in signals")
+        return ImportedLog(recording, clock, None, True, tuple(notes))
+    if found.efforts:
+        chosen, note = _chosen_effort(recording, model, joints, found.efforts)
+        columns = [*joints.columns]
+        columns += [JointColumn(c, "effort", False, str(k)) for k, c in enumerate(chosen)]
+        joints = JointLog(joints.source, tuple(columns), joints.joints, True, joints.notes)
+        notes.append(note)
+    return ImportedLog(recording, clock, joints, True, tuple(notes))
+
+
+def _chosen_effort(
+    recording: Recording,
+    model: mujoco.MjModel,
+    joints: JointLog,
+    blocks: Sequence[tuple[str, ...]],
+) -> tuple[tuple[str, ...], str]:
+    """The block that is nearest to torques in N m, and a note on all of them."""
+    gains = []
+    for block in blocks:
+        columns = [JointColumn(c, "effort", False, str(k)) for k, c in enumerate(block)]
+        log = JointLog(joints.source, (*joints.columns, *columns), joints.joints, True)
+        series = joint_series(ImportedLog(recording, Clock(), log), model)
+        readings = [Reading(j, joints.column(j, "position") or "") for j in series.joints]
+        gains.append(effort_gain(model, readings, series) or 0.0)
+    far = [abs(np.log(max(abs(g), 1e-6))) for g in gains]
+    best = int(np.argmin(far))
+    said = "; ".join(
+        f"columns {b[0]} to {b[-1]}: {f'{1 / g:.3g} for each N m' if abs(g) > 1e-6 else 'unclear'}"
+        for b, g in zip(blocks, gains, strict=True)
+    )
+    chosen = blocks[best]
+    return chosen, (
+        f"columns {chosen[0]} to {chosen[-1]} are taken for torques in N m, by what the links of "
+        f"the model need ({said}): look whether they are measured, and of the joint side"
+    )
+
+
+def _by_names(recording: Recording, model: mujoco.MjModel, time: str) -> JointLog | None:
+    """Joints of a table whose columns have names of their own."""
+    signals, controls = match_columns(recording, model, [time])
+    columns, joints = [], {}
+    for match in signals:
+        place = match.place
+        if place.joint >= 0 and place.quantity in ("position", "velocity") and match.sure:
+            label = model.joint(place.joint).name
+            joints[label] = place.joint
+            columns.append(JointColumn(match.column.column, place.quantity, False, label))
+    taken = {c.column for c in columns}
+    for match in controls:
+        label = model.joint(match.place.joint).name if match.place.joint >= 0 else ""
+        if label in joints and match.sure and match.place.quantity in ("position", "effort"):
+            quantity, is_command = match.place.quantity, match.place.quantity == "position"
+            columns.append(JointColumn(match.column.column, quantity, is_command, label))
+            taken.add(match.column.column)
+    columns += _efforts(recording, model, joints, taken)
+    if not any(c.quantity == "position" for c in columns):
+        return None
+    return JointLog(BY_NAMES, tuple(columns), joints, False)
+
+
+def _efforts(
+    recording: Recording, model: mujoco.MjModel, joints: dict[str, int], taken: set[str]
+) -> list[JointColumn]:
+    """Torques of joints whose actuators take no torque, by name or by number."""
+    names = [take_apart(c) for c in recording.columns if c not in taken]
+    names = [n for n in names if n.quantity == "effort" and not n.commanded]
+    order = {j: k for k, j in enumerate(scalar_joints(model))}
+    numbers = [n.number for n in names if n.number is not None and not n.words]
+    lowest = min([*numbers, 1])
+    out, used = [], set()
+    for label, joint in joints.items():
+        scored = []
+        for n in names:
+            by_number = not n.words and n.number is not None and n.number - lowest == order[joint]
+            scored.append((max(likeness(n, label), 0.8 if by_number else 0.0), n.column))
+        score, column = max(scored, default=(0.0, ""))
+        if score > 0.6 and column not in used:
+            used.add(column)
+            out.append(JointColumn(column, "effort", False, label))
+    return out
+
+
+def joint_series(log: ImportedLog, model: mujoco.MjModel) -> JointSeries:
+    """Series of all joints with a position, on the clock of the first position."""
+    joints = log.joints
+    assert joints is not None
+    chosen = tuple(j for j in scalar_joints(model) if joints.column(j, "position") is not None)
+    times = log.recording.column(str(joints.column(chosen[0], "position")))[0]
+
+    def table(quantity: str, commanded: bool = False) -> np.ndarray | None:
+        columns = [joints.column(j, quantity, commanded) for j in chosen]
+        if not all(columns):
+            return None
+        series = [log.recording.column(str(c)) for c in columns]
+        return np.column_stack([_on(times, clock, values) for clock, values in series])
+
+    position = table("position")
+    assert position is not None
+    return JointSeries(
+        times,
+        chosen,
+        position,
+        table("velocity"),
+        table("position", True),
+        table("effort"),
+    )
+
+
+def _on(times: np.ndarray, clock: np.ndarray, values: np.ndarray) -> np.ndarray:
+    known = np.isfinite(values)
+    return np.interp(times, clock[known], values[known]) if known.any() else np.zeros(len(times))
+
+
+def effort_gain(
+    model: mujoco.MjModel, readings: Sequence[Reading], series: JointSeries
+) -> float | None:
+    """Torque that the links of the model need over the recorded effort; None where it is unclear.
+
+    The median over joints that carry weight: 1 for torques in N m, a motor constant times a gear
+    for currents.
+    """
+    if series.effort is None or model.nv != model.njnt:
+        return None
+    every = max(1, len(series.times) // 400)
+    qpos = np.tile(model.qpos0, (len(series.times[::every]), 1))
+    for k, r in enumerate(readings):
+        qpos[:, model.jnt_qposadr[r.joint]] = values_of(r, series.position[::every, k])
+    still = np.zeros((len(qpos), model.nv))
+    weight = link_regressor(model, qpos, still, still) @ parameters_of(model)
+    gains, sizes = [], []
+    for k, r in enumerate(readings):
+        if not torque_is_known(model, r.joint):
+            continue
+        load = weight[:, int(model.jnt_dofadr[r.joint])]
+        effort = series.effort[::every, k]
+        load, effort = load - load.mean(), effort - effort.mean()
+        if np.std(load) > 0 and np.std(effort) > 0 and np.corrcoef(load, effort)[0, 1] ** 2 > 0.25:
+            gains.append(float(load @ load) / float(effort @ load))
+            sizes.append(float(np.std(load)))
+    if not gains:
+        return None
+    return gains[int(np.argmax(sizes))]

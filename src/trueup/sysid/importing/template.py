@@ -1,0 +1,185 @@
+"""Writes a commented experiment file from a model and a recording."""
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from trueup.errors import TrueupError, listing
+from trueup.signals import Recording
+from trueup.simulation.models.element_names import generated_names
+from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.model_loading import load_spec
+from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.experiment.settings import ModelPart
+from trueup.sysid.importing import proposed_parameters as proposals
+from trueup.sysid.importing.clock import Clock, find_clock
+from trueup.sysid.importing.column_matching import (
+    Match,
+    Place,
+    commandable,
+    match_columns,
+    measurable,
+)
+from trueup.sysid.importing.column_units import suggest_units
+from trueup.sysid.importing.further_logs import further_logs
+from trueup.sysid.importing.template_text import experiment_text, plain_name
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A proposed experiment file."""
+
+    text: str
+    """The file."""
+    signals: list[Match]
+    """Measured signals and their columns."""
+    controls: list[Match]
+    """Actuators and their columns."""
+    parameters: list[str]
+    """Names of the proposed unknowns."""
+    open_points: list[str]
+    """What a person has to fill in or look at, in sentences."""
+    left_out: dict[str, list[str]]
+    """Columns that are not used, by recording."""
+
+
+def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Proposal:
+    """Propose an experiment.
+
+    Columns are matched to sensors, joints and actuators by their names; units are suggested where
+    the values do not look like SI. The unknowns are armature, damping and friction of the actuated
+    joints.
+
+    Args:
+      model: MJCF or URDF file.
+      logs: recordings with the same columns, in any format that :func:`trueup.signals.read` knows.
+      folder: folder of the experiment file, which its file names refer to.
+
+    Raises:
+      ModelError: the model cannot be read or does not compile.
+      RecordingError: a recording cannot be read, or recordings do not belong together.
+    """
+    recording = logs[0]
+    spec = load_spec(ModelPart(file=str(model.resolve())), Path("/"))
+    compiled = spec.compile()
+    clock, data = find_clock(recording)
+    signals, controls = match_columns(data, compiled, [clock.column])
+    used = {c for m in [*signals, *controls] for c in m.columns}
+    further = further_logs(logs, data, clock, sorted(used) or data.columns)
+    units = suggest_units(signals, data, compiled)
+    points = [*([clock.note] if clock.note else []), *generated_names(compiled)]
+    points += _unmatched(signals, controls, data, compiled, clock)
+    points += [
+        f"{m.place.name}: the column {m.column.column!r} is a guess; look whether it is right"
+        for m in [*signals, *controls]
+        if not m.sure
+    ]
+    commanded = {m.place.name: data.column(m.column.column)[1] for m in controls}
+    unknowns = proposals.propose_parameters(
+        compiled,
+        proposals.actuated_joints(compiled),
+        proposals.largest_torques(compiled, commanded),
+    ) or proposals.propose_masses(compiled)
+    text = experiment_text(
+        name=plain_name(recording.stem),
+        model_file=relative_path(model, folder),
+        recording_file=relative_path(recording, folder),
+        clock=clock,
+        signals=signals,
+        controls=controls,
+        units=units,
+        unmatched_signals=_open(measurable(compiled), signals),
+        unmatched_controls=_open(commandable(compiled), controls),
+        free_columns=_free(data, signals, controls, clock),
+        parameters=unknowns,
+        noise=noise_levels(data, signals),
+        model=compiled,
+        further=[relative_path(path, folder) for path in logs[1:]],
+    )
+    unused = left_out([data, *further], used, clock)
+    proposal = Proposal(text, signals, controls, [p.name for p in unknowns], points, unused)
+    return tried(proposal, folder, {recording.resolve(): data})
+
+
+def _open(places: list[Place], matches: list[Match]) -> list[Place]:
+    matched = {m.place.name for m in matches}
+    return [p for p in places if p.name not in matched]
+
+
+def _free(
+    recording: Recording, signals: list[Match], controls: list[Match], clock: Clock
+) -> list[str]:
+    used = {c for m in [*signals, *controls] for c in m.columns} | {clock.column}
+    return [c for c in recording.columns if c not in used]
+
+
+def _unmatched(
+    signals: list[Match],
+    controls: list[Match],
+    recording: Recording,
+    model: mujoco.MjModel,
+    clock: Clock,
+) -> list[str]:
+    points = []
+    free = listing(_free(recording, signals, controls, clock))
+    if not signals:
+        points.append(
+            f"no column was matched to a sensor or joint: fill in signals; columns are {free}"
+        )
+    without = _open(commandable(model), controls)
+    if without:
+        points.append(
+            f"no column was matched to {listing(p.name for p in without)}: fill in controls, or "
+            f"leave them out if they were zero; columns left are {free}"
+        )
+    return points
+
+
+def left_out(
+    recordings: Sequence[Recording], used: Collection[str], clock: Clock
+) -> dict[str, list[str]]:
+    """Columns of each recording that are not used, those that cannot be read as numbers among them.
+
+    Of a recording after the first, those that the first does not have.
+    """
+    out: dict[str, list[str]] = {}
+    known: set[str] = {*used, clock.column}
+    for recording in recordings:
+        unread = recording.metadata.get("left_out")
+        names = [*recording.columns, *(unread if isinstance(unread, dict) else ())]
+        out[Path(recording.source).name] = [name for name in names if name not in known]
+        known.update(names)
+    return {name: columns for name, columns in out.items() if columns}
+
+
+def noise_levels(recording: Recording, signals: list[Match]) -> dict[str, float]:
+    """Noise of each matched column, in its own unit, from its second differences.
+
+    White noise of variance s^2 has second differences of variance 6 s^2; a smooth signal has none.
+    """
+    out = {}
+    for match in signals:
+        series = [recording.column(column)[1] for column in match.columns]
+        if all(len(values) > 20 and np.isfinite(values).all() for values in series):
+            medians = [float(np.median(np.abs(np.diff(values, 2)))) for values in series]
+            out[match.place.name] = 1.4826 * max(medians) / np.sqrt(6)
+    return out
+
+
+def relative_path(path: Path, folder: Path) -> str:
+    """Path of a file as an experiment file in a folder names it."""
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def tried(proposal: Proposal, folder: Path, opened: dict[Path, Recording]) -> Proposal:
+    """The proposal, with what still keeps it from being used among its open points."""
+    try:
+        prepare(parse_experiment(proposal.text), folder, opened)
+    except TrueupError as error:
+        if proposal.signals:
+            return replace(proposal, open_points=[*proposal.open_points, str(error)])
+    return proposal

@@ -1,0 +1,270 @@
+"""The text of a proposed experiment file, every setting explained in a comment."""
+
+import json
+import re
+import textwrap
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from trueup.fitting.losses import LOSSES
+from trueup.signals.units import find_unit
+from trueup.sysid.experiment.model_loading import INTEGRATORS
+from trueup.sysid.importing.clock import Clock
+from trueup.sysid.importing.column_matching import Match, Place
+from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounded
+
+_PLAIN = re.compile(r"[A-Za-z_][\w./ -]*[\w./-]|[A-Za-z_]")
+_NOT_TEXT = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan"}
+_SHOWN = 40  # unmatched names and columns in a comment
+
+
+def experiment_text(
+    *,
+    name: str,
+    model_file: str,
+    recording_file: str,
+    clock: Clock,
+    signals: list[Match],
+    controls: list[Match],
+    units: dict[str, tuple[str, str]],
+    unmatched_signals: list[Place],
+    unmatched_controls: list[Place],
+    free_columns: list[str],
+    parameters: list[ProposedParameter],
+    noise: dict[str, float],
+    model: mujoco.MjModel,
+    header: bool | None = None,
+    model_lines: Sequence[str] = (),
+    further: Sequence[str] = (),
+    search_lines: Sequence[str] = (),
+) -> str:
+    """Return the file's text.
+
+    Besides what a recording and a model give, ``header`` says whether the file names its columns,
+    ``model_lines`` are settings of the model, ``further`` recordings of the same columns, and
+    ``search_lines`` settings of the search.
+    """
+    shared = bool(further)
+    columns = ", ".join(quoted(c) for c in free_columns[:_SHOWN]) or "none"
+    if len(free_columns) > _SHOWN:
+        columns += f" and {len(free_columns) - _SHOWN} more"
+    lines = [
+        "# An identification: what was recorded, what is unknown, how it is fitted.",
+        "#   trueup check FILE      looks at the data and the model before time is spent",
+        "#   trueup identify FILE   fits, and writes the report",
+        "# Units are SI (m, rad, s, kg, N, N m) unless a unit is given.",
+        "",
+        "# Name of the run.",
+        f"name: {quoted(name)}",
+        "",
+        "model:",
+        "  # MJCF or URDF file, relative to this file.",
+        f"  file: {quoted(model_file)}",
+        *(f"  {line}" for line in model_lines),
+        "  # Simulation step [s] and integrator (Euler, RK4, implicit, implicitfast); without them",
+        "  # those of the model:",
+        f"  # timestep: {model.opt.timestep:g}",
+        f"  # integrator: {_integrator(model)}",
+        "  # Joint friction is soft in MuJoCo: a fit then trades Coulomb for viscous friction.",
+        "  # Hard friction:",
+        f"  # friction: {{solref: [{rounded(2 * model.opt.timestep):g}, 1.0], "
+        "solimp: [0.99, 0.9999, 0.001, 0.5, 2.0]}",
+        "",
+        "recordings:",
+        f"  - file: {quoted(recording_file)}",
+        *([] if header is None else [f"    header: {str(header).lower()}"]),
+        *_clock_lines(clock),
+        "    # Measured signal: its column, and its unit where that is not SI. A signal is a",
+        "    # sensor of the model, or a joint's name with _qpos or _qvel. scale and offset are",
+        "    # possible too: {column: raw, offset: 2048, scale: 0.000244140625, unit: turn}",
+        "    # A sensor with several components takes one column for each: [x, y, z].",
+        *_mapping_lines("signals", signals, units, shared),
+        *_open_lines("sensor or joint", unmatched_signals, columns, bool(signals)),
+        "    # Actuator: the column with its command.",
+        *_mapping_lines("controls", controls, units, shared),
+        *_open_lines("actuator", unmatched_controls, columns, not unmatched_controls),
+        "    # State at the start: measured, default (that of the model), or estimated, which is",
+        "    # surer where the signals are noisy and takes several times as long.",
+        "    initial: measured",
+        "    # Use a part of the recording [s]:",
+        "    # trim: {start: 0.5, end: 20.0}",
+        *_further_lines(further, clock, header),
+        "  # More recordings go here, each with its own - file.",
+        "",
+        *_parameter_lines(parameters, model),
+        "",
+        *_measurement_lines(signals, units, noise),
+        "",
+        "# Command between samples: zoh (held, as a digital controller does) or linear.",
+        "control: zoh",
+        "",
+        "# Length [s] of windows that start anew from the measured state; 0 simulates each",
+        "# recording in one go. Windows help with contact and with unstable motion.",
+        "window: 0",
+        "",
+        "search:",
+        *(f"  {line}" for line in search_lines),
+        "  # Start points: the given one, then others spread over the bounds.",
+        "  starts: 1",
+        f"  # {next(iter(LOSSES))}, or {', '.join(list(LOSSES)[1:])} for data with outliers.",
+        "  loss: linear",
+        "",
+        "held_out:",
+        "  # Last part of each recording, kept from the fit to test it; or name whole recordings:",
+        "  # recordings: [other_run]",
+        "  fraction: 0.25",
+        "",
+        "# Seed of everything random.",
+        "seed: 0",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def quoted(text: str) -> str:
+    """Text as YAML; quotation marks only where they are needed."""
+    plain = _PLAIN.fullmatch(text) and text.lower() not in _NOT_TEXT
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def plain_name(text: str) -> str:
+    """Text as the name of a run: letters, digits, points and dashes."""
+    return re.sub(r"[^\w.-]+", "_", text).strip("._-") or "experiment"
+
+
+def _clock_lines(clock: Clock) -> list[str]:
+    if clock.rate is not None:
+        return [
+            "    # FILL IN: no time column was found. Samples a second, or the time column:",
+            f"    rate: {clock.rate:g}",
+            "    # time: t",
+        ]
+    if not clock.column:
+        return ["    # The file has its own clock."]
+    return [
+        "    # Column with the time, and its unit.",
+        f"    time: {quoted(clock.column)}",
+        f"    time_unit: {clock.unit}",
+    ]
+
+
+def _further_lines(files: Sequence[str], clock: Clock, header: bool | None) -> list[str]:
+    """Recordings with the columns of the first."""
+    lines = []
+    for file in files:
+        lines.append(f"  - file: {quoted(file)}")
+        if header is not None:
+            lines.append(f"    header: {str(header).lower()}")
+        lines += [line for line in _clock_lines(clock) if not line.lstrip().startswith("#")]
+        lines += ["    signals: *signals", "    controls: *controls"]
+    return lines
+
+
+def _mapping_lines(
+    key: str, matches: list[Match], units: dict[str, tuple[str, str]], shared: bool = False
+) -> list[str]:
+    head = f"    {key}: &{key}" if shared else f"    {key}:"
+    if not matches:
+        return [f"{head} {{}}"]
+    lines = [head]
+    for match in matches:
+        unit, why = units.get(match.place.name, ("", ""))
+        columns = [quoted(column) for column in match.columns]
+        column = f"[{', '.join(columns)}]" if match.others else columns[0]
+        further = [f"unit: {quoted(unit)}"] if unit else []
+        if match.scale != 1.0:
+            further.append(f"scale: {match.scale:.12g}")
+        if match.offset != 0.0:
+            further.append(f"offset: {match.offset:.12g}")
+        value = f"{{column: {column}, {', '.join(further)}}}" if further else column
+        remarks = [match.place.what]
+        if why:
+            remarks.append(f"{unit}: {why}")
+        if match.remark:
+            remarks.append(match.remark)
+        if not match.sure:
+            remarks.append("CHECK: a guess")
+        lines.append(f"      {quoted(match.place.name)}: {value}  # {'; '.join(remarks)}")
+    return lines
+
+
+def _open_lines(kind: str, places: list[Place], columns: str, optional: bool) -> list[str]:
+    if not places:
+        return []
+    names = ", ".join(p.name for p in places[:_SHOWN])
+    head = "Not matched, and not needed" if optional else "FILL IN where it was recorded"
+    lines = _wrapped(f"{head}: {kind} {names}")
+    return [*lines, *_wrapped(f"Columns that are left: {columns}")]
+
+
+def _wrapped(text: str, indent: str = "      # ", width: int = 100) -> list[str]:
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False
+    )
+
+
+def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel) -> list[str]:
+    lines = [
+        "# What is unknown. target: where the value goes in the model, kind/name/attribute;",
+        "# bounds: the range that is searched; start: first value (the model's own where absent);",
+        "# scale: log for what is known to an order of magnitude only; prior: {mean: 1, sd: 0.1}",
+        "# for what is known roughly; frozen: true to keep a value; tied_to: another parameter.",
+        "parameters:",
+    ]
+    for p in parameters:
+        start = "" if p.start is None else f"start: {p.start:g}, "
+        scale = ", scale: log" if p.log else ""
+        lines.append(
+            f"  {quoted(p.name)}: {{target: {quoted(p.target)}, {start}"
+            f"bounds: [{p.lower:g}, {p.upper:g}]{scale}, unit: {quoted(p.unit)}}}"
+        )
+    lines.append("  # Other unknowns, such as a mass, a command gain, or the delay of a sensor:")
+    bodies = [model.body(i) for i in range(1, model.nbody) if model.body(i).name]
+    if bodies:
+        last, mass = bodies[-1].name, float(bodies[-1].mass[0])
+        low, high = rounded(mass / 3), rounded(mass * 3)
+        lines.append(
+            f"  # {quoted(last + '_mass')}: {{target: {quoted(f'body/{last}/mass')}, "
+            f"bounds: [{low:g}, {high:g}], unit: kg}}"
+        )
+    if model.nu and model.actuator(0).name:
+        actuator, gear = model.actuator(0).name, float(model.actuator_gear[0, 0])
+        ends = sorted((rounded(gear / 2), rounded(gear * 2)))
+        lines.append(
+            f"  # {quoted(actuator + '_gear')}: {{target: {quoted(f'actuator/{actuator}/gear/0')}, "
+            f"bounds: [{ends[0]:g}, {ends[1]:g}]}}"
+        )
+    lines += [
+        "  # sensor_delay: {start: 0.005, bounds: [0, 0.05], unit: s}",
+        "  # sensor_gain: {start: 1, bounds: [0.8, 1.25]}",
+    ]
+    return lines
+
+
+def _measurement_lines(
+    signals: list[Match], units: dict[str, tuple[str, str]], noise: dict[str, float]
+) -> list[str]:
+    some = quoted(signals[0].place.name) if signals else "elbow_qpos"
+    lines = [
+        "# How sensors turn the true signals into recorded ones; names may hold wildcards. noise",
+        "# is a standard deviation in SI units; without it each signal counts by its size.",
+        "# measurement:",
+        "#   signals:            # noise as the recording suggests",
+    ]
+    for match in signals:
+        if match.place.name in noise:
+            unit = units.get(match.place.name, ("1", ""))[0]
+            level = noise[match.place.name] * find_unit(unit).factor
+            if np.isfinite(level) and level > 0:
+                lines.append(f"#     {quoted(match.place.name)}: {{noise: {level:.2g}}}")
+    return [
+        *lines,
+        f"#   delays: {{{some}: sensor_delay}}",
+        f"#   gains: {{{some}: sensor_gain}}",
+        f"#   filters: {{{some}: {{kind: butterworth, cutoff: 50}}}}",
+    ]
+
+
+def _integrator(model: mujoco.MjModel) -> str:
+    return next(n for n, value in INTEGRATORS.items() if int(value) == int(model.opt.integrator))
