@@ -13,8 +13,8 @@ def lazy_exports(
     Args:
       package: name of the package.
       namespace: its ``globals()``, where a name is kept once it is loaded.
-      exports: public name -> module that holds it. A module of that name that holds no such name is
-        exported itself.
+      exports: public name -> module that holds it. A module of that name is exported itself where it
+        is the package's own or holds no such name.
     """
 
     def load(name: str) -> Any:
@@ -24,7 +24,8 @@ def lazy_exports(
             module = importlib.import_module(exports[name])
         except AttributeError as error:  # else "from package import name" says nothing of it
             raise ImportError(f"{exports[name]} does not load: {error}") from error
-        is_module = exports[name].endswith(f".{name}") and not hasattr(module, name)
+        own = exports[name] == f"{package}.{name}"
+        is_module = own or (exports[name].endswith(f".{name}") and not hasattr(module, name))
         value = module if is_module else getattr(module, name)
         namespace[name] = value
         return value
