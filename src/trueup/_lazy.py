@@ -13,8 +13,8 @@ def lazy_exports(
     Args:
       package: name of the package.
       namespace: its ``globals()``, where a name is kept once it is loaded.
-      exports: public name -> module that holds it. A module of that name is exported itself where it
-        is the package's own or holds no such name.
+      exports: public name -> module that holds it. A module of that name is exported itself
+        where it is the package's own or holds no such name.
     """
 
     def load(name: str) -> Any:
