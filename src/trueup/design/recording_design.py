@@ -108,7 +108,7 @@ class RecordingDesign(SearchJob):
     @property
     @abstractmethod
     def mark_of_run(self) -> str | None:
-        """What is said of the last run, where it is taken all the same."""
+        """Mark of the last run, where its inputs have changed."""
 
     @property
     def mark(self) -> str | None:

@@ -274,7 +274,7 @@ class GaitJob(SearchJob):
 
     @property
     def mark(self) -> str | None:
-        """What is said of the search, where the walk that it starts from is taken all the same."""
+        """Mark of the search, where inputs of the walk that it starts from have changed."""
         return self._mark
 
     def further_origin(self) -> dict[str, Any]:

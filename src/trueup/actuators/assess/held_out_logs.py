@@ -27,7 +27,7 @@ class UnseenLogs:
 
     @property
     def sentence(self) -> str:
-        """What these errors mean."""
+        """Meaning of these errors."""
         count = len(self.logs)
         return (
             f"No log is held out: a second fit without {count} of the logs predicts "

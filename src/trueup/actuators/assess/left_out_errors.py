@@ -35,7 +35,7 @@ class LeftOutErrors:
 
     @property
     def sentence(self) -> str:
-        """What these errors mean."""
+        """Meaning of these errors."""
         names = " and each ".join(WORDS[name] for name in self.fitted)
         return (
             f"No log is held out: each {names} in turn was predicted by fits to the other logs, in "

@@ -1,4 +1,4 @@
-"""What all compiled rollouts share: loss of a sample, sign of divergence."""
+"""Parts of all compiled rollouts: loss of a sample, sign of divergence."""
 
 import math
 

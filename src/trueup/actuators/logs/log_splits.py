@@ -12,7 +12,7 @@ from trueup.errors import RecordingError, did_you_mean, listing
 _SAME_GAIN, _SAME_MASS = 1e-9, 1e-3  # relative: files give masses with three digits or with eight
 
 FACTORS = ("trajectory", "kp", "mass", "arm_mass", "length", "vin", "damping")
-"""What varies from log to log of a bench."""
+"""Quantities that vary from log to log of a bench."""
 
 _DIGITS = 3  # of a value that tells two levels apart
 _GREATEST_SHARE = 1 / 3  # of the logs that may be held out so that each level is represented
@@ -118,13 +118,13 @@ def _with_neighbours(levels: list[int], name: str) -> list[int]:
 
 
 def _members(columns: Sequence[Sequence[Any]], count: int) -> np.ndarray:
-    """Which log ``(n,)`` belongs to which level of all columns ``(levels,)``."""
+    """Membership of logs ``(n,)`` in the levels of all columns ``(levels,)``."""
     found = [[each == level for each in column] for column in columns for level in set(column)]
     return np.array(found, float).reshape(-1, count).T
 
 
 def _imbalance(members: np.ndarray, rows: Sequence[int]) -> float:
-    """How far the share of each level that is held out is from that of all logs."""
+    """Distance of the held-out share of each level from that of all logs."""
     total = members.sum(axis=0)
     expected = len(rows) / len(members) * total
     return float(np.sum((members[list(rows)].sum(axis=0) - expected) ** 2 / total))

@@ -52,5 +52,5 @@ def fitted_to(model: ServoModel, logs: Sequence[ServoLog]) -> list[str]:
 
 
 def mark_of_models(models: Mapping[str, ServoModel]) -> str | None:
-    """What is said of everything made from models; None for nothing."""
+    """Mark of everything made from models; None for none."""
     return joined(*(model.provenance.get(KEY) for model in models.values()))

@@ -1,4 +1,4 @@
-"""How far apart two estimates of the same unknowns have to be to contradict each other."""
+"""Distance from which two estimates of the same unknowns contradict each other."""
 
 import numpy as np
 

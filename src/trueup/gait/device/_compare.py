@@ -105,7 +105,7 @@ def compare_device(
 
 
 def _start_mark(settings: DeviceSettings, anyway: bool) -> str | None:
-    """What is said of a comparison that starts from a run whose inputs have changed."""
+    """Mark of a comparison that starts from a run whose inputs have changed."""
     return mark_of_file(start_path(settings.start), anyway=anyway)
 
 

@@ -46,7 +46,7 @@ class InputCheck:
 
     @property
     def mark(self) -> str | None:
-        """What is said of everything made from the run; None for nothing."""
+        """Mark of everything made from the run; None for none."""
         if not self.changed:
             return self.former
         now = (
@@ -239,7 +239,7 @@ def run_of(path: str | os.PathLike[str]) -> Path | None:
 
 
 def mark_of_file(path: str | os.PathLike[str], *, anyway: bool = False) -> str | None:
-    """What is said of everything made from a file of a run; None for nothing.
+    """Mark of everything made from a file of a run; None for none.
 
     Raises:
       RunDirectoryError: it belongs to a run whose inputs have changed.
