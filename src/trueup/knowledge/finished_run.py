@@ -39,7 +39,7 @@ def finished(directory: RunDirectory, anyway: bool) -> tuple[dict[str, Any], Ver
 
 
 def mark_of(check: InputCheck, verdict: Verdict) -> str | None:
-    """What is said of everything made from a run that is taken all the same; None for nothing."""
+    """Mark of everything made from a run whose inputs have changed; None for none."""
     refused = None
     if verdict.grade is Grade.DO_NOT_USE:
         run = check.directory.path.name

@@ -41,7 +41,7 @@ class DrawnRun(Protocol):
 
     @property
     def mark(self) -> str | None:
-        """What is said of everything made from it, where it is taken all the same."""
+        """Mark of everything made from it, where its inputs have changed."""
         ...
 
     @property

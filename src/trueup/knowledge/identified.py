@@ -54,7 +54,7 @@ class IdentifiedRun(GaussianRun):
     """Factor on the standard deviation of each element, for the error of the model ``(p,)``."""
 
     mark: str | None = None
-    """What is said of everything made from it, where it is taken all the same."""
+    """Mark of everything made from it, where its inputs have changed."""
     of_fleet: bool = False
     """Whether it stands for the robots of a fleet: no recording of one rejects another."""
 

@@ -36,7 +36,7 @@ class NetworkRun:
     joints: int | None
     """Joints of an environment that the actuator drives."""
     mark: str | None = None
-    """What is said of everything made from it, where it is taken all the same."""
+    """Mark of everything made from it, where its inputs have changed."""
     names: tuple[str, ...] = ("member",)
     narrower: float = 1.0
 

@@ -101,7 +101,7 @@ class ServoRun(GaussianRun):
     widening: np.ndarray
     """Factor on the standard deviation of each parameter, for the error of the model ``(p,)``."""
     mark: str | None = None
-    """What is said of everything made from it, where it is taken all the same."""
+    """Mark of everything made from it, where its inputs have changed."""
 
     @property
     def space(self) -> Space:

@@ -275,7 +275,7 @@ class _Planes:
         return self._section(turns).arc()
 
     def contacts(self, turns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where the paths of one plane each reach and leave the ellipsoid ``(n, 3)``."""
+        """Points where the paths of one plane each reach and leave the ellipsoid ``(n, 3)``."""
         section = self._section(turns)
         return section.place(0.0)[:, 0], section.place(1.0)[:, 0]
 

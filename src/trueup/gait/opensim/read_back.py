@@ -42,7 +42,7 @@ def read_back(text: str, built: Skeleton, model: OsimModel) -> WrittenModel:
 
 
 def refusal_of(error: Exception) -> str:
-    """What MuJoCo refuses, and the element, in one sentence."""
+    """Sentence on what MuJoCo refuses, with the element."""
     said = " ".join(str(error).split())
     found = re.match(r"(?:XML )?(?:Error: )?(?P<why>.*?)\s*Element name '(?P<name>[^']*)'", said)
     if found is None:

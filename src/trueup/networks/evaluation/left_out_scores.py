@@ -42,12 +42,12 @@ class LeftOutScores:
 
     @property
     def constant(self) -> float:
-        """That of a constant."""
+        """Error of a constant."""
         return self.relative[_JUDGED["mean"]]
 
     @property
     def linear(self) -> float:
-        """That of a linear model."""
+        """Error of a linear model."""
         return self.relative[_JUDGED["linear"]]
 
     @property

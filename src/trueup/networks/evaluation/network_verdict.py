@@ -160,7 +160,7 @@ def _search_end(metrics: Mapping[str, Any]) -> SearchEnd | None:
 
 
 def _left_out_reasons(found: LeftOutScores) -> list[Reason]:
-    """What the error over all recordings left out says."""
+    """Reasons from the error over all recordings left out."""
     text = (
         f"Whole recordings left out in turn are predicted with an error of {found.error:.3g} of "
         f"their torque's deviation (R2 {1.0 - found.error**2:.3g})"
