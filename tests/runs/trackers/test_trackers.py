@@ -104,9 +104,9 @@ sys.exit(main(sys.argv[1:]))
         )
 
     for command in (["study", "run"], ["study", "resume"], ["actuator", "fit"]):
-        assert "--recorder" in run_search(*command, "--help").stdout
+        assert "--recorder" in run(*command, "--help").stdout
     end = ("--max-generations", "3", "--quiet")
-    done = run_search("study", "run", "sphere", "--method", "random", "--recorder", *end)
+    done = run("study", "run", "sphere", "--method", "random", "--recorder", *end)
     assert done.returncode == 0, done.stderr
     begun, *steps, status = json.loads((tmp_path / "told.json").read_text())
     assert begun == ["sphere", "generation", 0]
