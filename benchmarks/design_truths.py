@@ -211,7 +211,7 @@ def robot_repeat(robot: str, seed: int, obtain: bool) -> dict[str, object]:
         wall, cpu, began = time.perf_counter(), time.process_time(), time.process_time()
         job = DesignJob(experiment, folder, **EFFORT[robot], turns=1, seed=seed,
                         limits=Budget(max_seconds=1e5))  # fmt: skip
-        outcome = runs.start(job, folder / "design", verbose=False)
+        outcome = runs.start_job(job, folder / "design", verbose=False)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         own = identified(job, folder / "design", truth, outcome.result.commands, seed, "designed")
         compared = compared_with(folder / "design", own[1])
@@ -305,7 +305,7 @@ def servo_repeat(seed: int) -> dict[str, object]:
         wall, cpu = time.perf_counter(), time.process_time()
         choices = BenchChoices(masses=(0.15, 0.3, 0.5), lengths=(0.1, 0.15))
         job = BenchDesignJob(before, choices, anyway=True, seed=seed)
-        outcome = runs.start(job, folder / "design", verbose=False)
+        outcome = runs.start_job(job, folder / "design", verbose=False)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         simple = outcome.summary["chirp"]
         sweep = chirp(simple["amplitude"], 0.1, 10.0, job.limits_of_motion.speed,

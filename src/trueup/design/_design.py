@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trueup.design.job import Design, DesignJob
 from trueup.design.recording_design import SECONDS
-from trueup.runs import start
+from trueup.runs import start_job
 from trueup.runs.loop.budget import Budget
 from trueup.sysid.experiment.settings import Experiment
 
@@ -63,4 +63,4 @@ def design(
         seed=seed,
         limits=Budget(max_seconds=seconds, max_evaluations=evaluations),
     )
-    return start(job, output, resume=resume, overwrite=overwrite, verbose=verbose).result
+    return start_job(job, output, resume=resume, overwrite=overwrite, verbose=verbose).result

@@ -42,8 +42,9 @@ from trueup.fitting.judgement.verdict import Grade
 from trueup.fitting.solution import Solution, Status
 from trueup.knowledge.identified import IdentifiedRun, identified_run
 from trueup.reports import Page
-from trueup.runs.job import Outcome, Run
+from trueup.runs.job import JobRun
 from trueup.runs.loop.budget import Budget
+from trueup.runs.outcome import Outcome
 from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.experiment.settings import Experiment
@@ -270,7 +271,7 @@ class DesignJob(RecordingDesign):
             "(margin), or choose another design.pose"
         )
 
-    def finish(self, run: Run, solution: Solution) -> Outcome:
+    def finish(self, run: JobRun, solution: Solution) -> Outcome:
         problem: DesignProblem = self.problem
         robot, criterion = self.robot, problem.criterion
         x = self.pieces_of(solution)
@@ -361,7 +362,7 @@ class DesignJob(RecordingDesign):
             for i, joint in enumerate(self.robot.joints)
         ]
 
-    def write(self, run: Run, outcome: Outcome) -> None:
+    def write(self, run: JobRun, outcome: Outcome) -> None:
         self._write_commands(run.directory, outcome.result.commands)
 
     def write_motion(self, directory: RunDirectory, x: np.ndarray) -> None:

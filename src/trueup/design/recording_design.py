@@ -17,8 +17,9 @@ from trueup.design.problem import DesignProblem
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting.solution import Solution, Status
 from trueup.reports import Page
-from trueup.runs.job import Outcome, Run, SearchJob
+from trueup.runs.job import JobRun, SearchJob
 from trueup.runs.loop.budget import Budget
+from trueup.runs.outcome import Outcome
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.store.solution_file import read_solution
 from trueup.runs.study_page.record import read_study
@@ -183,7 +184,7 @@ class RecordingDesign(SearchJob):
 
     # --- search ---------------------------------------------------------------------------------
 
-    def solve(self, run: Run) -> Solution:
+    def solve(self, run: JobRun) -> Solution:
         solution = super().solve(run)
         if solution.status is Status.START_FAILED:
             self._excluded = True
@@ -235,7 +236,7 @@ class RecordingDesign(SearchJob):
             return study_report(read_study(directory))
         return cls.page_of(directory, read_solution(directory))
 
-    def page(self, run: Run, outcome: Outcome) -> Page:
+    def page(self, run: JobRun, outcome: Outcome) -> Page:
         return self.page_of(run.directory, outcome.summary)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trueup.explain.explanation import Explanation
 from trueup.explain.job import ExplainJob
-from trueup.runs import start
+from trueup.runs import start_job
 from trueup.sysid.experiment.settings import Experiment
 
 
@@ -44,6 +44,6 @@ def explain(
       UnfinishedRunError: the fits are saved, and something after them failed.
     """
     job = ExplainJob(experiment, Path(folder), causes, level, anyway)
-    return start(
+    return start_job(
         job, job.run_directory(output), resume=resume, overwrite=overwrite, verbose=verbose
     ).result

@@ -17,7 +17,7 @@ from trueup.explain.freed import ITERATIONS, FreedFit
 from trueup.explain.log import ExplainedLog, explained_log, prepare_log
 from trueup.explain.report import explanation_report
 from trueup.reports import Page
-from trueup.runs import Job, Outcome, Run, read_solution
+from trueup.runs import Job, JobRun, Outcome, read_solution
 from trueup.runs.loop.progress import Progress
 from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
@@ -136,7 +136,7 @@ class ExplainJob(Job):
     def has_progress(self, directory: RunDirectory) -> bool:
         return directory.inside(FITS).is_file()
 
-    def solve(self, run: Run) -> Attribution:
+    def solve(self, run: JobRun) -> Attribution:
         run.describe()
         file = run.directory.inside(FITS)
         fits = _read_fits(file) if run.resume and file.is_file() else {}
@@ -156,7 +156,7 @@ class ExplainJob(Job):
         made = list(_read_fits(file))
         return f"stopped; {len(made)} fits are saved ({listing(made, 12)})"
 
-    def finish(self, run: Run, solution: Attribution) -> Outcome:
+    def finish(self, run: JobRun, solution: Attribution) -> Outcome:
         summary = summarise(self.name, solution, self.seed or 0)
         summary["provenance"] = run.origin
         return Outcome(Explanation(solution, summary, run.directory.path), summary)

@@ -89,7 +89,7 @@ def plan_optimize(
       TrueupError: whatever :func:`optimize` would refuse.
     """
     job, target = _job(configuration, directory, changes, limits, threads, False, anyway)
-    return runs.plan(job, target, overwrite=overwrite)
+    return runs.plan_job(job, target, overwrite=overwrite)
 
 
 def start_run(
@@ -106,7 +106,7 @@ def start_run(
 ) -> Outcome:
     """The outcome of :func:`optimize`, with the content of ``solution.json``."""
     job, target = _job(configuration, directory, changes, limits, threads, resume, anyway)
-    return runs.start(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
+    return runs.start_job(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
 
 
 def _job(

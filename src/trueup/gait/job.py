@@ -47,7 +47,7 @@ from trueup.gait.search.staged_search import StagedSearch, make_staged_search
 from trueup.gait.search.starts import check_start, resolved_start, start_of
 from trueup.gait.walk.walk_settings import WalkSettings
 from trueup.reports import Page
-from trueup.runs import Job, Outcome, Run, SearchJob
+from trueup.runs import Job, JobRun, Outcome, SearchJob
 from trueup.runs.loop.budget import Budget
 from trueup.runs.loop.generation import Generation
 from trueup.runs.store import atomic
@@ -356,7 +356,7 @@ class GaitJob(SearchJob):
     # --- search and result
     # -------------------------------------------------------------------------
 
-    def solve(self, run: Run) -> Solution:
+    def solve(self, run: JobRun) -> Solution:
         """Search; the terms of every evaluation are kept beside the history."""
         for note in self.notes if run.verbose else ():
             print(note, file=sys.stderr)
@@ -369,7 +369,7 @@ class GaitJob(SearchJob):
 
         return run.search(self.problem, self.search, on_generation=on_generation)
 
-    def finish(self, run: Run, solution: Solution) -> Outcome:
+    def finish(self, run: JobRun, solution: Solution) -> Outcome:
         """Judge the best walk under perturbations that no candidate was scored by."""
         configuration, problem = self.configuration, self.problem
         if isinstance(problem, StagedProblem) and np.isfinite(solution.cost):
@@ -412,7 +412,7 @@ class GaitJob(SearchJob):
         ended = solution.success or solution.status in LIMITS
         return Outcome(result, summary, complete=bool(np.isfinite(solution.cost)) and ended)
 
-    def _judged_anew(self, run: Run, solution: Solution) -> Solution:
+    def _judged_anew(self, run: JobRun, solution: Solution) -> Solution:
         """The solution with the best of what the last generations left over, and of their means."""
         if run.verbose:
             words = "Judging the candidates of the last generations over other repeats ..."
@@ -472,7 +472,7 @@ class GaitJob(SearchJob):
             summary["survival"] = {name: found.plain() for name, found in named}
         return summary
 
-    def write(self, run: Run, outcome: Outcome) -> None:
+    def write(self, run: JobRun, outcome: Outcome) -> None:
         """Write the vectors of the best candidate and of the best one of the last generation."""
         solution = outcome.result.solution
         if judges_anew(self.problem, self.configuration.search) and np.isfinite(solution.cost):
@@ -492,7 +492,7 @@ class GaitJob(SearchJob):
     # --- report
     # --------------------------------------------------------------------------------------
 
-    def page(self, run: Run, outcome: Outcome) -> Page:
+    def page(self, run: JobRun, outcome: Outcome) -> Page:
         """The report of an outcome."""
         start, verdict = self.problem.space.start, outcome.summary["verdict"]
         try:

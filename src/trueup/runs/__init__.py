@@ -16,6 +16,7 @@ from trueup._lazy import lazy_exports
 if TYPE_CHECKING:
     from trueup.runs import evaluators, optuna_storage, trackers
     from trueup.runs._compare import compare
+    from trueup.runs._job_start import plan_job, start_job
     from trueup.runs._report import report
     from trueup.runs._start import plan, resume, start
     from trueup.runs._state import state
@@ -23,15 +24,18 @@ if TYPE_CHECKING:
     from trueup.runs.evaluators.local import LocalEvaluator
     from trueup.runs.execution import Execution
     from trueup.runs.interruption import RunInterrupted
-    from trueup.runs.job import Job, Outcome, Run, SearchJob
-    from trueup.runs.kinds import KINDS, read_job
+    from trueup.runs.job import Job, JobRun, SearchJob
+    from trueup.runs.kinds import KINDS, read_job, read_spec
     from trueup.runs.loop._run_search import ResumableSearch, run_search
     from trueup.runs.loop._warm_start import WarmStart, warm_start
     from trueup.runs.loop.budget import Budget
     from trueup.runs.loop.early_errors import removed_on_early_error
     from trueup.runs.loop.generation import Generation
     from trueup.runs.loop.progress import Progress
+    from trueup.runs.outcome import Outcome
     from trueup.runs.run_state import RunState
+    from trueup.runs.session import Run, Session
+    from trueup.runs.spec import Spec
     from trueup.runs.store import atomic, provenance
     from trueup.runs.store.database import Store
     from trueup.runs.store.event_log import EventLog
@@ -40,8 +44,9 @@ if TYPE_CHECKING:
     from trueup.runs.store.run_directory import RunDirectory
     from trueup.runs.store.solution_file import read_solution
     from trueup.runs.studies._study import study
-    from trueup.runs.studies.job import StudyJob, StudyResult
+    from trueup.runs.studies.run import StudyResult
     from trueup.runs.studies.settings import StudySettings
+    from trueup.runs.studies.spec import StudySpec
     from trueup.runs.study_page.record import StudyRecord, read_study
     from trueup.runs.study_page.report import study_report, study_sections
     from trueup.runs.trackers.tensorboard_tracker import TensorBoardTracker
@@ -57,22 +62,25 @@ _EXPORTS = {
     "History": "trueup.runs.store.history",
     "InputCheck": "trueup.runs.store.input_check",
     "Job": "trueup.runs.job",
+    "JobRun": "trueup.runs.job",
     "KINDS": "trueup.runs.kinds",
     "LocalEvaluator": "trueup.runs.evaluators.local",
-    "Outcome": "trueup.runs.job",
+    "Outcome": "trueup.runs.outcome",
     "Progress": "trueup.runs.loop.progress",
     "ResumableSearch": "trueup.runs.loop._run_search",
-    "Run": "trueup.runs.job",
+    "Run": "trueup.runs.session",
     "RunDirectory": "trueup.runs.store.run_directory",
     "RunInterrupted": "trueup.runs.interruption",
     "RunState": "trueup.runs.run_state",
     "SearchJob": "trueup.runs.job",
+    "Session": "trueup.runs.session",
+    "Spec": "trueup.runs.spec",
     "Store": "trueup.runs.store.database",
     "Study": "trueup.runs.trackers.tracker",
-    "StudyJob": "trueup.runs.studies.job",
     "StudyRecord": "trueup.runs.study_page.record",
-    "StudyResult": "trueup.runs.studies.job",
+    "StudyResult": "trueup.runs.studies.run",
     "StudySettings": "trueup.runs.studies.settings",
+    "StudySpec": "trueup.runs.studies.spec",
     "TensorBoardTracker": "trueup.runs.trackers.tensorboard_tracker",
     "Tracker": "trueup.runs.trackers.tracker",
     "Trackers": "trueup.runs.trackers.tracker",
@@ -84,8 +92,10 @@ _EXPORTS = {
     "evaluators": "trueup.runs.evaluators",
     "optuna_storage": "trueup.runs.optuna_storage",
     "plan": "trueup.runs._start",
+    "plan_job": "trueup.runs._job_start",
     "provenance": "trueup.runs.store.provenance",
     "read_job": "trueup.runs.kinds",
+    "read_spec": "trueup.runs.kinds",
     "read_solution": "trueup.runs.store.solution_file",
     "read_study": "trueup.runs.study_page.record",
     "removed_on_early_error": "trueup.runs.loop.early_errors",
@@ -93,6 +103,7 @@ _EXPORTS = {
     "resume": "trueup.runs._start",
     "run_search": "trueup.runs.loop._run_search",
     "start": "trueup.runs._start",
+    "start_job": "trueup.runs._job_start",
     "state": "trueup.runs._state",
     "study": "trueup.runs.studies._study",
     "study_report": "trueup.runs.study_page.report",
@@ -111,6 +122,7 @@ __all__ = [
     "History",
     "InputCheck",
     "Job",
+    "JobRun",
     "LocalEvaluator",
     "Outcome",
     "Progress",
@@ -120,12 +132,14 @@ __all__ = [
     "RunInterrupted",
     "RunState",
     "SearchJob",
+    "Session",
+    "Spec",
     "Store",
     "Study",
-    "StudyJob",
     "StudyRecord",
     "StudyResult",
     "StudySettings",
+    "StudySpec",
     "TensorBoardTracker",
     "Tracker",
     "Trackers",
@@ -137,15 +151,18 @@ __all__ = [
     "evaluators",
     "optuna_storage",
     "plan",
+    "plan_job",
     "provenance",
     "read_job",
     "read_solution",
+    "read_spec",
     "read_study",
     "removed_on_early_error",
     "report",
     "resume",
     "run_search",
     "start",
+    "start_job",
     "state",
     "study",
     "study_report",

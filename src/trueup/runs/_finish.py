@@ -1,78 +1,96 @@
-"""What follows a search: assessment, verdict, files and report, in an order that loses nothing."""
+"""What follows a search: judging, files and report, in an order that loses nothing."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from trueup._marks import KEY, current_mark
 from trueup.errors import TrueupError, UnfinishedRunError
-from trueup.runs.job import Job, Outcome, Run
 from trueup.runs.loop.progress import Progress
+from trueup.runs.outcome import Outcome
 from trueup.runs.store import atomic
+from trueup.runs.store.run_directory import RunDirectory
+
+if TYPE_CHECKING:
+    from trueup.reports import Page
 
 
-def finish(run: Run, solution: Any) -> Outcome:
-    """Assess a solution and write every result.
+@dataclass(frozen=True)
+class Finish:
+    """Steps that follow a search; see :meth:`trueup.runs.Run.finish`."""
+
+    bare: Callable[[Any], dict[str, Any]]
+    judge: Callable[[Any], Outcome]
+    keep: Callable[[Any], None] | None = None
+    write: Callable[[Outcome], None] | None = None
+    page: "Callable[[Outcome], Page | None] | None" = None
+
+
+def finish_run(
+    directory: RunDirectory, kind: str, solution: Any, steps: Finish, verbose: bool
+) -> Outcome:
+    """Judge a solution and write every result.
 
     Raises:
-      UnfinishedRunError: a stage failed; what the others gave is written.
+      UnfinishedRunError: a step failed; what the others gave is written.
     """
-    job, directory = run.job, run.directory
-    if hasattr(solution, "provenance"):
-        solution.provenance = run.origin
     failed: dict[str, str] = {}
     causes: list[Exception] = []
 
-    def attempt(stage: str, function: Callable[[], Any]) -> Any:
+    def attempt(stage: str, function: Callable[..., Any] | None, *arguments: Any) -> Any:
+        if function is None:
+            return None
         try:
-            return function()
-        except Exception as error:
+            return function(*arguments)
+        except Exception as error:  # reported below; the other steps lose nothing by it
             failed[stage] = _sentence(error)
             causes.append(error)
             return None
 
-    with Progress(run.verbose) as progress:
+    def write_page(outcome: Outcome) -> None:
+        page = None if steps.page is None else steps.page(outcome)
+        if page is not None:
+            page.save(directory.report)
+
+    with Progress(verbose) as progress:
         progress.update("assessment, files, report")
-        attempt("the model", lambda: job.keep(run, solution))
+        attempt("the model", steps.keep, solution)
         # a result is on disk before the time that the assessment takes
         waiting = {"the assessment": "it had not ended when this file was written"}
-        _write_summary(run, job.bare_summary(solution), waiting)
-        outcome = attempt("the assessment", lambda: job.finish(run, solution))
+        _write_summary(directory, steps.bare(solution), waiting)
+        outcome = attempt("the assessment", steps.judge, solution)
         if outcome is None:
-            summary = job.bare_summary(solution)
+            summary = steps.bare(solution)
         else:
             if (mark := current_mark()) is not None:
                 outcome.summary = {**outcome.summary, KEY: mark}
             summary = outcome.summary
-            outcome.kind, outcome.directory = job.kind, directory.path
-            attempt("the files", lambda: job.write(run, outcome))
-        _write_summary(run, summary, failed)
+            outcome.kind, outcome.directory = kind, directory.path
+            attempt("the files", steps.write, outcome)
+        _write_summary(directory, summary, failed)
         if outcome is not None:
-            attempt("the report", lambda: _write_page(job, run, outcome))
+            attempt("the report", write_page, outcome)
     if failed:
         if "the report" in failed:
-            _write_summary(run, summary, failed)
-        raise _unfinished(run, failed) from causes[0]
-    assert outcome is not None  # or its stage would have failed
+            _write_summary(directory, summary, failed)
+        raise _unfinished(directory, failed) from causes[0]
+    assert outcome is not None  # or its step would have failed
     return outcome
 
 
-def _write_summary(run: Run, summary: dict[str, Any], failed: dict[str, str]) -> None:
+def _write_summary(
+    directory: RunDirectory, summary: dict[str, Any], failed: dict[str, str]
+) -> None:
     if failed:
         summary = {**summary, "failed": failed}
-    atomic.write_json(run.directory.solution, summary)
+    atomic.write_json(directory.solution, summary)
 
 
-def _write_page(job: Job, run: Run, outcome: Outcome) -> None:
-    page = job.page(run, outcome)
-    if page is not None:
-        page.save(run.directory.report)
-
-
-def _unfinished(run: Run, failed: dict[str, str]) -> UnfinishedRunError:
+def _unfinished(directory: RunDirectory, failed: dict[str, str]) -> UnfinishedRunError:
     stages = "; ".join(f"{stage} failed: {reason}" for stage, reason in failed.items())
     return UnfinishedRunError(
-        f"the search is done and its result is in {run.directory.solution}, but {stages}. Once "
-        f"that is mended, trueup study resume {run.directory.path}  does the rest"
+        f"the search is done and its result is in {directory.solution}, but {stages}. Once "
+        f"that is mended, trueup study resume {directory.path}  does the rest"
     )
 
 

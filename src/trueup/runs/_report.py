@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from trueup._marks import marked
-from trueup.runs.kinds import class_of
+from trueup.runs.kinds import function_of, is_job, job_class, kind_of
 from trueup.runs.store.damage import read_as_written
 from trueup.runs.store.input_check import check_inputs
 from trueup.runs.store.run_directory import RunDirectory
@@ -35,7 +35,8 @@ def report(
         damaged.
     """
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
-    found = class_of(opened)
+    kind = kind_of(opened)
+    page_of = job_class(kind).report if is_job(kind) else function_of(kind, "report")
     check = check_inputs(opened, anyway=anyway, folder=folder)
     searched = opened.solution.is_file() and opened.study.is_file()
     if searched and "the assessment" in read_solution(opened).get("failed", {}):
@@ -45,7 +46,7 @@ def report(
         with marked(check.mark):
             return study_report(read_study(opened))  # only the search is known
     with read_as_written(opened.path), marked(check.mark):
-        page = found.report(opened)
+        page = page_of(opened)
     if check.missing:
         from trueup.reports import Note
 

@@ -2,7 +2,7 @@
 
 import os
 
-from trueup.runs.kinds import class_of
+from trueup.runs.kinds import function_of, is_job, job_class, kind_of
 from trueup.runs.run_state import RunState, study_state
 from trueup.runs.store.run_directory import RunDirectory
 
@@ -19,4 +19,7 @@ def state(directory: str | os.PathLike[str] | RunDirectory) -> RunState:
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
     if not opened.experiment.is_file():
         return study_state(opened, "unknown")
-    return class_of(opened).state(opened)
+    kind = kind_of(opened)
+    if is_job(kind):
+        return job_class(kind).state(opened)
+    return function_of(kind, "state")(opened, kind)

@@ -14,7 +14,7 @@ is done; :func:`trueup.runs.start` and :func:`trueup.runs.resume` do it, in this
    folder is made.
 3. The run directory is made and held. ``experiment.yaml`` gets ``plain()``, ``provenance.json``
    what :func:`trueup.runs.store.provenance.collect` gives.
-4. ``solve(run)``: the work; in a search :meth:`Run.search`, the loop with checkpoints.
+4. ``solve(run)``: the work; in a search :meth:`JobRun.search`, the loop with checkpoints.
 5. ``keep(run, solution)``: files that the solution alone gives, such as an identified model.
 6. ``finish(run, solution)``: assesses and judges the solution and returns an :class:`Outcome`.
 7. ``write(run, outcome)``: further files; then ``solution.json`` from ``outcome.summary``.
@@ -48,13 +48,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from trueup.errors import RunDirectoryError, listing
-from trueup.fitting.judgement.verdict import Verdict
 from trueup.fitting.solution import Solution, Status
 from trueup.runs.execution import Execution
 from trueup.runs.interruption import RunInterrupted
 from trueup.runs.loop._run_search import run_search
 from trueup.runs.loop.budget import Budget
 from trueup.runs.loop.generation import Generation
+from trueup.runs.outcome import Outcome
 from trueup.runs.run_state import RunState, study_state
 from trueup.runs.store.atomic import write_json
 from trueup.runs.store.experiment_file import write_experiment
@@ -67,33 +67,6 @@ if TYPE_CHECKING:
 
 LIMITS = ("max_evaluations", "max_generations", "max_seconds", "target_cost")
 """Fields of a budget."""
-
-
-@dataclass
-class Outcome:
-    """A finished piece of work."""
-
-    result: Any
-    """What the function of the capability returns."""
-    summary: dict[str, Any]
-    """Content of ``solution.json``; the verdict stands under ``verdict``, as plain data."""
-    complete: bool = True
-    """Whether the search has done what it can; exit code 0 or 3 on the command line."""
-    kind: str = ""
-    """Kind of the run; set by :mod:`trueup.runs`."""
-    directory: Path = Path()
-    """Run directory; set by :mod:`trueup.runs`."""
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """The verdict, which the summary holds as plain data; None for a result without one."""
-        plain = self.summary.get("verdict")
-        return None if plain is None else Verdict.from_plain(plain)
-
-    @property
-    def report(self) -> Path:
-        """The HTML report."""
-        return self.directory / "report.html"
 
 
 class Job(ABC):
@@ -183,20 +156,20 @@ class Job(ABC):
         return {}
 
     @abstractmethod
-    def solve(self, run: "Run") -> Any:
+    def solve(self, run: "JobRun") -> Any:
         """Do the work; returns the solution."""
 
     @abstractmethod
-    def finish(self, run: "Run", solution: Any) -> Outcome:
+    def finish(self, run: "JobRun", solution: Any) -> Outcome:
         """Assess and judge a solution; nothing is written here."""
 
-    def keep(self, run: "Run", solution: Any) -> None:  # noqa: B027 nothing, for most kinds
+    def keep(self, run: "JobRun", solution: Any) -> None:  # noqa: B027 nothing, for most kinds
         """Write what the solution alone gives; called before :meth:`finish`."""
 
-    def write(self, run: "Run", outcome: Outcome) -> None:  # noqa: B027
+    def write(self, run: "JobRun", outcome: Outcome) -> None:  # noqa: B027
         """Write files beside ``solution.json``; called before that is written."""
 
-    def page(self, run: "Run", outcome: Outcome) -> "Page | None":
+    def page(self, run: "JobRun", outcome: Outcome) -> "Page | None":
         """The report of an outcome; None for no report."""
         return self.report(run.directory)
 
@@ -322,7 +295,7 @@ class SearchJob(Job):
         if self.distributed:
             self.execution.check_evaluator()
 
-    def solve(self, run: "Run") -> Any:
+    def solve(self, run: "JobRun") -> Any:
         """Search; returns the solution."""
         return run.search(self.problem, self.search)
 
@@ -337,7 +310,7 @@ def _option(name: str) -> str:
 
 
 @dataclass
-class Run:
+class JobRun:
     """A job at work: what :func:`trueup.runs.start` gives to the methods of a job."""
 
     job: Job

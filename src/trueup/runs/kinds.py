@@ -1,16 +1,43 @@
-"""The kinds of runs, and the job that a run directory holds."""
+"""The kinds of runs: what each is of, what does it, and what reads its directory."""
 
 import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from trueup.errors import RunDirectoryError, listing
 from trueup.runs.job import Job
+from trueup.runs.spec import Spec
 from trueup.runs.store.damage import read_as_written
 from trueup.runs.store.experiment_file import read_experiment
 from trueup.runs.store.run_directory import RunDirectory, check_format_version
 
-KINDS = {
-    "study": "trueup.runs.studies.job:StudyJob",
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of run; everything as ``module:name``, imported when a run of the kind is met."""
+
+    spec: str
+    """Subclass of :class:`trueup.runs.Spec`."""
+    run: str
+    """``run(spec, session) -> Outcome``: does such a run."""
+    report: str
+    """``report(directory) -> Page``: the page of a run, which may be in progress."""
+    state: str = "trueup.runs.run_state:study_state"
+    """``state(directory, kind) -> RunState``: how far a run is."""
+    compared: str = "trueup.runs.store.solution_file:read_solution"
+    """``compared(directory)``: what :func:`trueup.runs.compare` shows of a finished run, as plain
+    data: ``parameters``, ``status`` and ``cost``; ``scores`` and ``verdict`` where there are
+    some."""
+
+
+KINDS: dict[str, Any] = {
+    "study": Kind(
+        spec="trueup.runs.studies.spec:StudySpec",
+        run="trueup.runs.studies.run:run_study",
+        report="trueup.runs.study_page.report:report_of_search",
+    ),
     "identification": "trueup.sysid.fit.identification_job:IdentificationJob",
     "servo": "trueup.actuators.search.fit_job:ServoFitJob",
     "comparison": "trueup.actuators.selection.comparison_job:ComparisonJob",
@@ -22,52 +49,23 @@ KINDS = {
     "gait": "trueup.gait.job:GaitJob",
     "explanation": "trueup.explain.job:ExplainJob",
 }
-"""Kind -> class of its jobs, as ``module:name``; imported when a run of the kind is met."""
+"""Kind, as ``experiment.yaml`` names it -> what is known of it."""
+
+
+def is_job(kind: str) -> bool:
+    """Whether a kind is a Job still."""
+    return isinstance(KINDS.get(kind), str)
 
 
 def job_class(kind: str) -> type[Job]:
-    """Class of the jobs of a kind.
-
-    Raises:
-      RunDirectoryError: there is no such kind.
-    """
-    if kind not in KINDS:
-        raise RunDirectoryError(f"there is no run of the kind {kind!r}; there are {listing(KINDS)}")
+    """Class of the jobs of a kind."""
     module, name = KINDS[kind].split(":")
     return getattr(importlib.import_module(module), name)
 
 
-def kind_of(directory: RunDirectory) -> str:
-    """Kind of a run.
-
-    Raises:
-      RunDirectoryError: ``experiment.yaml`` is missing or damaged, or names no kind.
-    """
-    return read_experiment(directory)[0]
-
-
-def class_of(directory: RunDirectory) -> type[Job]:
-    """Class of the job of a run directory; errors as :func:`kind_of` and :func:`job_class`."""
-    kind = kind_of(directory)
-    if kind not in KINDS:
-        raise RunDirectoryError(
-            f"{directory.path} is a run of the kind {kind!r}; this trueup knows {listing(KINDS)}"
-        )
-    return job_class(kind)
-
-
 def read_job(directory: RunDirectory, folder: Path | None = None) -> Job:
-    """The job of a run directory, as it was started.
-
-    Args:
-      directory: run directory.
-      folder: where the inputs are, if they have moved away from the run.
-
-    Raises:
-      RunDirectoryError: the run is of an unknown kind or a newer version, a file is damaged, or the
-        inputs are gone.
-    """
-    found = class_of(directory)
+    """The job of a run directory, as it was started."""
+    found = job_class(kind_of(directory))
     _, content = read_experiment(directory)
     version = content.get("format_version", 1)  # older identifications and networks have none
     check_format_version(directory.experiment, version, found.format_version)
@@ -75,3 +73,62 @@ def read_job(directory: RunDirectory, folder: Path | None = None) -> Job:
         job = found.from_plain(content, directory, folder)
         job.execution = job.execution.with_former(content.get("execution") or {})
     return job
+
+
+def function_of(kind: str, field: str) -> Any:
+    """Function or class that a field of a kind names.
+
+    Args:
+      kind: name of the kind.
+      field: field of :class:`Kind`.
+
+    Raises:
+      RunDirectoryError: there is no such kind.
+    """
+    if kind not in KINDS:
+        raise RunDirectoryError(f"there is no run of the kind {kind!r}; there are {listing(KINDS)}")
+    module, name = getattr(KINDS[kind], field).split(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def kind_of(directory: RunDirectory) -> str:
+    """Kind of a run.
+
+    Raises:
+      RunDirectoryError: ``experiment.yaml`` is missing or damaged, or names no kind that there is.
+    """
+    kind = read_experiment(directory)[0]
+    if kind not in KINDS:
+        raise RunDirectoryError(
+            f"{directory.path} is a run of the kind {kind!r}; this trueup knows {listing(KINDS)}"
+        )
+    return kind
+
+
+def read_spec(directory: RunDirectory, folder: Path | None = None) -> Spec:
+    """The spec of a run directory.
+
+    Args:
+      directory: run directory.
+      folder: where the inputs are, if they have moved away from the run.
+
+    Raises:
+      RunDirectoryError: the run is of an unknown kind or another version, a file is damaged, or the
+        inputs are gone.
+    """
+    found = function_of(kind_of(directory), "spec")
+    _, content = read_experiment(directory)
+    version = content.get("format_version", 1)  # older identifications and networks have none
+    check_format_version(directory.experiment, version, found.format_version)
+    if version < found.format_version:
+        raise RunDirectoryError(
+            f"{directory.path} was begun by an older version of trueup: its format is {version}, "
+            f"this trueup reads {found.format_version}; resume it with that version, or start anew"
+        )
+    with read_as_written(directory.experiment):
+        return found.from_dict(content, directory.path, folder)
+
+
+def read_execution(directory: RunDirectory) -> Mapping[str, Any]:
+    """Where a run was executed, as :meth:`trueup.runs.Execution.record` gives it."""
+    return read_experiment(directory)[1].get("execution") or {}

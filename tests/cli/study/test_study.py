@@ -303,7 +303,7 @@ def test_the_resolved_experiment_is_plain_and_complete(command, tmp_path):
     command("study", "run", "sphere", "--dimension", 2, "--restarts", "ipop", "--tensorboard",
             "--max-generations", 2, "-o", run)  # fmt: skip
     content = yaml.safe_load((run / "experiment.yaml").read_text())
-    assert content["search"]["restarts"] == "ipop"
+    assert content["settings"]["restarts"] == "ipop"
     assert content["execution"]["tensorboard"] is True
     command("study", "resume", run, "--max-generations", 4)
     assert len(list((run / "tensorboard").iterdir())) == 2, "the tracker goes on unasked"

@@ -177,7 +177,8 @@ def test_a_run_may_move_with_its_file(command, own, tmp_path):
     ("change", "said"),
     [
         (lambda d: (d / "study.sqlite").write_bytes(b"x" * 5000), "damaged or is not the file"),
-        (lambda d: (d / "experiment.yaml").write_text("kind: study\nformat_version: 1\n"), "lacks"),
+        (lambda d: (d / "experiment.yaml").write_text("kind: study\nformat_version: 2\n"), "lacks"),
+        (lambda d: (d / "experiment.yaml").write_text("kind: study\nformat_version: 1\n"), "older"),
         (lambda d: (d / "experiment.yaml").write_text("kind: study\nformat_version: 9\n"), "newer"),
         (lambda d: (d / "experiment.yaml").write_text("kind: painting\n"), "'painting'"),
         (lambda d: (d / "experiment.yaml").write_text("[1, 2]"), "no mapping"),

@@ -42,7 +42,7 @@ from trueup.fitting.problem import LARGE_COST
 from trueup.fitting.solution import Solution, Status
 from trueup.parameters import Space
 from trueup.reports import Page
-from trueup.runs import Job, Outcome, Run, RunInterrupted, SearchJob
+from trueup.runs import Job, JobRun, Outcome, RunInterrupted, SearchJob
 from trueup.runs.loop._warm_start import warm_start
 from trueup.runs.loop.budget import Budget
 from trueup.runs.loop.progress import Progress
@@ -443,7 +443,7 @@ class ServoFitJob(SearchJob):
         """Settings that ``provenance.json`` holds."""
         return self.fit_settings.to_dict()
 
-    def solve(self, run: Run) -> Solution:
+    def solve(self, run: JobRun) -> Solution:
         """Search; the parameter file holds the best so far meanwhile."""
         self._choose(run.directory.path, run.origin, run.verbose)
         if self.output is not None:
@@ -467,7 +467,7 @@ class ServoFitJob(SearchJob):
             raise
         return solution
 
-    def finish(self, run: Run, solution: Solution) -> Outcome:
+    def finish(self, run: JobRun, solution: Solution) -> Outcome:
         """Judge the fit on the logs, those held out included."""
         try:
             with Progress(run.verbose) as shown:
@@ -482,12 +482,12 @@ class ServoFitJob(SearchJob):
         if self._live is not None:
             self._live.withdraw()
 
-    def write(self, run: Run, outcome: Outcome) -> None:
+    def write(self, run: JobRun, outcome: Outcome) -> None:
         """Write the parameter file."""
         if self.output is not None:
             save_model(outcome.result.model, self.output)
 
-    def page(self, run: Run, outcome: Outcome) -> Page:
+    def page(self, run: JobRun, outcome: Outcome) -> Page:
         """The report of a fit."""
         prepared = self.prepared
         everything = [*prepared.training_logs, *prepared.held_out_logs]

@@ -30,7 +30,7 @@ def start_fit(
     target = _target(job, directory)
     if not resume and not overwrite:
         _refuse_to_replace(job, target)
-    return runs.start(
+    return runs.start_job(
         job,
         target,
         resume=resume,
@@ -52,7 +52,7 @@ def plan_fit(
     target = _target(job, directory)
     if not overwrite:
         _refuse_to_replace(job, target)
-    return runs.plan(job, target, overwrite=overwrite, execution=execution)
+    return runs.plan_job(job, target, overwrite=overwrite, execution=execution)
 
 
 def _target(

@@ -105,7 +105,7 @@ def compare(
         skip_bad_logs=skip_bad_logs,
         anyway=anyway,
     )
-    return runs.start(
+    return runs.start_job(
         job,
         directory,
         resume=resume,

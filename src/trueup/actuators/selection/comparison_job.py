@@ -29,7 +29,7 @@ from trueup.actuators.selection.settings import ComparisonSettings
 from trueup.actuators.selection.user_models import fitted_to, given_models, mark_of_models
 from trueup.errors import FitError, ParameterError, RecordingError, RunDirectoryError, listing
 from trueup.reports import Page
-from trueup.runs import Job, Outcome, Run, read_solution
+from trueup.runs import Job, JobRun, Outcome, read_solution
 from trueup.runs.loop.budget import Budget
 from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
@@ -288,7 +288,7 @@ class ComparisonJob(Job):
         """Settings that ``provenance.json`` holds."""
         return self.comparison.to_dict()
 
-    def solve(self, run: Run) -> FittedModels:
+    def solve(self, run: JobRun) -> FittedModels:
         """Choose the extended model, and fit what no parameter file gives."""
         run.describe()
         settings, given = self.comparison, self.given
@@ -318,7 +318,7 @@ class ComparisonJob(Job):
             evaluations,
         )
 
-    def _choice(self, run: Run) -> ModelChoice | None:
+    def _choice(self, run: JobRun) -> ModelChoice | None:
         """Friction model and terms of the inner split; read where it was made before.
 
         None where the trials are too few for it, and it was not asked for.
@@ -359,7 +359,7 @@ class ComparisonJob(Job):
         fit = self.comparison.fit
         return dataclasses.replace(fit, **nothing, terms=(*fit.terms, *terms))
 
-    def _fit(self, run: Run, label: str, model: str, terms: tuple[str, ...]) -> ServoFit:
+    def _fit(self, run: JobRun, label: str, model: str, terms: tuple[str, ...]) -> ServoFit:
         """A fit whose search is kept in a folder of the run."""
         job = ServoFitJob(
             self.fitted_servo, model, self.split[0], self._fit_settings(terms), name=label
@@ -370,7 +370,7 @@ class ComparisonJob(Job):
         kept = RunDirectory.open(place) if begun else RunDirectory.create(place)
         return job.fit_in(kept, resume=begun, verbose=run.verbose)
 
-    def _tell(self, run: Run, words: str) -> None:
+    def _tell(self, run: JobRun, words: str) -> None:
         if run.verbose:
             print(words, file=sys.stderr)
 
@@ -405,7 +405,7 @@ class ComparisonJob(Job):
             vin=fit.vin,
         )
 
-    def finish(self, run: Run, solution: FittedModels) -> Outcome:
+    def finish(self, run: JobRun, solution: FittedModels) -> Outcome:
         """Compare the models, and say which of them to take."""
         found, notes = self._compared(solution.models), solution.notes
         has_held_out, choice = bool(found.is_held_out.any()), solution.choice
@@ -448,7 +448,7 @@ class ComparisonJob(Job):
 
     _choice_made: ModelChoice | None = None
 
-    def write(self, run: Run, outcome: Outcome) -> None:
+    def write(self, run: JobRun, outcome: Outcome) -> None:
         """Write ``comparison.json``, and the picture."""
         atomic.write_json(run.directory.inside("comparison.json"), outcome.summary)
         if self.comparison.png:
@@ -466,7 +466,7 @@ class ComparisonJob(Job):
             "fitted": solution.fitted,
         }
 
-    def page(self, run: Run, outcome: Outcome) -> Page:
+    def page(self, run: JobRun, outcome: Outcome) -> Page:
         """The report, which ``comparison.html`` holds too."""
         notes = outcome.summary["notes"]
         page = comparison_report(outcome.result, notes=notes, choice=self._choice_made)

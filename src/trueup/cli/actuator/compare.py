@@ -26,9 +26,9 @@ def run_compare(
 ) -> int:
     """Fit what is missing, compare the models; returns the exit code."""
     if dry_run:
-        plan = runs.plan(job, target, overwrite=overwrite or resume, execution=execution)
+        plan = runs.plan_job(job, target, overwrite=overwrite or resume, execution=execution)
         return _show_plan(plan, output)
-    outcome = runs.start(
+    outcome = runs.start_job(
         job, target, resume=resume, overwrite=overwrite, execution=execution, verbose=verbose
     )
     return print_outcome(outcome, output, show_summary)

@@ -109,7 +109,7 @@ class TrainMotion(OfRuns):
         job = self._job(self.output.name)
         if self.dry_run:
             # what would be written over is said by the run itself
-            return show_plan(runs.plan(job, self.output, overwrite=True), output)
+            return show_plan(runs.plan_job(job, self.output, overwrite=True), output)
         outcome = start_motion_training(job, self.output, overwrite=self.overwrite, verbose=verbose)
         return print_outcome(outcome, output, show_motion)
 

@@ -40,7 +40,7 @@ def run_train(
     if dry_run:
         job, directory = training_job(configuration, target)
         # what would be written over is said by the run itself
-        plan = runs.plan(job, directory, overwrite=True)
+        plan = runs.plan_job(job, directory, overwrite=True)
         tell_warnings(job.recordings.check, output)
         return _show_plan(plan, output)
     outcome = start_training(configuration, target, overwrite=overwrite, verbose=verbose)

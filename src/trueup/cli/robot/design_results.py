@@ -27,11 +27,11 @@ def run_design(
       show_plan, show: print the plan, and the outcome.
     """
     if given.dry_run:
-        plan = runs.plan(job, target, overwrite=True)
+        plan = runs.plan_job(job, target, overwrite=True)
         output.result(plan)
         show_plan(plan, output)
         return 0
-    outcome = runs.start(
+    outcome = runs.start_job(
         job,
         target,
         resume=given.resume,

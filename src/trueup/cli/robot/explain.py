@@ -34,8 +34,8 @@ def run_explain(
     job = ExplainJob(experiment, path.parent, causes, level, anyway)
     directory = job.run_directory(target)
     if dry_run:
-        return _show_plan(job.name, runs.plan(job, directory, overwrite=True), output)
-    outcome = runs.start(job, directory, resume=resume, overwrite=overwrite, verbose=verbose)
+        return _show_plan(job.name, runs.plan_job(job, directory, overwrite=True), output)
+    outcome = runs.start_job(job, directory, resume=resume, overwrite=overwrite, verbose=verbose)
     return print_outcome(outcome, output, show_summary)
 
 

@@ -33,8 +33,8 @@ def run_identify(
     directory = job.run_directory(target)
     if dry_run:
         # what would be written over is said by the run itself
-        return _show_plan(job.name, runs.plan(job, directory, overwrite=True), output)
-    outcome = runs.start(job, directory, resume=resume, overwrite=overwrite, verbose=verbose)
+        return _show_plan(job.name, runs.plan_job(job, directory, overwrite=True), output)
+    outcome = runs.start_job(job, directory, resume=resume, overwrite=overwrite, verbose=verbose)
     return print_outcome(outcome, output, show_summary)
 
 

@@ -9,8 +9,9 @@ from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.cli.study.show import show_summary
 from trueup.errors import ExperimentError, RunDirectoryError
-from trueup.runs import Execution, StudyJob, StudySettings
+from trueup.runs import Execution, StudySettings, StudySpec
 from trueup.runs.loop.budget import Budget
+from trueup.runs.studies import run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,14 +36,17 @@ def run_study(
     output: Output,
 ) -> int:
     """Run the command; returns the exit code."""
-    job = StudyJob(problem, settings, limits, dimension=dimension, start=start)
-    target = options.output or Path("runs") / job.name
-    job.name = target.name
+    spec = StudySpec.of(problem, settings, limits, dimension=dimension, start=start)
+    target = options.output or Path("runs") / spec.name
+    spec = spec.model_copy(update={"name": target.name})
     if options.dry_run:
-        plan = runs.plan(job, target, overwrite=options.overwrite, execution=execution)
-        return _show_plan(job.name, plan, output)
+        plan = runs.plan(
+            run.plan_study, spec, target, overwrite=options.overwrite, execution=execution
+        )
+        return _show_plan(spec.name, plan, output)
     outcome = runs.start(
-        job,
+        run.run_study,
+        spec,
         target,
         resume=options.resume,
         overwrite=options.overwrite,

@@ -7,7 +7,7 @@ from trueup.design.bench.choices import BenchChoices
 from trueup.design.bench.job import LIBRARY, BenchDesign, BenchDesignJob
 from trueup.design.bench.limits import BenchLimits
 from trueup.design.recording_design import SECONDS
-from trueup.runs import start
+from trueup.runs import start_job
 from trueup.runs.loop.budget import Budget
 
 
@@ -67,4 +67,4 @@ def design_bench(
         seed=seed,
         limits=Budget(max_seconds=seconds, max_evaluations=evaluations),
     )
-    return start(job, output, resume=resume, overwrite=overwrite, verbose=verbose).result
+    return start_job(job, output, resume=resume, overwrite=overwrite, verbose=verbose).result

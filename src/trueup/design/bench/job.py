@@ -35,8 +35,9 @@ from trueup.fitting.solution import Solution, Status
 from trueup.knowledge.drawn_run import run_directory_of
 from trueup.knowledge.servo_run import ServoRun, servo_run
 from trueup.reports import Page
-from trueup.runs.job import Outcome, Run
+from trueup.runs.job import JobRun
 from trueup.runs.loop.budget import Budget
+from trueup.runs.outcome import Outcome
 from trueup.runs.store.run_directory import RunDirectory
 
 LIBRARY, POLISH, TURNS = 1200, 240, 8
@@ -218,7 +219,7 @@ class BenchDesignJob(RecordingDesign):
 
     # --- result ---------------------------------------------------------------------------------
 
-    def finish(self, run: Run, solution: Solution) -> Outcome:
+    def finish(self, run: JobRun, solution: Solution) -> Outcome:
         problem: DesignProblem = self.problem
         x = self._ordered(self.pieces_of(solution))
         gram, spread, _ = problem.totals(x.reshape(1, -1))
@@ -319,7 +320,7 @@ class BenchDesignJob(RecordingDesign):
             )
         return rows
 
-    def write(self, run: Run, outcome: Outcome) -> None:
+    def write(self, run: JobRun, outcome: Outcome) -> None:
         design: BenchDesign = outcome.result
         motion = self.pieces.simulator(design.logs).simulate(self.source.fit[None, :])
         write_plan(run.directory, design.logs, motion)

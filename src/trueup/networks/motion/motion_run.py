@@ -148,7 +148,7 @@ def start_motion_training(
 ) -> Outcome:
     """The outcome of a training in a run directory, with the content of ``solution.json``."""
     target = Path(directory).expanduser().resolve()
-    return runs.start(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
+    return runs.start_job(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
 
 
 def resume_motion_training(directory: str | os.PathLike[str], *, verbose: bool = True) -> Outcome:

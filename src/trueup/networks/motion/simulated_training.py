@@ -16,7 +16,7 @@ from trueup.networks.motion.motion_state import check_state, steps_and_seconds
 from trueup.networks.motion.motion_training import MotionTraining
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.reports import Page
-from trueup.runs import Job, Outcome, Run, RunState
+from trueup.runs import Job, JobRun, Outcome, RunState
 from trueup.runs.loop._interrupts import Interrupts
 from trueup.runs.loop.progress import Progress
 from trueup.runs.run_state import training_state
@@ -58,7 +58,7 @@ class SimulatedTraining(Job):
         """Whether a checkpoint is there."""
         return directory.inside(CHECKPOINT).is_file()
 
-    def solve(self, run: Run) -> MotionTraining:
+    def solve(self, run: JobRun) -> MotionTraining:
         """Train; goes on from the checkpoint of the folder."""
         file = run.directory.inside(CHECKPOINT)
         check_state(file)
@@ -79,7 +79,7 @@ class SimulatedTraining(Job):
         steps, _ = steps_and_seconds(directory.inside(CHECKPOINT))
         return f"stopped after {steps} gradient steps, which are saved"
 
-    def finish(self, run: Run, solution: MotionTraining) -> Outcome:
+    def finish(self, run: JobRun, solution: MotionTraining) -> Outcome:
         """Scores and verdict on held-out motion."""
         result = self.scored(solution, run.directory.path)
         errors = list(result.errors.values())
@@ -97,7 +97,7 @@ class SimulatedTraining(Job):
             },
         )
 
-    def write(self, run: Run, outcome: Outcome) -> None:
+    def write(self, run: JobRun, outcome: Outcome) -> None:
         """Write base, correction, scores, and the motion of the held-out logs."""
         directory, result = run.directory, outcome.result
         self.write_networks(directory, result)

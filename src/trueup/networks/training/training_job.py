@@ -25,7 +25,7 @@ from trueup.networks.training.plan import plan_training
 from trueup.networks.training.run_recordings import RunRecordings, data_folder, read_recordings
 from trueup.networks.training.split_training import Interrupted, SplitResult, train_split
 from trueup.reports import Page
-from trueup.runs import Job, Outcome, Run, RunInterrupted, RunState
+from trueup.runs import Job, JobRun, Outcome, RunInterrupted, RunState
 from trueup.runs.loop._interrupts import Interrupts
 from trueup.runs.loop.progress import Progress
 from trueup.runs.run_state import training_state
@@ -162,7 +162,7 @@ class TrainingJob(Job):
 
     # --- training and result ---------------------------------------------------------------------
 
-    def solve(self, run: Run) -> list[SplitResult]:
+    def solve(self, run: JobRun) -> list[SplitResult]:
         """Train on each split; what the folder holds already is not trained again."""
         if run.resume:
             self._check_same_names(run)
@@ -221,7 +221,7 @@ class TrainingJob(Job):
             return f"stopped; the best network so far is in {directory.path}"
         return "stopped before an epoch was done"
 
-    def finish(self, run: Run, solution: list[SplitResult]) -> Outcome:
+    def finish(self, run: JobRun, solution: list[SplitResult]) -> Outcome:
         """Scores and verdict of the networks."""
         metrics = _metrics(self.configuration, solution)
         result = TrainingResult(run.directory.path, tuple(solution), metrics, self.recordings.check)
@@ -242,7 +242,7 @@ class TrainingJob(Job):
             **atomic.to_plain(metrics),
         }
 
-    def write(self, run: Run, outcome: Outcome) -> None:
+    def write(self, run: JobRun, outcome: Outcome) -> None:
         """Write ``metrics.json``."""
         metrics = outcome.result.metrics
         atomic.write_json(run.directory.inside(run_files.METRICS), metrics)
@@ -303,7 +303,7 @@ class TrainingJob(Job):
         findings = [finding_record(each) for each in self.recordings.check.doubtful]
         return {"configuration": self._values, "plan": plan.to_dict(), "findings": findings}
 
-    def _check_same_names(self, run: Run) -> None:
+    def _check_same_names(self, run: JobRun) -> None:
         """Raise where recordings changed places, as groups are folders."""
         if not run.directory.provenance.is_file():
             return

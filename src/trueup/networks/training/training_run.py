@@ -95,7 +95,7 @@ def start_training(
 ) -> Outcome:
     """The outcome of :func:`run_training`, with the content of ``solution.json``."""
     job, target = training_job(configuration, output)
-    return runs.start(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
+    return runs.start_job(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
 
 
 def resume_training(

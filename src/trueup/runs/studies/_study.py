@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from trueup.fitting import Problem
-from trueup.runs._start import start as start_job
+from trueup.runs._start import start as start_run
 from trueup.runs.execution import Execution
 from trueup.runs.loop.budget import Budget
 from trueup.runs.store.run_directory import RunDirectory
-from trueup.runs.studies.job import StudyJob, StudyResult
+from trueup.runs.studies.run import StudyResult, run_study
 from trueup.runs.studies.settings import StudySettings
+from trueup.runs.studies.spec import StudySpec
 from trueup.runs.trackers.tracker import Tracker
 
 
@@ -56,11 +57,12 @@ def study(
       TrueupError: whatever is wrong, before anything is written.
       RunInterrupted: Ctrl-C; the message says how to continue.
     """
-    job = StudyJob(problem, settings, limits, dimension=dimension, start=start)
-    target = Path("runs") / job.name if directory is None else directory
-    job.name = target.path.name if isinstance(target, RunDirectory) else Path(target).name
-    return start_job(
-        job,
+    spec = StudySpec.of(problem, settings, limits, dimension=dimension, start=start)
+    target = Path("runs") / spec.name if directory is None else directory
+    name = target.path.name if isinstance(target, RunDirectory) else Path(target).name
+    return start_run(
+        run_study,
+        spec.model_copy(update={"name": name}),
         target,
         resume=resume,
         overwrite=overwrite,

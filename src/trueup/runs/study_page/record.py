@@ -15,6 +15,8 @@ from trueup.runs.store.history import History
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.store.yaml_file import read_mapping
 
+_OF_THE_RUN = ("kind", "format_version", "trueup", "name", "notes", "inputs", "lacking")
+_OF_THE_RUN += ("parameters", "objectives", "start", "execution")
 _WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
@@ -39,7 +41,7 @@ class StudyRecord:
     front: np.ndarray | None = None
     """Costs ``(m, k)`` along the Pareto front, of a finished study with several objectives."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Search, budget and problem, as ``experiment.yaml`` holds them."""
+    """What the run is of, as ``experiment.yaml`` holds it."""
     notes: list[str] = field(default_factory=list)
     provenance: dict[str, Any] = field(default_factory=dict)
 
@@ -94,7 +96,7 @@ def _record(
         advice=str(solution.get("advice", "")),
         verdict=solution.get("verdict"),
         front=None if front is None else np.array(front, float),
-        settings={k: v for k, v in settings.items() if k in ("problem", "search", "budget")},
+        settings={k: v for k, v in settings.items() if k not in _OF_THE_RUN},
         notes=list(solution.get("notes") or settings.get("notes") or ()),
         provenance=provenance.read(directory.provenance),
     )

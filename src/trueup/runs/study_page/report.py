@@ -14,6 +14,7 @@ from trueup.reports.numbers import format_number
 from trueup.reports.page import Page, Section
 from trueup.reports.table import Column, Highlight, Table
 from trueup.reports.verdict import verdict_section
+from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.study_page.figures import (
     cost_figure,
     front_figure,
@@ -22,7 +23,7 @@ from trueup.runs.study_page.figures import (
     population_figure,
     search_figures,
 )
-from trueup.runs.study_page.record import StudyRecord
+from trueup.runs.study_page.record import StudyRecord, read_study
 from trueup.runs.study_page.statistics import groups_of
 
 _SHOWN_AT_ONCE = 12  # parameters whose course is unfolded
@@ -229,3 +230,8 @@ def _span(row: Mapping[str, Any]) -> str:
     if np.isinf(low) and np.isinf(high):
         return "none"
     return f"{format_number(low)} to {format_number(high)}"
+
+
+def report_of_search(directory: RunDirectory) -> Page:
+    """The page of a run's search, from its directory; the run may be in progress."""
+    return study_report(read_study(directory))

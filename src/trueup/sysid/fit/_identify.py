@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from trueup.runs import start
+from trueup.runs import start_job
 from trueup.runs.execution import Execution
 from trueup.runs.trackers.tracker import Tracker
 from trueup.sysid.experiment.settings import Experiment
@@ -43,7 +43,7 @@ def identify(
       UnfinishedRunError: the fit is saved, and something after it failed.
     """
     job = IdentificationJob(experiment, Path(folder))
-    return start(
+    return start_job(
         job,
         job.run_directory(output),
         resume=resume,

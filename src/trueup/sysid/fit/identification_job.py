@@ -14,7 +14,7 @@ from trueup.fitting.losses import Loss
 from trueup.fitting.searches.least_squares import LeastSquares
 from trueup.fitting.solution import Solution, Status
 from trueup.reports import Page
-from trueup.runs import Job, Outcome, Run, SearchJob, read_solution
+from trueup.runs import Job, JobRun, Outcome, SearchJob, read_solution
 from trueup.runs.loop.budget import Budget
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.study_page.record import read_study
@@ -161,7 +161,7 @@ class IdentificationJob(SearchJob):
     def settings(self, hashes: Sequence[str]) -> dict[str, Any]:
         return self._settings
 
-    def solve(self, run: Run) -> Solution:
+    def solve(self, run: JobRun) -> Solution:
         search, method = self.search, self.experiment.search.method
         limit = self.experiment.search.time_limit
         if method in SCIPY_METHODS:
@@ -231,12 +231,12 @@ class IdentificationJob(SearchJob):
                 f"{after:.4g}, that of the start {before:.4g}."
             )
 
-    def keep(self, run: Run, solution: Solution) -> None:
+    def keep(self, run: JobRun, solution: Solution) -> None:
         release_spare_memory()  # the model is compiled with its covers
         write_models(self.problem, solution, run.directory, self.prepared.specs)
         release_spare_memory()
 
-    def finish(self, run: Run, solution: Solution) -> Outcome:
+    def finish(self, run: JobRun, solution: Solution) -> Outcome:
         prepared, problem, experiment = self.prepared, self.problem, self.experiment
         held_out = prepared.problem(sequences=prepared.held_out) if prepared.held_out else None
         # only an optimum is compared with that of other data, and only it has intervals
@@ -301,7 +301,7 @@ class IdentificationJob(SearchJob):
         )
         return Outcome(result, summary, complete=solution.success)
 
-    def write(self, run: Run, outcome: Outcome) -> None:
+    def write(self, run: JobRun, outcome: Outcome) -> None:
         found = outcome.result.assessment
         write_signals(found.signals, run.directory)
         reduced = reduced_set(found.identifiability, self.problem.parameters)
@@ -310,7 +310,7 @@ class IdentificationJob(SearchJob):
             final.update_from_vector(outcome.result.solution.x)
             write_reduced(self.experiment, reduced, final, self._folder, run.directory)
 
-    def page(self, run: Run, outcome: Outcome) -> Page | None:
+    def page(self, run: JobRun, outcome: Outcome) -> Page | None:
         from trueup.sysid import report
         from trueup.sysid.results.overlay_video import overlay_videos
 

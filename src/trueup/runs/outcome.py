@@ -1,0 +1,34 @@
+"""What a finished run gives."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trueup.fitting.judgement.verdict import Verdict
+
+
+@dataclass
+class Outcome:
+    """A finished run."""
+
+    result: Any
+    """What the function of the capability returns."""
+    summary: dict[str, Any]
+    """Content of ``solution.json``; its ``verdict`` is plain data."""
+    complete: bool = True
+    """Whether the search has done what it can; exit code 0 or 3 on the command line."""
+    kind: str = ""
+    """Kind of the run; set by :mod:`trueup.runs`."""
+    directory: Path = Path()
+    """Run directory; set by :mod:`trueup.runs`."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict, which the summary holds as plain data; None for a result without one."""
+        plain = self.summary.get("verdict")
+        return None if plain is None else Verdict.from_plain(plain)
+
+    @property
+    def report(self) -> Path:
+        """The HTML report."""
+        return self.directory / "report.html"

@@ -1,0 +1,168 @@
+"""A study, from its problem to its report."""
+
+import csv
+import dataclasses
+import io
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import RunDirectoryError, listing
+from trueup.fitting import SEARCH_METHODS, ParetoFront, Problem, Solution, Status, judge_search
+from trueup.parameters import Space
+from trueup.runs.execution import Execution
+from trueup.runs.loop._warm_start import warm_start
+from trueup.runs.outcome import Outcome
+from trueup.runs.session import Session
+from trueup.runs.store import atomic
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import solution_content
+from trueup.runs.studies.named_problem import (
+    NamedProblem,
+    named_problem,
+    problem_of_file,
+    send_by_value,
+)
+from trueup.runs.studies.settings import search_of
+from trueup.runs.studies.spec import StudySpec
+from trueup.runs.study_page.report import report_of_search
+
+FRONT_FILE = "pareto_front.csv"
+
+
+@dataclasses.dataclass
+class StudyResult:
+    """Result of :func:`trueup.runs.study`."""
+
+    problem: Problem
+    """The problem; its space holds the start values."""
+    solution: Solution
+    """The best candidate, and how the search ended."""
+    directory: Path
+    """Run directory."""
+    summary: dict[str, Any]
+    """Plain data of everything, as ``solution.json`` holds it."""
+
+    @property
+    def report(self) -> Path:
+        """The HTML report."""
+        return self.directory / "report.html"
+
+
+def run_study(spec: StudySpec, session: Session) -> Outcome:
+    """Do a study; errors as :func:`trueup.runs.start`."""
+    named, spec = problem_at_start(spec, session.execution)
+    problem = named.problem
+    search = search_of(spec.settings, problem, spec.limits)
+    inputs = [] if named.file is None else [named.file]
+    if session.execution.scheduler is not None:
+        send_by_value(named)
+    with session.begin(spec, inputs, problem=problem, distributed=True) as run:
+        # the history depends on the problem and on every setting of the search
+        settings = {"problem": spec.problem, "inputs": run.hashes, **spec.settings.to_dict()}
+        solution = run.search(problem, search, settings)
+
+        def judge(solution: Solution) -> Outcome:
+            converges = SEARCH_METHODS[spec.settings.method].converges
+            verdict = judge_search(problem.space, solution, converges)
+            summary = {**bare(solution), "verdict": verdict.plain()}
+            result = StudyResult(problem, solution, run.directory.path, summary)
+            return Outcome(result, summary, complete=has_ended(solution, converges))
+
+        def bare(solution: Solution) -> dict[str, Any]:
+            return solution_content(spec.name, spec.kind, problem.space, solution, spec.notes)
+
+        def write(outcome: Outcome) -> None:
+            if solution.front is not None:
+                write_front(run.directory, problem.space.names, solution.front)
+
+        return run.finish(
+            solution,
+            bare=bare,
+            judge=judge,
+            write=write,
+            page=lambda outcome: report_of_search(run.directory),
+        )
+
+
+def plan_study(spec: StudySpec, execution: Execution) -> dict[str, Any]:
+    """The first candidates of a study, and the time that they take [s]."""
+    named, spec = problem_at_start(spec, execution)
+    problem = named.problem
+    X = search_of(spec.settings, problem, spec.limits).ask()
+    failures: dict[int, str] = {}
+    started = time.perf_counter()
+    problem.costs(X, failures)
+    seconds = time.perf_counter() - started
+    return {
+        "method": spec.settings.method,
+        "parameters": list(problem.space.names),
+        "objectives": list(problem.objectives),
+        "population": len(X),
+        "seconds_per_generation": seconds,
+        "invalid": {str(i): reason for i, reason in failures.items()},
+        "notes": list(spec.notes),
+    }
+
+
+def problem_at_start(spec: StudySpec, execution: Execution) -> tuple[NamedProblem, StudySpec]:
+    """The problem with the start values of its space, and the spec that holds them.
+
+    Raises:
+      RunDirectoryError: the problem of a run to resume has other parameters by now.
+    """
+    named = spec.named or _named_again(spec)
+    problem, space = named.problem, named.problem.space
+    if spec.start is None:
+        problem.space, notes = _started(spec, space, problem.objectives, execution)
+        start = dict(zip(space.names, problem.space.start.tolist(), strict=True))
+        return named, spec.model_copy(update={"start": start, "notes": tuple(notes)})
+    if tuple(spec.start) != space.names:
+        raise RunDirectoryError(
+            f"the problem of {spec.name} has other parameters by now: it had "
+            f"{listing(spec.start)}, it has {listing(space.names)}"
+        )
+    problem.space = dataclasses.replace(space, start=np.array(list(spec.start.values()), float))
+    return named, spec
+
+
+def _named_again(spec: StudySpec) -> NamedProblem:
+    """The problem that a file or a name gives."""
+    spec.check_whole()
+    if spec.file is None:
+        return named_problem(spec.problem, spec.dimension)
+    return problem_of_file(spec.file, spec.problem, spec.dimension)
+
+
+def _started(
+    spec: StudySpec, space: Space, objectives: tuple[str, ...], execution: Execution
+) -> tuple[Space, list[str]]:
+    """The space with its start values, and what was done about them."""
+    if execution.load_study and execution.storage:
+        from trueup.runs.optuna_storage import load_study
+
+        found = load_study(execution.storage, execution.load_study, space, objectives)
+        if found.x is None:
+            return space, found.notes()
+        return dataclasses.replace(space, start=found.x.copy()), found.notes()
+    if spec.start_from is None:
+        return space, []
+    warm = warm_start(spec.start_from, space)
+    return warm.space(space), warm.sentences
+
+
+def has_ended(solution: Solution, converges: bool) -> bool:
+    """Whether a search has done what it can; one that never converges ends at its limits."""
+    limits = (Status.EVALUATION_LIMIT, Status.ITERATION_LIMIT, Status.TIME_LIMIT)
+    return solution.success or (not converges and solution.status in limits)
+
+
+def write_front(directory: RunDirectory, names: tuple[str, ...], front: ParetoFront) -> Path:
+    """Write the Pareto front as a table: a row per candidate, costs first."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([*front.objectives, *names])
+    table.writerows(np.column_stack([front.costs, front.x]).tolist())
+    return atomic.write_text(directory.inside(FRONT_FILE), text.getvalue())
