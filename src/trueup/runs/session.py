@@ -99,7 +99,7 @@ class Session:
           saved: what a run that was stopped at once has saved, for the message.
 
         Raises:
-          RunDirectoryError: the directory is in use, or an input has changed.
+          RunDirectoryError: the directory is in use, or an input has changed or lies in it.
           RunInterrupted: Ctrl-C.
         """
         if problem is not None:
@@ -118,6 +118,7 @@ class Session:
             directory.check_free()
             hashes = _same_inputs(directory, hashes)
         else:
+            check_inputs_stay(inputs, self.target)
             directory = self.opened or RunDirectory.create(self.target, overwrite=self.overwrite)
         content = spec.to_dict(directory.path)
         origin = provenance.collect(
@@ -303,6 +304,25 @@ class Run:
             solution.provenance = self.origin
         steps = Finish(bare, judge, keep, write, page)
         return finish_run(self.directory, self.spec.kind, solution, steps, self.verbose)
+
+
+def check_inputs_stay(inputs: Sequence[Input], target: Path) -> None:
+    """Raise where a file that a run needs later would be replaced with its folder.
+
+    Args:
+      inputs: files that the run reads.
+      target: run directory.
+
+    Raises:
+      RunDirectoryError: one lies in the run directory.
+    """
+    folder = target.resolve()
+    for entry in (entry for entry in inputs if isinstance(entry, Path)):
+        if folder in (resolved := entry.resolve()).parents or folder == resolved:
+            raise RunDirectoryError(
+                f"{entry}, which is an input, lies in the run directory {target}, which is written "
+                "anew: move it, or choose another run directory"
+            )
 
 
 @contextlib.contextmanager
