@@ -149,8 +149,8 @@ RESULTS = {"solution.json", "signals.npz", "model.xml", "identified_parameters.y
 @pytest.mark.parametrize(
     ("place", "kept"),
     [
-        ("trueup.sysid.fit.identification_job.write_models", {"solution.json", "signals.npz"}),
-        ("trueup.sysid.fit.identification_job.summarise", RESULTS - {"signals.npz"}),
+        ("trueup.sysid.fit.run.write_models", {"solution.json", "signals.npz"}),
+        ("trueup.sysid.assess.judge.summarise", RESULTS - {"signals.npz"}),
         ("trueup.sysid.results.outputs.pack_signals", RESULTS - {"signals.npz"}),
         ("trueup.sysid.report._overview", RESULTS),
     ],

@@ -118,12 +118,10 @@ def test_a_signal_in_the_assessment_keeps_the_fit(
     number: int,
     code: int,
 ):
-    from trueup.sysid.fit import identification_job
-
     def stop(*arguments: object, **options: object) -> None:
         signal.raise_signal(number)
 
-    monkeypatch.setattr(identification_job, "assess", stop)
+    monkeypatch.setattr("trueup.sysid.assess.judge.assess", stop)
     assert main(["identify", str(files.experiment), "--quiet"]) == code
     assert "trueup study resume" in capsys.readouterr().err
     monkeypatch.undo()
@@ -135,12 +133,10 @@ def test_a_signal_in_the_assessment_keeps_the_fit(
 def test_a_signal_before_the_fit_writes_nothing(
     files: pendulum.Files, monkeypatch: pytest.MonkeyPatch, capsys, number: int, code: int
 ):
-    from trueup.sysid.fit import identification_job
-
     def stop(*arguments: object, **options: object) -> None:
         signal.raise_signal(number)
 
-    monkeypatch.setattr(identification_job, "prepare", stop)
+    monkeypatch.setattr("trueup.sysid.fit.run.prepare", stop)
     assert main(["identify", str(files.experiment)]) == code
     assert "before anything new was saved" in capsys.readouterr().err
     assert not (files.folder / "runs").exists()

@@ -19,7 +19,7 @@ def knowledge_of(run: IdentifiedRun, experiment: Experiment) -> tuple[np.ndarray
     Raises:
       RunDirectoryError: the run is of another model, or has other unknowns.
     """
-    own, other = run.job.experiment, experiment
+    own, other = run.prepared.experiment, experiment
     if Path(own.model.file).name != Path(other.model.file).name:
         raise RunDirectoryError(
             f"{run.directory.path} is of the model {own.model.file}, the experiment of "

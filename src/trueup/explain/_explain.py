@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trueup.explain.explanation import Explanation
-from trueup.explain.job import ExplainJob
-from trueup.runs import start_job
+from trueup.explain.run import run_explanation
+from trueup.explain.spec import ExplanationSpec
+from trueup.runs import start
 from trueup.sysid.experiment.settings import Experiment
 
 
@@ -43,7 +44,12 @@ def explain(
       RunInterrupted: Ctrl-C; the fits that were made are saved.
       UnfinishedRunError: the fits are saved, and something after them failed.
     """
-    job = ExplainJob(experiment, Path(folder), causes, level, anyway)
-    return start_job(
-        job, job.run_directory(output), resume=resume, overwrite=overwrite, verbose=verbose
+    spec = ExplanationSpec.of(experiment, folder, causes, level, anyway)
+    return start(
+        run_explanation,
+        spec,
+        spec.run_directory(output),
+        resume=resume,
+        overwrite=overwrite,
+        verbose=verbose,
     ).result

@@ -8,7 +8,7 @@ superfluous is dropped, and one that another replaces better is exchanged. Cause
 errors the data cannot tell apart stand together.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,7 +34,7 @@ _SEPARATOR = " + "
 
 @dataclass
 class Attribution:
-    """Fits of causes and what follows from them.
+    """Fits of causes and what follows from them; made by :func:`attribute`.
 
     Args:
       log: the log with the unknowns of the causes.
@@ -299,6 +299,30 @@ class Attribution:
         acting = set(self.acting)
         rest.sort(key=lambda c: c not in acting)
         return list(dict.fromkeys([*self.chosen, *alike, *rest]))
+
+
+def attribute(
+    log: ExplainedLog,
+    level: float = 0.95,
+    fits: Mapping[str, FreedFit] | None = None,
+    on_fit: Callable[[dict[str, FreedFit]], None] = lambda fits: None,
+    progress: Callable[[str, float], None] = lambda text, share: None,
+) -> Attribution:
+    """Make the fits of causes, and choose those that explain the gap.
+
+    Args:
+      log: the log with the unknowns of the causes.
+      level: coverage of intervals.
+      fits: fits that were made before, by their causes joined with `` + ``.
+      on_fit: called after each fit with all of them.
+      progress: called before each fit with what is freed and the share that is done.
+
+    Raises:
+      KeyboardInterrupt: Ctrl-C.
+    """
+    found = Attribution(log, level, dict(fits or {}), on_fit, progress)
+    found.run()
+    return found
 
 
 def key_of(causes: Sequence[str]) -> str:

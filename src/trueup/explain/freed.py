@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -103,13 +104,13 @@ class FreedFit:
     acts: bool = True
     """Whether the unknowns change the simulated motion at all."""
 
-    def plain(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {**self.__dict__, "causes": list(self.causes), "x": self.x.tolist()}
 
     @classmethod
-    def from_plain(cls, content: dict) -> "FreedFit":
-        """Inverse of :meth:`plain`."""
+    def from_dict(cls, content: dict[str, Any]) -> "FreedFit":
+        """Inverse of :meth:`to_dict`."""
         return cls(
             tuple(content["causes"]),
             np.array(content["x"], float),

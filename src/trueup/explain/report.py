@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import read_solution
 
 _STATES = {
     "named": "named",
@@ -14,6 +16,15 @@ _STATES = {
 }
 
 _LEFT = -10.0  # share [%] at which the figure ends on the left
+
+
+def report_of_run(directory: RunDirectory) -> reports.Page:
+    """The report of a run directory.
+
+    Raises:
+      RunDirectoryError: the run has not finished.
+    """
+    return explanation_report(read_solution(directory))
 
 
 def explanation_report(summary: dict[str, Any]) -> reports.Page:

@@ -24,13 +24,15 @@ from trueup.knowledge.model_fields import model_fields
 from trueup.knowledge.signals import command_delays, signal_draws
 from trueup.knowledge.simulators.forms import SimulatorForm, simulator_form
 from trueup.parameters import ParameterDict, Space
-from trueup.runs import check_inputs, read_job
+from trueup.runs import check_inputs, read_spec
+from trueup.runs.kinds import kind_of, noun_of
 from trueup.runs.store.damage import read_as_written
 from trueup.runs.store.input_check import check_read
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.assess.horizons import HORIZONS
-from trueup.sysid.fit.identification_job import IdentificationJob
+from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.spec import IdentificationSpec
 from trueup.sysid.fit.window_states import without_window_states
 from trueup.sysid.recordings.channel_units import signal_units
 
@@ -40,7 +42,8 @@ class IdentifiedRun(GaussianRun):
     """A finished identification and what is known of its unknowns."""
 
     directory: RunDirectory
-    job: IdentificationJob
+    prepared: Prepared
+    """Its experiment with models, recordings and unknowns."""
     solution: dict[str, Any]
     """Content of ``solution.json``."""
     verdict: Verdict
@@ -66,7 +69,7 @@ class IdentifiedRun(GaussianRun):
     @property
     def training_error(self) -> float:
         """Mean square of the training residuals."""
-        training = self.job.prepared.motion_problem(self.parameters)
+        training = self.prepared.motion_problem(self.parameters)
         return 2.0 * float(self.solution["cost"]) / training.data_rows
 
     def held_out_problem(self) -> GrayBoxProblem | None:
@@ -74,7 +77,7 @@ class IdentifiedRun(GaussianRun):
 
         Recordings that are fitted in windows are simulated over the longest horizon of a score.
         """
-        prepared = self.job.prepared
+        prepared = self.prepared
         if self.of_fleet or not prepared.held_out:
             return None
         settings = prepared.settings
@@ -97,7 +100,7 @@ class IdentifiedRun(GaussianRun):
         Raises:
           RunDirectoryError: the parameters are no fields of a compiled model.
         """
-        prepared, parameters = self.job.prepared, self.parameters
+        prepared, parameters = self.prepared, self.parameters
         problem = prepared.motion_problem(parameters)
         variant = problem.variants[0]
         if variant.compiles:
@@ -150,18 +153,22 @@ def identified_run(
     """
     opened = RunDirectory.open(directory)
     check = check_inputs(opened, folder=folder, anyway=anyway)
-    job = read_job(opened, folder)
-    if not isinstance(job, IdentificationJob):
+    if (kind := kind_of(opened)) != IdentificationSpec.kind:
         raise RunDirectoryError(
-            f"{opened.path} is {job.noun}; this takes an identification of a model "
+            f"{opened.path} is {noun_of(kind)}; this takes an identification of a model "
             "(trueup identify)"
         )
+    spec = read_spec(opened, folder)
+    assert isinstance(spec, IdentificationSpec)
     solution, verdict = finished(opened, anyway)
     known = known_of(solution, opened)
-    parameters, _ = without_window_states(job.prepared.parameters)
-    mark = mark_of(check_read(check, job.inputs(), anyway=anyway), verdict)
+    prepared = prepare(spec.experiment, spec.folder)
+    parameters, _ = without_window_states(prepared.parameters)
+    mark = mark_of(check_read(check, prepared.inputs, anyway=anyway), verdict)
     check_names(known, parameters.space().names, opened)
     fit = values_of(solution, opened)
     with read_as_written(opened.solution):
         widening = widening_of(solution["parameters"])
-    return IdentifiedRun(opened, job, solution, verdict, parameters, fit, known, widening, mark)
+    return IdentifiedRun(
+        opened, prepared, solution, verdict, parameters, fit, known, widening, mark
+    )

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from trueup._marks import marked
 from trueup.errors import RunDirectoryError, listing
 from trueup.reconcile.reconciled import ReconciledRuns
-from trueup.runs import check_inputs, read_job
+from trueup.runs import check_inputs, read_spec
+from trueup.runs.kinds import kind_of, noun_of
 from trueup.runs.store.provenance import sha256_of
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.experiment.settings import Experiment, HeldOut
-from trueup.sysid.fit.identification_job import IdentificationJob
+from trueup.sysid.fit.spec import IdentificationSpec
 
 if TYPE_CHECKING:
     from trueup.sysid.fit.identification import Identification
@@ -73,16 +74,16 @@ def joint_experiment(
         recording, or the inputs are gone or have changed.
     """
     given = None if folder is None else Path(folder)
-    jobs = [_job(Path(run), given, anyway) for run in runs]
-    first, place = jobs[0].experiment, _folder_of(jobs[0])
-    for job, run in zip(jobs, runs, strict=True):
-        _check_alike(job, jobs[0], run, runs[0])
-    names = [[r.name or Path(r.file).stem for r in job.experiment.recordings] for job in jobs]
+    specs = [_spec_of(Path(run), given, anyway) for run in runs]
+    first, place = specs[0].experiment, specs[0].folder
+    for spec, run in zip(specs, runs, strict=True):
+        _check_alike(spec, specs[0], run, runs[0])
+    names = [[r.name or Path(r.file).stem for r in spec.experiment.recordings] for spec in specs]
     everything = [name for own in names for name in own]
     recordings, held_out, seen = [], [], {}
-    for job, own, run in zip(jobs, names, runs, strict=True):
-        for recording, name in zip(job.experiment.recordings, own, strict=True):
-            path = _folder_of(job) / recording.file
+    for spec, own, run in zip(specs, names, runs, strict=True):
+        for recording, name in zip(spec.experiment.recordings, own, strict=True):
+            path = spec.folder / recording.file
             digest = (sha256_of(path), recording.trim.start, recording.trim.end)
             if digest in seen:
                 raise RunDirectoryError(
@@ -93,7 +94,7 @@ def joint_experiment(
             unique = name if everything.count(name) == 1 else f"{Path(run).name}_{name}"
             file = os.path.relpath(path, place)
             recordings.append(recording.model_copy(update={"file": file, "name": unique}))
-            if name in job.experiment.held_out.recordings:
+            if name in spec.experiment.held_out.recordings:
                 held_out.append(unique)
     return first.model_copy(
         update={
@@ -106,34 +107,31 @@ def joint_experiment(
     ), place
 
 
-def _job(run: Path, folder: Path | None, anyway: bool) -> IdentificationJob:
+def _spec_of(run: Path, folder: Path | None, anyway: bool) -> IdentificationSpec:
     opened = RunDirectory.open(run)
     check_inputs(opened, folder=folder, anyway=anyway)
-    job = read_job(opened, folder)
-    if not isinstance(job, IdentificationJob):
-        raise RunDirectoryError(f"{run} is {job.noun}; a joint fit takes identifications")
-    return job
-
-
-def _folder_of(job: IdentificationJob) -> Path:
-    assert job.folder is not None
-    return job.folder
+    if (kind := kind_of(opened)) != IdentificationSpec.kind:
+        raise RunDirectoryError(f"{run} is {noun_of(kind)}; a joint fit takes identifications")
+    spec = read_spec(opened, folder)
+    assert isinstance(spec, IdentificationSpec)
+    return spec
 
 
 def _check_alike(
-    job: IdentificationJob,
-    other: IdentificationJob,
+    spec: IdentificationSpec,
+    other: IdentificationSpec,
     run: str | os.PathLike[str],
     first: str | os.PathLike[str],
 ) -> None:
     """Raise where experiments differ in more than their recordings."""
-    own, theirs = (j.experiment.model_dump(mode="json", exclude=_OWN) for j in (job, other))
+    both = (spec, other)
+    own, theirs = (each.experiment.model_dump(mode="json", exclude=_OWN) for each in both)
     differing = [key for key in own if own[key] != theirs[key]]
     if not differing:
-        models = [_folder_of(j) / j.experiment.model.file for j in (job, other)]
+        models = [each.folder / each.experiment.model.file for each in both]
         if sha256_of(models[0]) != sha256_of(models[1]):
             differing = ["model"]
-    if (job.experiment.held_out.fraction, job.experiment.held_out.folds) != (
+    if (spec.experiment.held_out.fraction, spec.experiment.held_out.folds) != (
         other.experiment.held_out.fraction,
         other.experiment.held_out.folds,
     ):

@@ -38,7 +38,11 @@ KINDS: dict[str, Any] = {
         run="trueup.runs.studies.run:run_study",
         report="trueup.runs.study_page.report:report_of_search",
     ),
-    "identification": "trueup.sysid.fit.identification_job:IdentificationJob",
+    "identification": Kind(
+        spec="trueup.sysid.fit.spec:IdentificationSpec",
+        run="trueup.sysid.fit.run:run_identification",
+        report="trueup.sysid.report:report_of_run",
+    ),
     "servo": "trueup.actuators.search.fit_job:ServoFitJob",
     "comparison": "trueup.actuators.selection.comparison_job:ComparisonJob",
     "network": "trueup.networks.training.training_job:TrainingJob",
@@ -47,7 +51,11 @@ KINDS: dict[str, Any] = {
     "design": "trueup.design.job:DesignJob",
     "bench design": "trueup.design.bench.job:BenchDesignJob",
     "gait": "trueup.gait.job:GaitJob",
-    "explanation": "trueup.explain.job:ExplainJob",
+    "explanation": Kind(
+        spec="trueup.explain.spec:ExplanationSpec",
+        run="trueup.explain.run:run_explanation",
+        report="trueup.explain.report:report_of_run",
+    ),
 }
 """Kind, as ``experiment.yaml`` names it -> what is known of it."""
 
@@ -73,6 +81,11 @@ def read_job(directory: RunDirectory, folder: Path | None = None) -> Job:
         job = found.from_plain(content, directory, folder)
         job.execution = job.execution.with_former(content.get("execution") or {})
     return job
+
+
+def noun_of(kind: str) -> str:
+    """What a run of a kind is called in messages, with its article."""
+    return job_class(kind).noun if is_job(kind) else function_of(kind, "spec").noun
 
 
 def function_of(kind: str, field: str) -> Any:

@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import read_solution
+from trueup.runs.study_page.record import read_study
+from trueup.runs.study_page.report import study_report
 from trueup.sysid.assess.assessment import SequenceSignals
 from trueup.sysid.results.horizon_section import horizon_section
+from trueup.sysid.results.outputs import read_signals
 from trueup.sysid.results.recording_sections import (
     quality_section,
     residual_section,
@@ -33,6 +38,13 @@ class ReportBuilder(reports.Page):
     def build(self) -> str:
         """The whole page as HTML."""
         return self.html()
+
+
+def report_of_run(directory: RunDirectory) -> reports.Page:
+    """The report of a run directory; that of the search where the run is not finished."""
+    if not directory.solution.is_file() and directory.study.is_file():
+        return study_report(read_study(directory))
+    return identification_report(read_solution(directory), read_signals(directory))
 
 
 def identification_report(

@@ -8,7 +8,7 @@ from trueup import runs
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Problem
 from trueup.fitting.solution import Status
-from trueup.runs import RunInterrupted, job
+from trueup.runs import RunInterrupted, session
 from trueup.sysid.fit import prior_weight
 from trueup.sysid.fit.prior_weight import residual_scale
 
@@ -47,8 +47,8 @@ def test_time_that_the_fit_has_used_is_not_there_for_the_second(recorded, monkey
         solution.stats["seconds"] = 100.0
         return solution
 
-    plain = job.run_search
-    monkeypatch.setattr(job, "run_search", late)
+    plain = session.run_search
+    monkeypatch.setattr(session, "run_search", late)
     result = run(recorded, with_prior(recorded, 0.1, name="time", search={"time_limit": 60.0}))
     assert result.solution.status is Status.TIME_LIMIT
 
@@ -59,8 +59,8 @@ def test_an_interrupted_fit_with_a_prior_stays_interrupted(recorded, monkeypatch
         solution.status = Status.INTERRUPTED
         return solution
 
-    plain = job.run_search
-    monkeypatch.setattr(job, "run_search", interrupted)
+    plain = session.run_search
+    monkeypatch.setattr(session, "run_search", interrupted)
     with pytest.raises(RunInterrupted, match="study resume"):
         run(recorded, with_prior(recorded, 1e4, name="interrupted"))
     assert not (recorded / "runs/interrupted/solution.json").exists()

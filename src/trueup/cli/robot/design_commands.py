@@ -129,9 +129,8 @@ class Design(OfRuns):
         after = self.after
         if self.experiment.is_dir():
             after = after or self.experiment
-            job = identified_run(self.experiment, anyway=self.anyway).job
-            experiment, folder = job.experiment, job.folder
-            assert folder is not None
+            prepared = identified_run(self.experiment, anyway=self.anyway).prepared
+            experiment, folder = prepared.experiment, prepared.folder
         else:
             experiment, folder = load_experiment(self.experiment), self.experiment.parent
         changes: dict[str, Any] = {}

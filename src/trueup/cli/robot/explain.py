@@ -6,8 +6,9 @@ from typing import Any
 from trueup import runs
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
-from trueup.explain.job import ExplainJob
 from trueup.explain.report import cause_row
+from trueup.explain.run import plan_explanation, run_explanation
+from trueup.explain.spec import ExplanationSpec
 from trueup.runs import Outcome
 from trueup.runs.loop.progress import duration
 from trueup.sysid.experiment.experiment_file import load_experiment
@@ -31,11 +32,19 @@ def run_explain(
     experiment = load_experiment(path)
     if seed is not None:
         experiment = experiment.model_copy(update={"seed": seed})
-    job = ExplainJob(experiment, path.parent, causes, level, anyway)
-    directory = job.run_directory(target)
+    spec = ExplanationSpec.of(experiment, path.parent, causes, level, anyway)
+    directory = spec.run_directory(target)
     if dry_run:
-        return _show_plan(job.name, runs.plan_job(job, directory, overwrite=True), output)
-    outcome = runs.start_job(job, directory, resume=resume, overwrite=overwrite, verbose=verbose)
+        plan = runs.plan(plan_explanation, spec, directory, overwrite=True)
+        return _show_plan(spec.name, plan, output)
+    outcome = runs.start(
+        run_explanation,
+        spec,
+        directory,
+        resume=resume,
+        overwrite=overwrite,
+        verbose=verbose,
+    )
     return print_outcome(outcome, output, show_summary)
 
 

@@ -10,7 +10,8 @@ from trueup.cli.output import Output, interval_text
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.runs import Outcome
 from trueup.sysid.experiment.experiment_file import load_experiment
-from trueup.sysid.fit.identification_job import IdentificationJob
+from trueup.sysid.fit.run import plan_identification, run_identification
+from trueup.sysid.fit.spec import IdentificationSpec
 from trueup.sysid.results.horizon_section import horizon_label
 from trueup.sysid.results.recording_sections import shortened
 
@@ -29,12 +30,20 @@ def run_identify(
     experiment = load_experiment(path)
     if seed is not None:
         experiment = experiment.model_copy(update={"seed": seed})
-    job = IdentificationJob(experiment, path.parent)
-    directory = job.run_directory(target)
+    spec = IdentificationSpec.of(experiment, path.parent)
+    directory = spec.run_directory(target)
     if dry_run:
         # what would be written over is said by the run itself
-        return _show_plan(job.name, runs.plan_job(job, directory, overwrite=True), output)
-    outcome = runs.start_job(job, directory, resume=resume, overwrite=overwrite, verbose=verbose)
+        plan = runs.plan(plan_identification, spec, directory, overwrite=True)
+        return _show_plan(spec.name, plan, output)
+    outcome = runs.start(
+        run_identification,
+        spec,
+        directory,
+        resume=resume,
+        overwrite=overwrite,
+        verbose=verbose,
+    )
     return print_outcome(outcome, output, show_summary)
 
 

@@ -90,6 +90,7 @@ class LeastSquares:
     Args:
       space: the unknowns.
       settings: settings.
+      begin: values that it begins with ``(p,)``; the start of the space where None.
 
     Raises:
       FitError: no free element, or settings out of range.
@@ -98,7 +99,12 @@ class LeastSquares:
     settings_class = LeastSquaresSettings
     """Settings that the constructor takes."""
 
-    def __init__(self, space: Space, settings: LeastSquaresSettings | None = None):
+    def __init__(
+        self,
+        space: Space,
+        settings: LeastSquaresSettings | None = None,
+        begin: np.ndarray | None = None,
+    ):
         settings = settings or LeastSquaresSettings()
         if space.size == 0:
             raise FitError("there is no free parameter to fit: all are frozen or tied")
@@ -111,7 +117,7 @@ class LeastSquares:
         self.space = space
         self.settings = settings
         self.loss = Loss(settings.loss, settings.loss_scale)
-        self.x = space.start.copy()
+        self.x = (space.start if begin is None else begin).copy()
         self.cost = np.inf
         self.mu = _MU_START
         self.iteration = 0

@@ -12,6 +12,12 @@ from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.experiment.settings import Experiment
 
 
+def named_files(experiment: Experiment) -> list[str]:
+    """Files that an experiment names, as it names them: a model may lie outside of the folder."""
+    parts = (experiment.model, *experiment.variants.values(), *experiment.recordings)
+    return list(dict.fromkeys(part.file for part in parts))
+
+
 def inputs_of_run(
     directory: RunDirectory, recorded: str | None, folder: Path | None, experiment: Experiment
 ) -> tuple[Experiment, Path]:
@@ -24,9 +30,7 @@ def inputs_of_run(
     Raises:
       RunDirectoryError: an input is nowhere.
     """
-    # as the experiment names them: a model may lie outside of the folder
-    parts = (experiment.model, *experiment.variants.values(), *experiment.recordings)
-    names = list(dict.fromkeys(part.file for part in parts))
+    names = named_files(experiment)
     former = directory.path.parent if recorded is None else directory.path / recorded
     former = Path(os.path.normpath(former))
     first = [] if recorded is None else [former]

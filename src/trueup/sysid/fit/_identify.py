@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from trueup.runs import start_job
+from trueup.runs import start
 from trueup.runs.execution import Execution
 from trueup.runs.trackers.tracker import Tracker
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.fit.identification import Identification
-from trueup.sysid.fit.identification_job import IdentificationJob
+from trueup.sysid.fit.run import run_identification
+from trueup.sysid.fit.spec import IdentificationSpec
 
 
 def identify(
@@ -42,10 +43,11 @@ def identify(
       RunInterrupted: Ctrl-C; the fit is saved and can be resumed, except by scipy.
       UnfinishedRunError: the fit is saved, and something after it failed.
     """
-    job = IdentificationJob(experiment, Path(folder))
-    return start_job(
-        job,
-        job.run_directory(output),
+    spec = IdentificationSpec.of(experiment, folder)
+    return start(
+        run_identification,
+        spec,
+        spec.run_directory(output),
         resume=resume,
         overwrite=overwrite,
         execution=execution,

@@ -120,8 +120,8 @@ def refit(
         loss=loss.name,
         loss_scale=loss.scale,
     )
-    search = LeastSquares(problem.space, settings)
-    search.x = np.clip(x, problem.space.lower, problem.space.upper)
+    begin = np.clip(x, problem.space.lower, problem.space.upper)
+    search = LeastSquares(problem.space, settings, begin)
     fit = inner_fit(problem, search, time_limit, busy_seconds)
     ended = fit.success or fit.status is Status.ITERATION_LIMIT
     return fit if ended and np.isfinite(fit.cost) else None

@@ -61,9 +61,7 @@ def cross_validate(
         test_on = _chosen(prepared.training, split.held_out)
         problem = prepared.problem(sequences=fit_on)
         problem.noise_scale = noise_scale
-        search = LeastSquares(problem.space, settings)
-        search.x = x.copy()
-        fit = inner_fit(problem, search)
+        fit = inner_fit(problem, LeastSquares(problem.space, settings, x))
         other = prepared.problem(sequences=test_on)
         other.noise_scale = noise_scale
         values.append(fit.x)

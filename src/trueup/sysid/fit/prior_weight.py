@@ -1,5 +1,7 @@
 """The weight of priors beside data whose noise level was not given."""
 
+import copy
+
 import numpy as np
 
 from trueup.fitting.losses import Loss
@@ -18,41 +20,53 @@ def refit_with_noise(
     solution: Solution,
     settings: LeastSquaresSettings,
     time_limit: float | None = None,
-) -> Solution:
+) -> tuple[GrayBoxProblem, Solution]:
     """Weigh priors against the noise that the residuals show, where noise levels are missing.
 
     A channel without a noise level is divided by its spread, so that nothing says how much a prior
     weighs beside it. The residuals of the fit do, and a fit from there takes it into account.
 
     Args:
-      problem: the problem; its ``noise_scale`` is set.
+      problem: the problem.
       solution: its fit; one that did not succeed is returned as it is.
       settings: settings of its least squares: the same loss and limits hold.
       time_limit: seconds for both fits together.
 
     Returns:
-      The last fit, with the history and the counts of both.
+      The problem with the noise that was found, and its fit, with the history and the counts of
+      both.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
     """
     has_prior = problem.residual_size > problem.data_rows
     if not (has_prior and solution.success and _lacks_noise(problem)):
-        return solution
+        return problem, solution
     loss = Loss(settings.loss, settings.loss_scale)
     for _ in range(_ROUNDS):
         scale = residual_scale(problem, solution.x, loss)
         if scale == 0 or abs(scale - problem.noise_scale) <= _SAME * problem.noise_scale:
             break
-        problem.noise_scale = scale
-        search = LeastSquares(problem.space, settings)
-        search.x = solution.x.copy()
+        problem = at_noise(problem, scale)
+        search = LeastSquares(problem.space, settings, solution.x)
         left = np.inf if time_limit is None else time_limit - solution.stats["seconds"]
         fit = inner_fit(problem, search, left)
         solution = _joined(solution, with_known_cost(problem, fit, loss))
         if not solution.success:
             break
-    return solution
+    return problem, solution
+
+
+def at_noise(problem: GrayBoxProblem, scale: float) -> GrayBoxProblem:
+    """A problem whose priors are weighed by another noise level.
+
+    Args:
+      problem: the problem; models and engines are shared with it.
+      scale: standard deviation of the noise in the unit of the residual.
+    """
+    found = copy.copy(problem)
+    found.noise_scale = scale
+    return found
 
 
 def _lacks_noise(problem: GrayBoxProblem) -> bool:

@@ -71,8 +71,7 @@ def soft_friction_optimum(
     soft = prepared.motion_problem(sequences=[_soft(group) for group in prepared.training])
     soft.noise_scale = problem.noise_scale
     settings = LeastSquaresSettings(max_iters=_ITERATIONS, cost_tolerance=_NEAR)
-    search = LeastSquares(soft.space, settings)
-    search.x = x.copy()
+    search = LeastSquares(soft.space, settings, x)
     fit = inner_fit(soft, search, time_limit, busy_seconds)
     return (fit.x, search.evaluations) if np.isfinite(fit.cost) else None
 

@@ -60,8 +60,8 @@ def torque_fit(
     except TrueupError:
         return None
     settings = LeastSquaresSettings(max_iters=_ITERATIONS, **TORQUE_SETTINGS)
-    search = LeastSquares(problem.space, settings)
-    search.x = np.clip(x, problem.space.lower, problem.space.upper)
+    begin = np.clip(x, problem.space.lower, problem.space.upper)
+    search = LeastSquares(problem.space, settings, begin)
     fit = inner_fit(problem, search, time_limit, busy_seconds)
     if not np.isfinite(fit.cost):
         return None

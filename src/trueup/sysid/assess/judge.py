@@ -1,0 +1,127 @@
+"""A fit judged: intervals, other data, what the model lacks, and the verdict."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from trueup.sysid.assess.assessment import Assessment, assess
+from trueup.sysid.assess.horizons import horizon_errors
+from trueup.sysid.assess.missing_terms import missing_terms
+from trueup.sysid.assess.summary import summarise
+from trueup.sysid.experiment.preparation import Prepared
+from trueup.sysid.fit._inner_fit import AfterFit
+from trueup.sysid.fit.cross_validation import CrossValidation, cross_validate
+from trueup.sysid.fit.identification import Fit, Identification
+from trueup.sysid.fit.prior_weight import at_noise
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.start_noise import measured_starts
+from trueup.sysid.fit.unseen_ends import UnseenEnds, unseen_ends
+from trueup.sysid.torque.report import torque_summary
+
+
+def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
+    """Judge a fit; nothing is written.
+
+    Args:
+      prepared: the experiment.
+      fit: its fit.
+      directory: run directory, for the result.
+
+    Raises:
+      TrueupError: a step cannot be done.
+      KeyboardInterrupt: Ctrl-C.
+    """
+    experiment, problem = prepared.experiment, fit.problem
+    start, x, success = problem.space.start, fit.solution.x, fit.solution.success
+    held_out, alone = problems_of_held_out(prepared, fit)
+    time = AfterFit(fit.solution.stats.get("seconds", 0.0), experiment.search.time_limit)
+    assessment = assess_fit(prepared, fit, held_out, alone, time)
+    crossed = folds_of(prepared, fit)
+    # only an optimum is compared with that of other data
+    has_ends = crossed is None and held_out is None and success
+    ends = ends_of(prepared, fit, time) if has_ends else None
+    missing, untried = [], ""
+    if success and not assessment.flaw:
+        missing, untried = missing_terms(prepared, problem, x, fit.loss, time.left)
+    solution = replace(
+        fit.solution, covariance=assessment.value_covariance, intervals=assessment.intervals
+    )
+    level = experiment.confidence.level
+    summary = summarise(
+        experiment.name,
+        problem,
+        solution,
+        assessment,
+        crossed,
+        {recording.name: recording.quality for recording in prepared.recordings},
+        [*fit.notes, *([untried] if untried else [])],
+        ends,
+        horizon_errors(prepared, problem, x) if time.left else (),
+        torque_summary(prepared, x, start, assessment, level, time.left),
+        missing,
+    )
+    return Identification(prepared, problem, solution, assessment, crossed, directory, summary)
+
+
+def problems_of_held_out(
+    prepared: Prepared, fit: Fit
+) -> tuple[GrayBoxProblem | None, GrayBoxProblem | None]:
+    """Problem of the held-out data, and the one that is fitted to them; None where there is none.
+
+    Only an optimum is compared with that of other data.
+    """
+    if not prepared.held_out:
+        return None, None
+    scale = fit.problem.noise_scale
+    held_out = at_noise(prepared.problem(sequences=prepared.held_out), scale)
+    alone = prepared.held_out_alone() if fit.solution.success else None
+    return held_out, None if alone is None else at_noise(alone, scale)
+
+
+def assess_fit(
+    prepared: Prepared,
+    fit: Fit,
+    held_out: GrayBoxProblem | None,
+    alone: GrayBoxProblem | None,
+    time: AfterFit,
+) -> Assessment:
+    """Intervals, identifiability, and errors on the data of the fit and on held-out data.
+
+    Args:
+      prepared: the experiment.
+      fit: its fit.
+      held_out: problem of the held-out data.
+      alone: problem of a fit to them.
+      time: time for what follows the fit.
+    """
+    experiment = prepared.experiment
+    # only an optimum has intervals, and inverse dynamics simulates from no start
+    moves = fit.solution.success and experiment.search.method != "inverse-dynamics"
+    return assess(
+        fit.problem,
+        fit.problem.space.start,
+        fit.solution,
+        held_out,
+        alone,
+        method=experiment.confidence.method,
+        level=experiment.confidence.level,
+        loss=fit.loss,
+        profile=experiment.confidence.profile,
+        seed=experiment.seed,
+        starts=measured_starts(prepared, prepared.training, False) if moves else None,
+        held_out_starts=measured_starts(prepared, prepared.alone, True) if moves else None,
+        time=time,
+        information=fit.information,
+    )
+
+
+def folds_of(prepared: Prepared, fit: Fit) -> CrossValidation | None:
+    """Cross-validation over the recordings, where the experiment asks for it."""
+    folds, scale = prepared.experiment.held_out.folds, fit.problem.noise_scale
+    if folds <= 1:
+        return None
+    return cross_validate(prepared, fit.solution.x, folds, scale, fit.loss)
+
+
+def ends_of(prepared: Prepared, fit: Fit, time: AfterFit) -> UnseenEnds:
+    """What a fit without the ends of the recordings predicts of them; nothing is held out."""
+    return unseen_ends(prepared, fit.solution.x, fit.problem.noise_scale, fit.loss, time.left)

@@ -1,0 +1,185 @@
+"""An identification, from its experiment to its report."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import FitError
+from trueup.fitting.losses import Loss
+from trueup.fitting.searches.least_squares import LeastSquares
+from trueup.fitting.solution import Solution, Status
+from trueup.reports import Page
+from trueup.runs.execution import Execution
+from trueup.runs.outcome import Outcome
+from trueup.runs.session import Run, Session
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import solution_content
+from trueup.simulation.engine.spare_memory import release_spare_memory
+from trueup.sysid.assess.judge import judge
+from trueup.sysid.experiment.preparation import Prepared, prepare
+from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, with_known_cost
+from trueup.sysid.fit.better_start import better_start
+from trueup.sysid.fit.identification import Fit, Identification
+from trueup.sysid.fit.identification_search import (
+    SCIPY_METHODS,
+    check_search,
+    check_start,
+    make_search,
+)
+from trueup.sysid.fit.prior_weight import refit_with_noise
+from trueup.sysid.fit.requests import check_requests
+from trueup.sysid.fit.spec import IdentificationSpec
+from trueup.sysid.results.outputs import write_models, write_signals
+from trueup.sysid.results.reduced_experiment import reduced_set, write_reduced
+from trueup.sysid.torque.load_check import torque_notes
+
+_LEAST_SHARE = 0.1  # of a time limit that is left to the search, whatever finding a start took
+
+
+@dataclass(frozen=True)
+class Ready:
+    """An identification that was read and checked."""
+
+    prepared: Prepared
+    """Models, recordings and unknowns."""
+    problem: Any
+    """What is fitted."""
+    search: Any
+    """The search at the start values."""
+    settings: dict[str, Any]
+    """Settings that the history of the search depends on."""
+    notes: tuple[str, ...]
+    """What was done about the recordings, in sentences."""
+
+
+def run_identification(spec: IdentificationSpec, session: Session) -> Outcome:
+    """Do an identification; errors as :func:`trueup.runs.start`."""
+    experiment, method = spec.experiment, spec.experiment.search.method
+    ready = read_and_check(spec)
+    prepared, problem = ready.prepared, ready.problem
+    session.execution.check(spec.name, problem.space, problem.objectives)
+    with session.begin(
+        spec,
+        prepared.inputs,
+        settings=experiment.model_dump(mode="json"),
+        folder=spec.folder,
+        resumable=method not in SCIPY_METHODS,
+    ) as run:
+        fit = search(spec, ready, run)
+
+        def bare(solution: Solution) -> dict[str, Any]:
+            return solution_content(spec.name, spec.kind, problem.space, solution, list(fit.notes))
+
+        def keep(solution: Solution) -> None:
+            release_spare_memory()  # the model is compiled with its covers
+            write_models(problem, solution, run.directory, prepared.specs)
+            release_spare_memory()
+
+        def judged(solution: Solution) -> Outcome:
+            result = judge(prepared, fit, run.directory.path)
+            return Outcome(result, result.summary, complete=solution.success)
+
+        return run.finish(
+            fit.solution,
+            bare=bare,
+            keep=keep,
+            judge=judged,
+            write=lambda outcome: write_results(outcome.result, run.directory),
+            page=page_of,
+        )
+
+
+def read_and_check(spec: IdentificationSpec) -> Ready:
+    """Read models and recordings, and make the problem and the search.
+
+    Raises:
+      TrueupError: the first thing that is wrong.
+    """
+    experiment = spec.experiment
+    check_search(experiment.search)
+    prepared = prepare(experiment, spec.folder)
+    problem = prepared.problem()
+    check_requests(experiment, prepared, problem)
+    notes = (*prepared.notes, *torque_notes(prepared))
+    check_start(problem)
+    made, settings = make_search(experiment, problem)
+    return Ready(prepared, problem, made, settings, notes)
+
+
+def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
+    """Fit: a better start where there is one, the search, and priors weighed by its residuals.
+
+    Raises:
+      FitError: the search fails where it begins.
+      RunInterrupted: Ctrl-C.
+    """
+    part, problem, made = spec.experiment.search, ready.problem, ready.search
+    notes, limits = ready.notes, spec.limits
+    if part.method in SCIPY_METHODS:
+        from trueup.fitting.searches._scipy_least_squares import scipy_least_squares
+
+        run.describe()
+        parallel = part.method == "scipy_parallel_fd"
+        solution = scipy_least_squares(problem, made.settings, parallel=parallel)
+    else:
+        # without an iteration, the start values are asked for
+        if part.method == "mujoco" and isinstance(made, LeastSquares) and part.max_iters:
+            began = time.perf_counter()
+            start = better_start(ready.prepared, problem, part.time_limit)
+            made = LeastSquares(problem.space, made.settings, start.x)
+            notes += start.notes
+            if part.time_limit is not None:
+                left = part.time_limit - (time.perf_counter() - began)
+                limits = replace(limits, max_seconds=max(left, _LEAST_SHARE * part.time_limit))
+        solution = run.search(problem, made, ready.settings, limits=limits)
+    if solution.status is Status.START_FAILED:
+        raise FitError(solution.message)
+    loss = Loss(made.settings.loss, made.settings.loss_scale)
+    solution = with_known_cost(problem, solution, loss)
+    problem, solution = refit_with_noise(problem, solution, made.settings, part.time_limit)
+    return Fit(problem, solution, loss, notes, getattr(made, "gram", None))
+
+
+def write_results(result: Identification, directory: RunDirectory) -> None:
+    """Write the signals, and the experiment with what the data do not determine held."""
+    prepared, problem = result.prepared, result.problem
+    write_signals(result.assessment.signals, directory)
+    reduced = reduced_set(result.assessment.identifiability, problem.parameters)
+    if reduced is not None and reduced.frozen and result.solution.success:
+        final = problem.parameters.copy()
+        final.update_from_vector(result.solution.x)
+        write_reduced(prepared.experiment, reduced, final, prepared.folder, directory)
+
+
+def page_of(outcome: Outcome) -> Page | None:
+    """The report, with videos where they are asked for; None where none is."""
+    from trueup.sysid import report
+    from trueup.sysid.results.overlay_video import overlay_videos
+
+    result: Identification = outcome.result
+    output = result.prepared.experiment.output
+    if not output.report:
+        return None
+    videos = overlay_videos(result) if output.video else []
+    return report.identification_report(outcome.summary, result.assessment.signals, videos)
+
+
+def plan_identification(spec: IdentificationSpec, execution: Execution) -> dict[str, Any]:
+    """Size of an identification, and the time that it takes [s]."""
+    ready = read_and_check(spec)
+    problem = ready.problem
+    began = time.perf_counter()
+    problem.costs(np.tile(problem.space.start, (problem.space.size + 1, 1)))
+    batch = time.perf_counter() - began
+    # central differences, a few steps of a second fit to less data, predictions at horizons
+    after = batch * (2 + 0.5 * (REFIT_ITERATIONS + 2)) + 1.0
+    return {
+        "parameters": list(problem.space.names),
+        "sequences": [s.name for s in problem.sequences],
+        "residuals": problem.residual_size,
+        "seconds_per_iteration": 1.5 * batch,
+        "seconds_after_fit": after,
+        "notes": list(ready.notes),
+    }
