@@ -73,6 +73,7 @@ def start(
                 f"{opened.path} is {read_job(opened).noun}, not {spec.noun}: choose another run "
                 "directory"
             )
+        opened.check_free()
         former = read_spec(opened)
         if type(former) is not type(spec):
             raise RunDirectoryError(
@@ -138,6 +139,7 @@ def resume(
             trackers=trackers,
             verbose=verbose,
         )
+    opened.check_free()
     spec = read_spec(opened, None if folder is None else Path(folder))
     spec.check_whole(opened.path)
     spec = spec.with_limits(_counted_from_here(opened, limits or Budget()))

@@ -115,7 +115,6 @@ class Session:
         if self.resume:
             assert self.opened is not None
             directory = self.opened
-            directory.check_free()
             hashes = _same_inputs(directory, hashes)
         else:
             check_inputs_stay(inputs, self.target)
