@@ -156,8 +156,19 @@ def test_a_file_that_the_model_includes_is_not_written_over(robot: Path):
     model.write_text(model.read_text().replace("</mujoco>", include))
     before = driven_pendulum.tree(robot)
     experiment = sysid.load_experiment(robot / "experiment.yaml")
-    with pytest.raises(
-        RunDirectoryError, match=r"defaults\.xml, which is an input, lies in the run"
-    ):
+    with pytest.raises(RunDirectoryError, match=r"defaults\.xml, .* lies in the run"):
         sysid.identify(experiment, robot, overwrite=True, verbose=False)
     assert driven_pendulum.tree(robot) == before
+
+
+def test_a_run_that_is_in_progress_is_refused_before_time_is_spent(robot: Path, monkeypatch):
+    def spent(*arguments: object) -> None:
+        raise AssertionError("the recordings are read")
+
+    monkeypatch.setattr("trueup.sysid.fit.run.prepare", spent)
+    directory = written(everything(), robot, robot / "run")
+    with directory.lock():
+        with pytest.raises(RunDirectoryError, match="in progress"):
+            sysid.identify(everything(), robot, output=robot / "run", resume=True, verbose=False)
+        with pytest.raises(RunDirectoryError, match="in progress"):
+            runs.resume(robot / "run", verbose=False)
