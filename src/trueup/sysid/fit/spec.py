@@ -19,8 +19,8 @@ _FREE_ON_RESUME: Any = {"output": ..., "confidence": ..., "design": ..., "search
 class IdentificationSpec(Spec):
     """What an identification is of.
 
-    Its ``experiment.yaml`` is the experiment with every setting written out, so that
-    ``trueup identify RUN/experiment.yaml`` does the same again.
+    Its ``experiment.yaml`` is an experiment file with every setting written out, and the folder
+    that its file names refer to.
 
     Attributes:
       experiment: models, recordings, unknowns and the settings of the fit; name, seed and limits
