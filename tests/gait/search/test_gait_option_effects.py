@@ -118,8 +118,8 @@ def test_a_scatter_draws_around_the_start_with_the_gain_as_its_deviation():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"early_stop": True, "maxiter": 2}, "'early_stop' belongs to the search 'cma'"),
-        ({"cma_options": "tolx:1", "maxiter": 2}, "'cma_options' belongs to the search 'cma'"),
+        ({"early_stop": True, "maxiter": 2}, "'early_stop' belongs to the search 'cmaes'"),
+        ({"cma_options": "tolx:1", "maxiter": 2}, "'cma_options' belongs to the search 'cmaes'"),
         ({}, "no end of its own: give maxiter"),
     ],
 )

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from trueup.cli.registered_names import WalkMethod
 from trueup.cli.study.options import OfRuns
 from trueup.errors import GaitError, listing
 from trueup.gait.search.path_words import path_or_word
@@ -121,8 +122,9 @@ class GaitOverrides:
     """Entries that the search moves, or groups: gain, pose, activation, exoskeleton; or all."""
     start_values: Annotated[Pairs, PAIRS] = None
     """Entries that the search starts with at these values, such as exo_peak 0.06; or none."""
-    search: Literal["cma", "scatter"] | None = None
-    """Search method: CMA-ES, or a scatter of all candidates around the start."""
+    search: WalkMethod | None = None
+    """Search method: CMA-ES, which cma names too, or a scatter of all candidates around the start;
+    others search as they do in a study."""
     popsize: Annotated[int | None, arg(metavar="INT")] = None
     """Candidates of a generation."""
     maxiter: Annotated[int | None, arg(metavar="INT")] = None

@@ -27,12 +27,13 @@ from trueup.sysid.assess.summary import summarise
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.run_inputs import inputs_of_run
+from trueup.sysid.experiment.search_names import SCIPY_METHODS
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, AfterFit, with_known_cost
 from trueup.sysid.fit.cross_validation import cross_validate
 from trueup.sysid.fit.identification import Identification
 from trueup.sysid.fit.identification_search import (
-    SCIPY_METHODS,
+    OWN,
     check_search,
     check_start,
     make_search,
@@ -172,7 +173,7 @@ class IdentificationJob(SearchJob):
                 self.problem, search.settings, parallel=method == "scipy_parallel_fd"
             )
         else:
-            if method == "mujoco" and isinstance(search, LeastSquares):
+            if method == OWN and isinstance(search, LeastSquares):
                 began = time.perf_counter()
                 self._begin_with_torques(search)
                 self._begin_with_soft_friction(search)
@@ -246,7 +247,7 @@ class IdentificationJob(SearchJob):
                 other.noise_scale = problem.noise_scale
         loss = Loss(experiment.search.loss, self._settings.get("loss_scale", 1.0))
         time_left = AfterFit(solution.stats.get("seconds", 0.0), experiment.search.time_limit)
-        moves = solution.success and experiment.search.method != "inverse-dynamics"
+        moves = solution.success and not experiment.search.by_torques
         assessment = assess(
             problem,
             problem.space.start,
