@@ -16,6 +16,7 @@ from trueup import actuators, fitting, gait, runs, sysid
 from trueup.actuators import FitSettings
 from trueup.cli import main
 from trueup.errors import ExperimentError, FitError, GaitError
+from trueup.explain import CAUSES
 from trueup.fitting import LOSSES, SEARCH_METHODS
 from trueup.gait import GaitConfiguration
 from trueup.runs import Budget, StudySettings
@@ -124,17 +125,20 @@ def test_other_names_become_the_name_of_the_registry(pendulum, tmp_path):
     assert written["search"]["method"] == "cmaes"
 
 
-def test_help_and_refusals_list_what_is_registered(halving, pendulum, capsys):
+def test_help_and_refusals_list_what_is_registered(halving, pendulum, capsys, monkeypatch):
     for words in (["study", "run"], ["actuator", "fit"], ["gait", "optimize"]):
         assert main([*words, "--help"]) == 0
         assert "halving" in capsys.readouterr().out
+    monkeypatch.setitem(CAUSES, "springs", CAUSES["armature"])
+    assert main(["explain", "--help"]) == 0
+    assert "springs" in capsys.readouterr().out
     with pytest.raises(FitError, match=r"'halving'.*Did you mean 'halving'"):
         FitSettings("halvin")
     with pytest.raises(
         GaitError, match=r"search: there is no search of a walk 'halvin'.*'halving'"
     ):
         gait.optimize("tutorial", changes={"search": "halvin"})
-    with pytest.raises(ExperimentError, match=r"search.method: .*'halvin'.*'halving'"):
+    with pytest.raises(ExperimentError, match=r"search.method: .*'halvin'.*'halving'\?$"):
         pendulum(method="halvin")
     assert main(["study", "run", "sphere", "--method", "halvin"]) == 2
     assert "Did you mean 'halving'" in capsys.readouterr().err

@@ -48,10 +48,19 @@ class _WalkMethod(RegisteredName):
         return walk_searches()
 
 
+class _CauseName(RegisteredName):
+    @classmethod
+    def names(cls) -> Sequence[str]:
+        from trueup.explain import CAUSES
+
+        return list(CAUSES)
+
+
 if TYPE_CHECKING:
-    StudyMethod = ServoMethod = WalkMethod = str
+    StudyMethod = ServoMethod = WalkMethod = CauseName = str
 else:
     StudyMethod, ServoMethod, WalkMethod = _StudyMethod, _ServoMethod, _WalkMethod
+    CauseName = _CauseName
 
 
 def add_registered_names(registry: Any) -> Any:
