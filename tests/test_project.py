@@ -54,6 +54,7 @@ FREE = (
     "_input_files",
     "_seeds",
     "_finite_numbers",
+    "_registered_names",
     "_marks",
     "_writing",
     "_stop_signals",

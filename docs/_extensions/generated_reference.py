@@ -18,6 +18,8 @@ from unittest import mock
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from trueup._registered_names import RegisteredName
+
 
 @functools.cache
 def public_packages() -> list[str]:
@@ -187,7 +189,7 @@ def experiment_page() -> str:
         meanings = field_docstrings(model)
         for key, field in model.model_fields.items():
             meaning = meanings.get(key, "").replace("|", "\\|")
-            cells = [f"`{key}`", _type_words(field.annotation), _default(field), meaning]
+            cells = [f"`{key}`", _choices(field), _default(field), meaning]
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
@@ -201,6 +203,14 @@ def _title(model: type[BaseModel]) -> str:
         return "The file"
     words = model.__name__.removesuffix("Part")
     return "".join(f" {c.lower()}" if c.isupper() and i else c for i, c in enumerate(words))
+
+
+def _choices(field: Any) -> str:
+    """Names of the registry that a key takes; else its type."""
+    for entry in field.metadata:
+        if isinstance(entry, RegisteredName):
+            return ", ".join(f"`{name}`" for name in entry.names())
+    return _type_words(field.annotation)
 
 
 def _type_words(annotation: Any) -> str:

@@ -22,6 +22,7 @@ from trueup.cli.failures import check_paths, in_words, show_traceback, terminate
 from trueup.cli.network.override_words import overrides_together
 from trueup.cli.opengl import explained_graphics
 from trueup.cli.output import Output
+from trueup.cli.registered_names import add_registered_names
 from trueup.cli.whole_numbers import whole_numbers
 from trueup.errors import TrueupError, TrueupWarning
 
@@ -153,7 +154,7 @@ def _choose(
                 description=description,
                 args=words or ["--help"],
                 config=(tyro.conf.FlagCreatePairsOff,),
-                registry=whole_numbers(words),
+                registry=add_registered_names(whole_numbers(words)),
             )
     except SystemExit as stop:
         if not stop.code:

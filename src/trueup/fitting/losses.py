@@ -48,11 +48,25 @@ LOSSES: dict[str, Callable] = {
 """Name -> ``rho(z)`` with its first and second derivative, for ``z = (r/s)^2``."""
 
 
+def loss_named(name: str) -> str:
+    """The name of a loss, checked.
+
+    Raises:
+      FitError: there is no such loss.
+    """
+    if name not in LOSSES:
+        raise FitError(
+            f"there is no loss {name!r}; losses are {listing(LOSSES)}.{did_you_mean(name, LOSSES)}"
+        )
+    return name
+
+
 class Loss:
     """A loss with its scale.
 
     Args:
-      name: ``linear``, ``soft_l1``, ``huber``, ``cauchy`` or ``arctan``.
+      name: ``linear``, ``soft_l1``, ``huber``, ``cauchy``, ``arctan``, or another of
+        :data:`LOSSES`.
       scale: residual above which the loss bends, in units of the residual.
 
     Raises:
@@ -60,11 +74,7 @@ class Loss:
     """
 
     def __init__(self, name: str = "linear", scale: float = 1.0):
-        if name not in LOSSES:
-            raise FitError(
-                f"there is no loss {name!r}; losses are {listing(LOSSES)}."
-                f"{did_you_mean(name, LOSSES)}"
-            )
+        loss_named(name)
         if not (np.isfinite(scale) and scale > 0):
             raise FitError(f"the scale of the loss has to be positive, got {scale}")
         self.name = name

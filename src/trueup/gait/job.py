@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import GaitError, ModelError, RunDirectoryError
-from trueup.fitting import CmaEs, ScatterSearch, SearchEnd, Solution, Status, Verdict
+from trueup.fitting import SEARCH_METHODS, SearchEnd, Solution, Status, Verdict
 from trueup.gait.models._own_models import OWN_MODELS
 from trueup.gait.report._survival import Survival
 from trueup.gait.report.first_looks import FirstLooks
@@ -244,7 +244,7 @@ class GaitJob(SearchJob):
         self.notes = list(kept.get("notes") or [])
         return problem
 
-    def make_search(self) -> CmaEs | ScatterSearch | StagedSearch:
+    def make_search(self) -> Any:
         """The search at its start."""
         problem, configuration = self.problem, self.configuration
         if isinstance(problem, StagedProblem):
@@ -258,7 +258,7 @@ class GaitJob(SearchJob):
     def settings(self, hashes: Sequence[str]) -> dict[str, Any]:
         """Settings of the history; ``maxiter`` may be another one on resume."""
         models = [model["sha256"] for model in self.models]
-        settings = {**self.configuration.plain(), "maxiter": None}
+        settings = {**self.configuration.hashed(), "maxiter": None}
         return {**settings, "inputs": list(hashes), "models": models}
 
     @property
@@ -395,7 +395,7 @@ class GaitJob(SearchJob):
             vector,
             norms=norms_of(self.local),
             survivals=self.survivals,
-            search=SearchEnd.of(solution, converges=configuration.search != "scatter"),
+            search=SearchEnd.of(solution, converges=SEARCH_METHODS[configuration.search].converges),
         )
         summary = self._summary(solution, terms, verdict)
         result = GaitResult(
@@ -483,7 +483,7 @@ class GaitJob(SearchJob):
             history, saved = store.history(), store.last_state()
         last = np.flatnonzero(history.generation == history.generation.max())
         best_last = history.X[last[int(np.nanargmin(history.costs[last, 0]))]]
-        if saved is not None and not isinstance(self.search, ScatterSearch):
+        if saved is not None and hasattr(type(self.search), "distribution"):
             search = self.search.from_state(saved[1], self.problem.space)
             found = distribution_of(self.problem.space.names, search.distribution)
             atomic.write_json(run.directory.inside(DISTRIBUTION), found, indent=None)
@@ -517,7 +517,7 @@ class GaitJob(SearchJob):
 
 def fingerprint(configuration: GaitConfiguration) -> str:
     """SHA-256 of a configuration."""
-    text = json.dumps(configuration.plain(), sort_keys=True)
+    text = json.dumps(configuration.hashed(), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -57,7 +57,7 @@ BAD = {
         ["zdt1", "--method", "scatter", "--sigma", "0", "--max-evaluations", "9"],
         "--sigma is 0",
     ),
-    "options of another method": (["zdt1", "--sigma", "0.1"], "--sigma' is for CMA-ES"),
+    "options of another method": (["zdt1", "--sigma", "0.1"], "--sigma is for the methods"),
     "several costs for one": (["zdt1", "--method", "cmaes"], "minimises one cost"),
     "costs for residuals": (["sphere", "--method", "least-squares"], "needs residuals"),
     "no end": (["sphere", "--method", "sobol"], "has no end of its own"),

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from trueup import fitting
-from trueup.actuators.search.fit_settings import METHODS
 from trueup.errors import FitError
 from trueup.fitting import (
     NSGA2,
@@ -22,6 +21,7 @@ from trueup.fitting import (
     make_search,
     test_problems,
 )
+from trueup.fitting.searches.methods import method_named
 from trueup.fitting.test_problems.test_problem import box
 
 _KINDS = {
@@ -74,6 +74,21 @@ def test_a_population_is_the_size_of_a_batch():
     # with the start value
     assert len(make_search("cmaes", space, population=12).ask()) == 13
     assert make_search("auto", space, population=12).first.settings.population == 12
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [("cma", "cmaes"), ("cma-es", "cmaes"), ("mujoco", "least-squares"), ("sobol", "sobol")],
+)
+def test_names_of_other_programs_are_aliases(alias, name):
+    assert method_named(alias) == name
+    space = test_problems.exponential_decay().space
+    assert type(make_search(alias, space)) is type(make_search(name, space))
+
+
+def test_no_alias_is_the_name_of_two_methods():
+    aliases = [alias for entry in SEARCH_METHODS.values() for alias in entry.aliases]
+    assert len(set(aliases)) == len(aliases) and not set(aliases) & set(SEARCH_METHODS)
 
 
 def test_polish_wraps_searches_over_costs_only():
@@ -147,8 +162,3 @@ def test_a_method_of_ones_own_needs_its_class_and_an_entry(monkeypatch):
         make_search("halving", box([1.0]), settings={"candidate": 2})
     with pytest.raises(FitError, match="'halving'"):
         make_search("halvin", box([1.0]))
-
-
-def test_the_searches_of_a_servo_fit_are_in_the_registry():
-    # refine is auto begun at the start values alone, a course that only servo fits have
-    assert set(METHODS) - set(SEARCH_METHODS) == {"refine"}

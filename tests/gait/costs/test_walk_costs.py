@@ -10,7 +10,8 @@ from made_up_walks import MASS, costs, cut, reference, walk
 
 from trueup.errors import GaitError
 from trueup.gait import Curve, WalkObjective
-from trueup.gait.costs.stages import INVALID, PRESETS, TERMS, WORST
+from trueup.gait.costs.stages import INVALID, PRESETS
+from trueup.gait.costs.terms import TERMS, CostTerm
 from trueup.gait.walk.frames import FRAME
 from trueup.gait.walk.gait_cycle import strides_of
 
@@ -32,6 +33,26 @@ def test_what_the_terms_measure():
     assert terms["scuff"] == 0.0 and terms["symmetry"] == 0.0
     assert costs(walk(), clearance=0.06)[1]["scuff"] == pytest.approx(0.01)
     assert costs(walk(lame=0.25))[1]["symmetry"] == pytest.approx(0.15)
+
+
+def test_a_term_that_is_registered_counts_like_those_of_the_kernel(monkeypatch):
+    """Rise of the pelvis over the judged strides, the worst value where a walk is too short."""
+
+    def rise(records, first, last):
+        height, walks = records.column("z"), np.arange(len(first))
+        return np.abs(height[walks, last] - height[walks, first]) + 0.01 * (last > first)
+
+    with pytest.raises(GaitError, match="no cost term 'rise'"):
+        WalkObjective(weights={"rise": 10.0})
+    before, _ = costs(walk(), weights={"effort": 1.0})
+    monkeypatch.setitem(TERMS, "rise", CostTerm("rise of the pelvis", "m", 0.5, rise))
+    total, terms = costs(walk(), weights={"effort": 1.0, "rise": 10.0})
+    assert terms["rise"] == pytest.approx(0.01, abs=1e-6)
+    assert total == pytest.approx(before + 10.0 * terms["rise"])
+    assert not {"first_frame", "last_frame"} & set(terms)
+    short, lacking = costs(cut(walk(), 0.01), weights={"rise": 10.0})
+    assert np.isnan(lacking["rise"])
+    assert short == pytest.approx(costs(cut(walk(), 0.01), weights={})[0] + 5.0)
 
 
 def test_effort_counts_all_muscles_and_no_time_step():
@@ -115,7 +136,7 @@ def test_the_time_asked_for_is_no_cliff():
         poor.frames[:, :, FRAME.index("torso_pitch")] = 1.2
         poor.frames[:, :, FRAME.index("limit_knee_r")] = 900.0
         total = costs(poor, weights={name: weight})[0]
-        assert total <= weight * WORST[name]
+        assert total <= weight * TERMS[name].worst
         almost = costs(cut(poor, 9.99), weights={name: weight})[0]
         assert abs(almost - total) < 1.0, name
 

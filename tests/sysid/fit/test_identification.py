@@ -241,10 +241,16 @@ def test_cma_es_looks_through_the_box_and_is_polished(tmp_path):
 
 def test_settings_of_another_search_are_refused(recorded):
     for search, words in (
-        ({"restarts": "bipop"}, r"search.restarts is for the method cmaes"),
-        ({"method": "scipy", "population": 8}, r"search.population is for the method cmaes"),
-        ({"method": "cmaes", "starts": 4}, r"search.starts .* methods mujoco, .*search.restarts"),
-        ({"method": "scipy", "starts": 4}, r"search.starts .* methods mujoco, .* 'scipy'"),
+        ({"restarts": "bipop"}, r"search.restarts is for the methods auto, cmaes;"),
+        (
+            {"method": "scipy", "population": 8},
+            r"search.population is .* auto, cmaes;",
+        ),
+        (
+            {"method": "cmaes", "starts": 4},
+            r"search.starts .* least-squares, .*search.restarts",
+        ),
+        ({"method": "scipy", "starts": 4}, r"search.starts .* methods least-squares, .* 'scipy'"),
         ({"method": "scipy", "time_limit": 1.0}, r"search.time_limit .*'scipy'"),
         ({"method": "scipy_parallel_fd", "time_limit": 1.0}, r"search.time_limit"),
         ({"method": "scipy", "difference": 1e-4}, r"search.difference .*scipy_parallel_fd"),

@@ -228,7 +228,7 @@ def test_a_joint_with_a_force_that_is_left_out_is_not_compared(log):
 
 def test_a_model_without_a_torque_to_compare_is_refused_with_the_reason(log):
     arm(log, more=ALL)
-    with pytest.raises(SignalError, match=r"tendon 'cord' \(stiffness\).*method: mujoco"):
+    with pytest.raises(SignalError, match=r"tendon 'cord' \(stiffness\).*method: least-squares"):
         prepared(log, experiment()).problem()
 
 

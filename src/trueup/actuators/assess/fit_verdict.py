@@ -10,7 +10,7 @@ from trueup.actuators.assess.fit_assessment import ServoAssessment
 from trueup.actuators.assess.held_out_logs import UnseenLogs
 from trueup.actuators.assess.left_out_errors import WORDS, LeftOutErrors
 from trueup.actuators.equations.friction_models import STRIBECK_SHAPE
-from trueup.actuators.search.fit_settings import ENDLESS
+from trueup.actuators.search.fit_settings import uses_up_trials
 from trueup.fitting import Comparison, Estimates, Grade, Reason, SearchEnd, Verdict, judge
 from trueup.fitting.judgement import baselines
 from trueup.fitting.solution import Solution
@@ -66,7 +66,7 @@ def verdict_of(
         if not np.isfinite(error)
     ]
     return judge(
-        search=SearchEnd.of(solution, converges=method not in ENDLESS),
+        search=SearchEnd.of(solution, converges=not uses_up_trials(method)),
         comparisons=comparisons,
         estimates=_estimates(solution, space, assessment),
         diverged=diverged,

@@ -9,16 +9,28 @@ from typing import Any
 from trueup._finite_numbers import check_finite
 from trueup._seeds import check_seed
 from trueup.actuators.bench.objective import Objective
-from trueup.errors import FitError, did_you_mean, listing
+from trueup.errors import FitError, listing
+from trueup.fitting.searches.methods import SEARCH_METHODS, method_named, method_names
 
-METHODS = ("auto", "cmaes", "random", "nsgaii", "least-squares", "refine")
-"""Searches of a fit."""
+REFINE = "refine"
+"""The search of ``auto`` from the start values alone, which only servo fits have."""
 
-ENDLESS = ("cmaes", "random", "nsgaii")
-"""Searches that use up their trials: reaching them is their end."""
+RESTARTED = "cmaes"
+"""The search that a fit restarts until its trials are used up."""
 
 DEFAULT_TRIALS = 100_000
 """Evaluations of a fit at most."""
+
+
+def fit_methods() -> list[str]:
+    """Names of the searches of a fit: those of the registry, and :data:`REFINE`."""
+    return [*method_names(), REFINE]
+
+
+def uses_up_trials(method: str) -> bool:
+    """Whether a search goes on until its trials are used up: reaching them is its end."""
+    return method == RESTARTED or (method != REFINE and not SEARCH_METHODS[method].converges)
+
 
 _TUPLES = ("terms", "models", "validation_kp", "validation_mass", "validation_trajectory")
 
@@ -33,7 +45,8 @@ class FitSettings:
     it contains. ``"least-squares"``: the same without CMA-ES. ``"refine"``: least squares, CMA-ES
     and polish of the model wanted, from the start values alone. ``"cmaes"``: CMA-ES over the whole
     box with BIPOP restarts. ``"random"``: points at random. ``"nsgaii"``: NSGA-II on position and
-    speed error; the parameters are those of the front with the smallest objective."""
+    speed error; the parameters are those of the front with the smallest objective. Others of
+    :data:`trueup.fitting.SEARCH_METHODS` search the objective as they are."""
     trials: int = DEFAULT_TRIALS
     """Evaluated candidates at most, in all; a batch that would pass it is not begun."""
     seed: int = 0
@@ -71,11 +84,8 @@ class FitSettings:
         for name, limits in (("reset_period", "above 0"), ("vin", "above 0 and at most 1e6 V")):
             if (value := getattr(self, name)) is not None and not value > 0:
                 raise FitError(f"{name} is {value}; it must be {limits}")
-        if self.method not in METHODS:
-            raise FitError(
-                f"there is no search {self.method!r} of a servo fit; there are {listing(METHODS)}."
-                f"{did_you_mean(self.method, METHODS)}"
-            )
+        method = method_named(self.method, fit_methods(), "search of a servo fit")
+        object.__setattr__(self, "method", method)
         if self.try_terms == ("none",):
             object.__setattr__(self, "try_terms", ())
         if self.trials < 1:

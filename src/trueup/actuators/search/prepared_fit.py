@@ -21,7 +21,7 @@ from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.log_findings import findings_in_words, header_finding, log_findings
 from trueup.actuators.logs.log_splits import split_logs
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.fit_settings import REFINE, RESTARTED, FitSettings
 from trueup.actuators.search.nested_models import model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.servo_fit import ServoFit
@@ -142,7 +142,7 @@ class Prepared:
     def search(self) -> Any:
         """The search at its start."""
         settings, space = self.settings, self.space
-        if settings.method == "refine":
+        if settings.method == REFINE:
             near = ServoSearchSettings(
                 scanned=1,
                 descents=1,
@@ -161,9 +161,9 @@ class Prepared:
                 evolve=settings.method == "auto",
             )
             return NestedServoSearch(space, own, settings.seed, limit=settings.trials // 2)
-        if settings.method == "cmaes":
+        if settings.method == RESTARTED:
             own_settings = {"restarts": "bipop", "deviation": 0.25}
-            return make_search("cmaes", space, seed=settings.seed, settings=own_settings)
+            return make_search(RESTARTED, space, seed=settings.seed, settings=own_settings)
         objectives = len(self.searched.objectives)
         return make_search(settings.method, space, seed=settings.seed, objectives=objectives)
 

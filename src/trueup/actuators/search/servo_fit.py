@@ -14,7 +14,7 @@ from trueup.actuators.assess.held_out_logs import UnseenLogs
 from trueup.actuators.assess.left_out_errors import LeftOutErrors, left_out_errors
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search.fit_settings import ENDLESS, FitSettings
+from trueup.actuators.search.fit_settings import FitSettings, uses_up_trials
 from trueup.actuators.search.problem import ServoProblem
 from trueup.actuators.selection.model_choice import ModelChoice
 from trueup.fitting.judgement.verdict import Verdict
@@ -74,7 +74,7 @@ class ServoFit:
     def reached_its_end(self) -> bool:
         """Whether the search has done what it can: converged, or used up its trials where it always
         does."""
-        endless = self.settings.method in ENDLESS
+        endless = uses_up_trials(self.settings.method)
         return self.solution.success or (
             endless and self.solution.status is Status.EVALUATION_LIMIT
         )

@@ -13,7 +13,7 @@ from trueup.actuators.catalogue.parameter_file import model_to_dict
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.equations.friction_models import FRICTION_MODELS
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.fit_settings import REFINE, FitSettings
 from trueup.actuators.search.prepared_fit import start_model
 from trueup.actuators.selection._choose_model import choose_model, order_of
 from trueup.actuators.selection.left_out_fits import Candidate, LeftOutFits
@@ -41,7 +41,7 @@ def chosen_settings(settings: FitSettings, choice: ModelChoice | None) -> FitSet
     return dataclasses.replace(
         settings,
         terms=choice.chosen.terms,
-        method="refine" if settings.method == "auto" else settings.method,
+        method=REFINE if settings.method == "auto" else settings.method,
         trials=max(1, settings.trials - choice.evaluations),
     )
 

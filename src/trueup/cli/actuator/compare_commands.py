@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from trueup.actuators.bench.objective import Objective
-from trueup.actuators.search.fit_settings import METHODS, FitSettings
+from trueup.actuators.search.fit_settings import FitSettings
 from trueup.cli.actuator.simulation_options import ParameterFiles, SimulationOptions
 from trueup.cli.output import Output
+from trueup.cli.registered_names import ServoMethod
 from trueup.cli.study.options import Json
 from trueup.errors import FitError
 
@@ -62,7 +63,7 @@ class CompareServoModels(SimulationOptions):
     """Hold out the logs of these trajectories."""
     error: Literal["mae", "rmse"] = "mae"
     """Error that fits minimise and models are compared by."""
-    method: Literal[*METHODS] = "auto"  # pyright: ignore[reportInvalidTypeForm]
+    method: ServoMethod = "auto"
     """Search of the fits, as in trueup actuator fit."""
     trials: Annotated[int | None, arg(metavar="INT")] = None
     """Evaluated candidates of each fit at most; 100000 where absent."""

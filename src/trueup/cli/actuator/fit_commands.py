@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 from tyro.conf import UseAppendAction, arg
 
 from trueup.actuators.bench.objective import OBJECTIVES, Objective
-from trueup.actuators.search.fit_settings import METHODS, FitSettings, values_of_options
+from trueup.actuators.search.fit_settings import FitSettings, values_of_options
 from trueup.cli.actuator.simulation_options import SimulationOptions, names_in
 from trueup.cli.output import Output
+from trueup.cli.registered_names import ServoMethod
 from trueup.cli.study.options import Json, TrackerOptions
 from trueup.errors import FitError
 from trueup.runs.trackers.registry import TRACKERS
@@ -34,7 +35,7 @@ class ServoFitOptions:
     absent."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("params.json")
     """Parameter file to write."""
-    method: Literal[*METHODS] = "auto"  # pyright: ignore[reportInvalidTypeForm]
+    method: ServoMethod = "auto"
     """Search; auto: Sobol points, least squares from the best, CMA-ES, polish. least-squares: the
     same without CMA-ES. refine: from the start alone. cmaes: the whole box, BIPOP restarts. nsgaii:
     position and speed error."""

@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from trueup.cli.registered_names import WalkMethod
 from trueup.cli.study.options import OfRuns
 from trueup.errors import GaitError, listing
+from trueup.gait.costs.terms import TERMS
 from trueup.gait.search.path_words import path_or_word
 
 Switch = Literal["1", "0", "True", "False", "true", "false"]
@@ -95,9 +97,14 @@ class GaitOverrides:
     """Cost: speed and activations."""
     cost_vel_musc_grf: Annotated[bool, arg(name="vel-musc-grf", aliases=["-vel_musc_grf"])] = False
     """Cost: speed, activations and ground reaction."""
-    weights: Annotated[Pairs, PAIRS] = None
-    """Weights of terms instead of those of a kind, such as effort 300 velocity 100. Terms: effort,
-    metabolic, velocity, symmetry, grf, pain, scuff, trunk, kinematic, emg; others weigh nothing."""
+    weights: Annotated[
+        Pairs,
+        arg(
+            metavar="NAME VALUE [NAME VALUE ...]|none",
+            help="Weights of terms instead of those of a kind, such as effort 300 velocity 100. "
+            f"Terms: {', '.join(TERMS)}; others weigh nothing.",
+        ),
+    ] = None
     reference: Annotated[tuple[Path, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """Reference gait to track: a file, a norm, or adult, which is taken at 1.25 m/s where absent;
     or one for each target speed."""
@@ -121,8 +128,9 @@ class GaitOverrides:
     """Entries that the search moves, or groups: gain, pose, activation, exoskeleton; or all."""
     start_values: Annotated[Pairs, PAIRS] = None
     """Entries that the search starts with at these values, such as exo_peak 0.06; or none."""
-    search: Literal["cma", "scatter"] | None = None
-    """Search method: CMA-ES, or a scatter of all candidates around the start."""
+    search: WalkMethod | None = None
+    """Search method: CMA-ES, which cma names too, or a scatter of all candidates around the start;
+    others search as they do in a study."""
     popsize: Annotated[int | None, arg(metavar="INT")] = None
     """Candidates of a generation."""
     maxiter: Annotated[int | None, arg(metavar="INT")] = None

@@ -7,6 +7,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
+from trueup.cli.registered_names import CauseName
 from trueup.cli.study.options import Json, OfRuns
 
 
@@ -20,16 +21,15 @@ class Explain(OfRuns):
       trueup explain experiment.yaml --resume
       trueup explain experiment.yaml --dry-run --json
 
-    Each cause (delay, gains, friction, armature, inertia, encoder-zero, contact-friction, limits)
-    is freed alone from the values of the model, and counts by the error that it takes away from the
-    held-out part of the recording. The experiment needs no parameters and stays as it is.
-    Ctrl-C keeps the fits that are made and says how to resume.
+    Each cause is freed alone from the values of the model, and counts by the error that it takes
+    away from the held-out part of the recording. The experiment needs no parameters and stays as it
+    is. Ctrl-C keeps the fits that are made and says how to resume.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT")]
     """Experiment file; write one with trueup init or trueup import."""
-    causes: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
+    causes: tuple[CauseName, ...] = ()
     """Causes to free; all where absent."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
     """Run directory; runs/NAME-explained beside the experiment where absent."""

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from trueup.fitting.searches.methods import SEARCH_METHODS
+from trueup.cli.registered_names import StudyMethod
 from trueup.runs.trackers.registry import TRACKERS
 
 Json = Annotated[bool, arg(help="Print one JSON object on standard output, errors too.")]
@@ -19,13 +19,6 @@ class OfRuns:
     anyway: bool = False
     """Go on where an input of a run has changed since it was made, or its verdict is "do not use";
     all that is made says so."""
-
-
-if TYPE_CHECKING:
-    Method = str
-else:
-    # the names of the registry are the choices of the option
-    Method = Literal[*SEARCH_METHODS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +97,7 @@ class ExecutionOptions(TrackerOptions, PlaceOptions):
 class StudyOptions(ExecutionOptions, BudgetOptions):
     """All options of a search; a command that runs one inherits them."""
 
-    method: Method = "auto"
+    method: StudyMethod = "auto"
     """Search; auto: Sobol points, CMA-ES from the best and least squares where there are residuals;
     NSGA-II where there are several objectives."""
     seed: Annotated[int, arg(metavar="INT")] = 0

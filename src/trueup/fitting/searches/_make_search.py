@@ -5,7 +5,7 @@ from typing import Any
 
 from trueup.errors import FitError, did_you_mean, listing
 from trueup.fitting.searches.least_squares import LeastSquaresSettings
-from trueup.fitting.searches.methods import SEARCH_METHODS
+from trueup.fitting.searches.methods import SEARCH_METHODS, method_named
 from trueup.fitting.searches.polish import Polished
 from trueup.parameters import Space
 
@@ -24,7 +24,8 @@ def make_search(
     """A search at its start.
 
     Args:
-      method: one of :data:`SEARCH_METHODS`; ``"auto"`` is NSGA-II for several objectives.
+      method: one of :data:`SEARCH_METHODS`, or an alias; ``"auto"`` is NSGA-II for several
+        objectives.
       space: the unknowns.
       seed: seed of everything random.
       population: candidates in a batch, for methods that can choose.
@@ -38,11 +39,7 @@ def make_search(
       FitError: an unknown method or setting (with the nearest names), a population where there is
         none, a method for one cost on several, or what the search itself refuses.
     """
-    if method not in SEARCH_METHODS:
-        raise FitError(
-            f"there is no search method {method!r}; there are {listing(SEARCH_METHODS)}."
-            f"{did_you_mean(method, SEARCH_METHODS)}"
-        )
+    method = method_named(method)
     if method == "auto" and objectives > 1:
         method = "nsgaii"
     entry = SEARCH_METHODS[method]

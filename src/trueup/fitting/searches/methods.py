@@ -2,12 +2,13 @@
 
 A new method is a class in a module of its own and an entry of :data:`SEARCH_METHODS`. The class has
 ``settings_class``, the dataclass of its settings or None; what else its constructor takes, besides
-``space``, ``settings`` and ``seed``, are settings too.
+``space``, ``settings`` and ``seed``, are settings too. Studies, identifications, servo fits and
+gait searches look names up when they are asked for one, so that an entry may be added at any time.
 """
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -33,6 +34,8 @@ class SearchMethod:
     """Whether it works on problems with several objectives."""
     converges: bool = True
     """Whether it is expected to converge; a method that is not goes on until its budget ends it."""
+    aliases: tuple[str, ...] = ()
+    """Other names that it is found by, as other programs call it."""
 
     def search_class(self) -> type[Any]:
         """Class of the search."""
@@ -74,6 +77,7 @@ SEARCH_METHODS: dict[str, SearchMethod] = {
         "Levenberg-Marquardt from the start values",
         "trueup.fitting.searches.least_squares:LeastSquares",
         needs_residuals=True,
+        aliases=("mujoco",),  # the optimizer of MuJoCo's toolbox
     ),
     "multi-start": SearchMethod(
         "Sobol points, then least squares from the best few",
@@ -84,6 +88,7 @@ SEARCH_METHODS: dict[str, SearchMethod] = {
         "CMA-ES, with restarts if asked for",
         "trueup.fitting.cma_es:CmaEs",
         population="population",
+        aliases=("cma", "cma-es"),  # the package, and its name in writing
     ),
     "random": SearchMethod(
         "points at random",
@@ -116,23 +121,49 @@ SEARCH_METHODS: dict[str, SearchMethod] = {
 }
 """Searches by name."""
 
-_SAVED = [
-    *(m.search for m in SEARCH_METHODS.values() if isinstance(m.search, str)),
-    "trueup.fitting.searches.polish:Polished",
-]
+
+def method_names(suits: Callable[[SearchMethod], bool] | None = None) -> list[str]:
+    """Names of the methods that there are by now; of those that suit, where that is asked."""
+    return [name for name, entry in SEARCH_METHODS.items() if suits is None or suits(entry)]
+
+
+def method_named(name: str, among: Sequence[str] | None = None, noun: str = "search method") -> str:
+    """Name in the registry of a method that is asked for by its name or an alias.
+
+    Args:
+      name: name or alias.
+      among: names that can be asked for, those of no search of the registry too; all where None.
+      noun: what the names are of, for the message.
+
+    Raises:
+      FitError: there is no such method.
+    """
+    known = method_names() if among is None else list(among)
+    entries = {own: entry for own, entry in SEARCH_METHODS.items() if own in known}
+    aliases = {alias: own for own, entry in entries.items() for alias in entry.aliases}
+    found = name if name in known else aliases.get(name)
+    if found is None:
+        raise FitError(
+            f"there is no {noun} {name!r}; there are {listing(known, 20)}."
+            f"{did_you_mean(name, [*known, *aliases])}"
+        )
+    return found
+
+
+_POLISHED = "trueup.fitting.searches.polish:Polished"
 
 
 def class_name(search: Any) -> str:
     """Name under which :func:`restore` knows a search.
 
     Raises:
-      FitError: it is none of trueup's, so that it could not be restored.
+      FitError: it is that of no method, so that it could not be restored.
     """
     kind = type(search)
-    if kind not in [_load(path) for path in _SAVED if path.endswith(f":{kind.__name__}")]:
+    if kind is not _class_named(kind.__name__):
         raise FitError(
-            f"a {kind.__name__} cannot be part of another search, because only trueup's own "
-            f"searches can be restored within one: {listing(_class_names())}"
+            f"a {kind.__name__} cannot be part of another search, because only searches of "
+            f"SEARCH_METHODS can be restored within one: {listing(_class_names(), 20)}"
         )
     return kind.__name__
 
@@ -143,17 +174,33 @@ def restore(name: str, state: dict[str, Any], space: Space) -> Any:
     Raises:
       FitError: there is no search of this name.
     """
-    for path in _SAVED:
-        if path.endswith(f":{name}"):
-            return _load(path).from_state(state, space)
-    raise FitError(
-        f"the saved search holds a {name!r}; there are {listing(_class_names())}."
-        f"{did_you_mean(name, _class_names())}"
-    )
+    kind = _class_named(name)
+    if kind is None:
+        raise FitError(
+            f"the saved search holds a {name!r}; there are {listing(_class_names(), 20)}."
+            f"{did_you_mean(name, _class_names())}"
+        )
+    return kind.from_state(state, space)
+
+
+def _classes() -> list[str | type[Any]]:
+    return [*(entry.search for entry in SEARCH_METHODS.values()), _POLISHED]
+
+
+def _name_of(search: str | type[Any]) -> str:
+    return search.split(":")[1] if isinstance(search, str) else search.__name__
 
 
 def _class_names() -> list[str]:
-    return [path.split(":")[1] for path in _SAVED]
+    return [_name_of(search) for search in _classes()]
+
+
+def _class_named(name: str) -> type[Any] | None:
+    """Class of that name; only its own module is imported."""
+    for search in _classes():
+        if _name_of(search) == name:
+            return _load(search) if isinstance(search, str) else search
+    return None
 
 
 def _load(path: str) -> type[Any]:

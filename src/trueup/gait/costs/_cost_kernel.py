@@ -12,7 +12,10 @@ from trueup.gait.walk.gait_cycle import find_touch_downs
 
 
 class Measure(Index):
-    """Measures of a walk, in the order of :data:`measure_walks`; NaN where a walk was too short."""
+    """Measures of a walk, in the order of :data:`measure_walks`; NaN where a walk was too short.
+
+    Sums over time count from ``first_frame`` to before ``last_frame``.
+    """
 
     strides = auto()
     distance = auto()
@@ -28,6 +31,8 @@ class Measure(Index):
     emg = auto()
     metabolic = auto()
     metabolic_rate = auto()
+    first_frame = auto()
+    last_frame = auto()
 
 
 class Trunk(IntEnum):
@@ -173,6 +178,7 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
     else:
         # what needs no cycle is measured over the whole walk, so that walks without a stride differ
         a, b, first_l, last_l = 0, length - 1, 0, 0
+    measures[Measure.first_frame], measures[Measure.last_frame] = a, b
     dx, dy = frames[b, Frame.x] - frames[a, Frame.x], frames[b, Frame.y] - frames[a, Frame.y]
     dz = frames[b, Frame.z] - frames[a, Frame.z]
     time = frames[b, Frame.time] - frames[a, Frame.time]

@@ -26,42 +26,11 @@ import numpy as np
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.costs import _cost_kernel as k
 from trueup.gait.costs.reference import GaitReference
+from trueup.gait.costs.terms import TERMS, own_terms
 from trueup.gait.models.anatomy import Anatomy
 from trueup.gait.walk.frames import ACTIVATIONS
 from trueup.gait.walk.gait_cycle import resampled, shortest_frames
 from trueup.gait.walk.walk_records import WalkRecords
-
-WORST = {
-    "effort": 0.2,
-    "metabolic": 40.0,
-    "velocity": 1.0,
-    "symmetry": 0.5,
-    "grf": 2.0,
-    "pain": 20.0,
-    "scuff": 0.05,
-    "trunk": 0.5,
-    "kinematic": 1.0,
-    "emg": 0.5,
-}
-"""Terms, and the largest value that counts of each.
-
-=========  ========================================================================================
-effort     time integral of the squared activations of all muscles, over mass and distance
-           [s/(kg m)]; it does not depend on the time step
-metabolic  energy that the muscles take, over mass and distance [J/(kg m)]
-velocity   distance of the mean speed over the judged strides from the target [m/s]
-symmetry   distance between the legs' knees and ankles at touch-down, above its threshold [m]
-grf        ground reaction above its threshold, mean over time [body weights]
-pain       torque at the joints' limits, mean over time [N m/kg]
-scuff      how far the soles come below their clearance in the middle of swing, mean [m]
-trunk      distance of the trunk from the reference's, or from upright [rad], or its squared rate
-kinematic  distance of hip, knee and ankle from the reference over the cycle, mean [rad]
-emg        squared distance of activations from the reference, mean
-=========  ========================================================================================
-"""
-
-TERMS = tuple(WORST)
-"""Names of the terms."""
 
 INVALID = 2000.0
 """Least cost of a walk that cannot start; it is more than any walk's, whatever the weights."""
@@ -226,7 +195,7 @@ class WalkObjective:
     @property
     def cannot_start(self) -> float:
         """Cost of a walk that cannot start."""
-        worst = sum(weight * WORST[name] for name, weight in self.weights.items())
+        worst = sum(weight * TERMS[name].worst for name, weight in self.weights.items())
         return max(INVALID, 1200.0 + worst)
 
     def stage_costs(
@@ -288,7 +257,7 @@ class WalkObjective:
         found = {}
         for name, weight in self.weights.items():
             value = terms[name] if name != "velocity" else self._softened(terms[name])
-            found[name] = weight * _charged(value, WORST[name], terms["survived"])
+            found[name] = weight * _charged(value, TERMS[name].worst, terms["survived"])
         return found
 
     def _softened(self, distance: np.ndarray) -> np.ndarray:
@@ -333,7 +302,9 @@ class WalkObjective:
             records.frames, lengths, setup, np.ascontiguousarray(angles), trunk, emg, columns,
             scratch[0], scratch[1], measures,
         )  # fmt: skip
-        return dict(zip(k.Measure.__members__, measures.T.copy(), strict=True))
+        found = dict(zip(k.Measure.__members__, measures.T.copy(), strict=True))
+        first, last = found.pop("first_frame"), found.pop("last_frame")
+        return found | own_terms(records, first, last)
 
 
 def _whole_frames(duration: float, period: float) -> float:

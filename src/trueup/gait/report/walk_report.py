@@ -9,7 +9,8 @@ import numpy as np
 from trueup import reports
 from trueup.errors import GaitError
 from trueup.gait.costs.norms import GaitNorm
-from trueup.gait.costs.stages import TERMS, WalkObjective
+from trueup.gait.costs.stages import WalkObjective
+from trueup.gait.costs.terms import TERMS
 from trueup.gait.report._dose_response import DoseResponse, dose_response
 from trueup.gait.report._survival import Survival
 from trueup.gait.report.beside_people import ProfileScore, energy_note, profile_score
@@ -249,7 +250,7 @@ def cost_rows(
     charges = objective.charges({name: np.array([value]) for name, value in terms.items()})
     parts = {name: float(charge[0]) for name, charge in charges.items()}
     rows: list[tuple[str, float, float | None, float | None]] = []
-    for name in TERMS:
+    for name in filter(terms.__contains__, TERMS):  # a term may be newer than the run
         weight = objective.weights.get(name, 0.0) or None
         rows.append((name, terms[name], weight, None if weight is None else parts[name]))
     rest = cost - sum(parts.values())
@@ -265,14 +266,15 @@ def _cost_section(look: WalkLook, scenario: int, prefix: str, start_name: str) -
         columns: list[reports.Column | str] = [
             "term",
             reports.Column("value", align="right"),
+            "unit",
             reports.Column("weight", align="right"),
             reports.Column("part of the cost", align="right"),
         ]
         rows: list[list[Any]] = [
-            [name, _known(value), weight, part]
+            [name, _known(value), TERMS[name].unit if name in TERMS else "", weight, part]
             for name, value, weight, part in cost_rows(objective, cost, terms)
         ]
-        rows.append(["cost", None, None, cost])
+        rows.append(["cost", None, "", None, cost])
         content.append(reports.Table(columns, rows, title="Terms of the cost"))
         content += _efforts(look, scenario, start_name)
         content.append(

@@ -13,9 +13,11 @@ from pydantic import (
     model_validator,
 )
 
+from trueup._registered_names import RegisteredName
 from trueup._seeds import LARGEST_SEED
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.costs.adult_norm import ADULT
+from trueup.gait.search.search_names import CMA_ES, walk_search_named, walk_searches
 from trueup.gait.search.shipped_walk import NOMINAL
 from trueup.gait.search.stage_settings import (
     OF_STAGES,
@@ -135,9 +137,9 @@ class GaitConfiguration(BaseModel):
     leaves the others at what it starts from. All where absent, or where it is all."""
     start_values: dict[str, float] | None = None
     """Entries that the search starts with at these values instead of those of param_path."""
-    search: Literal["cma", "scatter"] = "cma"
-    """Search method: CMA-ES, or a scatter of all candidates around the start, for a walk that
-    another search starts from."""
+    search: Annotated[str, RegisteredName(walk_searches, walk_search_named)] = CMA_ES
+    """Search method: CMA-ES, which ``cma`` names too; a scatter of all candidates around the start,
+    for a walk that another search starts from; or another that needs costs only."""
     popsize: int | None = Field(default=None, ge=4, le=100_000)
     """Candidates of a generation."""
     maxiter: int | None = Field(default=None, ge=1)
@@ -237,7 +239,7 @@ class GaitConfiguration(BaseModel):
             check_stages(self.stages)
             if self.compat is not None:
                 raise ValueError("costs of MyoAssist have no stages: leave stages or compat")
-            if self.search != "cma" or self.fresh_perturbations:
+            if self.search != CMA_ES or self.fresh_perturbations:
                 raise ValueError(
                     "stages are searches by CMA-ES over perturbations that stay: leave stages, or "
                     "search and fresh_perturbations"
@@ -305,6 +307,11 @@ class GaitConfiguration(BaseModel):
             if content[name] is not None and len(content[name]) == 1:
                 (content[name],) = content[name]
         return content
+
+    def hashed(self) -> dict[str, Any]:
+        """The plain data that hashes are taken of: as runs have it that name CMA-ES ``cma``."""
+        content = self.plain()
+        return content | {"search": "cma"} if self.search == CMA_ES else content
 
     @property
     def conditions(self) -> list[tuple[float, float]]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueup.errors import GaitError
-from trueup.fitting import CmaEs, CmaEsSettings
+from trueup.fitting import SEARCH_METHODS, CmaEs, CmaEsSettings
 from trueup.fitting.problem import Failures, Problem
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.walk.perturbations import Perturbations
@@ -106,7 +106,7 @@ class Judged(NamedTuple):
 def judges_anew(problem: GaitProblem, search: str) -> bool:
     """Whether the result of a search is chosen, and told, over perturbations that no candidate was
     scored by: the cheapest of many candidates over a few perturbations is a lucky one."""
-    return search == "cma" and problem.perturbations is not None
+    return SEARCH_METHODS[search].converges and problem.perturbations is not None
 
 
 def means_of_generations(

@@ -4,9 +4,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from trueup._seeds import check_count, check_seed
-from trueup.errors import FitError, did_you_mean, listing
+from trueup.errors import FitError, listing
 from trueup.fitting import SEARCH_METHODS, Problem, make_search, parse_cma_options
+from trueup.fitting.searches.methods import method_named
 from trueup.runs.loop.budget import Budget
+
+_OF_SOME_METHODS: dict[str, tuple[str, Any]] = {
+    "sigma": ("deviation", None),
+    "cma_options": ("options", ""),
+    "restarts": ("restarts", "none"),
+}
+"""Field of the settings -> setting of the search that it becomes, and its default; only some
+methods have that setting."""
 
 _LARGEST_SIGMA = 10.0
 _LARGEST_POPULATION = 1_000_000
@@ -17,9 +26,9 @@ class StudySettings:
     """Settings of a study; its history depends on all of them."""
 
     method: str = "auto"
-    """Search, one of :data:`trueup.fitting.SEARCH_METHODS`; ``"auto"``: NSGA-II for several
-    objectives, else Sobol points, CMA-ES from the best, and least squares where there are
-    residuals."""
+    """Search, one of :data:`trueup.fitting.SEARCH_METHODS` or an alias, looked up when the search
+    begins; ``"auto"``: NSGA-II for several objectives, else Sobol points, CMA-ES from the best, and
+    least squares where there are residuals."""
     seed: int = 0
     """Seed of everything random."""
     population: int | None = None
@@ -35,11 +44,6 @@ class StudySettings:
     """Whether least squares takes the result further, where the problem has residuals."""
 
     def __post_init__(self) -> None:
-        if self.method not in SEARCH_METHODS:
-            raise FitError(
-                f"there is no search {self.method!r}; there are {listing(SEARCH_METHODS)}."
-                f"{did_you_mean(self.method, SEARCH_METHODS)}"
-            )
         check_seed(self.seed)
         if self.population is not None:
             check_count("the population", self.population, 1, _LARGEST_POPULATION)
@@ -50,7 +54,14 @@ class StudySettings:
 
 
 def resolved_method(method: str, problem: Problem) -> str:
-    """The method that ``auto`` means for a problem with several objectives."""
+    """Name of the method in the registry; what ``auto`` means with several objectives.
+
+    The file of a problem may have registered a method of its own, which is known only now.
+
+    Raises:
+      FitError: there is no such method.
+    """
+    method = method_named(method)
     return "nsgaii" if method == "auto" and len(problem.objectives) > 1 else method
 
 
@@ -65,29 +76,31 @@ def search_of(settings: StudySettings, problem: Problem, budget: Budget) -> Any:
     Raises:
       FitError: a setting that does not fit the method or the problem.
     """
-    method = settings.method
-    for_cma: dict[str, Any] = {"cma_options": "", "restarts": "none"}
-    if method != "scatter":
-        for_cma["sigma"] = None
-    foreign = [key for key, default in for_cma.items() if getattr(settings, key) != default]
-    if method not in ("cmaes", "auto") and foreign:
-        options = listing(f"--{key.replace('_', '-')}" for key in foreign)
-        those = "CMA-ES and scatter" if foreign == ["sigma"] else "CMA-ES"
-        raise FitError(f"{options} is for {those}; --method is {method}")
-    if method in ("random", "sobol", "scatter") and budget == Budget():
+    method = method_named(settings.method)
+    entry = SEARCH_METHODS[method]
+    known = entry.settings()
+    for key, (setting, default) in _OF_SOME_METHODS.items():
+        if getattr(settings, key) != default and setting not in known:
+            those = [name for name, m in SEARCH_METHODS.items() if setting in m.settings()]
+            raise FitError(
+                f"--{key.replace('_', '-')} is for the methods {listing(those)}; --method is "
+                f"{method}"
+            )
+    if not entry.converges and "candidates" in known and budget == Budget():
         raise FitError(
             f"--method {method} has no end of its own: give --max-evaluations, "
             "--max-generations, --max-seconds or --target-cost"
         )
-    if SEARCH_METHODS[method].needs_residuals and not problem.has_residuals:
+    if entry.needs_residuals and not problem.has_residuals:
         others = [name for name, m in SEARCH_METHODS.items() if not m.needs_residuals]
         raise FitError(
             f"--method {method} needs residuals and this problem has costs only: use one of "
             f"{listing(others)}"
         )
     own: dict[str, Any] = {}
-    if method in ("cmaes", "auto"):
+    if "restarts" in known:
         own["restarts"] = settings.restarts
+    if "options" in known:
         own["options"] = parse_cma_options(settings.cma_options)
     if settings.sigma is not None:
         if not 0.0 < settings.sigma <= _LARGEST_SIGMA:

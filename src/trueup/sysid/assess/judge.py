@@ -95,7 +95,7 @@ def assess_fit(
     """
     experiment = prepared.experiment
     # only an optimum has intervals, and inverse dynamics simulates from no start
-    moves = fit.solution.success and experiment.search.method != "inverse-dynamics"
+    moves = fit.solution.success and not experiment.search.by_torques
     return assess(
         fit.problem,
         fit.problem.space.start,

@@ -169,7 +169,7 @@ class _Search:
         self.values = np.asarray(x, float)
         self._end = busy_seconds() + time_limit
         self._models = [variant.model for variant in problem.variants]
-        self._by_torques = prepared.experiment.search.method == "inverse-dynamics"
+        self._by_torques = prepared.experiment.search.by_torques
         self._seen, self._unseen, self._where = _parts(prepared)
         recorded = [*self._seen, *self._unseen]
         self._shaped = [] if self._by_torques else shape_candidates(recorded, self.parameters)

@@ -134,6 +134,8 @@ def _mismatch(problem: Any, message: str, place: tuple[Any, ...]) -> str:
         )
     wanted = _SHAPES.get(problem["type"])
     if wanted is None:
+        if problem["type"] == "value_error" and shown in message:
+            return message  # says what was found
         return f"{message}; found {shown}" if not isinstance(found, dict | list) else message
     example = "".join(f"\n    {line}" for line in example_of(place).splitlines())
     return f"found {shown}; {wanted} is wanted{', such as' + example if example else ''}"

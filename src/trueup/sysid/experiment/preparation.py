@@ -85,7 +85,7 @@ class Prepared:
         It compares the signals of a simulation, or torques where the method of the search is
         inverse dynamics.
         """
-        if self.experiment.search.method == "inverse-dynamics":
+        if self.experiment.search.by_torques:
             return torque_problem(self, parameters, sequences)
         return self.motion_problem(parameters, sequences)
 
@@ -111,7 +111,7 @@ class Prepared:
     def held_out_parameters(self) -> ParameterDict:
         """The unknowns of :meth:`held_out_alone`."""
         parameters = self.parameters.copy()
-        if self.experiment.search.method == "inverse-dynamics":
+        if self.experiment.search.by_torques:
             return parameters  # it has no initial states
         for param in self.held_out_states.values():
             parameters.add(param)
@@ -224,7 +224,7 @@ def prepare(
         )
     for facts, whole in loaded:
         notes += check_loops(whole)
-        if experiment.search.method == "inverse-dynamics":
+        if experiment.search.by_torques:
             notes += left_out_notes(whole, _numbers(whole.model, facts.part.controls))
         notes += unmeasured_positions(facts.part, whole, estimated_joints)
     notes = list(dict.fromkeys(notes))

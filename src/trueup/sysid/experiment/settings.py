@@ -8,9 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from trueup._registered_names import RegisteredName
 from trueup._seeds import LARGEST_SEED
-from trueup.fitting.losses import LOSSES
+from trueup.fitting.losses import LOSSES, loss_named
 from trueup.fitting.uncertainty import METHODS
+from trueup.sysid.experiment.search_names import TORQUES, fit_method_named, fit_methods
 
 Number = float | list[float]
 Positive = Annotated[float, Field(gt=0)]
@@ -329,22 +331,24 @@ class MeasurementPart(_Part):
 class SearchPart(_Part):
     """How the fit searches."""
 
-    method: Literal["mujoco", "scipy", "scipy_parallel_fd", "cmaes", "inverse-dynamics"] = "mujoco"
-    """Backend: ours, with a batched Jacobian and line search, or scipy's; ``cmaes`` looks through
-    the whole box by CMA-ES and hands its best to ours, for costs with many valleys;
-    ``inverse-dynamics`` explains recorded torques by recorded motion, without a simulation."""
+    method: Annotated[str, RegisteredName(fit_methods, fit_method_named)] = "least-squares"
+    """Search: ``least-squares`` with a batched Jacobian and line search, which MuJoCo's toolbox
+    calls ``mujoco``, or scipy's; ``cmaes`` looks through the whole box by CMA-ES, ``auto`` begins
+    it at the best of Sobol points, and both hand their best to least squares, for costs with many
+    valleys; ``inverse-dynamics`` explains recorded torques by recorded motion, without a
+    simulation."""
     max_iters: int = Field(default=100, ge=0)
     """Iterations."""
     starts: int = Field(default=1, ge=1, le=100_000)
     """Start points: the given one, then scrambled Sobol points; the best are polished. Of the
-    method ``mujoco``."""
+    method ``least-squares``."""
     population: int | None = Field(default=None, ge=4)
     """Candidates in a generation of CMA-ES; absent: 4 + 3 ln(number of unknowns)."""
     restarts: Literal["none", "ipop", "bipop"] = "none"
     """Restarts of CMA-ES: with a doubled population, or with larger and smaller ones in turn."""
     max_evaluations: int | None = Field(default=None, ge=1)
     """Simulated candidates of CMA-ES, before its best is polished."""
-    loss: Literal[*LOSSES] = "linear"  # pyright: ignore[reportInvalidTypeForm]
+    loss: Annotated[str, RegisteredName(lambda: list(LOSSES), loss_named)] = "linear"
     """Robust loss."""
     loss_scale: Positive | Literal["auto"] = "auto"
     """Residual above which the loss bends, in units of the weighted residual; auto: 1.345 times the
@@ -353,6 +357,11 @@ class SearchPart(_Part):
     """Seconds; a batch of simulations under way is cut off. Not of scipy's methods."""
     difference: float = Field(default=1e-6, gt=0, lt=1)
     """Relative step of finite differences; the method ``scipy`` has its own."""
+
+    @property
+    def by_torques(self) -> bool:
+        """Whether recorded torques are explained, without a simulation."""
+        return self.method == TORQUES
 
 
 class HeldOut(_Part):

@@ -11,7 +11,7 @@ EXAMPLES = {
     "parameters": "parameters:\n  load: {target: body/load/mass, bounds: [0.1, 5]}",
     "bounds": "bounds: [0.1, 5]",
     "measurement": "measurement:\n  signals: {angle: {noise: 0.002}}",
-    "search": "search:\n  method: mujoco",
+    "search": "search:\n  method: least-squares",
     "held_out": "held_out:\n  recordings: [run_2]",
     "confidence": "confidence:\n  level: 0.95",
     "output": "output:\n  directory: runs/arm",

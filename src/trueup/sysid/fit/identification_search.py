@@ -1,39 +1,30 @@
 """The search of an identification, and what is checked before it."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from trueup.errors import FitError, SimulationError
-from trueup.fitting.cma_es import CmaEs, CmaEsSettings
+from trueup.fitting.searches._make_search import make_search as make_registered
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.searches.methods import SEARCH_METHODS
 from trueup.fitting.searches.multi_start import MultiStart
-from trueup.fitting.searches.polish import Polished
+from trueup.sysid.experiment.search_names import SCIPY_METHODS, TORQUES, fit_methods
 from trueup.sysid.experiment.settings import Experiment, SearchPart
 from trueup.sysid.fit._inner_fit import inner_fit
 from trueup.sysid.fit.problem import GrayBoxProblem, default_threads
 
 _TUNING = 1.345 * 1.4826  # Huber's constant for 95 % efficiency, times the MAD of unit variance
 
-SCIPY_METHODS = ("scipy", "scipy_parallel_fd")
-"""Methods whose fits run in one piece: no several starts, no time limit, no resume."""
+OWN = "least-squares"
+"""Least squares of ours, from the given start or from several."""
 
-# Settings of a search that only some methods have.
-_METHODS_OF = {
-    "starts": ("mujoco", "inverse-dynamics"),
-    "time_limit": ("mujoco", "cmaes", "inverse-dynamics"),
-    "difference": ("mujoco", "scipy_parallel_fd", "cmaes", "inverse-dynamics"),
-    "population": ("cmaes",),
-    "restarts": ("cmaes",),
-    "max_evaluations": ("cmaes",),
-}
-_INSTEAD = {
-    "mujoco": "which scans the box with search.starts",
-    "inverse-dynamics": "which scans the box with search.starts",
-    "cmaes": "which has search.restarts",
-    "scipy": "which goes from the given start for search.max_iters, with scipy's differences",
-    "scipy_parallel_fd": "which goes from the given start for search.max_iters",
-}
+_SETTINGS = ("starts", "population", "restarts", "max_evaluations")
+"""Settings of a search that a method of the registry has, or has not."""
+
+_STORED = {OWN: "mujoco"}
+"""Method -> name by which the settings of a run's history know it, those of earlier runs too."""
 
 TORQUE_SETTINGS: dict[str, Any] = {"cost_tolerance": 3e-5, "patience": 4}
 """End of a fit to torques. Links at the edge of what is physical are approached ever more slowly,
@@ -53,9 +44,7 @@ def check_start(problem: GrayBoxProblem) -> None:
         )
 
 
-def make_search(
-    experiment: Experiment, problem: GrayBoxProblem
-) -> tuple[LeastSquares | MultiStart | Polished, dict[str, Any]]:
+def make_search(experiment: Experiment, problem: GrayBoxProblem) -> tuple[Any, dict[str, Any]]:
     """The search of an experiment and the settings that its history depends on.
 
     Raises:
@@ -72,22 +61,34 @@ def make_search(
         trials=max(2, min(default_threads(), 8)),
         loss=part.loss,
         loss_scale=scale,
-        **(TORQUE_SETTINGS if part.method == "inverse-dynamics" else {}),
+        **(TORQUE_SETTINGS if part.by_torques else {}),
     )
-    plain = {"loss_scale": scale, "starts": part.starts, "method": part.method}
-    if part.method == "cmaes":
-        chosen = {
-            "population": part.population,
-            "restarts": part.restarts,
-            "max_evaluations": part.max_evaluations,
-        }
+    method = _STORED.get(part.method, part.method)
+    plain = {"loss_scale": scale, "starts": part.starts, "method": method}
+    if part.method not in SEARCH_METHODS or part.method == OWN:
+        if part.starts > 1:
+            return MultiStart(problem.space, settings, part.starts, seed=experiment.seed), plain
+        return LeastSquares(problem.space, settings), plain
+    entry = SEARCH_METHODS[part.method]
+    known, defaults = entry.settings(), SearchPart()
+    chosen = {name: getattr(part, name) for name in _SETTINGS if _takes(part.method, name)}
+    own = {name: value for name, value in chosen.items() if value != getattr(defaults, name)}
+    population = own.pop("population", None)
+    if entry.needs_residuals:
+        own |= {name: value for name, value in asdict(settings).items() if name in known}
+    elif "options" in known:
         # where the best valley is found, least squares is quicker to its bottom
-        near = CmaEsSettings(**chosen, options={"tolfunrel": _NEAR})
-        first = CmaEs(problem.space, near, experiment.seed)
-        return Polished(first, problem.space, settings), {**plain, **chosen}
-    if part.starts > 1:
-        return MultiStart(problem.space, settings, part.starts, seed=experiment.seed), plain
-    return LeastSquares(problem.space, settings), plain
+        own["options"] = {"tolfunrel": _NEAR}
+    search = make_registered(
+        part.method,
+        problem.space,
+        seed=experiment.seed,
+        population=population,
+        settings=own,
+        polish=True,
+        polish_settings=settings,
+    )
+    return search, {**plain, **chosen}
 
 
 def check_search(part: SearchPart) -> None:
@@ -98,12 +99,43 @@ def check_search(part: SearchPart) -> None:
             "it out, or choose a robust search.loss, such as huber"
         )
     defaults = SearchPart()
-    for name, methods in _METHODS_OF.items():
-        if part.method not in methods and getattr(part, name) != getattr(defaults, name):
-            raise FitError(
-                f"search.{name} is for the {'method' if len(methods) == 1 else 'methods'} "
-                f"{', '.join(methods)}; the method is {part.method!r}, {_INSTEAD[part.method]}"
-            )
+    for name in (*_SETTINGS, "time_limit", "difference"):
+        if getattr(part, name) == getattr(defaults, name) or _takes(part.method, name):
+            continue
+        methods = [method for method in fit_methods() if _takes(method, name)]
+        raise FitError(
+            f"search.{name} is for the {'method' if len(methods) == 1 else 'methods'} "
+            f"{', '.join(methods)}; the method is {part.method!r}, {_instead(part.method)}"
+        )
+
+
+def _takes(method: str, setting: str) -> bool:
+    """Whether a setting of a search is one of a method's."""
+    if setting == "time_limit":
+        return method not in SCIPY_METHODS
+    if setting == "difference":
+        return method != "scipy"
+    if setting == "starts" and method in (OWN, TORQUES):
+        return True
+    if method not in SEARCH_METHODS:
+        return False
+    entry = SEARCH_METHODS[method]
+    if setting == "population":
+        return entry.population is not None
+    return setting in entry.settings()
+
+
+def _instead(method: str) -> str:
+    """What a method has in place of settings of others."""
+    if method == "scipy":
+        return "which goes from the given start for search.max_iters, with scipy's differences"
+    if method in SCIPY_METHODS:
+        return "which goes from the given start for search.max_iters"
+    if _takes(method, "starts"):
+        return "which scans the box with search.starts"
+    if _takes(method, "restarts"):
+        return "which has search.restarts"
+    return "which has no such setting"
 
 
 def _loss_scale(problem: GrayBoxProblem) -> float:

@@ -19,11 +19,12 @@ from trueup.runs.store.solution_file import solution_content
 from trueup.simulation.engine.spare_memory import release_spare_memory
 from trueup.sysid.assess.judge import judge
 from trueup.sysid.experiment.preparation import Prepared, prepare
+from trueup.sysid.experiment.search_names import SCIPY_METHODS
 from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, with_known_cost
 from trueup.sysid.fit.better_start import better_start
 from trueup.sysid.fit.identification import Fit, Identification
 from trueup.sysid.fit.identification_search import (
-    SCIPY_METHODS,
+    OWN,
     check_search,
     check_start,
     make_search,
@@ -125,7 +126,7 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
         solution = scipy_least_squares(problem, made.settings, parallel=parallel)
     else:
         # without an iteration, the start values are asked for
-        if part.method == "mujoco" and isinstance(made, LeastSquares) and part.max_iters:
+        if part.method == OWN and isinstance(made, LeastSquares) and part.max_iters:
             began = time.perf_counter()
             start = better_start(ready.prepared, problem, part.time_limit)
             made = LeastSquares(problem.space, made.settings, start.x)

@@ -8,7 +8,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from trueup.errors import FitError, did_you_mean, listing
-from trueup.fitting import LOSSES, LeastSquaresSettings
+from trueup.fitting import LeastSquaresSettings
+from trueup.fitting.losses import loss_named
 
 BACKENDS = ("mujoco", "scipy", "scipy_parallel_fd")
 
@@ -72,11 +73,7 @@ def read_options(optimizer: str, given: dict[str, Any], size: int) -> Options:
     for name in ("eps", "diff_step", "mu_min", "mu_max", "mu_factor", "f_scale", "time_limit"):
         if given.get(name) is not None and not np.all(np.asarray(given[name], float) > 0):
             raise FitError(f"{name} has to be positive, got {given[name]}")
-    if given.get("loss", "linear") not in LOSSES:
-        raise FitError(
-            f"there is no loss {given['loss']!r}; losses are {listing(LOSSES)}."
-            f"{did_you_mean(str(given['loss']), LOSSES)}"
-        )
+    loss_named(given.get("loss", "linear"))
     if optimizer == "mujoco":
         return _own(given, size)
     return _scipy(given, size)

@@ -152,7 +152,7 @@ def torque_notes(prepared: Any) -> list[str]:
     known = not any("/gainprm" in t or "/gear" in t for t in targets)
     left_out = left_out_sentence(setup.data[0].model)
     # where torques are all that is compared, it stands among the notes on the recordings
-    said = prepared.experiment.search.method == "inverse-dynamics" or not left_out
+    said = prepared.experiment.search.by_torques or not left_out
     notes = (
         [] if said else [f"{left_out[0].upper()}{left_out[1:]}: torques are not compared there."]
     )

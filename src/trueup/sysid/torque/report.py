@@ -88,7 +88,7 @@ def torque_summary(
       level: coverage of intervals.
       time_limit: seconds for the fit to torques.
     """
-    is_torque = prepared.experiment.search.method == "inverse-dynamics"
+    is_torque = prepared.experiment.search.by_torques
     found = (
         (torque_problem(prepared), x, None) if is_torque else torque_fit(prepared, x, time_limit)
     )

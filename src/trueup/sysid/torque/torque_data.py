@@ -160,7 +160,7 @@ def torque_data(
         if reasons:
             raise SignalError(
                 f"{'; '.join(sorted(reasons))}, and no other joint has a recorded torque: give "
-                "search: {method: mujoco}, which simulates these forces"
+                "search: {method: least-squares}, which simulates these forces"
             )
         raise SignalError(
             "inverse dynamics needs torques: no recording has the control of a motor on a joint, "
