@@ -91,6 +91,11 @@ def function_of(kind: str, field: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
+def noun_of(kind: str) -> str:
+    """What a run of a kind is called in messages, with its article."""
+    return (job_class(kind) if is_job(kind) else function_of(kind, "spec")).noun
+
+
 def kind_of(directory: RunDirectory) -> str:
     """Kind of a run.
 
