@@ -83,6 +83,11 @@ def read_job(directory: RunDirectory, folder: Path | None = None) -> Job:
     return job
 
 
+def noun_of(kind: str) -> str:
+    """What a run of a kind is called in messages, with its article."""
+    return job_class(kind).noun if is_job(kind) else function_of(kind, "spec").noun
+
+
 def function_of(kind: str, field: str) -> Any:
     """Function or class that a field of a kind names.
 
@@ -97,11 +102,6 @@ def function_of(kind: str, field: str) -> Any:
         raise RunDirectoryError(f"there is no run of the kind {kind!r}; there are {listing(KINDS)}")
     module, name = getattr(KINDS[kind], field).split(":")
     return getattr(importlib.import_module(module), name)
-
-
-def noun_of(kind: str) -> str:
-    """What a run of a kind is called in messages, with its article."""
-    return (job_class(kind) if is_job(kind) else function_of(kind, "spec")).noun
 
 
 def kind_of(directory: RunDirectory) -> str:
