@@ -77,7 +77,7 @@ def test_the_predicted_information_is_that_of_the_logs_once_recorded(servo_fit_r
     space = run.space
     step = 1e-6 * np.maximum(np.abs(run.fit), 1e-3)
     near = run.fit + np.concatenate([np.diag(step), -np.diag(step)])
-    problem = ServoProblem(BenchSimulator(run.model, designed.logs, free=run.job.prepared.free))
+    problem = ServoProblem(BenchSimulator(run.model, designed.logs, free=run.prepared.free))
     values = problem.residuals(near)
     p = len(step)
     jacobian = (values[:p] - values[p:]) / (2 * step[:, None]) * space.slope(run.fit)[:, None]

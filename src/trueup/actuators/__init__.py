@@ -74,10 +74,10 @@ if TYPE_CHECKING:
     from trueup.actuators.report.compare_report import comparison_image, comparison_report
     from trueup.actuators.report.overlay_image import overlay_images
     from trueup.actuators.search._fit import fit
-    from trueup.actuators.search.fit_job import ServoFitInterrupted, ServoFitJob
     from trueup.actuators.search.fit_settings import FitSettings
     from trueup.actuators.search.problem import ServoProblem
     from trueup.actuators.search.servo_fit import ServoFit
+    from trueup.actuators.search.spec import FitSpec, ServoFitInterrupted
     from trueup.actuators.selection._choose_model import choose_model
     from trueup.actuators.selection._compare import compare
     from trueup.actuators.selection._information_criteria import (
@@ -85,10 +85,10 @@ if TYPE_CHECKING:
         effective_samples,
         information_criteria,
     )
-    from trueup.actuators.selection.comparison_job import ComparisonJob
     from trueup.actuators.selection.model_choice import ModelChoice, TriedModel
     from trueup.actuators.selection.model_comparison import ComparedModel, ModelComparison
     from trueup.actuators.selection.settings import ComparisonSettings
+    from trueup.actuators.selection.spec import ComparisonSpec
 
 _EXPORTS = {
     "EXPORT_FORMS": "trueup.actuators.exports.forms",
@@ -102,13 +102,14 @@ _EXPORTS = {
     "Bench": "trueup.actuators.bench.loads",
     "BenchSimulator": "trueup.actuators.bench.simulator",
     "ComparedModel": "trueup.actuators.selection.model_comparison",
-    "ComparisonJob": "trueup.actuators.selection.comparison_job",
     "ComparisonSettings": "trueup.actuators.selection.settings",
+    "ComparisonSpec": "trueup.actuators.selection.spec",
     "DriveBackdrive": "trueup.actuators.report._drive_backdrive",
     "EXTENDED_TERMS": "trueup.actuators.equations.extended_terms",
     "Evaluation": "trueup.actuators.assess._evaluate",
     "FRICTION_MODELS": "trueup.actuators.equations.friction_models",
     "FitSettings": "trueup.actuators.search.fit_settings",
+    "FitSpec": "trueup.actuators.search.spec",
     "FrictionCurves": "trueup.actuators.report._friction_curves",
     "FrictionModel": "trueup.actuators.equations.friction_models",
     "InformationCriteria": "trueup.actuators.selection._information_criteria",
@@ -130,8 +131,7 @@ _EXPORTS = {
     "Servo": "trueup.actuators.catalogue.servo",
     "ServoAssessment": "trueup.actuators.assess.fit_assessment",
     "ServoFit": "trueup.actuators.search.servo_fit",
-    "ServoFitInterrupted": "trueup.actuators.search.fit_job",
-    "ServoFitJob": "trueup.actuators.search.fit_job",
+    "ServoFitInterrupted": "trueup.actuators.search.spec",
     "ServoLaw": "trueup.actuators.mujoco.law",
     "ServoLog": "trueup.actuators.logs.servo_log",
     "ServoModel": "trueup.actuators.catalogue.servo_model",
@@ -206,13 +206,14 @@ __all__ = [
     "Bench",
     "BenchSimulator",
     "ComparedModel",
-    "ComparisonJob",
     "ComparisonSettings",
+    "ComparisonSpec",
     "DriveBackdrive",
     "Evaluation",
     "ExportForm",
     "ExportRequest",
     "FitSettings",
+    "FitSpec",
     "FrictionCurves",
     "FrictionModel",
     "InformationCriteria",
@@ -232,7 +233,6 @@ __all__ = [
     "ServoExport",
     "ServoFit",
     "ServoFitInterrupted",
-    "ServoFitJob",
     "ServoLaw",
     "ServoLog",
     "ServoModel",

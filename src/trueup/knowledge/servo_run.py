@@ -10,8 +10,11 @@ import numpy as np
 
 from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.search.fit_job import ServoFitJob
+from trueup.actuators.search.prepared_fit import Prepared, prepare
 from trueup.actuators.search.problem import ServoProblem
+from trueup.actuators.search.spec import FitSpec
+from trueup.actuators.search.steps import read_inputs
+from trueup.actuators.selection.model_for_fit import choice_of_run, chosen_spec
 from trueup.errors import RunDirectoryError
 from trueup.fitting.judgement.verdict import Verdict
 from trueup.fitting.problem import Failures
@@ -22,7 +25,8 @@ from trueup.knowledge.gaussian_run import GaussianRun
 from trueup.knowledge.simulators.forms import SimulatorForm, simulator_form
 from trueup.knowledge.simulators.servo_forms import servo_forms
 from trueup.parameters import Space
-from trueup.runs import check_inputs, read_job
+from trueup.runs import check_inputs, read_spec
+from trueup.runs.kinds import kind_of, noun_of
 from trueup.runs.store.damage import read_as_written
 from trueup.runs.store.input_check import check_read
 from trueup.runs.store.run_directory import RunDirectory
@@ -88,7 +92,8 @@ class ServoRun(GaussianRun):
     """A finished servo fit and what is known of its parameters."""
 
     directory: RunDirectory
-    job: ServoFitJob
+    prepared: Prepared
+    """The fit before its search: logs, simulators, problem."""
     solution: dict[str, Any]
     """Content of ``solution.json``."""
     verdict: Verdict
@@ -106,21 +111,19 @@ class ServoRun(GaussianRun):
     @property
     def space(self) -> Space:
         """The free parameters and their bounds."""
-        return self.job.prepared.space
+        return self.prepared.space
 
     @property
     def training_error(self) -> float:
         """Mean square of the training residuals."""
-        prepared = self.job.prepared
-        problem = ServoLogs(prepared.simulator(prepared.training_logs))
+        problem = ServoLogs(self.prepared.simulator(self.prepared.training_logs))
         blocks = [values for _, values in problem.residual_blocks(self.fit[None], {})]
         return float(np.mean(np.concatenate(blocks, axis=1) ** 2))
 
     def held_out_problem(self) -> "ServoLogs | None":
         """The bench with the logs held out; None where none is."""
-        prepared = self.job.prepared
-        logs = prepared.held_out_logs
-        return ServoLogs(prepared.simulator(logs)) if logs else None
+        logs = self.prepared.held_out_logs
+        return ServoLogs(self.prepared.simulator(logs)) if logs else None
 
     def units(self, problem: Any) -> list[tuple[str, ...]]:
         """Unit of each channel of each held-out log."""
@@ -159,21 +162,25 @@ def servo_run(
     """
     opened = RunDirectory.open(directory)
     check = check_inputs(opened, folder=folder, anyway=anyway)
-    job = read_job(opened, folder)
-    if not isinstance(job, ServoFitJob):
+    if (kind := kind_of(opened)) != FitSpec.kind:
         raise RunDirectoryError(
-            f"{opened.path} is {job.noun}; this takes a servo fit (trueup actuator fit)"
+            f"{opened.path} is {noun_of(kind)}; this takes a servo fit (trueup actuator fit)"
         )
+    spec = read_spec(opened, folder)
+    assert isinstance(spec, FitSpec)
+    spec.check_whole(opened.path)
     solution, verdict = finished(opened, anyway)
     known = known_of(solution, opened)
-    job.take_choice_of(opened)
-    job.prepare()
-    mark = mark_of(check_read(check, job.inputs(), anyway=anyway), verdict)
-    space = job.prepared.space
+    logs = read_inputs(spec)
+    fitted = chosen_spec(spec, choice_of_run(spec, opened))
+    prepared = prepare(fitted, logs.logs)
+    inputs = spec.named_inputs or logs.inputs()
+    mark = mark_of(check_read(check, inputs, anyway=anyway), verdict)
+    space = prepared.space
     check_names(known, space.names, opened)
     fit = values_of(solution, opened)
     with read_as_written(opened.solution):
         widening = np.array(solution["widening"], float)
     values = dict(zip(space.names, fit.tolist(), strict=True))
-    model = job.prepared.start_model.with_values(**values)
-    return ServoRun(opened, job, solution, verdict, model, fit, known, widening, mark)
+    model = prepared.start_model.with_values(**values)
+    return ServoRun(opened, prepared, solution, verdict, model, fit, known, widening, mark)

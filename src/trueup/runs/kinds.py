@@ -43,8 +43,16 @@ KINDS: dict[str, Any] = {
         run="trueup.sysid.fit.run:run_identification",
         report="trueup.sysid.report:report_of_run",
     ),
-    "servo": "trueup.actuators.search.fit_job:ServoFitJob",
-    "comparison": "trueup.actuators.selection.comparison_job:ComparisonJob",
+    "servo": Kind(
+        spec="trueup.actuators.search.spec:FitSpec",
+        run="trueup.actuators.search.run:run_fit",
+        report="trueup.actuators.search.servo_run_report:report_of_run",
+    ),
+    "comparison": Kind(
+        spec="trueup.actuators.selection.spec:ComparisonSpec",
+        run="trueup.actuators.selection.run:run_comparison",
+        report="trueup.actuators.selection.run:report_of_run",
+    ),
     "network": "trueup.networks.training.training_job:TrainingJob",
     "motion": "trueup.networks.motion.motion_job:MotionJob",
     "model motion": "trueup.networks.motion.model_motion_job:ModelMotionJob",

@@ -4,27 +4,33 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from trueup import runs
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo import Servo
-from trueup.actuators.search.fit_job import ServoFitJob
-from trueup.actuators.search.fit_runs import start_fit
 from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.run import run_fit
 from trueup.actuators.search.run_logs import Logs
 from trueup.actuators.search.servo_fit import ServoFit
-from trueup.errors import RunDirectoryError
+from trueup.actuators.search.spec import FitSpec
+from trueup.actuators.search.target import run_target
+from trueup.actuators.search.without_run import fit_in_memory
+from trueup.errors import FitError, RunDirectoryError, listing
 from trueup.runs import Execution
 from trueup.runs.loop.budget import Budget
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.trackers.tracker import Tracker
 
+_NOTHING = (None, False, ())  # what arguments are that are not given
+
 
 def fit(
-    servo: str | Servo,
-    model: str | None,
-    logs: Logs,
+    servo: str | Servo | FitSpec,
+    model: str | None = None,
+    logs: Logs | None = None,
     *,
     settings: FitSettings | None = None,
     output: str | os.PathLike[str] | None = None,
@@ -56,16 +62,17 @@ def fit(
     is one in memory.
 
     Args:
-      servo: servo, or its name in the catalogue.
+      servo: servo, or its name in the catalogue; or a :class:`FitSpec`, which holds the model, the
+        logs and all that follows up to ``skipped``, except ``directory`` and ``execution``.
       model: friction model, ``m1`` to ``m6``. None tries all of them with the extended terms that
         servo and logs can carry, and takes what predicts logs best that its fits have not seen; see
         :func:`trueup.actuators.choose_model`. How it was chosen stands in ``choice``.
       logs: evenly sampled logs, from :func:`trueup.actuators.read_logs`; or a folder or files of
-        them. A run of logs that no file holds, of other benches or of a servo beside the catalogue
-        is continued from Python only.
+        them. A run of logs that no file holds, of other benches or of a servo that is not in the
+        catalogue is continued from Python only.
       settings: settings.
       output: parameter file, rewritten whenever a better candidate is found.
-      directory: run directory; beside ``output`` where absent, ``m6.run`` for ``m6.json``.
+      directory: run directory; next to ``output`` where absent, ``m6.run`` for ``m6.json``.
       limits: another number of evaluations than ``settings.trials``.
       execution: threads, trackers by name, and a storage that mirrors the study.
       start: start values of the free parameters ``(p,)``, or an earlier result: a run directory, a
@@ -89,32 +96,40 @@ def fit(
       ServoFitInterrupted: Ctrl-C; the search is saved and can be resumed.
       UnfinishedRunError: the search is done and saved, and something after it failed.
     """
-    job = ServoFitJob(
-        servo,
-        model,
-        logs,
-        settings,
-        output=output,
-        name=None if directory is None or output is not None else _name_of(directory),
-        limits=limits,
-        start=start,
-        catalogue=catalogue,
-        skip_bad_logs=skip_bad_logs,
-        benches=benches,
-        inputs=inputs,
-        skipped=skipped,
-    )
+    described: dict[str, Any] = {
+        "model": model,
+        "logs": logs,
+        "settings": settings,
+        "output": output,
+        "limits": limits,
+        "start": start,
+        "catalogue": catalogue,
+        "skip_bad_logs": skip_bad_logs,
+        "benches": benches,
+        "inputs": inputs,
+        "skipped": skipped,
+    }
+    if isinstance(servo, FitSpec):
+        # by identity, as arrays have no truth
+        if given := [k for k, value in described.items() if not any(value is d for d in _NOTHING)]:
+            raise FitError(f"the FitSpec holds {listing(given)}: give them to FitSpec.of")
+        spec = servo
+    elif logs is None:
+        raise FitError("a fit needs logs: give a folder, files, or what read_logs returns")
+    else:
+        name = None if directory is None or output is not None else _name_of(directory)
+        spec = FitSpec.of(servo, name=name, **described)
     execution = execution or Execution()
     if workers is not None:
         execution = replace(execution, workers=workers)
-    if output is None and directory is None:
+    if spec.output is None and directory is None:
         if resume or overwrite or trackers or execution != Execution(execution.workers):
             raise RunDirectoryError("a fit with files or trackers needs a run directory")
-        job.execution = execution
-        return job.in_memory()
-    return start_fit(
-        job,
-        directory,
+        return fit_in_memory(spec, execution.workers)
+    return runs.start(
+        run_fit,
+        spec,
+        run_target(spec, directory, replace=resume or overwrite),
         resume=resume,
         overwrite=overwrite,
         execution=execution,

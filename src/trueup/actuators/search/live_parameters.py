@@ -1,6 +1,8 @@
 """The parameter file while a fit is running: the best so far, never half written."""
 
+import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +63,16 @@ class LiveParameters:
         self._latest = None
         if self._begun:
             self.path.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def withdrawn_on_error(self) -> Iterator[None]:
+        """Withdraw the file where the fit fails: values that nothing vouches for would pass for a
+        result."""
+        try:
+            yield
+        except Exception:
+            self.withdraw()
+            raise
 
     def content(self, x: np.ndarray) -> dict[str, Any]:
         """Content of the parameter file of a candidate ``x (p,)``."""

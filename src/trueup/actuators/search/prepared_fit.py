@@ -26,9 +26,10 @@ from trueup.actuators.search.nested_models import model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.servo_fit import ServoFit
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
+from trueup.actuators.search.spec import FitSpec
 from trueup.actuators.search.staged_problem import PositionAndSpeed, StagedProblem, default_threads
 from trueup.actuators.selection.model_choice import ModelChoice
-from trueup.errors import FitError, ParameterError
+from trueup.errors import FitError, ParameterError, RunDirectoryError, listing
 from trueup.fitting.problem import Problem
 from trueup.fitting.searches._make_search import make_search
 from trueup.fitting.solution import Solution
@@ -84,9 +85,7 @@ class Prepared:
         )
         self._benches = {id(log): bench for log, bench in zip(logs, loads, strict=True)}
         self._logs = list(logs)
-        self.free = tuple(n for n in self.start_model.names if n not in settings.fixed)
-        if not self.free:
-            raise FitError("all parameters are fixed: there is nothing to fit")
+        self.free = free_names(self.start_model, settings)
         fine = self.simulator(self.training_logs)
         coarse = None
         if settings.scheme == "semi-implicit":
@@ -95,19 +94,15 @@ class Prepared:
         self.catalogue_start = self.problem.space.start.copy()
         """Values before the fit ``(p,)``: the catalogue's, which no log was used for. Those that
         the search starts from can come from the very logs: of a choice, or of an earlier fit."""
-        self.start_at(start)
+        if start is not None:
+            space = self.problem.space
+            start = np.clip(start, space.lower, space.upper)
+            self.problem.space = replace(space, start=start)
 
     @functools.cached_property
     def findings(self) -> list[str]:
         """Findings on logs and settings before a fit, in words."""
         return _findings(self._logs, self.settings)
-
-    def start_at(self, start: np.ndarray | None) -> None:
-        """Take other start values of the free parameters ``(p,)``, within their bounds."""
-        if start is not None:
-            space = self.problem.space
-            start = np.clip(start, space.lower, space.upper)
-            self.problem.space = replace(space, start=start)
 
     def bench_of(self, log: ServoLog) -> Bench:
         """Load of a log."""
@@ -221,6 +216,42 @@ class Prepared:
             unseen=unseen,
             choice=choice,
         )
+
+
+def prepare(spec: FitSpec, logs: Sequence[ServoLog], workers: int | None = None) -> Prepared:
+    """A fit before its search, at the start that its spec names.
+
+    Args:
+      spec: the fit; where its model is to be chosen, the simplest one is prepared.
+      logs: its logs.
+      workers: threads; all cores where None.
+
+    Raises:
+      TrueupError: whatever is wrong.
+      RunDirectoryError: the fit of a run has other parameters by now.
+    """
+    start = None if spec.start is None else np.array(list(spec.start.values()), float)
+    settings = spec.fit_settings
+    model = start_model(spec.servo_or_name, spec.first_model, settings)
+    names = free_names(model, settings)
+    if spec.start is not None and tuple(spec.start) != names:
+        raise RunDirectoryError(
+            f"the fit {spec.name} has other parameters by now: it had {listing(spec.start, 40)}, "
+            f"it has {listing(names, 40)}"
+        )
+    return Prepared(model.servo, spec.first_model, logs, settings, spec.benches, workers, start)
+
+
+def free_names(model: ServoModel, settings: FitSettings) -> tuple[str, ...]:
+    """Names of the parameters that are fitted.
+
+    Raises:
+      FitError: there is none.
+    """
+    free = tuple(name for name in model.names if name not in settings.fixed)
+    if not free:
+        raise FitError("all parameters are fixed: there is nothing to fit")
+    return free
 
 
 def _findings(logs: Sequence[ServoLog], settings: FitSettings) -> list[str]:

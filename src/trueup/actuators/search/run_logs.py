@@ -32,10 +32,19 @@ class RunLogs:
       logs: logs, or where they are.
       skip_bad: leave logs out that cannot be used.
       uniform: refuse raw logs, whose samples are not evenly spaced.
+      in_files: whether logs that are given themselves are as their files hold them; None: that is
+        looked up.
     """
 
-    def __init__(self, logs: Logs, skip_bad: bool = False, uniform: bool = True):
+    def __init__(
+        self,
+        logs: Logs,
+        skip_bad: bool = False,
+        uniform: bool = True,
+        in_files: bool | None = None,
+    ):
         self.skip_bad, self.uniform = skip_bad, uniform
+        self._known_in_files = in_files
         self.skipped: list[str] = []
         """Why logs were left out; known once they are read."""
         self.place: Path | list[Path] | None = None
@@ -45,6 +54,8 @@ class RunLogs:
             self.place = Path(logs)
         elif logs and all(isinstance(log, ServoLog) for log in logs):
             self._given = [log for log in logs if isinstance(log, ServoLog)]
+        elif any(isinstance(log, ServoLog) for log in logs):
+            raise RecordingError("logs are given as ServoLog and as files: give all as one of them")
         else:
             self.place = [Path(os.fspath(log)) for log in logs if not isinstance(log, ServoLog)]
 
@@ -64,6 +75,8 @@ class RunLogs:
     @functools.cached_property
     def in_files(self) -> bool:
         """Whether the logs are found again by their files."""
+        if self._known_in_files is not None:
+            return self._known_in_files
         return self.place is not None or all(map(_is_as_in_its_file, self._given))
 
     def hash_of(self, log: ServoLog) -> str:
@@ -74,6 +87,10 @@ class RunLogs:
         """Names, hashes and sizes of the files of the logs."""
         files = [log for log in self.logs if log.sha256 and Path(log.source).is_file()]
         return [provenance.known_input(log.source, log.sha256) for log in files]
+
+    def part(self, logs: Sequence[ServoLog]) -> "RunLogs":
+        """Some of the logs, which were read already."""
+        return RunLogs(logs, self.skip_bad, self.uniform, in_files=self.in_files)
 
     def files(self) -> list[Path]:
         """Folder or files of the logs."""

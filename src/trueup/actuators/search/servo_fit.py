@@ -16,16 +16,14 @@ from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import FitSettings, uses_up_trials
 from trueup.actuators.search.problem import ServoProblem
+from trueup.actuators.search.spec import FitSpec
 from trueup.actuators.selection.model_choice import ModelChoice
 from trueup.fitting.judgement.verdict import Verdict
 from trueup.fitting.solution import Solution, Status
-from trueup.parameters import Space
+from trueup.runs.store.solution_file import space_records
 
 FORMAT_VERSION = 1
 """Version of what ``solution.json`` of a servo fit holds."""
-
-KIND = "servo"
-"""Kind of the run, as ``experiment.yaml`` names it."""
 
 
 @dataclass
@@ -113,7 +111,7 @@ class ServoFit:
         return {
             "format_version": FORMAT_VERSION,
             "trueup": __version__,
-            "kind": KIND,
+            "kind": FitSpec.kind,
             "name": f"{self.model.servo.name} {self.model.friction.name}",
             "actuator": self.model.servo.name,
             "model": self.model.friction.name,
@@ -179,21 +177,6 @@ class ServoFit:
             **({} if self.choice is None else {"choice": self.choice.to_dict()}),
             **confidence,
         }
-
-
-def space_records(space: Space) -> dict[str, dict[str, Any]]:
-    """Bounds, start, scale and unit of each free parameter, by name."""
-    units = space.units or ("",) * space.size
-    return {
-        name: {
-            "start": float(space.start[i]),
-            "lower": float(space.lower[i]),
-            "upper": float(space.upper[i]),
-            "scale": "log" if space.log[i] else "linear",
-            "unit": units[i],
-        }
-        for i, name in enumerate(space.names)
-    }
 
 
 def _front(front: Any) -> dict[str, Any]:

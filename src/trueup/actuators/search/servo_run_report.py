@@ -4,41 +4,34 @@ from typing import Any
 
 import numpy as np
 
-from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.log_splits import split_logs
-from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.report._servo_report import servo_report
-from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.nested_models import model_faces
 from trueup.actuators.search.servo_search import STAGES
-from trueup.actuators.selection.model_choice import ModelChoice
+from trueup.actuators.search.spec import FitSpec
+from trueup.actuators.selection.model_for_fit import choice_of_run, chosen_spec
 from trueup.parameters import Space
 from trueup.reports import Page
+from trueup.runs.kinds import read_spec
 from trueup.runs.store import atomic
 from trueup.runs.store.history import History
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.study_page.record import read_study
+from trueup.runs.study_page.report import study_report
 
 
-def report_of_run(
-    directory: RunDirectory,
-    servo: str | Servo,
-    friction: str,
-    settings: FitSettings,
-    logs: list[ServoLog],
-    choice: ModelChoice | None = None,
-) -> Page:
-    """The report of a finished fit.
-
-    Args:
-      directory: run directory.
-      servo: servo, or its name in the catalogue.
-      friction: friction model.
-      settings: settings of the fit.
-      logs: all logs of the fit.
-      choice: how friction model and terms were chosen, where they were.
-    """
+def report_of_run(directory: RunDirectory) -> Page:
+    """The report of a fit, from its run directory; of one in progress, that of its search."""
+    if not directory.solution.is_file():
+        return study_report(read_study(directory))
+    spec = read_spec(directory)
+    assert isinstance(spec, FitSpec)
+    spec.check_report(directory)
+    spec.load_catalogue()
+    choice = choice_of_run(spec, directory)
+    spec = chosen_spec(spec, choice)
+    settings, logs = spec.fit_settings, spec.run_logs().logs
     study = read_study(directory)
     summary = atomic.read_json(directory.solution)
     training, held_out = split_logs(
@@ -49,8 +42,8 @@ def report_of_run(
     )
     values = {row["name"]: row["value"] for row in summary["parameters"]}
     model = ServoModel.create(
-        servo,
-        friction,
+        spec.servo_or_name,
+        spec.first_model,
         settings.terms,
         quadratic=settings.quadratic,
         **{**summary["fixed"], **values},

@@ -10,13 +10,14 @@ from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.run_logs import Logs
-from trueup.actuators.selection.comparison_job import ComparisonJob
 from trueup.actuators.selection.model_comparison import (
     ComparisonOptions,
     ModelComparison,
     compare_models,
 )
+from trueup.actuators.selection.run import run_comparison
 from trueup.actuators.selection.settings import ComparisonSettings
+from trueup.actuators.selection.spec import ComparisonSpec
 from trueup.errors import FitError
 from trueup.runs import Execution
 from trueup.runs.store.run_directory import RunDirectory
@@ -95,7 +96,7 @@ def compare(
             "settings of the fits"
         )
     target = directory.path if isinstance(directory, RunDirectory) else Path(directory)
-    job = ComparisonJob(
+    spec = ComparisonSpec.of(
         models,
         logs,
         settings,
@@ -105,8 +106,9 @@ def compare(
         skip_bad_logs=skip_bad_logs,
         anyway=anyway,
     )
-    return runs.start_job(
-        job,
+    return runs.start(
+        run_comparison,
+        spec,
         directory,
         resume=resume,
         overwrite=overwrite,

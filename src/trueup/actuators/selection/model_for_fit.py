@@ -6,24 +6,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.parameter_file import model_to_dict
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.equations.friction_models import FRICTION_MODELS
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import REFINE, FitSettings
-from trueup.actuators.search.prepared_fit import start_model
+from trueup.actuators.search.prepared_fit import free_names, start_model
+from trueup.actuators.search.spec import FitSpec
 from trueup.actuators.selection._choose_model import choose_model, order_of
 from trueup.actuators.selection.left_out_fits import Candidate, LeftOutFits
 from trueup.actuators.selection.model_choice import ModelChoice, TriedModel
-from trueup.actuators.selection.parts import left_out_parts
+from trueup.actuators.selection.parts import left_out_parts, split_quantities
 from trueup.actuators.selection.progress import Course
 from trueup.actuators.selection.suitable_terms import suitable_terms
 from trueup.errors import FitError
+from trueup.runs.loop.budget import Budget
 from trueup.runs.loop.progress import Progress
 from trueup.runs.store import atomic
+from trueup.runs.store.run_directory import RunDirectory
 
 CHOICE = "choice.json"
 """File of a run directory that holds the choice."""
@@ -34,16 +35,50 @@ FITS = "choice-fits.json"
 _CHECKPOINT = 2.0  # time between two writes of the fits [s]
 
 
-def chosen_settings(settings: FitSettings, choice: ModelChoice | None) -> FitSettings:
-    """Settings of the search that follows a choice: its terms, from its optimum."""
+def chosen_spec(spec: FitSpec, choice: ModelChoice | None) -> FitSpec:
+    """The spec of the fit that follows a choice: its model and terms, from its optimum.
+
+    Args:
+      spec: a fit that names no model; returned as it is where there is no choice.
+      choice: what was chosen.
+    """
     if choice is None:
-        return settings
-    return dataclasses.replace(
+        return spec
+    chosen, settings = choice.chosen, spec.fit_settings
+    settings = dataclasses.replace(
         settings,
-        terms=choice.chosen.terms,
+        terms=chosen.terms,
         method=REFINE if settings.method == "auto" else settings.method,
         trials=max(1, settings.trials - choice.evaluations),
     )
+    model = start_model(spec.servo_or_name, chosen.model, settings)
+    names = free_names(model, settings)
+    if missing := [name for name in names if name not in chosen.values]:
+        raise FitError(f"the choice of the model holds no value of {', '.join(missing)}")
+    start = {name: chosen.values[name] for name in names}
+    changes = {"model": chosen.model, "settings": settings, "limits": Budget(), "start": start}
+    return spec.model_copy(update=changes)
+
+
+def choice_of_run(spec: FitSpec, directory: RunDirectory) -> ModelChoice | None:
+    """What a finished run has chosen; None for a fit that names its model."""
+    if spec.model is not None:
+        return None
+    return ModelChoice.from_dict(atomic.read_json(directory.inside(CHOICE)))
+
+
+def check_choice(spec: FitSpec, logs: list[ServoLog]) -> None:
+    """Raise TrueupError where models cannot be chosen from, before time is spent.
+
+    Args:
+      spec: a fit that names no model.
+      logs: training logs.
+    """
+    split_quantities(logs, None)
+    settings = spec.fit_settings
+    for name in settings.models:
+        start_model(spec.servo_or_name, name, settings)
+    suitable_terms(spec.servo_or_name, logs, settings, settings.try_terms)
 
 
 def choice_plan(
@@ -167,14 +202,6 @@ def write_live(
     }
     output.parent.mkdir(parents=True, exist_ok=True)
     atomic.write_json(output, content)
-
-
-def start_of(choice: ModelChoice, names: tuple[str, ...]) -> np.ndarray:
-    """Values of the chosen model in the order of its unknowns ``(p,)``."""
-    values = choice.chosen.values
-    if missing := [name for name in names if name not in values]:
-        raise FitError(f"the choice of the model holds no value of {', '.join(missing)}")
-    return np.array([values[name] for name in names], float)
 
 
 def _checkpoints(

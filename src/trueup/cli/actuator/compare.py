@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from trueup import runs
-from trueup.actuators import ComparisonJob, ModelChoice, ModelComparison
+from trueup.actuators import ComparisonSpec, ModelChoice, ModelComparison
+from trueup.actuators.selection import run
 from trueup.actuators.selection.missing_terms import term_findings
 from trueup.cli.actuator.fit import show_choice
 from trueup.cli.output import Output
@@ -14,7 +15,7 @@ from trueup.runs import Execution, Outcome
 
 
 def run_compare(
-    job: ComparisonJob,
+    spec: ComparisonSpec,
     target: Path,
     execution: Execution,
     output: Output,
@@ -26,10 +27,17 @@ def run_compare(
 ) -> int:
     """Fit what is missing, compare the models; returns the exit code."""
     if dry_run:
-        plan = runs.plan_job(job, target, overwrite=overwrite or resume, execution=execution)
+        replace = overwrite or resume
+        plan = runs.plan(run.plan_comparison, spec, target, overwrite=replace, execution=execution)
         return _show_plan(plan, output)
-    outcome = runs.start_job(
-        job, target, resume=resume, overwrite=overwrite, execution=execution, verbose=verbose
+    outcome = runs.start(
+        run.run_comparison,
+        spec,
+        target,
+        resume=resume,
+        overwrite=overwrite,
+        execution=execution,
+        verbose=verbose,
     )
     return print_outcome(outcome, output, show_summary)
 

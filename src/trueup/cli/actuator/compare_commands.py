@@ -125,12 +125,12 @@ class CompareServoModels(SimulationOptions):
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.actuators import ComparisonJob
+        from trueup.actuators import ComparisonSpec
         from trueup.cli.actuator.compare import run_compare
         from trueup.runs import Execution
         from trueup.runs.loop.budget import Budget
 
-        job = ComparisonJob(
+        spec = ComparisonSpec.of(
             [file for files in self.params for file in files],
             self.logdir,
             self.settings,
@@ -142,7 +142,7 @@ class CompareServoModels(SimulationOptions):
             anyway=self.anyway,
         )
         return run_compare(
-            job,
+            spec,
             self.output,
             Execution(workers=self.workers),
             output,

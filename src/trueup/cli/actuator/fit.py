@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from trueup.actuators import ServoFit, ServoFitJob, load_catalogue
+from trueup import runs
+from trueup.actuators import FitSpec, ServoFit
 from trueup.actuators.catalogue.parameter_file import beyond_bam
 from trueup.actuators.report.parameter_section import meanings_of, parameter_rows, remark_of
-from trueup.actuators.search.fit_runs import plan_fit, start_fit
+from trueup.actuators.search import run
 from trueup.actuators.search.prepared_fit import start_model
+from trueup.actuators.search.target import run_target
 from trueup.actuators.selection.model_choice import ModelChoice
 from trueup.cli.actuator.evaluate import milli, show_evaluation, trivial_sentence
 from trueup.cli.output import Output
@@ -19,7 +21,7 @@ from trueup.runs.loop.progress import duration
 
 
 def run_fit(
-    job: ServoFitJob,
+    spec: FitSpec,
     execution: Execution,
     output: Output,
     *,
@@ -31,28 +33,35 @@ def run_fit(
     """Run the command; returns the exit code."""
     if resume and overwrite:
         raise FitError("--resume continues a fit, --overwrite replaces it: give one of them")
+    replace = resume or overwrite
+    target = run_target(spec, replace=replace)
     if dry_run:
-        plan = plan_fit(job, overwrite=overwrite or resume, execution=execution)
-        return _show_plan(job, plan, output)
-    outcome = start_fit(
-        job, resume=resume, overwrite=overwrite, execution=execution, verbose=verbose
+        plan = runs.plan(run.plan_fit, spec, target, overwrite=replace, execution=execution)
+        return _show_plan(spec, plan, output)
+    outcome = runs.start(
+        run.run_fit,
+        spec,
+        target,
+        resume=resume,
+        overwrite=overwrite,
+        execution=execution,
+        verbose=verbose,
     )
     return print_outcome(outcome, output, show_summary)
 
 
-def run_fit_evaluation(job: ServoFitJob, output: Output) -> int:
+def run_fit_evaluation(spec: FitSpec, output: Output) -> int:
     """Give the errors of the parameter file of a fit; returns the exit code."""
-    if job.catalogue is not None:
-        load_catalogue(job.catalogue, replace=True)
-    assert job.output is not None and job.source.place is not None
-    settings = job.fit_settings
-    servo = start_model(job.servo, job.fitted_model, settings).servo.name
+    spec.load_catalogue()
+    assert spec.output is not None
+    settings = spec.fit_settings
+    servo = start_model(spec.servo_or_name, spec.first_model, settings).servo.name
     return show_evaluation(
-        job.output,
-        job.source.place,
+        spec.output,
+        spec.log_paths[0],
         servo,
-        job.model,
-        job.source.skip_bad,
+        spec.model,
+        spec.skip_bad_logs,
         {k: getattr(settings, k) for k in ("scheme", "reset_period", "vin")},
         output,
     )
@@ -123,12 +132,12 @@ def show_choice(choice: ModelChoice, output: Output) -> None:
     output.text(f"{choice.rule} {choice.reason}", "")
 
 
-def _show_plan(job: ServoFitJob, plan: dict[str, Any], output: Output) -> int:
+def _show_plan(spec: FitSpec, plan: dict[str, Any], output: Output) -> int:
     output.result(plan)
     held = len(plan["held_out_logs"])
-    what = job.model or "m1, which a choice of friction model and terms begins with"
+    what = spec.model or "m1, which a choice of friction model and terms begins with"
     output.text(
-        f"{job.servo} {what}: {len(plan['parameters'])} parameters from "
+        f"{spec.actuator} {what}: {len(plan['parameters'])} parameters from "
         f"{len(plan['training_logs'])} logs, {held} held out, searched with {plan['method']}.",
         f"An evaluation takes {1e3 * plan['seconds_per_evaluation']:.2g} ms here, with "
         f"{plan['threads']} threads.",

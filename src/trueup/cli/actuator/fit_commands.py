@@ -147,7 +147,7 @@ class FitServo(TrackerOptions, ServoFitOptions):
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.actuators import ServoFitJob
+        from trueup.actuators import FitSpec
         from trueup.cli.actuator.fit import run_fit, run_fit_evaluation
         from trueup.runs.loop.budget import Budget
 
@@ -155,7 +155,7 @@ class FitServo(TrackerOptions, ServoFitOptions):
             raise FitError(f"--trials is {self.trials}: it has to be 1 or more")
         if len(self._models) == 1 and self.try_terms not in (None, "", "none"):
             raise FitError("--model names one model: give --terms instead of --try-terms")
-        job = ServoFitJob(
+        spec = FitSpec.of(
             self.actuator,
             self._models[0] if len(self._models) == 1 else None,
             self.logdir,
@@ -167,9 +167,9 @@ class FitServo(TrackerOptions, ServoFitOptions):
             skip_bad_logs=self.skip_bad_logs,
         )
         if self.eval:
-            return run_fit_evaluation(job, output)
+            return run_fit_evaluation(spec, output)
         return run_fit(
-            job,
+            spec,
             self.execution,
             output,
             resume=self.resume,

@@ -76,7 +76,7 @@ def conditions_at_hand(source: ServoRun, choices: BenchChoices) -> list[BenchCon
     Raises:
       FitError: no load is known, or none is light enough for the servo.
     """
-    former = source.job.prepared.training_logs
+    former = source.prepared.training_logs
     heavy = choices.masses or _of(log.mass for log in former)
     long = choices.lengths or _of(log.length for log in former)
     stiff = choices.gains or _of([*standard_gains(source.model.servo), *(log.kp for log in former)])

@@ -279,7 +279,7 @@ class BenchDesignJob(RecordingDesign):
           Load, gain and angle, and intervals; None where even a small one exceeds the limits.
         """
         problem: DesignProblem = self.problem
-        usual = usual_condition(self.source.job.prepared.training_logs)
+        usual = usual_condition(self.source.prepared.training_logs)
         limits, motion = self.limits_of_motion, self.family.motion
         for share in _SHRINK:
             amplitude = share * (1 - limits.margin) * limits.reach

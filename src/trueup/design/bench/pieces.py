@@ -93,12 +93,12 @@ class BenchPieces:
     @property
     def vin(self) -> float | None:
         """Nominal bus voltage [V] of the fit in place of the logs' own."""
-        return self.source.job.prepared.settings.vin
+        return self.source.prepared.settings.vin
 
     @property
     def template(self) -> ServoLog:
         """Former log that the next ones are like."""
-        return self.source.job.prepared.training_logs[0]
+        return self.source.prepared.training_logs[0]
 
     def planned(self, rows: np.ndarray) -> list[ServoLog]:
         """Logs that rows ``(m, size)`` describe."""
@@ -123,7 +123,7 @@ class BenchPieces:
 
     def simulator(self, logs: Sequence[ServoLog]) -> BenchSimulator:
         """The bench of the fit with planned logs."""
-        prepared = self.source.job.prepared
+        prepared = self.source.prepared
         settings = prepared.settings
         return BenchSimulator(
             self.source.model,
@@ -157,7 +157,7 @@ class BenchPieces:
 
     def _known(self, logs: Sequence[ServoLog]) -> list[PieceInformation]:
         """Information of logs within the limits."""
-        problem = ServoProblem(self.simulator(logs), self.source.job.prepared.settings.objective)
+        problem = ServoProblem(self.simulator(logs), self.source.prepared.settings.objective)
         weights = np.array(problem.objective.weights)
         used = np.flatnonzero(weights > 0)
         simulator = problem.simulator
@@ -190,7 +190,7 @@ class BenchPieces:
     @functools.cached_property
     def _former(self) -> ServoProblem:
         """The problem of the former logs."""
-        prepared = self.source.job.prepared
+        prepared = self.source.prepared
         simulator = prepared.simulator(prepared.training_logs)
         return ServoProblem(simulator, prepared.settings.objective)
 

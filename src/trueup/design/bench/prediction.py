@@ -24,7 +24,7 @@ _DRAWS = 5  # of the noise; a fit estimates its correlation from one, and so sca
 
 def former_noise(pieces: BenchPieces) -> ChannelNoiseModel:
     """Noise of the angle [rad], from the residuals of the longest former log."""
-    prepared = pieces.source.job.prepared
+    prepared = pieces.source.prepared
     motion = prepared.simulator(prepared.training_logs).simulate(pieces.source.fit[None, :])
     errors = [
         log.position - position[0]
@@ -61,7 +61,7 @@ def predict_logs(
             )
             for k, log in enumerate(logs)
         ]
-        problem = ServoProblem(pieces.simulator(made), source.job.prepared.settings.objective)
+        problem = ServoProblem(pieces.simulator(made), source.prepared.settings.objective)
         found = assess(problem, source.fit, made, converged=True)
         estimate = found.covariance
         half = np.where(estimate.undetermined, np.inf, estimate.half_widths)

@@ -1,5 +1,6 @@
 """What a study is of: a problem, the search, and where it starts."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -31,7 +32,7 @@ class StudySpec(Spec):
     function: ClassVar[str] = "trueup.runs.study"
     format_version: ClassVar[int] = 2
 
-    problem: str
+    problem: str = ""
     file: Annotated[InputPath | None, OnResume.FORMER] = None
     dimension: Annotated[int | None, OnResume.FORMER] = None
     settings: StudySettings = StudySettings()
@@ -47,7 +48,7 @@ class StudySpec(Spec):
         limits: Budget | None = None,
         *,
         dimension: int | None = None,
-        start: str | Path | None = None,
+        start: str | os.PathLike[str] | None = None,
         name: str | None = None,
     ) -> "StudySpec":
         """The spec of a study of a problem, as :func:`named_problem` takes it.

@@ -1,0 +1,88 @@
+"""What runs of servo logs have in common: where the logs are, and the servo that moved in them."""
+
+from typing import Annotated, Any
+
+from pydantic import Field, InstanceOf
+
+from trueup.actuators.catalogue.entries import load_catalogue, servos
+from trueup.actuators.catalogue.servo import Servo
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search.run_logs import Logs, RunLogs
+from trueup.errors import RunDirectoryError, listing
+from trueup.runs.spec import InputPath, OnResume, Spec
+from trueup.runs.store.run_directory import RunDirectory
+
+# An object at hand is that of the former run, unless no file of that run holds it.
+_AT_HAND = OnResume.FORMER
+
+
+class LogsSpec(Spec):
+    """Spec of a run of servo logs.
+
+    Attributes:
+      actuator: name of the servo; None where parameter files or logs say it.
+      log_paths: folder of the logs, or their files; empty where no file holds them.
+      skip_bad_logs: leave out logs that cannot be used.
+      catalogue: YAML file with further servos.
+      logs: evenly sampled logs, where a call in Python has them at hand.
+      servo: servo, where a call in Python has it at hand.
+    """
+
+    actuator: str | None
+    log_paths: Annotated[tuple[InputPath, ...], OnResume.FORMER] = ()
+    skip_bad_logs: Annotated[bool, OnResume.FORMER] = False
+    catalogue: Annotated[InputPath | None, OnResume.FORMER] = None
+    logs: Annotated[tuple[InstanceOf[ServoLog], ...] | None, _AT_HAND, Field(exclude=True)] = None
+    servo: Annotated[InstanceOf[Servo] | None, _AT_HAND, Field(exclude=True)] = None
+
+    def only_in_python(self) -> tuple[str, ...]:
+        found = ["logs"] if self.logs is not None and not self.log_paths else []
+        if self.servo is not None and servos().get(self.servo.name) != self.servo:
+            found.append("servo")
+        return tuple(found)
+
+    @property
+    def servo_or_name(self) -> Servo | str | None:
+        """The servo at hand, or its name in the catalogue."""
+        return self.actuator if self.servo is None else self.servo
+
+    def load_catalogue(self) -> None:
+        """Make the servos of the catalogue known."""
+        if self.catalogue is not None:
+            load_catalogue(self.catalogue, replace=True)
+
+    def run_logs(self) -> RunLogs:
+        """The reader of the logs; nothing is read yet."""
+        if self.logs is not None:
+            return RunLogs(self.logs, self.skip_bad_logs, in_files=bool(self.log_paths))
+        one = len(self.log_paths) == 1  # may be a folder
+        return RunLogs(self.log_paths[0] if one else self.log_paths, self.skip_bad_logs)
+
+    def check_report(self, directory: RunDirectory) -> None:
+        """Raise RunDirectoryError where no report can be made from the files of a run."""
+        if self.lacking:
+            raise RunDirectoryError(
+                f"the {listing(self.lacking)} of {directory.path} were objects in Python, which no "
+                f"file holds: its report is the one that the run wrote, {directory.report}"
+            )
+
+
+def fields_of(servo: str | Servo | None, logs: Logs) -> dict[str, Any]:
+    """Fields of a spec for a servo and logs as a call in Python gives them.
+
+    Logs that were read from files and are as the files hold them are found there again.
+    """
+    found = RunLogs(logs)
+    paths = found.files() if found.in_files else ()
+    return {
+        **fields_of_servo(servo),
+        "log_paths": tuple(paths),
+        "logs": tuple(found.logs) if found.place is None else None,
+    }
+
+
+def fields_of_servo(servo: str | Servo | None) -> dict[str, Any]:
+    """Fields of a spec for a servo, or its name in the catalogue."""
+    if isinstance(servo, Servo):
+        return {"actuator": servo.name, "servo": servo}
+    return {"actuator": servo, "servo": None}

@@ -1,0 +1,37 @@
+"""The run directory of a servo fit."""
+
+import os
+from pathlib import Path
+
+from trueup.actuators.search.spec import FitSpec
+from trueup.errors import RunDirectoryError
+from trueup.runs.store.run_directory import RunDirectory
+
+
+def run_target(
+    spec: FitSpec,
+    directory: str | os.PathLike[str] | RunDirectory | None = None,
+    *,
+    replace: bool = False,
+) -> Path | RunDirectory:
+    """The run directory of a fit: by default ``m6.run`` next to its parameter file ``m6.json``.
+
+    Args:
+      spec: the fit.
+      directory: run directory, where one is named.
+      replace: whether a parameter file may be there already.
+
+    Raises:
+      RunDirectoryError: the parameter file is there already.
+    """
+    target = Path(directory) if isinstance(directory, str | os.PathLike) else directory
+    if target is None:
+        assert spec.output is not None  # or it is a fit in memory
+        target = spec.output.with_suffix(".run")
+    # a run that is there is refused by its own name
+    held = isinstance(target, Path) and (target / "run.json").is_file()
+    if spec.output is not None and spec.output.exists() and not held and not replace:
+        raise RunDirectoryError(
+            f"{spec.output} exists: choose another --output, or replace it with --overwrite"
+        )
+    return target

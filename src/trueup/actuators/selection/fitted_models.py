@@ -1,0 +1,157 @@
+"""Models of a comparison: those of parameter files, and those that are fitted in its run."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from trueup.actuators.catalogue.parameter_file import save_model
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.logs_spec import fields_of_servo
+from trueup.actuators.search.servo_fit import ServoFit
+from trueup.actuators.search.spec import FitSpec
+from trueup.actuators.search.staged_problem import default_threads
+from trueup.actuators.search.without_run import fit_in_folder
+from trueup.actuators.selection._choose_model import TooFewTrialsError, choose_model
+from trueup.actuators.selection.inputs import ComparisonInputs
+from trueup.actuators.selection.model_choice import ModelChoice, TriedModel
+from trueup.actuators.selection.spec import ComparisonSpec
+from trueup.runs.session import Run
+from trueup.runs.store import atomic
+from trueup.runs.store.run_directory import RunDirectory
+
+CHOICE, FITS = "choice.json", "fits"
+"""File of the inner split, and folder of the searches of the fits."""
+
+
+@dataclass(frozen=True)
+class FittedModels:
+    """Models of a comparison, fitted and given."""
+
+    models: dict[str, ServoModel]
+    """Models by label, in the order of the tables."""
+    fitted: list[str]
+    """Labels of those that were fitted here."""
+    choice: ModelChoice | None
+    """Choice of the extended model."""
+    notes: list[str]
+    """Things to look at, such as a fit that has not converged."""
+    evaluations: int
+    """Candidates of all fits."""
+
+
+def fit_models(spec: ComparisonSpec, inputs: ComparisonInputs, run: Run) -> FittedModels:
+    """Choose the extended model, and fit what no parameter file gives."""
+    given = inputs.given
+    choice, reasons = _choice(spec, inputs, run) if inputs.chooses else (None, inputs.notes)
+    known = {model.friction.name for model in given.values()}
+    wanted: dict[str, tuple[str, tuple[str, ...]]] = {
+        name: (name, ()) for name in spec.settings.models if name not in known
+    }
+    if choice is not None and choice.chosen.label not in {*wanted, *given}:
+        wanted[choice.chosen.label] = (choice.chosen.model, choice.chosen.terms)
+    fitted: dict[str, ServoModel] = {}
+    notes, evaluations = [], 0
+    for label, (model, terms) in wanted.items():
+        result = _fit(spec, inputs, run, label, model, terms)
+        fitted[label] = result.model
+        save_model(result.model, run.directory.inside(f"{label}.json"))
+        evaluations += int(result.solution.stats.get("evaluations", 0))
+        if not result.reached_its_end:
+            status = result.solution.status.value
+            notes.append(f"the fit of {label} has not converged ({status}): raise --trials")
+        _show(run, f"fitted {label}: {1e3 * result.training.mae:.2f} mrad")
+    return FittedModels(
+        in_order({**fitted, **given}),
+        list(fitted),
+        choice,
+        [*notes, *reasons, *inputs.seen_before()],
+        evaluations,
+    )
+
+
+def in_order(models: Mapping[str, ServoModel]) -> dict[str, ServoModel]:
+    """Models in the order of the tables: by friction model, then by number of terms."""
+
+    def key(item: tuple[str, ServoModel]) -> tuple[str, int, str]:
+        label, model = item
+        return model.friction.name, len(model.terms), label
+
+    return dict(sorted(models.items(), key=key))
+
+
+def _choice(
+    spec: ComparisonSpec, inputs: ComparisonInputs, run: Run
+) -> tuple[ModelChoice | None, tuple[str, ...]]:
+    """Friction model and terms of the inner split; read where it was made before.
+
+    None, and the reason, where the trials are too few for it, and it was not asked for.
+    """
+    settings, file = spec.settings, run.directory.inside(CHOICE)
+    if run.resume and file.is_file():
+        return ModelChoice.from_dict(atomic.read_json(file)), ()
+
+    def show(tried: TriedModel) -> None:
+        _show(run, f"tried {tried.label}: {1e3 * tried.error:.2f} mrad on logs left out")
+
+    try:
+        choice = choose_model(
+            inputs.servo,
+            inputs.training_logs,
+            settings=_fit_settings(spec),
+            models=settings.models,
+            terms=settings.terms,
+            by=settings.split_by,
+            on_tried=show,
+            workers=run.session.execution.workers or default_threads(),
+            limit=spec.fit_settings.trials,
+        )
+    except TooFewTrialsError as error:
+        if settings.extended:
+            raise
+        return None, (f"friction models alone are compared: {error}",)
+    atomic.write_json(file, choice.to_dict())
+    return choice, ()
+
+
+def _fit_settings(spec: ComparisonSpec, terms: tuple[str, ...] = ()) -> FitSettings:
+    """Settings of a fit to the training logs, which holds out nothing further."""
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("validation_kp", "validation_mass", "validation_trajectory"), ()
+    )
+    fit = spec.fit_settings
+    return replace(fit, **nothing, terms=(*fit.terms, *terms))
+
+
+def _fit(
+    spec: ComparisonSpec,
+    inputs: ComparisonInputs,
+    run: Run,
+    label: str,
+    model: str,
+    terms: tuple[str, ...],
+) -> ServoFit:
+    """A fit whose search is kept in a folder of the run."""
+    one = FitSpec(
+        name=label,
+        seed=spec.seed,
+        model=model,
+        settings=_fit_settings(spec, terms),
+        **fields_of_servo(inputs.servo),
+    )
+    place = run.directory.inside(f"{FITS}/{label}")
+    begun = (place / "run.json").is_file()
+    return fit_in_folder(
+        one,
+        inputs.logs.part(inputs.training_logs),
+        RunDirectory.open(place) if begun else RunDirectory.create(place),
+        workers=run.session.execution.workers,
+        resume=begun,
+        verbose=run.verbose,
+    )
+
+
+def _show(run: Run, words: str) -> None:
+    if run.verbose:
+        print(words, file=sys.stderr)
