@@ -10,10 +10,17 @@ from trueup._seeds import check_seed
 from trueup.errors import RunDirectoryError, listing
 from trueup.runs._job_start import resume_job
 from trueup.runs.execution import Execution
-from trueup.runs.kinds import function_of, is_job, kind_of, read_execution, read_job, read_spec
+from trueup.runs.kinds import (
+    function_of,
+    is_job,
+    kind_of,
+    noun_of,
+    read_execution,
+    read_spec,
+)
 from trueup.runs.loop.budget import Budget
 from trueup.runs.outcome import Outcome
-from trueup.runs.session import Session
+from trueup.runs.session import Session, check_inputs_stay
 from trueup.runs.spec import Spec
 from trueup.runs.store.database import Store
 from trueup.runs.store.run_directory import RunDirectory
@@ -68,16 +75,11 @@ def start(
     target = _path_of(directory)
     if resume and not _is_blank(target):
         opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(target)
-        if is_job(kind_of(opened)):
+        if kind_of(opened) != spec.kind:
             raise RunDirectoryError(
-                f"{opened.path} is {read_job(opened).noun}, not {spec.noun}: choose another run "
-                "directory"
+                f"{opened.path} is {noun_of(opened)}, not {spec.noun}: choose another run directory"
             )
         former = read_spec(opened)
-        if type(former) is not type(spec):
-            raise RunDirectoryError(
-                f"{opened.path} is {former.noun}, not {spec.noun}: choose another run directory"
-            )
         assert isinstance(former, type(spec))
         _check_same(opened, former, spec)
         if spec.limits_of_call:
@@ -91,7 +93,7 @@ def start(
         _refuse_to_replace(target)
     if not resume:
         RunDirectory(target).check_free()
-    _check_inputs_stay(spec, target)
+    check_inputs_stay(spec.paths(), target)
     session = Session(target, made, False, overwrite or resume, execution, trackers, verbose)
     return run(spec, session)
 
@@ -203,17 +205,6 @@ def _is_blank(target: Path) -> bool:
 def _refuse_to_replace(target: Path) -> None:
     if (target / "run.json").is_file():
         RunDirectory.create(target)  # raises, before time is spent
-
-
-def _check_inputs_stay(spec: Spec, target: Path) -> None:
-    """Raise where a file that the run needs later would be replaced with its folder."""
-    folder = target.resolve()
-    for entry in spec.paths():
-        if folder in (resolved := entry.resolve()).parents or folder == resolved:
-            raise RunDirectoryError(
-                f"{entry}, which is an input, lies in the run directory {target}, which is written "
-                "anew: move it, or choose another run directory"
-            )
 
 
 def _check_same(directory: RunDirectory, former: Spec, now: Spec) -> None:

@@ -63,6 +63,16 @@ def job_class(kind: str) -> type[Job]:
     return getattr(importlib.import_module(module), name)
 
 
+def noun_of(directory: RunDirectory) -> str:
+    """What a run is called in messages, with its article.
+
+    Raises:
+      RunDirectoryError: ``experiment.yaml`` is missing or damaged, or names no kind that there is.
+    """
+    kind = kind_of(directory)
+    return job_class(kind).noun if is_job(kind) else function_of(kind, "spec").noun
+
+
 def read_job(directory: RunDirectory, folder: Path | None = None) -> Job:
     """The job of a run directory, as it was started."""
     found = job_class(kind_of(directory))
