@@ -42,22 +42,22 @@ if TYPE_CHECKING:
     from trueup.networks.model.network_file import load_network, save_network
     from trueup.networks.motion.motion_base import MotionBase, PdJoint
     from trueup.networks.motion.motion_result import MotionResult
-    from trueup.networks.motion.motion_run import (
-        resume_motion_training,
-        run_model_training,
-        run_motion_training,
-    )
     from trueup.networks.motion.motion_settings import MotionSettings
     from trueup.networks.motion.motion_training import (
         MotionTraining,
         motion_errors,
         train_motion,
     )
+    from trueup.networks.motion.train import (
+        resume_motion_training,
+        run_model_training,
+        run_motion_training,
+    )
     from trueup.networks.runtime.compiled_runtime import CompiledRuntime, predict
     from trueup.networks.runtime.control_law import NetworkLaw, network_law
     from trueup.networks.runtime.ensemble import EnsembleTorque, NetworkEnsemble
     from trueup.networks.runtime.numpy_runtime import NetworkRuntime
-    from trueup.networks.training.training_run import train
+    from trueup.networks.training.train import train
 
 _EXPORTS = {
     "ActuatorSeries": "trueup.networks.data.actuator_series",
@@ -106,18 +106,18 @@ _EXPORTS = {
     "predict": "trueup.networks.runtime.compiled_runtime",
     "predict_series": "trueup.networks.evaluation.metrics",
     "read_series": "trueup.networks.data.reading",
-    "resume_motion_training": "trueup.networks.motion.motion_run",
+    "resume_motion_training": "trueup.networks.motion.train",
     "roll_out": "trueup.networks.evaluation.closed_loop",
     "roll_out_in_model": "trueup.networks.evaluation.model_rollout",
-    "run_model_training": "trueup.networks.motion.motion_run",
-    "run_motion_training": "trueup.networks.motion.motion_run",
+    "run_model_training": "trueup.networks.motion.train",
+    "run_motion_training": "trueup.networks.motion.train",
     "save_network": "trueup.networks.model.network_file",
     "score": "trueup.networks.evaluation.metrics",
     "split_global": "trueup.networks.data.data_splits",
     "split_held_out": "trueup.networks.data.data_splits",
     "split_lomo": "trueup.networks.data.data_splits",
     "synthesize": "trueup.networks.data.synthetic_recordings",
-    "train": "trueup.networks.training.training_run",
+    "train": "trueup.networks.training.train",
     "train_motion": "trueup.networks.motion.motion_training",
     "training": "trueup.networks.training",
 }
