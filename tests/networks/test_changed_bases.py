@@ -20,9 +20,9 @@ from trueup.cli import main
 from trueup.errors import RunDirectoryError
 from trueup.networks import PdJoint, SyntheticSettings, load_network, synthesize
 from trueup.networks.export import load_numpy_network, save_numpy_network
+from trueup.networks.motion.base import MotionBase, read_base
 from trueup.networks.motion.model_run import prepare
 from trueup.networks.motion.model_spec import ModelMotionSpec
-from trueup.networks.motion.motion_base import MotionBase, read_base
 from trueup.networks.training import ModelSettings, load_configuration
 from trueup.runs import RunDirectory, atomic, provenance
 from trueup.runs.store.experiment_file import write_experiment

@@ -40,18 +40,18 @@ if TYPE_CHECKING:
     from trueup.networks.evaluation.model_rollout import roll_out_in_model
     from trueup.networks.model.network import FAMILIES, Network
     from trueup.networks.model.network_file import load_network, save_network
-    from trueup.networks.motion.motion_base import MotionBase, PdJoint
-    from trueup.networks.motion.motion_result import MotionResult
-    from trueup.networks.motion.motion_settings import MotionSettings
-    from trueup.networks.motion.motion_training import (
-        MotionTraining,
-        motion_errors,
-        train_motion,
-    )
+    from trueup.networks.motion.base import MotionBase, PdJoint
+    from trueup.networks.motion.result import MotionResult
+    from trueup.networks.motion.settings import MotionSettings
     from trueup.networks.motion.train import (
         resume_motion_training,
         run_model_training,
         run_motion_training,
+    )
+    from trueup.networks.motion.training import (
+        MotionTraining,
+        motion_errors,
+        train_motion,
     )
     from trueup.networks.runtime.compiled_runtime import CompiledRuntime, predict
     from trueup.networks.runtime.control_law import NetworkLaw, network_law
@@ -75,17 +75,17 @@ _EXPORTS = {
     "FileCheck": "trueup.networks.data.data_check",
     "InertiaGroup": "trueup.networks.data.data_settings",
     "JointModel": "trueup.networks.evaluation.closed_loop",
-    "MotionBase": "trueup.networks.motion.motion_base",
-    "MotionResult": "trueup.networks.motion.motion_result",
-    "MotionSettings": "trueup.networks.motion.motion_settings",
-    "MotionTraining": "trueup.networks.motion.motion_training",
+    "MotionBase": "trueup.networks.motion.base",
+    "MotionResult": "trueup.networks.motion.result",
+    "MotionSettings": "trueup.networks.motion.settings",
+    "MotionTraining": "trueup.networks.motion.training",
     "Network": "trueup.networks.model.network",
     "NetworkEnsemble": "trueup.networks.runtime.ensemble",
     "NetworkLaw": "trueup.networks.runtime.control_law",
     "NetworkRuntime": "trueup.networks.runtime.numpy_runtime",
     "NetworkScores": "trueup.networks.evaluation.metrics",
     "Normalization": "trueup.networks.data.normalization",
-    "PdJoint": "trueup.networks.motion.motion_base",
+    "PdJoint": "trueup.networks.motion.base",
     "RollOut": "trueup.networks.evaluation.closed_loop",
     "SIMULATOR_FEATURE_NAMES": "trueup.networks.data.features",
     "Scores": "trueup.networks.evaluation.metrics",
@@ -101,7 +101,7 @@ _EXPORTS = {
     "fit_linear_chosen": "trueup.networks.evaluation.baseline_networks",
     "isaac_lab": "trueup.networks.isaac_lab",
     "load_network": "trueup.networks.model.network_file",
-    "motion_errors": "trueup.networks.motion.motion_training",
+    "motion_errors": "trueup.networks.motion.training",
     "network_law": "trueup.networks.runtime.control_law",
     "predict": "trueup.networks.runtime.compiled_runtime",
     "predict_series": "trueup.networks.evaluation.metrics",
@@ -118,7 +118,7 @@ _EXPORTS = {
     "split_lomo": "trueup.networks.data.data_splits",
     "synthesize": "trueup.networks.data.synthetic_recordings",
     "train": "trueup.networks.training.train",
-    "train_motion": "trueup.networks.motion.motion_training",
+    "train_motion": "trueup.networks.motion.training",
     "training": "trueup.networks.training",
 }
 

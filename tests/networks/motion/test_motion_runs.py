@@ -16,7 +16,7 @@ from trueup.actuators.logs.log_files import write_log
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
 from trueup.networks import run_motion_training
-from trueup.networks.motion.motion_trainer import MotionTrainer
+from trueup.networks.motion.trainer import MotionTrainer
 from trueup.runs import RunInterrupted
 
 SETTINGS = replace(QUICK, max_steps=24, horizons=(0.05,), learn_base=True)

@@ -177,7 +177,7 @@ class TrainMotion(OfRuns):
 
     def _base(self) -> Any:
         from trueup.actuators import load_model
-        from trueup.networks.motion.motion_base import NONE, PD, read_base
+        from trueup.networks.motion.base import NONE, PD, read_base
 
         if self.servo is not None:
             return load_model(self.servo, anyway=self.anyway)

@@ -16,8 +16,7 @@ from trueup.networks.motion.model_training import (
     scored_model,
     train_model,
 )
-from trueup.networks.motion.motion_result import MotionResult
-from trueup.networks.motion.motion_training import MotionTraining
+from trueup.networks.motion.result import MotionResult
 from trueup.networks.motion.simulated_training import (
     PACKAGES,
     bare_summary,
@@ -29,6 +28,7 @@ from trueup.networks.motion.simulated_training import (
     train_in,
     write_scores,
 )
+from trueup.networks.motion.training import MotionTraining
 from trueup.runs import Execution, Outcome, RunDirectory, Session, atomic
 from trueup.simulation.engine.warning_capture import captured_warnings
 from trueup.sysid.experiment.preparation import Prepared

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
-from trueup.networks.motion.motion_settings import MotionSettings
+from trueup.networks.motion.settings import MotionSettings
 from trueup.runs import RunDirectory
 from trueup.runs.spec import OnResume, OutputPath, Serialised, Spec
 from trueup.sysid.experiment.run_inputs import inputs_of_run

@@ -11,12 +11,10 @@ from trueup.actuators.catalogue.parameter_file import save_model
 from trueup.actuators.logs._process import resample_log
 from trueup.actuators.search.run_logs import RunLogs
 from trueup.networks.model.network_file import save_network
+from trueup.networks.motion.base import SERVO as SERVO_KIND
 from trueup.networks.motion.base_fit import fit_base
-from trueup.networks.motion.motion_base import SERVO as SERVO_KIND
-from trueup.networks.motion.motion_logs import MotionLogs, correction_inputs
-from trueup.networks.motion.motion_result import MotionParts, MotionResult, motion_parts, scored
-from trueup.networks.motion.motion_trainer import MotionTrainer
-from trueup.networks.motion.motion_training import MotionTraining, checked_logs, train_motion
+from trueup.networks.motion.logs import MotionLogs, correction_inputs
+from trueup.networks.motion.result import MotionParts, MotionResult, motion_parts, scored
 from trueup.networks.motion.simulated_training import (
     PACKAGES,
     bare_summary,
@@ -28,6 +26,8 @@ from trueup.networks.motion.simulated_training import (
     write_scores,
 )
 from trueup.networks.motion.spec import MotionSpec
+from trueup.networks.motion.trainer import MotionTrainer
+from trueup.networks.motion.training import MotionTraining, checked_logs, train_motion
 from trueup.runs import Execution, Outcome, RunDirectory, Session, atomic
 
 NETWORK, SERVO, BASE = "network.safetensors", "servo.json", "base.json"

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import RunDirectoryError
-from trueup.networks.motion.motion_report import ANGLES, motion_report
-from trueup.networks.motion.motion_result import MotionResult
-from trueup.networks.motion.motion_settings import MotionSettings
-from trueup.networks.motion.motion_state import check_state, steps_and_seconds
-from trueup.networks.motion.motion_training import MotionTraining
+from trueup.networks.motion.checkpoint import check_state, steps_and_seconds
+from trueup.networks.motion.report import ANGLES, motion_report
+from trueup.networks.motion.result import MotionResult
+from trueup.networks.motion.settings import MotionSettings
+from trueup.networks.motion.training import MotionTraining
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.reports import Page
 from trueup.runs import Outcome, Run, RunDirectory, RunState, Spec, atomic

@@ -7,8 +7,8 @@ from pydantic import Field, SkipValidation
 
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.run_logs import Logs, RunLogs
-from trueup.networks.motion.motion_base import Joint, MotionBase
-from trueup.networks.motion.motion_settings import MotionSettings
+from trueup.networks.motion.base import Joint, MotionBase
+from trueup.networks.motion.settings import MotionSettings
 from trueup.runs.spec import InputPath, OnResume, Serialised, Spec
 
 

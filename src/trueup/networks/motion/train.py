@@ -7,16 +7,16 @@ from pathlib import Path
 from trueup import runs
 from trueup.actuators.search.run_logs import Logs
 from trueup.errors import RunDirectoryError
+from trueup.networks.motion.base import Joint, MotionBase
 from trueup.networks.motion.model_run import prepare as prepare_model
 from trueup.networks.motion.model_run import run_model_motion
 from trueup.networks.motion.model_spec import ModelMotionSpec
 from trueup.networks.motion.model_training import scored_model, train_model
-from trueup.networks.motion.motion_base import Joint, MotionBase
-from trueup.networks.motion.motion_result import MotionResult, scored
-from trueup.networks.motion.motion_settings import MotionSettings
-from trueup.networks.motion.motion_training import train_motion
+from trueup.networks.motion.result import MotionResult, scored
 from trueup.networks.motion.run import prepare, run_motion
+from trueup.networks.motion.settings import MotionSettings
 from trueup.networks.motion.spec import MotionSpec
+from trueup.networks.motion.training import train_motion
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.runs import Outcome
 from trueup.runs.kinds import kind_of, noun_of
