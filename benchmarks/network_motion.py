@@ -38,7 +38,7 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.record.trajectories import trajectory_named
 from trueup.networks import MotionSettings, run_motion_training
 from trueup.networks.motion.driven_joint import DrivenJoint
-from trueup.networks.motion.motion_logs import MotionLogs
+from trueup.networks.motion.logs import MotionLogs
 
 COUNT = 2 * np.pi / 4096
 """Angle of one count of the encoder [rad]."""

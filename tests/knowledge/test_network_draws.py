@@ -57,7 +57,7 @@ def band_inputs(made, run, ensemble):
     """Features of the test recording."""
     from trueup.knowledge.network_run import network_run
 
-    (split,) = network_run(run, anyway=True).job.recordings.splits
+    (split,) = network_run(run, anyway=True).recordings.splits
     return split.test[0].features(ensemble.inputs)
 
 

@@ -18,10 +18,11 @@ from trueup.actuators import load_model, model_to_dict, save_model
 from trueup.actuators.logs.log_files import write_log
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
-from trueup.networks import MotionSettings, PdJoint, SyntheticSettings, load_network, synthesize
+from trueup.networks import PdJoint, SyntheticSettings, load_network, synthesize
 from trueup.networks.export import load_numpy_network, save_numpy_network
-from trueup.networks.motion.model_motion_job import ModelMotionJob
-from trueup.networks.motion.motion_base import MotionBase, read_base
+from trueup.networks.motion.base import MotionBase, read_base
+from trueup.networks.motion.model_run import prepare
+from trueup.networks.motion.model_spec import ModelMotionSpec
 from trueup.networks.training import ModelSettings, load_configuration
 from trueup.runs import RunDirectory, atomic, provenance
 from trueup.runs.store.experiment_file import write_experiment
@@ -106,7 +107,7 @@ def test_a_model_of_such_a_run_too(changed_run, tmp_path):
     (tmp_path / "arm.yaml").write_text(yaml.safe_dump(text))
     experiment = load_experiment(tmp_path / "arm.yaml")
     with pytest.raises(RunDirectoryError, match=r"log\.csv has changed"):
-        ModelMotionJob(experiment, tmp_path, MotionSettings()).prepare()
+        prepare(ModelMotionSpec.of(experiment, tmp_path))
 
 
 def test_a_servo_beneath_a_network_refuses_or_marks(servo, recordings, tmp_path, capsys):

@@ -17,8 +17,10 @@ from trueup.knowledge.held_out_check import HeldOutCheck, SequenceBand
 from trueup.knowledge.simulators.forms import SimulatorForm, simulator_form
 from trueup.knowledge.simulators.network_forms import network_forms
 from trueup.networks.runtime.ensemble import MEMBERS, NetworkEnsemble
-from trueup.networks.training.training_job import TrainingJob
-from trueup.runs import check_inputs, read_job
+from trueup.networks.training.run_recordings import RunRecordings, read_recordings
+from trueup.networks.training.spec import TrainingSpec
+from trueup.runs import check_inputs, read_spec
+from trueup.runs.kinds import kind_of, noun_of
 from trueup.runs.store.input_check import check_read
 from trueup.runs.store.run_directory import RunDirectory
 
@@ -28,7 +30,7 @@ class NetworkRun:
     """A finished training of an ensemble; its rows are its members."""
 
     directory: RunDirectory
-    job: TrainingJob
+    recordings: RunRecordings
     solution: dict[str, Any]
     """Content of ``solution.json``."""
     verdict: Verdict
@@ -63,7 +65,7 @@ class NetworkRun:
     ) -> tuple[HeldOutCheck | None, np.ndarray]:
         """Band of the members over the test recordings, which reject none, and their numbers."""
         members = np.arange(len(self.ensemble.networks), dtype=float)[:, None]
-        splits = self.job.recordings.splits
+        splits = self.recordings.splits
         if len(splits) != 1:
             return None, members
         check = HeldOutCheck(members, drawn=len(members))
@@ -99,7 +101,7 @@ class NetworkRun:
 
     def cost(self, count: int) -> tuple[Sequence[str], float]:
         """Test recordings by name; their predictions take no time to speak of."""
-        return [each.name for split in self.job.recordings.splits for each in split.test], 0.0
+        return [each.name for split in self.recordings.splits for each in split.test], 0.0
 
 
 def network_run(
@@ -123,11 +125,13 @@ def network_run(
     """
     opened = RunDirectory.open(directory)
     check = check_inputs(opened, folder=folder, anyway=anyway)
-    job = read_job(opened, folder)
-    if not isinstance(job, TrainingJob):
+    if kind_of(opened) != TrainingSpec.kind:
         raise RunDirectoryError(
-            f"{opened.path} is {job.noun}; this takes a training of networks (trueup network train)"
+            f"{opened.path} is {noun_of(kind_of(opened))}; this takes a training of networks (trueup "
+            "network train)"
         )
+    spec = read_spec(opened, folder)
+    assert isinstance(spec, TrainingSpec)
     solution, verdict = finished(opened, anyway)
     if not opened.inside(MEMBERS).is_dir():
         raise RunDirectoryError(
@@ -135,6 +139,8 @@ def network_run(
             "model.ensemble_members=5"
         )
     ensemble = NetworkEnsemble.load(opened.path, anyway=True)
-    job.prepare()
-    mark = mark_of(check_read(check, job.inputs(), anyway=anyway), verdict)
-    return NetworkRun(opened, job, solution, verdict, ensemble, joints, mark)
+    # accepted when the run was begun: changed ones are found by their hashes
+    recordings = read_recordings(spec.configuration, refuse=False)
+    inputs = recordings.inputs(spec.data_from_run)
+    mark = mark_of(check_read(check, inputs, anyway=anyway), verdict)
+    return NetworkRun(opened, recordings, solution, verdict, ensemble, joints, mark)

@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     from trueup.networks.evaluation.model_rollout import roll_out_in_model
     from trueup.networks.model.network import FAMILIES, Network
     from trueup.networks.model.network_file import load_network, save_network
-    from trueup.networks.motion.motion_base import MotionBase, PdJoint
-    from trueup.networks.motion.motion_result import MotionResult
-    from trueup.networks.motion.motion_run import (
+    from trueup.networks.motion.base import MotionBase, PdJoint
+    from trueup.networks.motion.result import MotionResult
+    from trueup.networks.motion.settings import MotionSettings
+    from trueup.networks.motion.train import (
         resume_motion_training,
         run_model_training,
         run_motion_training,
     )
-    from trueup.networks.motion.motion_settings import MotionSettings
-    from trueup.networks.motion.motion_training import (
+    from trueup.networks.motion.training import (
         MotionTraining,
         motion_errors,
         train_motion,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from trueup.networks.runtime.control_law import NetworkLaw, network_law
     from trueup.networks.runtime.ensemble import EnsembleTorque, NetworkEnsemble
     from trueup.networks.runtime.numpy_runtime import NetworkRuntime
-    from trueup.networks.training.training_run import train
+    from trueup.networks.training.train import train
 
 _EXPORTS = {
     "ActuatorSeries": "trueup.networks.data.actuator_series",
@@ -75,17 +75,17 @@ _EXPORTS = {
     "FileCheck": "trueup.networks.data.data_check",
     "InertiaGroup": "trueup.networks.data.data_settings",
     "JointModel": "trueup.networks.evaluation.closed_loop",
-    "MotionBase": "trueup.networks.motion.motion_base",
-    "MotionResult": "trueup.networks.motion.motion_result",
-    "MotionSettings": "trueup.networks.motion.motion_settings",
-    "MotionTraining": "trueup.networks.motion.motion_training",
+    "MotionBase": "trueup.networks.motion.base",
+    "MotionResult": "trueup.networks.motion.result",
+    "MotionSettings": "trueup.networks.motion.settings",
+    "MotionTraining": "trueup.networks.motion.training",
     "Network": "trueup.networks.model.network",
     "NetworkEnsemble": "trueup.networks.runtime.ensemble",
     "NetworkLaw": "trueup.networks.runtime.control_law",
     "NetworkRuntime": "trueup.networks.runtime.numpy_runtime",
     "NetworkScores": "trueup.networks.evaluation.metrics",
     "Normalization": "trueup.networks.data.normalization",
-    "PdJoint": "trueup.networks.motion.motion_base",
+    "PdJoint": "trueup.networks.motion.base",
     "RollOut": "trueup.networks.evaluation.closed_loop",
     "SIMULATOR_FEATURE_NAMES": "trueup.networks.data.features",
     "Scores": "trueup.networks.evaluation.metrics",
@@ -101,24 +101,24 @@ _EXPORTS = {
     "fit_linear_chosen": "trueup.networks.evaluation.baseline_networks",
     "isaac_lab": "trueup.networks.isaac_lab",
     "load_network": "trueup.networks.model.network_file",
-    "motion_errors": "trueup.networks.motion.motion_training",
+    "motion_errors": "trueup.networks.motion.training",
     "network_law": "trueup.networks.runtime.control_law",
     "predict": "trueup.networks.runtime.compiled_runtime",
     "predict_series": "trueup.networks.evaluation.metrics",
     "read_series": "trueup.networks.data.reading",
-    "resume_motion_training": "trueup.networks.motion.motion_run",
+    "resume_motion_training": "trueup.networks.motion.train",
     "roll_out": "trueup.networks.evaluation.closed_loop",
     "roll_out_in_model": "trueup.networks.evaluation.model_rollout",
-    "run_model_training": "trueup.networks.motion.motion_run",
-    "run_motion_training": "trueup.networks.motion.motion_run",
+    "run_model_training": "trueup.networks.motion.train",
+    "run_motion_training": "trueup.networks.motion.train",
     "save_network": "trueup.networks.model.network_file",
     "score": "trueup.networks.evaluation.metrics",
     "split_global": "trueup.networks.data.data_splits",
     "split_held_out": "trueup.networks.data.data_splits",
     "split_lomo": "trueup.networks.data.data_splits",
     "synthesize": "trueup.networks.data.synthetic_recordings",
-    "train": "trueup.networks.training.training_run",
-    "train_motion": "trueup.networks.motion.motion_training",
+    "train": "trueup.networks.training.train",
+    "train_motion": "trueup.networks.motion.training",
     "training": "trueup.networks.training",
 }
 

@@ -10,7 +10,14 @@ from trueup._seeds import check_seed
 from trueup.errors import RunDirectoryError, listing
 from trueup.runs._job_start import resume_job
 from trueup.runs.execution import Execution
-from trueup.runs.kinds import function_of, is_job, kind_of, read_execution, read_job, read_spec
+from trueup.runs.kinds import (
+    function_of,
+    is_job,
+    kind_of,
+    noun_of,
+    read_execution,
+    read_spec,
+)
 from trueup.runs.loop.budget import Budget
 from trueup.runs.outcome import Outcome
 from trueup.runs.session import Session, check_inputs_stay
@@ -68,17 +75,12 @@ def start(
     target = _path_of(directory)
     if resume and not _is_blank(target):
         opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(target)
-        if is_job(kind_of(opened)):
+        if kind_of(opened) != spec.kind:
             raise RunDirectoryError(
-                f"{opened.path} is {read_job(opened).noun}, not {spec.noun}: choose another run "
-                "directory"
+                f"{opened.path} is {noun_of(opened)}, not {spec.noun}: choose another run directory"
             )
         opened.check_free()
         former = read_spec(opened)
-        if type(former) is not type(spec):
-            raise RunDirectoryError(
-                f"{opened.path} is {former.noun}, not {spec.noun}: choose another run directory"
-            )
         assert isinstance(former, type(spec))
         _check_same(opened, former, spec)
         if spec.limits_of_call:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import RunDirectoryError, listing
-from trueup.runs.job import Job
 from trueup.runs.spec import Spec
 from trueup.runs.store.damage import read_as_written
 from trueup.runs.store.experiment_file import read_experiment
@@ -32,7 +31,7 @@ class Kind:
     some."""
 
 
-KINDS: dict[str, Any] = {
+KINDS: dict[str, Kind] = {
     "study": Kind(
         spec="trueup.runs.studies.spec:StudySpec",
         run="trueup.runs.studies.run:run_study",
@@ -53,12 +52,42 @@ KINDS: dict[str, Any] = {
         run="trueup.actuators.selection.run:run_comparison",
         report="trueup.actuators.selection.run:report_of_run",
     ),
-    "network": "trueup.networks.training.training_job:TrainingJob",
-    "motion": "trueup.networks.motion.motion_job:MotionJob",
-    "model motion": "trueup.networks.motion.model_motion_job:ModelMotionJob",
-    "design": "trueup.design.job:DesignJob",
-    "bench design": "trueup.design.bench.job:BenchDesignJob",
-    "gait": "trueup.gait.job:GaitJob",
+    "network": Kind(
+        spec="trueup.networks.training.spec:TrainingSpec",
+        run="trueup.networks.training.run:run_network",
+        report="trueup.networks.training.finished:report",
+        state="trueup.networks.training.finished:state",
+        compared="trueup.networks.training.finished:compared",
+    ),
+    "motion": Kind(
+        spec="trueup.networks.motion.spec:MotionSpec",
+        run="trueup.networks.motion.run:run_motion",
+        report="trueup.networks.motion.simulated_training:report",
+        state="trueup.networks.motion.simulated_training:state",
+        compared="trueup.networks.motion.simulated_training:compared",
+    ),
+    "model motion": Kind(
+        spec="trueup.networks.motion.model_spec:ModelMotionSpec",
+        run="trueup.networks.motion.model_run:run_model_motion",
+        report="trueup.networks.motion.simulated_training:report",
+        state="trueup.networks.motion.simulated_training:state",
+        compared="trueup.networks.motion.simulated_training:compared",
+    ),
+    "design": Kind(
+        spec="trueup.design.spec:DesignSpec",
+        run="trueup.design.run:run_design",
+        report="trueup.design.run:report",
+    ),
+    "bench design": Kind(
+        spec="trueup.design.bench.spec:BenchDesignSpec",
+        run="trueup.design.bench.run:run_bench_design",
+        report="trueup.design.bench.run:report",
+    ),
+    "gait": Kind(
+        spec="trueup.gait.spec:GaitSpec",
+        run="trueup.gait.run:run_gait",
+        report="trueup.gait.run:report",
+    ),
     "explanation": Kind(
         spec="trueup.explain.spec:ExplanationSpec",
         run="trueup.explain.run:run_explanation",
@@ -66,34 +95,6 @@ KINDS: dict[str, Any] = {
     ),
 }
 """Kind, as ``experiment.yaml`` names it -> what is known of it."""
-
-
-def is_job(kind: str) -> bool:
-    """Whether a kind is a Job still."""
-    return isinstance(KINDS.get(kind), str)
-
-
-def job_class(kind: str) -> type[Job]:
-    """Class of the jobs of a kind."""
-    module, name = KINDS[kind].split(":")
-    return getattr(importlib.import_module(module), name)
-
-
-def read_job(directory: RunDirectory, folder: Path | None = None) -> Job:
-    """The job of a run directory, as it was started."""
-    found = job_class(kind_of(directory))
-    _, content = read_experiment(directory)
-    version = content.get("format_version", 1)  # older identifications and networks have none
-    check_format_version(directory.experiment, version, found.format_version)
-    with read_as_written(directory.experiment):
-        job = found.from_plain(content, directory, folder)
-        job.execution = job.execution.with_former(content.get("execution") or {})
-    return job
-
-
-def noun_of(kind: str) -> str:
-    """What a run of a kind is called in messages, with its article."""
-    return job_class(kind).noun if is_job(kind) else function_of(kind, "spec").noun
 
 
 def function_of(kind: str, field: str) -> Any:
@@ -124,6 +125,11 @@ def kind_of(directory: RunDirectory) -> str:
             f"{directory.path} is a run of the kind {kind!r}; this trueup knows {listing(KINDS)}"
         )
     return kind
+
+
+def noun_of(kind: str) -> str:
+    """What a run of a kind is called in messages, with its article."""
+    return function_of(kind, "spec").noun
 
 
 def read_spec(directory: RunDirectory, folder: Path | None = None) -> Spec:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,6 +113,9 @@ class Session:
                 **(shown or {}),
             }
         hashes = provenance.hashed(inputs, folder)
+        if not self.resume:
+            # some are known once the others are read, such as the meshes of a model
+            check_inputs_stay([Path(entry["path"]) for entry in hashes], self.target)
         if self.resume:
             assert self.opened is not None
             directory = self.opened
@@ -340,6 +343,25 @@ def _removed_on_early_error(
         if not (run.resume or run.solved or has_progress(run.directory)):
             shutil.rmtree(run.directory.path, ignore_errors=True)
         raise
+
+
+def check_inputs_stay(paths: Iterable[Path], target: Path) -> None:
+    """Raise where a file that the run needs later would be replaced with its folder.
+
+    Args:
+      paths: files and folders that the run reads.
+      target: run directory, which is written anew.
+
+    Raises:
+      RunDirectoryError: one lies in the run directory.
+    """
+    folder = target.resolve()
+    for entry in paths:
+        if folder in (resolved := entry.resolve()).parents or folder == resolved:
+            raise RunDirectoryError(
+                f"{entry}, which is an input, lies in the run directory {target}, which is written "
+                "anew: move it, or choose another run directory"
+            )
 
 
 def _same_inputs(directory: RunDirectory, inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from trueup.errors import RunDirectoryError, listing
+from trueup.errors import RunDirectoryError, TrueupError, listing
 from trueup.runs.interruption import RunInterrupted
 from trueup.runs.loop.budget import Budget
 
@@ -73,11 +73,13 @@ class Place:
 
 
 def _read_input(value: Any, info: ValidationInfo) -> Any:
-    return info.context.found(value) if isinstance(info.context, Place) and value else value
+    if isinstance(info.context, Place) and value and isinstance(value, str):
+        return info.context.found(value)
+    return value  # what is no text is refused as no path
 
 
 def _read_output(value: Any, info: ValidationInfo) -> Any:
-    if isinstance(info.context, Place) and value:
+    if isinstance(info.context, Place) and value and isinstance(value, str):
         return Path(os.path.normpath(info.context.directory / value))
     return value
 
@@ -187,9 +189,16 @@ class Spec(BaseModel):
         missing = [key for key in written if key not in content and key not in lacking]
         file = directory / "experiment.yaml"
         if missing:
-            raise RunDirectoryError(f"{file} is damaged: it lacks {listing(missing)}")
+            raise RunDirectoryError(
+                f"{file} is damaged: it lacks {listing(missing)}. Take it from a copy, or start "
+                "the run again with --overwrite"
+            )
         try:
             return cls.model_validate(content, context=Place(directory, folder))
+        except RunDirectoryError:
+            raise
+        except TrueupError as error:  # of from_dict of a field
+            raise RunDirectoryError(f"{file} cannot be read: {error}") from error
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(map(str, first["loc"]))
@@ -215,7 +224,9 @@ class Spec(BaseModel):
             if name in lacking or any(isinstance(each, OnResume) for each in field.metadata):
                 continue
             value = self.model_dump(mode="json", include={name}).get(name)
-            found |= value if isinstance(value, dict) else {name: value}
+            for key, each in (value if isinstance(value, dict) else {name: value}).items():
+                # two fields may hold a value of the same name, such as a seed
+                found[key if found.get(key, each) == each else f"{name}.{key}"] = each
         return found
 
     def resumed_by(self, call: Self) -> Self:

@@ -14,9 +14,8 @@ import torch
 from trueup.cli import main
 from trueup.errors import TrueupError
 from trueup.networks import MotionSettings, load_network, run_model_training
-from trueup.networks.motion import motion_trainer
 from trueup.networks.motion.model_training import model_parts, model_trainer
-from trueup.networks.motion.motion_rollout import whole_motion
+from trueup.networks.motion.rollout import whole_motion
 from trueup.sysid import load_experiment
 from trueup.sysid.experiment.preparation import prepare
 
@@ -68,7 +67,7 @@ def test_the_model_alone_moves_as_mujoco_does(parts):
 def test_the_gradient_of_a_window_is_that_of_differences(parts, monkeypatch):
     """By weights of both networks, through 20 samples of a joined arm; none goes through the time
     before the window."""
-    monkeypatch.setattr(motion_trainer, "BURN_IN", 0.0)
+    monkeypatch.setattr("trueup.networks.motion.trainer.BURN_IN", 0.0)
     trainer = model_trainer(parts, QUICK)
     generator = torch.Generator().manual_seed(3)
     with torch.no_grad():

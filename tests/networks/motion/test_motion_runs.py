@@ -16,7 +16,7 @@ from trueup.actuators.logs.log_files import write_log
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
 from trueup.networks import run_motion_training
-from trueup.networks.motion.motion_trainer import MotionTrainer
+from trueup.networks.motion.trainer import MotionTrainer
 from trueup.runs import RunInterrupted
 
 SETTINGS = replace(QUICK, max_steps=24, horizons=(0.05,), learn_base=True)
@@ -72,7 +72,7 @@ def test_a_stopped_run_ends_as_the_uninterrupted_one(monkeypatch, logs, whole, t
 def test_a_run_goes_on_in_python_with_the_same_arguments_only(monkeypatch, logs, tmp_path, whole):
     folder = tmp_path / "run"
     stopped(monkeypatch, logs, folder)
-    with pytest.raises(RunDirectoryError, match="another 'settings'"):
+    with pytest.raises(RunDirectoryError, match="another 'hidden'"):
         other = replace(SETTINGS, hidden=7)
         run_motion_training(MODEL, logs, folder, settings=other, resume=True, verbose=False)
     again = run_motion_training(MODEL, logs, folder, settings=SETTINGS, resume=True, verbose=False)

@@ -27,7 +27,6 @@ from trueup.networks.training import (
     read_recordings,
     resumed_configuration,
     run_training,
-    training_job,
 )
 from trueup.runs import RunDirectory
 
@@ -146,7 +145,7 @@ def test_an_interrupted_run_keeps_the_best_and_goes_on(data, tmp_path, monkeypat
             return "SIGINT" if history.is_file() and history.read_text() else None
 
     with monkeypatch.context() as patch:
-        patch.setattr(training_job, "Interrupts", Impatient)
+        patch.setattr("trueup.networks.training.run.Interrupts", Impatient)
         with pytest.raises(TrainingInterrupted, match="study resume"):
             run_training(configuration, target, verbose=False)
     assert load_network(target / "network.safetensors").features
@@ -261,7 +260,7 @@ def test_a_stop_between_the_members_of_an_ensemble_trains_no_further_one(
             return "SIGINT" if (target / "members/01/history.jsonl").is_file() else None
 
     configuration = configured(data, "model.ensemble_members=2", "train.max_epochs=2")
-    monkeypatch.setattr(training_job, "Interrupts", Late)
+    monkeypatch.setattr("trueup.networks.training.run.Interrupts", Late)
     with pytest.raises(TrainingInterrupted):
         run_training(configuration, target, verbose=False)
     assert (target / "members/01/training.json").is_file()

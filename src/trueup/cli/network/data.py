@@ -1,6 +1,6 @@
 """``trueup network synthesize`` and ``trueup network check``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trueup.cli.network.options import data_settings
@@ -79,12 +79,17 @@ def run_check(
 
 def tell_warnings(checked: DataCheck, output: Output) -> list[dict[str, str]]:
     """Say what is doubtful about recordings that are read; returns it as JSON values."""
-    doubtful = checked.doubtful
-    if doubtful:
-        output.text("The checks of the recordings found:")
-    for finding in doubtful:
-        output.text(f"  {_MARK[finding.severity]} {finding.sentence}")
-    return [
+    found = [
         {"check": each.check, "severity": each.severity, "sentence": each.sentence}
-        for each in doubtful
+        for each in checked.doubtful
     ]
+    tell_findings(found, output)
+    return found
+
+
+def tell_findings(findings: Sequence[Mapping[str, str]], output: Output) -> None:
+    """Print doubtful findings of the checks of recordings, given as JSON values."""
+    if findings:
+        output.text("The checks of the recordings found:")
+    for finding in findings:
+        output.text(f"  {_MARK[finding['severity']]} {finding['sentence']}")

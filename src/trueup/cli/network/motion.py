@@ -92,7 +92,7 @@ class TrainMotion(OfRuns):
         from trueup import runs
         from trueup.cli.network.motion_results import show_motion, show_plan
         from trueup.cli.run_results import print_outcome
-        from trueup.networks.motion.motion_run import resume_motion_training, start_motion_training
+        from trueup.networks.motion.train import resume_motion_training
 
         if self.output is None:
             raise ExperimentError("give the run directory with --output")
@@ -106,19 +106,26 @@ class TrainMotion(OfRuns):
                 )
             outcome = resume_motion_training(self.output, verbose=verbose)
             return print_outcome(outcome, output, show_motion)
-        job = self._job(self.output.name)
+        if self.logs is not None and self.logs.suffix in (".yaml", ".yml"):
+            from trueup.networks.motion.model_run import plan_model_motion, run_model_motion
+
+            spec, run, planned = self._model_spec(), run_model_motion, plan_model_motion
+        else:
+            from trueup.networks.motion.run import plan_motion, run_motion
+
+            spec, run, planned = self._spec(), run_motion, plan_motion
+        target = self.output.expanduser().resolve()
         if self.dry_run:
             # what would be written over is said by the run itself
-            return show_plan(runs.plan_job(job, self.output, overwrite=True), output)
-        outcome = start_motion_training(job, self.output, overwrite=self.overwrite, verbose=verbose)
+            return show_plan(runs.plan(planned, spec, target, overwrite=True), output)
+        outcome = runs.start(run, spec, target, overwrite=self.overwrite, verbose=verbose)
         return print_outcome(outcome, output, show_motion)
 
-    def _job(self, name: str) -> Any:
+    def _settings(self) -> Any:
         from trueup.networks import MotionSettings
-        from trueup.networks.motion.motion_job import MotionJob
         from trueup.networks.training.settings import seconds_of
 
-        settings = MotionSettings(
+        return MotionSettings(
             family=self.family,
             seconds=seconds_of(self.time, "--time"),
             max_steps=self.steps,
@@ -129,45 +136,48 @@ class TrainMotion(OfRuns):
             identify_gains=self.identify_gains,
             seed=self.seed,
         )
-        if self.logs is not None and self.logs.suffix in (".yaml", ".yml"):
-            return self._model_job(name, settings)
+
+    def _spec(self) -> Any:
+        from trueup.networks.motion.spec import MotionSpec
+
         if self.logs is None or (self.servo is None) == (self.base is None):
             raise ExperimentError(
                 "give the folder of the logs, and what is corrected: a servo model with --servo, "
                 "or --base pd or none; or an experiment file"
             )
-        return MotionJob(
+        assert self.output is not None
+        return MotionSpec.of(
             self._base(),
             self.logs,
-            settings,
-            name=name,
+            self._settings(),
+            name=self.output.name,
             test_kp=self.test_kp,
             test=self.test,
             validation=self.validation,
         )
 
-    def _model_job(self, name: str, settings: Any) -> Any:
-        from trueup.networks.motion.model_motion_job import ModelMotionJob
+    def _model_spec(self) -> Any:
+        from trueup.networks.motion.model_spec import ModelMotionSpec
         from trueup.sysid import load_experiment
 
-        assert self.logs is not None
+        assert self.logs is not None and self.output is not None
         if self.servo is not None or self.base is not None or self.test or self.test_kp:
             raise ExperimentError(
                 "an experiment file names model, gains and what tests (held_out): leave --servo, "
                 "--base, --test and --test-kp out"
             )
-        return ModelMotionJob(
+        return ModelMotionSpec.of(
             load_experiment(self.logs),
             self.logs.parent,
-            settings,
+            self._settings(),
             validation=self.validation,
-            name=name,
+            name=self.output.name,
             anyway=self.anyway,
         )
 
     def _base(self) -> Any:
         from trueup.actuators import load_model
-        from trueup.networks.motion.motion_base import NONE, PD, read_base
+        from trueup.networks.motion.base import NONE, PD, read_base
 
         if self.servo is not None:
             return load_model(self.servo, anyway=self.anyway)

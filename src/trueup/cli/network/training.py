@@ -7,15 +7,16 @@ from typing import Any
 import yaml
 
 from trueup import runs
-from trueup.cli.network.data import tell_warnings
+from trueup.cli.network.data import tell_findings, tell_warnings
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.errors import ExperimentError, listing
 from trueup.networks.evaluation.metrics import SETTLING
 from trueup.networks.evaluation.network_verdict import choice_words, start_note
 from trueup.networks.training import TrainingResult, load_configuration
+from trueup.networks.training.run import plan_network
 from trueup.networks.training.run_files import METRICS
-from trueup.networks.training.training_run import resume_training, start_training, training_job
+from trueup.networks.training.train import resume_training, start_training, training_spec
 from trueup.runs import Outcome
 from trueup.runs.loop.progress import duration
 from trueup.runs.store import atomic
@@ -38,10 +39,10 @@ def run_train(
     """Train, or say what would be done; returns the exit code."""
     configuration = load_configuration(overrides, file, anyway=anyway)
     if dry_run:
-        job, directory = training_job(configuration, target)
+        spec, directory = training_spec(configuration, target)
         # what would be written over is said by the run itself
-        plan = runs.plan_job(job, directory, overwrite=True)
-        tell_warnings(job.recordings.check, output)
+        plan = runs.plan(plan_network, spec, directory, overwrite=True)
+        tell_findings(plan["findings"], output)
         return _show_plan(plan, output)
     outcome = start_training(configuration, target, overwrite=overwrite, verbose=verbose)
     return print_outcome(outcome, output, show_summary)

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from trueup.errors import FitError
 from trueup.fitting import LeastSquares, LeastSquaresSettings, Vectorised, minimise
+from trueup.networks.motion.base import MotionBase, PdJoint
 from trueup.networks.motion.driven_joint import DrivenJoint
-from trueup.networks.motion.motion_base import MotionBase, PdJoint
-from trueup.networks.motion.motion_logs import MotionLogs
-from trueup.networks.motion.motion_rollout import torque_balance
+from trueup.networks.motion.logs import MotionLogs
+from trueup.networks.motion.rollout import torque_balance
 from trueup.parameters import Space
 
 WINDOW = 0.3

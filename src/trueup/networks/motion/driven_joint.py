@@ -18,8 +18,8 @@ from trueup.actuators.equations._parameter_layout import ParameterValues
 from trueup.errors import FitError, listing
 from trueup.networks.base.base_equations import pd_torque
 from trueup.networks.base.servo_base import UNLIMITED
+from trueup.networks.motion.base import Joint, MotionBase, PdJoint
 from trueup.networks.motion.joint_step import SampleInputs, SampleStep, sample_step
-from trueup.networks.motion.motion_base import Joint, MotionBase, PdJoint
 
 STATES = ("backlash", "max_velocity")
 """Terms with a state of their own, which the step here does not have."""

@@ -13,7 +13,7 @@ from trueup.networks.model.network import Network
 from trueup.networks.model.torch_network import TorchNetwork
 from trueup.networks.motion.model_joints import ModelJoints
 from trueup.networks.motion.model_logs import ModelLogs
-from trueup.networks.motion.motion_settings import MotionSettings
+from trueup.networks.motion.settings import MotionSettings
 from trueup.networks.motion.starting_correction import zero_network
 
 _SAMPLES = 50

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from trueup.errors import ModelError, RecordingError, listing
 from trueup.networks.data.features import ANGLE, ANGLE_ERROR, VELOCITY
+from trueup.networks.motion.logs import MOVING
 from trueup.networks.motion.model_joints import ModelBase, ModelJoints, ModelStretch
-from trueup.networks.motion.motion_logs import MOVING
-from trueup.networks.motion.motion_settings import MOTION, MotionSettings
+from trueup.networks.motion.settings import MOTION, MotionSettings
 from trueup.signals import TimeSeries
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory

@@ -13,11 +13,11 @@ from trueup.networks.motion.joint_networks import JointNetworks, NetworkSet, sta
 from trueup.networks.motion.likeness import likeness
 from trueup.networks.motion.model_joints import ModelBase
 from trueup.networks.motion.model_logs import ModelLogs, sample_steps
-from trueup.networks.motion.motion_result import MotionParts, MotionResult, judged
-from trueup.networks.motion.motion_rollout import whole_motion
-from trueup.networks.motion.motion_settings import BURN_IN, TORQUE, MotionSettings
-from trueup.networks.motion.motion_trainer import MotionTrainer
-from trueup.networks.motion.motion_training import Motion, MotionTraining, reached_by
+from trueup.networks.motion.result import MotionParts, MotionResult, judged
+from trueup.networks.motion.rollout import whole_motion
+from trueup.networks.motion.settings import BURN_IN, TORQUE, MotionSettings
+from trueup.networks.motion.trainer import MotionTrainer
+from trueup.networks.motion.training import Motion, MotionTraining, reached_by
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.simulation.engine.warning_capture import captured_warnings
 from trueup.simulation.measured.model_sequences import ModelSequences

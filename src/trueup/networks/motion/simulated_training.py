@@ -1,172 +1,158 @@
-"""Base of trainings through a simulator; :mod:`trueup.runs.job` says the order of the work."""
+"""What both trainings through the simulator share: the training itself, files, state, scores."""
 
 import re
-from abc import abstractmethod
-from dataclasses import asdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trueup.errors import RunDirectoryError
-from trueup.networks.motion.motion_report import ANGLES, motion_report
-from trueup.networks.motion.motion_result import MotionResult
-from trueup.networks.motion.motion_settings import MotionSettings
-from trueup.networks.motion.motion_state import check_state, steps_and_seconds
-from trueup.networks.motion.motion_training import MotionTraining
+from trueup.networks.motion.checkpoint import check_state, steps_and_seconds
+from trueup.networks.motion.report import ANGLES, motion_report
+from trueup.networks.motion.result import MotionResult
+from trueup.networks.motion.settings import MotionSettings
+from trueup.networks.motion.training import MotionTraining
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.reports import Page
-from trueup.runs import Job, JobRun, Outcome, RunState
+from trueup.runs import Outcome, Run, RunDirectory, RunState, Spec, atomic
 from trueup.runs.loop._interrupts import Interrupts
 from trueup.runs.loop.progress import Progress
 from trueup.runs.run_state import training_state
-from trueup.runs.store import atomic
-from trueup.runs.store.run_directory import RunDirectory
 
+PACKAGES = ("numpy", "torch", "safetensors")
+"""Distributions whose versions such a training records."""
 METRICS = "metrics.json"
 """Scores and verdict."""
 CHECKPOINT = "checkpoint.npz"
-"""State that a stopped training goes on from."""
+"""State from which a stopped training continues."""
+
+# --- training ------------------------------------------------------------------------------------
 
 
-class SimulatedTraining(Job):
-    """Training of corrections through simulated motion."""
+def train_in(run: Run, train: Callable[[TrainingHooks, Path], MotionTraining]) -> MotionTraining:
+    """Train in a run directory; continues from its checkpoint.
 
-    noun = "a training through the simulator"
-    known_limits = ()
-    searched = False
-    packages = ("numpy", "torch", "safetensors")
+    Args:
+        run: the run.
+        train: trains with hooks and the file of the checkpoint.
 
-    motion_settings: MotionSettings
-
-    @abstractmethod
-    def train(self, hooks: TrainingHooks, checkpoint: Path | None) -> MotionTraining:
-        """Train; goes on from the checkpoint where there is one."""
-
-    @abstractmethod
-    def scored(self, done: MotionTraining, directory: Path | None) -> MotionResult:
-        """The training scored on held-out motion."""
-
-    @abstractmethod
-    def write_networks(self, directory: RunDirectory, result: MotionResult) -> None:
-        """Write the corrections and what is beneath them."""
-
-    def check_execution(self) -> None:
-        """Nothing is distributed."""
-
-    def has_progress(self, directory: RunDirectory) -> bool:
-        """Whether a checkpoint is there."""
-        return directory.inside(CHECKPOINT).is_file()
-
-    def solve(self, run: JobRun) -> MotionTraining:
-        """Train; goes on from the checkpoint of the folder."""
-        file = run.directory.inside(CHECKPOINT)
-        check_state(file)
-        run.describe()
-        with Interrupts(run.verbose, "step") as interrupts, Progress(run.verbose) as progress:
-            hooks = TrainingHooks(
-                progress=progress.update,
-                stop=lambda: interrupts.requested is not None,
-                stop_at_once=lambda: interrupts.at_once,
-            )
-            try:
-                return self.train(hooks, file)
-            except Interrupted:
-                raise KeyboardInterrupt from None
-
-    def stopped(self, directory: RunDirectory) -> str:
-        """Saved part of a training that was stopped, in words."""
-        steps, _ = steps_and_seconds(directory.inside(CHECKPOINT))
-        return f"stopped after {steps} gradient steps, which are saved"
-
-    def finish(self, run: JobRun, solution: MotionTraining) -> Outcome:
-        """Scores and verdict on held-out motion."""
-        result = self.scored(solution, run.directory.path)
-        errors = list(result.errors.values())
-        return Outcome(
-            result,
-            {
-                "format_version": self.format_version,
-                "kind": self.kind,
-                "name": self.name,
-                "status": "finished",
-                "cost": float(np.mean(errors)),
-                "stats": {"evaluations": solution.steps},
-                "settings": asdict(self.motion_settings),
-                **result.to_dict(),
-            },
+    Raises:
+        RunDirectoryError: the checkpoint is damaged.
+        KeyboardInterrupt: Ctrl-C; what was reached is saved.
+    """
+    file = run.directory.inside(CHECKPOINT)
+    check_state(file)
+    run.describe()
+    with Interrupts(run.verbose, "step") as interrupts, Progress(run.verbose) as progress:
+        hooks = TrainingHooks(
+            progress=progress.update,
+            stop=lambda: interrupts.requested is not None,
+            stop_at_once=lambda: interrupts.at_once,
         )
-
-    def write(self, run: JobRun, outcome: Outcome) -> None:
-        """Write base, correction, scores, and the motion of the held-out logs."""
-        directory, result = run.directory, outcome.result
-        self.write_networks(directory, result)
-        place = directory.path / ANGLES
-        place.mkdir(exist_ok=True)
-        for log in result.parts.test or result.parts.validation:
-            angles = (result.base_motions[log.name].position, result.motions[log.name].position)
-            columns = {"time_s": log.times, "recorded_rad": log.position}
-            columns |= dict(zip(("base_rad", "corrected_rad"), angles, strict=True))
-            lines = [",".join(columns)]
-            lines += [",".join(f"{v:.9g}" for v in row) for row in np.stack([*columns.values()], 1)]
-            atomic.write_text(place / f"{file_name(log.name)}.csv", "\n".join(lines) + "\n")
-        atomic.write_json(directory.inside(METRICS), outcome.summary)
-
-    def bare_summary(self, solution: MotionTraining) -> dict[str, Any]:
-        """Content of ``solution.json`` where the scores failed."""
-        return {"kind": self.kind, "name": self.name, "status": "finished", "cost": None}
-
-    @classmethod
-    def report(cls, directory: RunDirectory) -> Page:
-        """The report of a finished training."""
-        return motion_report(directory.path)
-
-    @classmethod
-    def state(cls, directory: RunDirectory) -> RunState:
-        """State of a training; its steps are its evaluations."""
-        file, cost = directory.inside(METRICS), None
-        steps, seconds = steps_and_seconds(directory.inside(CHECKPOINT))
-        if file.is_file():
-            content = atomic.read_json(file)
-            cost = content.get("cost") if isinstance(content, dict) else None
-        return training_state(
-            directory,
-            cls.kind,
-            finished=cost is not None,
-            cost=cost,
-            steps=steps,
-            seconds=seconds,
-        )
-
-    @classmethod
-    def compared(cls, directory: RunDirectory) -> dict[str, Any]:
-        """Angle errors of a finished training; it has no parameters to compare."""
-        file = directory.inside(METRICS)
-        if not file.is_file():
-            raise RunDirectoryError(
-                f"{directory.path} has no {METRICS}: the training did not finish; continue it "
-                f"with  trueup study resume {directory.path}"
-            )
-        content = atomic.read_json(file)
         try:
-            part = "test" if content["logs"]["test"] else "validation"
-            scores = [
-                {"part": part, "channel": f"angle of {n}", "predictor": "identified",
-                 "rmse": each["corrected"],
-                 "fit_percent": 100.0 * (1.0 - each["corrected"] / (each["deviation"] or 1.0))}
-                for n, each in content["test"].items()
-            ]  # fmt: skip
-            return {
-                "parameters": [],
-                "status": "finished",
-                "cost": content["cost"],
-                "scores": scores,
-                "verdict": content["verdict"],
-            }
-        except (AttributeError, KeyError, TypeError) as error:
-            raise RunDirectoryError(f"{file} is damaged: {error!r}") from error
+            return train(hooks, file)
+        except Interrupted:
+            raise KeyboardInterrupt from None
+
+
+def has_checkpoint(directory: RunDirectory) -> bool:
+    """Whether a run that fails has saved gradient steps."""
+    return directory.inside(CHECKPOINT).is_file()
+
+
+def saved_steps(directory: RunDirectory) -> str:
+    """Saved part of a training that was stopped, in words."""
+    steps, _ = steps_and_seconds(directory.inside(CHECKPOINT))
+    return f"stopped after {steps} gradient steps, which are saved"
+
+
+# --- result --------------------------------------------------------------------------------------
+
+
+def outcome_of(spec: Spec, settings: MotionSettings, result: MotionResult) -> Outcome:
+    """The outcome of a training that was scored on held-out motion."""
+    return Outcome(
+        result,
+        {
+            "format_version": 1,
+            **bare_summary(spec),
+            "cost": float(np.mean(list(result.errors.values()))),
+            "stats": {"evaluations": result.training.steps},
+            "settings": settings.to_dict(),
+            **result.to_dict(),
+        },
+    )
+
+
+def bare_summary(spec: Spec) -> dict[str, Any]:
+    """Content of ``solution.json`` where the scores failed."""
+    return {"kind": spec.kind, "name": spec.name, "status": "finished", "cost": None}
+
+
+def write_scores(directory: RunDirectory, outcome: Outcome) -> None:
+    """Write the scores, and the motion of the held-out logs [rad], a CSV file each."""
+    result: MotionResult = outcome.result
+    place = directory.path / ANGLES
+    place.mkdir(exist_ok=True)
+    for log in result.parts.test or result.parts.validation:
+        angles = (result.base_motions[log.name].position, result.motions[log.name].position)
+        columns = {"time_s": log.times, "recorded_rad": log.position}
+        columns |= dict(zip(("base_rad", "corrected_rad"), angles, strict=True))
+        lines = [",".join(columns)]
+        lines += [",".join(f"{v:.9g}" for v in row) for row in np.stack([*columns.values()], 1)]
+        atomic.write_text(place / f"{file_name(log.name)}.csv", "\n".join(lines) + "\n")
+    atomic.write_json(directory.inside(METRICS), outcome.summary)
 
 
 def file_name(name: str) -> str:
     """Name as a part of a file's name."""
     return re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "_"
+
+
+# --- what a directory says of a training ---------------------------------------------------------
+
+
+def report(directory: RunDirectory) -> Page:
+    """The report of a finished training."""
+    return motion_report(directory.path)
+
+
+def state(directory: RunDirectory, kind: str) -> RunState:
+    """State of a training; its steps are its evaluations."""
+    file, cost = directory.inside(METRICS), None
+    steps, seconds = steps_and_seconds(directory.inside(CHECKPOINT))
+    if file.is_file():
+        content = atomic.read_json(file)
+        cost = content.get("cost") if isinstance(content, dict) else None
+    return training_state(
+        directory, kind, finished=cost is not None, cost=cost, steps=steps, seconds=seconds
+    )
+
+
+def compared(directory: RunDirectory) -> dict[str, Any]:
+    """Angle errors of a finished training; it has no parameters to compare."""
+    file = directory.inside(METRICS)
+    if not file.is_file():
+        raise RunDirectoryError(
+            f"{directory.path} has no {METRICS}: the training did not finish; continue it "
+            f"with  trueup study resume {directory.path}"
+        )
+    content = atomic.read_json(file)
+    try:
+        part = "test" if content["logs"]["test"] else "validation"
+        scores = [
+            {"part": part, "channel": f"angle of {n}", "predictor": "identified",
+             "rmse": each["corrected"],
+             "fit_percent": 100.0 * (1.0 - each["corrected"] / (each["deviation"] or 1.0))}
+            for n, each in content["test"].items()
+        ]  # fmt: skip
+        return {
+            "parameters": [],
+            "status": "finished",
+            "cost": content["cost"],
+            "scores": scores,
+            "verdict": content["verdict"],
+        }
+    except (AttributeError, KeyError, TypeError) as error:
+        raise RunDirectoryError(f"{file} is damaged: {error!r}") from error

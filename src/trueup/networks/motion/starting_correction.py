@@ -10,9 +10,9 @@ from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 from trueup.networks.model.torch_network import TorchNetwork, initial_network
 from trueup.networks.motion.driven_joint import DrivenJoint
-from trueup.networks.motion.motion_logs import MotionLogs
-from trueup.networks.motion.motion_rollout import torque_balance
-from trueup.networks.motion.motion_settings import MotionSettings
+from trueup.networks.motion.logs import MotionLogs
+from trueup.networks.motion.rollout import torque_balance
+from trueup.networks.motion.settings import MotionSettings
 
 _SHARE = 0.2
 """Deviation of a correction, as a share of the torque it is set beside."""

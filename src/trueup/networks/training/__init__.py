@@ -11,15 +11,11 @@ if TYPE_CHECKING:
     )
     from trueup.networks.training.hooks import TrainingHooks
     from trueup.networks.training.network_training import TrainedNetwork, train_network
+    from trueup.networks.training.run import TrainingResult
     from trueup.networks.training.run_recordings import read_recordings
     from trueup.networks.training.settings import ModelSettings, TrainSettings
-    from trueup.networks.training.training_job import (
-        TrainingInterrupted,
-        TrainingJob,
-        TrainingResult,
-        resumed_configuration,
-    )
-    from trueup.networks.training.training_run import run_training
+    from trueup.networks.training.spec import TrainingInterrupted, TrainingSpec
+    from trueup.networks.training.train import resumed_configuration, run_training
 
 _EXPORTS = {
     "ModelSettings": "trueup.networks.training.settings",
@@ -27,13 +23,13 @@ _EXPORTS = {
     "TrainedNetwork": "trueup.networks.training.network_training",
     "TrainingConfiguration": "trueup.networks.training.configuration",
     "TrainingHooks": "trueup.networks.training.hooks",
-    "TrainingInterrupted": "trueup.networks.training.training_job",
-    "TrainingJob": "trueup.networks.training.training_job",
-    "TrainingResult": "trueup.networks.training.training_job",
+    "TrainingInterrupted": "trueup.networks.training.spec",
+    "TrainingResult": "trueup.networks.training.run",
+    "TrainingSpec": "trueup.networks.training.spec",
     "read_recordings": "trueup.networks.training.run_recordings",
-    "resumed_configuration": "trueup.networks.training.training_job",
+    "resumed_configuration": "trueup.networks.training.train",
     "load_configuration": "trueup.networks.training.configuration",
-    "run_training": "trueup.networks.training.training_run",
+    "run_training": "trueup.networks.training.train",
     "train_network": "trueup.networks.training.network_training",
 }
 
@@ -44,8 +40,8 @@ __all__ = [
     "TrainingConfiguration",
     "TrainingHooks",
     "TrainingInterrupted",
-    "TrainingJob",
     "TrainingResult",
+    "TrainingSpec",
     "load_configuration",
     "read_recordings",
     "resumed_configuration",

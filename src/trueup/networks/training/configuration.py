@@ -21,6 +21,7 @@ from trueup.networks.data.data_settings import EXTRA_SIGNALS, DataSettings
 from trueup.networks.data.features import FEATURES
 from trueup.networks.plain_settings import build_settings
 from trueup.networks.training.settings import ModelSettings, TrainSettings
+from trueup.runs.store.atomic import to_plain
 from trueup.runs.trackers import TRACKERS
 
 CONFIGURATION = Path(__file__).with_name("configuration")
@@ -97,6 +98,19 @@ class TrainingConfiguration:
     """The same as nested plain values, which ``config.yaml`` of a run holds."""
     overrides: tuple[str, ...] = ()
     """The overrides that it was composed with."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nested plain values, as ``config.yaml`` of a run holds them."""
+        return to_plain(dict(self.values))
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "TrainingConfiguration":
+        """The configuration of :meth:`to_dict`, all keys checked.
+
+        Raises:
+            ExperimentError: a key does not exist, or a value cannot be used.
+        """
+        return check_configuration(values)
 
     @property
     def mark(self) -> str | None:

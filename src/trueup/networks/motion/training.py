@@ -19,20 +19,20 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import FitError, RecordingError
 from trueup.networks.model.network import Network
 from trueup.networks.model.torch_network import TorchNetwork
+from trueup.networks.motion.base import Joint, MotionBase
 from trueup.networks.motion.base_fit import fit_base
 from trueup.networks.motion.driven_joint import DrivenJoint
-from trueup.networks.motion.motion_base import Joint, MotionBase
-from trueup.networks.motion.motion_logs import (
+from trueup.networks.motion.logs import (
     TORQUE_COLUMN,
     MotionLogs,
     correction_inputs,
 )
-from trueup.networks.motion.motion_rollout import (
+from trueup.networks.motion.rollout import (
     torque_errors,
     whole_motion,
 )
-from trueup.networks.motion.motion_settings import BURN_IN, TORQUE, MotionSettings
-from trueup.networks.motion.motion_trainer import MotionTrainer
+from trueup.networks.motion.settings import BURN_IN, TORQUE, MotionSettings
+from trueup.networks.motion.trainer import MotionTrainer
 from trueup.networks.training.hooks import TrainingHooks
 
 ENOUGH = 0.01

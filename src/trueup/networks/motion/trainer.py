@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from trueup.errors import FitError
-from trueup.networks.motion.motion_base import NONE
-from trueup.networks.motion.motion_rollout import correction_step, whole_motion
-from trueup.networks.motion.motion_settings import BURN_IN, TORQUE, MotionSettings
-from trueup.networks.motion.motion_state import read_state, write_state
+from trueup.networks.motion.base import NONE
+from trueup.networks.motion.checkpoint import read_state, write_state
+from trueup.networks.motion.rollout import correction_step, whole_motion
+from trueup.networks.motion.settings import BURN_IN, TORQUE, MotionSettings
 from trueup.networks.motion.starting_correction import starting_correction
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 

@@ -1,11 +1,14 @@
 """Settings of a training through the simulator; plain data, no heavy imports."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from trueup._finite_numbers import check_finite
 from trueup._seeds import check_seed
 from trueup.errors import FitError, listing
 from trueup.networks.model.network import RECURRENT
+from trueup.networks.plain_settings import build_settings
 
 BURN_IN = 0.2
 """Time that a window is preceded by, in which the network follows the recording [s]."""
@@ -73,3 +76,17 @@ class MotionSettings:
         check_seed(self.seed)
         if self.target not in TARGETS:
             raise FitError(f"target is {self.target!r}; there are {listing(TARGETS)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values of all settings."""
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "MotionSettings":
+        """The settings of :meth:`to_dict`.
+
+        Raises:
+            ExperimentError: a key is unknown, or a value is of another type.
+            FitError: a value cannot be used.
+        """
+        return build_settings(cls, content, "settings")

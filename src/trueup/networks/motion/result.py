@@ -15,7 +15,7 @@ from trueup.errors import RecordingError, listing
 from trueup.fitting import Comparison, Grade, Reason, Verdict, judge
 from trueup.fitting.judgement.baselines import BASE_ALONE, CONSTANT
 from trueup.networks.motion.likeness import most_alike
-from trueup.networks.motion.motion_training import (
+from trueup.networks.motion.training import (
     ENOUGH,
     Motion,
     MotionTraining,

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trueup.networks.motion.motion_logs import MotionLogs
+from trueup.networks.motion.logs import MotionLogs
 
 SMOOTHING = 0.03
 """Time that recorded motion is averaged over before it is differentiated [s]."""

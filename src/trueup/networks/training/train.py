@@ -8,8 +8,10 @@ from pathlib import Path
 from trueup import runs
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.networks.training.configuration import TrainingConfiguration, load_configuration
-from trueup.networks.training.training_job import TrainingJob, TrainingResult
-from trueup.runs import Outcome, read_job
+from trueup.networks.training.run import TrainingResult, run_network
+from trueup.networks.training.spec import TrainingSpec
+from trueup.runs import Outcome, read_spec
+from trueup.runs.kinds import kind_of, noun_of
 from trueup.runs.store.run_directory import RunDirectory
 
 
@@ -94,8 +96,10 @@ def start_training(
     verbose: bool = True,
 ) -> Outcome:
     """The outcome of :func:`run_training`, with the content of ``solution.json``."""
-    job, target = training_job(configuration, output)
-    return runs.start_job(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
+    spec, target = training_spec(configuration, output)
+    return runs.start(
+        run_network, spec, target, resume=resume, overwrite=overwrite, verbose=verbose
+    )
 
 
 def resume_training(
@@ -108,19 +112,36 @@ def resume_training(
         TrainingInterrupted: Ctrl-C; the best network so far is kept.
     """
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
-    job = read_job(opened)
-    if not isinstance(job, TrainingJob):
-        raise RunDirectoryError(f"{opened.path} is {job.noun}, not {TrainingJob.noun}")
+    _check_kind(opened)
     return runs.resume(opened, verbose=verbose)
 
 
-def training_job(
+def resumed_configuration(directory: RunDirectory) -> TrainingConfiguration:
+    """Configuration of a run that is to be continued.
+
+    Raises:
+        RunDirectoryError: the folder is no training run, or a file of it is damaged.
+    """
+    _check_kind(directory)
+    spec = read_spec(directory)
+    assert isinstance(spec, TrainingSpec)
+    return spec.configuration
+
+
+def _check_kind(directory: RunDirectory) -> None:
+    if kind_of(directory) != TrainingSpec.kind:
+        raise RunDirectoryError(
+            f"{directory.path} is {noun_of(kind_of(directory))}, not {TrainingSpec.noun}"
+        )
+
+
+def training_spec(
     configuration: TrainingConfiguration, output: str | os.PathLike[str] | None = None
-) -> tuple[TrainingJob, Path]:
-    """The training of a configuration, and its run directory."""
+) -> tuple[TrainingSpec, Path]:
+    """The spec of a training with a configuration, and its run directory."""
     if output is not None:
         target = Path(output).expanduser().resolve()
     else:
         base = configuration.folder / Path(configuration.outputs_dir).expanduser()
         target = (base / time.strftime("%Y-%m-%d/%H-%M-%S")).resolve()
-    return TrainingJob(configuration, target.name), target
+    return TrainingSpec.of(configuration, target.name), target

@@ -8,7 +8,7 @@ import numpy as np
 from trueup import reports
 from trueup._marks import unmarked
 from trueup.errors import RunDirectoryError
-from trueup.networks.motion.motion_base import KINDS, MotionBase
+from trueup.networks.motion.base import KINDS, MotionBase
 from trueup.runs.store import atomic
 
 ANGLES = "angles"

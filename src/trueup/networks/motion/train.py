@@ -7,15 +7,19 @@ from pathlib import Path
 from trueup import runs
 from trueup.actuators.search.run_logs import Logs
 from trueup.errors import RunDirectoryError
-from trueup.networks.motion.model_motion_job import ModelMotionJob
-from trueup.networks.motion.motion_base import Joint, MotionBase
-from trueup.networks.motion.motion_job import MotionJob
-from trueup.networks.motion.motion_result import MotionResult, scored
-from trueup.networks.motion.motion_settings import MotionSettings
-from trueup.networks.motion.motion_training import train_motion
-from trueup.networks.motion.simulated_training import SimulatedTraining
+from trueup.networks.motion.base import Joint, MotionBase
+from trueup.networks.motion.model_run import prepare as prepare_model
+from trueup.networks.motion.model_run import run_model_motion
+from trueup.networks.motion.model_spec import ModelMotionSpec
+from trueup.networks.motion.model_training import scored_model, train_model
+from trueup.networks.motion.result import MotionResult, scored
+from trueup.networks.motion.run import prepare, run_motion
+from trueup.networks.motion.settings import MotionSettings
+from trueup.networks.motion.spec import MotionSpec
+from trueup.networks.motion.training import train_motion
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.runs import Outcome
+from trueup.runs.kinds import kind_of, noun_of
 from trueup.runs.loop.progress import Progress
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.experiment.experiment_file import load_experiment
@@ -61,7 +65,7 @@ def run_motion_training(
         TrueupError: logs, model or run directory cannot be used.
         RunInterrupted: Ctrl-C; what was reached is kept.
     """
-    job = MotionJob(
+    spec = MotionSpec.of(
         base,
         logs,
         settings,
@@ -71,18 +75,17 @@ def run_motion_training(
         validation=validation,
     )
     if directory is None:
-        if resume:
-            raise RunDirectoryError("a resumed training needs its run directory")
-        job.prepare()
+        _refuse_resume(resume)
+        parts = prepare(spec).parts
         with Progress(verbose) as progress:
             hooks = TrainingHooks(progress=progress.update)
-            parts = job.parts
             done = train_motion(
-                base, parts.training, parts.validation, job.motion_settings, hooks=hooks
+                spec.base, parts.training, parts.validation, spec.settings, hooks=hooks
             )
         return scored(done, parts)
-    return start_motion_training(
-        job, directory, resume=resume, overwrite=overwrite, verbose=verbose
+    target = _target(directory)
+    return runs.start(
+        run_motion, spec, target, resume=resume, overwrite=overwrite, verbose=verbose
     ).result
 
 
@@ -125,30 +128,21 @@ def run_model_training(
     if not isinstance(experiment, Experiment):
         place = place if folder is not None else Path(experiment).parent
         experiment = load_experiment(experiment)
-    job = ModelMotionJob(experiment, place, settings, validation=validation, anyway=anyway)
+    spec = ModelMotionSpec.of(experiment, place, settings, validation=validation, anyway=anyway)
     if directory is None:
-        if resume:
-            raise RunDirectoryError("a resumed training needs its run directory")
-        job.prepare()
+        _refuse_resume(resume)
+        parts = prepare_model(spec).parts
         with Progress(verbose) as progress:
-            done = job.train(TrainingHooks(progress=progress.update), None)
-        return job.scored(done, None)
-    return start_motion_training(
-        job, directory, resume=resume, overwrite=overwrite, verbose=verbose
+            done = train_model(parts, spec.settings, TrainingHooks(progress=progress.update))
+        return scored_model(done, parts)
+    return runs.start(
+        run_model_motion,
+        spec,
+        _target(directory),
+        resume=resume,
+        overwrite=overwrite,
+        verbose=verbose,
     ).result
-
-
-def start_motion_training(
-    job: SimulatedTraining,
-    directory: str | os.PathLike[str],
-    *,
-    resume: bool = False,
-    overwrite: bool = False,
-    verbose: bool = True,
-) -> Outcome:
-    """The outcome of a training in a run directory, with the content of ``solution.json``."""
-    target = Path(directory).expanduser().resolve()
-    return runs.start_job(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
 
 
 def resume_motion_training(directory: str | os.PathLike[str], *, verbose: bool = True) -> Outcome:
@@ -159,7 +153,16 @@ def resume_motion_training(directory: str | os.PathLike[str], *, verbose: bool =
         RunInterrupted: Ctrl-C; what was reached is kept.
     """
     opened = RunDirectory.open(directory)
-    job = runs.read_job(opened)
-    if not isinstance(job, SimulatedTraining):
-        raise RunDirectoryError(f"{opened.path} is {job.noun}, not {SimulatedTraining.noun}")
+    if kind_of(opened) not in (MotionSpec.kind, ModelMotionSpec.kind):
+        raise RunDirectoryError(f"{opened.path} is {noun_of(kind_of(opened))}, not {MotionSpec.noun}")
     return runs.resume(opened, verbose=verbose)
+
+
+def _target(directory: str | os.PathLike[str]) -> Path:
+    """Run directory as a whole path, which a message then names."""
+    return Path(directory).expanduser().resolve()
+
+
+def _refuse_resume(resume: bool) -> None:
+    if resume:
+        raise RunDirectoryError("a resumed training needs its run directory")

@@ -25,11 +25,11 @@ from trueup.networks.data.features import (
     VELOCITY,
     VOLTAGE,
 )
+from trueup.networks.motion.base import NONE, Joint, MotionBase
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.joint_step import SampleInputs
 from trueup.networks.motion.joint_stretch import JointStretch
-from trueup.networks.motion.motion_base import NONE, Joint, MotionBase
-from trueup.networks.motion.motion_settings import CONDITIONS, MOTION
+from trueup.networks.motion.settings import CONDITIONS, MOTION
 from trueup.signals import suspect_units
 
 MAX_STEP = 2.5e-3
