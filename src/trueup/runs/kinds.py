@@ -44,8 +44,16 @@ KINDS: dict[str, Any] = {
     "network": "trueup.networks.training.training_job:TrainingJob",
     "motion": "trueup.networks.motion.motion_job:MotionJob",
     "model motion": "trueup.networks.motion.model_motion_job:ModelMotionJob",
-    "design": "trueup.design.job:DesignJob",
-    "bench design": "trueup.design.bench.job:BenchDesignJob",
+    "design": Kind(
+        spec="trueup.design.spec:DesignSpec",
+        run="trueup.design.run:run_design",
+        report="trueup.design.run:report",
+    ),
+    "bench design": Kind(
+        spec="trueup.design.bench.spec:BenchDesignSpec",
+        run="trueup.design.bench.run:run_bench_design",
+        report="trueup.design.bench.run:report",
+    ),
     "gait": "trueup.gait.job:GaitJob",
     "explanation": "trueup.explain.job:ExplainJob",
 }
