@@ -148,7 +148,7 @@ class Spec(BaseModel):
     interruption: ClassVar[type[RunInterrupted]] = RunInterrupted
     """What Ctrl-C raises once the run is saved."""
 
-    name: str
+    name: Annotated[str, OnResume.FORMER]
     seed: int | None = None
     limits: Annotated[Budget, OnResume.FORMER] = Budget()
     notes: Annotated[tuple[str, ...], OnResume.FORMER] = ()
