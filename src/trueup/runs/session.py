@@ -103,9 +103,10 @@ class Session:
           RunInterrupted: Ctrl-C.
         """
         if problem is not None:
-            self.execution.check(spec.name, problem.space, problem.objectives)
-            if distributed:
-                self.execution.check_evaluator()
+            if not self.resume:  # a resumed run has its study in the storage
+                self.execution.check(spec.name, problem.space, problem.objectives)
+                if distributed:
+                    self.execution.check_evaluator()
             shown = {
                 "objectives": list(problem.objectives),
                 "parameters": space_records(problem.space),
