@@ -54,7 +54,11 @@ KINDS: dict[str, Any] = {
         run="trueup.design.bench.run:run_bench_design",
         report="trueup.design.bench.run:report",
     ),
-    "gait": "trueup.gait.job:GaitJob",
+    "gait": Kind(
+        spec="trueup.gait.spec:GaitSpec",
+        run="trueup.gait.run:run_gait",
+        report="trueup.gait.run:report",
+    ),
     "explanation": "trueup.explain.job:ExplainJob",
 }
 """Kind, as ``experiment.yaml`` names it -> what is known of it."""
