@@ -81,7 +81,7 @@ def test_inputs_that_moved_alone_are_found_in_a_folder(spec, place, tmp_path):
     assert again.after.parent == moved
     if isinstance(spec, DesignSpec):
         # also where a folder of the same name is within
-        (moved / "arm").mkdir()
+        (moved / moved.name).mkdir()
         assert type(spec).from_dict(content, directory, moved).folder == moved
 
 
