@@ -39,10 +39,14 @@ from trueup import actuators, runs, sysid
 from trueup.actuators import BenchSimulator, ServoLog, ServoModel, Trajectory, trajectory_named
 from trueup.actuators.record.designed_trajectories import chirp
 from trueup.design import BenchChoices, compared_with
-from trueup.design.bench.job import BenchDesignJob
+from trueup.design.bench.run import run_bench_design
+from trueup.design.bench.spec import BenchDesignSpec
+from trueup.design.chirp import largest_chirp
 from trueup.design.criterion import half_scales
-from trueup.design.job import DesignJob
 from trueup.design.motion.files import write_csv
+from trueup.design.prepared import PreparedDesign, prepare
+from trueup.design.run import run_design
+from trueup.design.spec import DesignSpec
 from trueup.runs import Budget, RunDirectory, read_solution
 from trueup.simulation.targets.variants import ModelVariants
 from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
@@ -122,10 +126,10 @@ def truth_near(content: dict[str, object], seed: int) -> dict[str, float]:
     return out
 
 
-def record(job: DesignJob, truth: dict[str, float], commands: np.ndarray, seed: int):
+def record(prepared: PreparedDesign, truth: dict[str, float], commands: np.ndarray, seed: int):
     """Angles ``(T, n)`` with noise, and by how much the true robot exceeds each limit."""
-    experiment, robot = job.experiment, job.robot
-    spec = load_spec(experiment.model, job.folder)
+    experiment, robot = prepared.spec.experiment, prepared.robot
+    spec = load_spec(experiment.model, prepared.spec.folder)
     parameters = build_parameters(experiment.parameters, spec, spec.copy().compile())
     x = np.array([truth[name] for name in parameters.space().names])
     model = ModelVariants(spec, parameters).model_at(x)
@@ -154,15 +158,15 @@ def record(job: DesignJob, truth: dict[str, float], commands: np.ndarray, seed: 
         ],
         axis=1,
     )
-    spare = job.clearance.least - experiment.design.limits.clearance
-    lack = max(0.0, job.clearance.lack(np.array(postures)[::20]) - spare)
+    spare = prepared.clearance.least - experiment.design.limits.clearance
+    lack = max(0.0, prepared.clearance.lack(np.array(postures)[::20]) - spare)
     rng = np.random.default_rng([seed, 7])
     exceeded = {what: float(v[0]) for what, v in over.items()} | {"distance": lack}
     return seen + NOISE * rng.normal(size=seen.shape), exceeded
 
 
 def identified(
-    job: DesignJob,
+    prepared: PreparedDesign,
     design: Path,
     truth: dict[str, float],
     commands: np.ndarray,
@@ -171,17 +175,18 @@ def identified(
     start_at_truth: bool = False,
 ):
     """Relative half-widths by name, run directory, and exceeded limits of a recorded motion."""
-    angles, exceeded = record(job, truth, commands, seed)
-    part = job.experiment.recordings[0]
+    angles, exceeded = record(prepared, truth, commands, seed)
+    robot, asked = prepared.robot, prepared.spec.experiment
+    part = asked.recordings[0]
     folder = design / word
     folder.mkdir()
-    names = [str(part.signals[f"{j}_qpos"]) for j in job.robot.joints]
-    driven = [str(part.controls[job.robot.model.actuator(i).name]) for i in job.robot.actuators]
-    table = np.column_stack([angles, commands * job.robot.gears])
+    names = [str(part.signals[f"{j}_qpos"]) for j in robot.joints]
+    driven = [str(part.controls[robot.model.actuator(i).name]) for i in robot.actuators]
+    table = np.column_stack([angles, commands * robot.gears])
     write_csv(folder / "recording.csv", RATE, [*names, *driven], table)
     text = (design / "next_experiment.yaml").read_text()
     content = yaml.safe_load(text)
-    content["model"]["file"] = job.experiment.model.file
+    content["model"]["file"] = asked.model.file
     if start_at_truth:
         for parameter, value in truth.items():
             content["parameters"][parameter]["start"] = value
@@ -189,7 +194,7 @@ def identified(
     experiment = load_experiment(folder / "experiment.yaml")
     sysid.identify(experiment, folder, output=folder / "run", verbose=False)
     solution = json.loads((folder / "run" / "solution.json").read_text())
-    scale = dict(zip(job.robot.space.names, half_scales(job.robot.parameters), strict=True))
+    scale = dict(zip(robot.space.names, half_scales(robot.parameters), strict=True))
     rows = {r["name"]: r for r in solution["parameters"] if r["name"] in scale}
     found = {
         name: float("inf") if r["low"] is None or r["low"] == "-Infinity"
@@ -209,17 +214,19 @@ def robot_repeat(robot: str, seed: int, obtain: bool) -> dict[str, object]:
         truth = truth_near(content, seed)
         experiment = parse_experiment(yaml.safe_dump(content))
         wall, cpu, began = time.perf_counter(), time.process_time(), time.process_time()
-        job = DesignJob(experiment, folder, **EFFORT[robot], turns=1, seed=seed,
-                        limits=Budget(max_seconds=1e5))  # fmt: skip
-        outcome = runs.start_job(job, folder / "design", verbose=False)
+        spec = DesignSpec.of(experiment, folder, **EFFORT[robot], turns=1, seed=seed,
+                             limits=Budget(max_seconds=1e5))  # fmt: skip
+        outcome = runs.start(run_design, spec, folder / "design", verbose=False)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        own = identified(job, folder / "design", truth, outcome.result.commands, seed, "designed")
+        prepared = prepare(spec)
+        commands = outcome.result.commands
+        own = identified(prepared, folder / "design", truth, commands, seed, "designed")
         compared = compared_with(folder / "design", own[1])
         chirp_over, other = None, {r["name"]: r["chirp"] for r in outcome.summary["parameters"]}
         if obtain:
-            simple = job.chirp()
+            simple = largest_chirp(prepared)
             assert simple is not None
-            found = identified(job, folder / "design", truth, simple[0], seed, "chirp", True)
+            found = identified(prepared, folder / "design", truth, simple[0], seed, "chirp", True)
             other, chirp_over = found[0], found[2]
     both = [n for n in own[0] if own[0][n] < IDENTIFIED and other[n] < IDENTIFIED]
     return {
@@ -259,10 +266,10 @@ def bench_log(trajectory: Trajectory) -> ServoLog:
     )  # fmt: skip
 
 
-def motion_over(job: BenchDesignJob, model: ServoModel, logs: list[ServoLog]) -> dict[str, float]:
+def motion_over(spec: BenchDesignSpec, model: ServoModel, logs: list[ServoLog]) -> dict[str, float]:
     """By how much the true servo exceeds each limit in logs."""
     motion = BenchSimulator(model, logs).simulate()
-    over = job.limits_of_motion.excess([model], logs, motion, 0.0)
+    over = spec.motion_limits.excess([model], logs, motion, 0.0)
     return {what: float(values.max()) for what, values in over.items()}
 
 
@@ -304,11 +311,11 @@ def servo_repeat(seed: int) -> dict[str, object]:
         fitted(first, before)
         wall, cpu = time.perf_counter(), time.process_time()
         choices = BenchChoices(masses=(0.15, 0.3, 0.5), lengths=(0.1, 0.15))
-        job = BenchDesignJob(before, choices, anyway=True, seed=seed)
-        outcome = runs.start_job(job, folder / "design", verbose=False)
+        spec = BenchDesignSpec.of(before, choices, anyway=True, seed=seed)
+        outcome = runs.start(run_bench_design, spec, folder / "design", verbose=False)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         simple = outcome.summary["chirp"]
-        sweep = chirp(simple["amplitude"], 0.1, 10.0, job.limits_of_motion.speed,
+        sweep = chirp(simple["amplitude"], 0.1, 10.0, spec.motion_limits.speed,
                       choices.seconds / choices.logs)  # fmt: skip
         logs = {"designed": list(outcome.result.logs), "chirp": [bench_log(sweep)] * choices.logs}
         ends, alone, exceeded = {}, {}, {}
@@ -317,7 +324,7 @@ def servo_repeat(seed: int) -> dict[str, object]:
                 servo_log(truth, log, 100 * seed + 50 + k, folder, f"{word}{k}")
                 for k, log in enumerate(planned)
             ]
-            exceeded[word] = motion_over(job, truth, planned)
+            exceeded[word] = motion_over(spec, truth, planned)
             ends[word] = fitted([*first, *paths], folder / f"{word}.json", before)
             alone[word] = fitted(paths, folder / f"{word}_alone.json", before)
         compared = compared_with(folder / "design", folder / "designed.run")

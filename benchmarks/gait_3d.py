@@ -60,7 +60,7 @@ def main() -> None:
                 problem,
                 search,
                 directory,
-                settings=configuration.plain(),
+                settings=configuration.to_dict(),
                 resume=begun,
                 budget=Budget(max_generations=done + AT_ONCE),
                 on_generation=log.write,

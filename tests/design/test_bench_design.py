@@ -16,8 +16,9 @@ from trueup.actuators.search.problem import ServoProblem
 from trueup.cli import main
 from trueup.design import BenchChoices, BenchLimits, compared_with, design_bench
 from trueup.design.bench.family import BenchCondition, BenchFamily
-from trueup.design.bench.job import BenchDesignJob
 from trueup.design.bench.pieces import planned_log
+from trueup.design.bench.prepared import prepare
+from trueup.design.bench.spec import BenchDesignSpec
 from trueup.design.motion.family import MotionFamily
 from trueup.design.search import DesignSearch
 from trueup.errors import ExperimentError, FitError, RunDirectoryError
@@ -70,9 +71,7 @@ def test_another_servo_keeps_the_limits(designed):
 def test_the_predicted_information_is_that_of_the_logs_once_recorded(servo_fit_run, designed):
     """Sensitivities of planned logs, against differences of the problem of a fit."""
     run = servo_run(servo_fit_run)
-    job = BenchDesignJob(servo_fit_run, CHOICES, library=4)
-    job.prepare()
-    pieces = job.problem.simulator
+    pieces = prepare(BenchDesignSpec.of(servo_fit_run, CHOICES, library=4)).pieces
     found = pieces.information_of(designed.logs)
     space = run.space
     step = 1e-6 * np.maximum(np.abs(run.fit), 1e-3)
@@ -96,9 +95,8 @@ def test_the_predicted_information_is_that_of_the_logs_once_recorded(servo_fit_r
 
 
 def test_a_log_that_rests_for_long_before_it_moves_counts_for_less(servo_fit_run):
-    job = BenchDesignJob(servo_fit_run, BenchChoices(logs=1, seconds=4.0), library=4)
-    job.prepare()
-    pieces = job.problem.simulator
+    choices = BenchChoices(logs=1, seconds=4.0)
+    pieces = prepare(BenchDesignSpec.of(servo_fit_run, choices, library=4)).pieces
     times = np.arange(0.0, 4.0, 0.005)
     logs = []
     for rest in (0.0, 1.5):
@@ -177,7 +175,8 @@ def test_the_command_plans_and_designs(servo_fit_run, designed, tmp_path, capsys
 
 def test_loads_and_limits_that_exclude_any_motion_are_told(servo_fit_run, tmp_path):
     with pytest.raises(FitError, match=r"the servo holds .* N m at most"):
-        BenchDesignJob(servo_fit_run, BenchChoices(masses=(50.0,), lengths=(0.2,))).prepare()
+        heavy = BenchChoices(masses=(50.0,), lengths=(0.2,))
+        prepare(BenchDesignSpec.of(servo_fit_run, heavy))
     with pytest.raises(FitError, match="mass -1 is not positive"):
         BenchChoices(masses=(-1.0,))
     with pytest.raises(FitError, match=r"24 s for 20 logs are 1\.2 s each"):
@@ -201,7 +200,7 @@ def test_a_prediction_that_is_not_there_is_told_before_the_search(servo_fit_run,
     assert main(["design", str(servo_fit_run), "--after", str(servo_fit_run)]) == 2
     assert "leave --after out" in capsys.readouterr().err
     with pytest.raises(ExperimentError, match="the library of pieces is 0"):
-        BenchDesignJob(servo_fit_run, library=0)
+        BenchDesignSpec.of(servo_fit_run, library=0)
     assert not (tmp_path / "x").exists()
 
 

@@ -14,12 +14,15 @@ import servo_arm
 from trueup import signals, sysid
 from trueup.cli import main
 from trueup.design import compared_with, design
-from trueup.design.job import DesignJob
 from trueup.design.motion.family import CommandLimits, MotionFamily
+from trueup.design.next_files import next_experiment
+from trueup.design.prepared import make_search, prepare
 from trueup.design.recording_noise import ChannelNoiseModel
 from trueup.design.robot.clearance import Clearance
+from trueup.design.robot.piece_information import PieceSimulator
 from trueup.design.robot.prediction import predict
 from trueup.design.search import DesignSearch
+from trueup.design.spec import DesignSpec
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting.problem import Failures
 from trueup.fitting.uncertainty.autoregressive import AutoregressiveModel
@@ -148,13 +151,15 @@ def test_the_files_hold_the_motion(folder, designed):
 
 
 def test_the_next_design_follows_the_run_and_compares_its_prediction(folder, identified):
-    job = DesignJob(arm_experiment(), folder, identified, predicted=folder / "design", library=5)
-    job.prepare()
-    assert job.robot.known.any()
-    assert job.noise["elbow_qpos"].deviation == pytest.approx(servo_arm.NOISE, rel=0.1)
-    armature = job.robot.draws[0, 0]
+    spec = DesignSpec.of(
+        arm_experiment(), folder, identified, predicted=folder / "design", library=5
+    )
+    prepared = prepare(spec)
+    assert prepared.robot.known.any()
+    assert prepared.noise["elbow_qpos"].deviation == pytest.approx(servo_arm.NOISE, rel=0.1)
+    armature = prepared.robot.draws[0, 0]
     assert armature == pytest.approx(servo_arm.TRUTH["armature"], rel=0.2)
-    content = job._next(folder / "elsewhere", ["shoulder", "elbow"])
+    content = next_experiment(prepared, folder / "elsewhere")
     assert [r.get("name") for r in content["recordings"]] == [None, "designed"]
 
 
@@ -176,11 +181,10 @@ def test_one_command_compares_the_last_prediction_and_designs_what_is_next(
 
 def test_a_search_goes_on_from_its_state_bit_for_bit(folder):
     part = {**servo_arm.experiment()["design"], "duration": 2.0, "draws": 1}
-    job = DesignJob(arm_experiment(design=part), folder, library=6)
-    job.prepare()
-    problem, histories = job.problem, []
+    prepared = prepare(DesignSpec.of(arm_experiment(design=part), folder, library=6))
+    problem, histories = prepared.problem, []
     for saved in (False, True):
-        search = job.make_search()
+        search = make_search(prepared)
         for _ in range(8):
             if saved:
                 search = DesignSearch.from_state(search.state(), problem.space)
@@ -218,7 +222,7 @@ def test_a_killed_design_resumes_from_its_folder(folder):
 )
 def test_wrong_limits_and_controllers_are_told(folder, change, message):
     with pytest.raises(ExperimentError, match=message):
-        DesignJob(arm_experiment(**change), folder).prepare()
+        prepare(DesignSpec.of(arm_experiment(**change), folder))
 
 
 def test_limits_that_no_motion_keeps_are_told(folder):
@@ -232,7 +236,7 @@ def test_a_run_of_another_model_is_refused(folder, identified):
     (folder / "twin.xml").write_text(servo_arm.MODEL.format(**servo_arm.GUESS))
     other = arm_experiment(model={"file": "twin.xml"})
     with pytest.raises(RunDirectoryError, match=r"of the model .*arm\.xml"):
-        DesignJob(other, folder, identified).prepare()
+        prepare(DesignSpec.of(other, folder, identified))
 
 
 def written(folder):
@@ -276,12 +280,12 @@ def test_a_run_without_intervals_or_not_to_be_used_is_refused(folder, identified
     content["verdict"]["reasons"][0]["grade"] = "do not use"
     (bad / "solution.json").write_text(json.dumps(content))
     with pytest.raises(RunDirectoryError, match="do not use"):
-        DesignJob(arm_experiment(), folder, bad).prepare()
-    DesignJob(arm_experiment(), folder, bad, anyway=True, library=4).prepare()
+        prepare(DesignSpec.of(arm_experiment(), folder, bad))
+    prepare(DesignSpec.of(arm_experiment(), folder, bad, anyway=True, library=4))
     content["known"] = None
     (bad / "solution.json").write_text(json.dumps(content))
     with pytest.raises(RunDirectoryError, match="no intervals"):
-        DesignJob(arm_experiment(), folder, bad, anyway=True).prepare()
+        prepare(DesignSpec.of(arm_experiment(), folder, bad, anyway=True))
 
 
 def test_slow_noise_widens_the_intervals_of_search_and_prediction_alike(folder):
@@ -289,17 +293,19 @@ def test_slow_noise_widens_the_intervals_of_search_and_prediction_alike(folder):
     part = {**servo_arm.experiment()["design"], "draws": 1}
     widths = []
     for pole in (0.0, 0.9):
-        job = DesignJob(arm_experiment(design=part), folder, library=4)
+        prepared = prepare(DesignSpec.of(arm_experiment(design=part), folder, library=4))
+        robot, family = prepared.robot, prepared.family
         model = AutoregressiveModel(np.array([1.0, -pole]), 1.0 - pole**2, 600)
         slow = ChannelNoiseModel(servo_arm.NOISE, model, "test")
-        job.noise = {"shoulder_qpos": slow, "elbow_qpos": slow}
-        row = job.family.random(1, np.random.default_rng(5))
-        commands = job.family.commands(row)
-        (found,) = job.problem.simulator.information_of(commands)
+        noise = {"shoulder_qpos": slow, "elbow_qpos": slow}
+        simulator = PieceSimulator(robot, family, noise, prepared.clearance)
+        commands = family.commands(family.random(1, np.random.default_rng(5)))
+        (found,) = simulator.information_of(commands)
         assert found.excess == 0
-        searched = job.problem.criterion.intervals(found.gram, found.spread)[0, :3]
-        predicted = predict(job.robot, commands[0], job.noise).half_widths[:3]
-        widths.append([searched, predicted / job.problem.criterion.scale[:3]])
+        criterion = prepared.problem.criterion
+        searched = criterion.intervals(found.gram, found.spread)[0, :3]
+        predicted = predict(robot, commands[0], noise).half_widths[:3]
+        widths.append([searched, predicted / criterion.scale[:3]])
     white, slow = np.array(widths)
     np.testing.assert_allclose(white[0], white[1], rtol=0.15)
     np.testing.assert_allclose(slow[0], slow[1], rtol=0.35)

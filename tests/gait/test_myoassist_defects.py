@@ -73,7 +73,7 @@ def test_1_the_cost_knows_walks_alone():
 def test_2_configurations_start_on_every_system():
     """Five of seven were batch files for one system, the others needed an unset variable."""
     for name in configuration_names():
-        assert load_configuration(name).plain()["sim_time"] > 0.0
+        assert load_configuration(name).to_dict()["sim_time"] > 0.0
 
 
 def test_4_walkers_in_space_have_their_entries():

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from trueup.design._design import design
     from trueup.design.bench._design_bench import design_bench
     from trueup.design.bench.choices import BenchChoices
-    from trueup.design.bench.job import BenchDesign
     from trueup.design.bench.limits import BenchLimits
+    from trueup.design.bench.run import BenchDesign
     from trueup.design.comparison import compared_with
-    from trueup.design.job import Design
+    from trueup.design.run import Design
 
 _EXPORTS = {
     "BenchChoices": "trueup.design.bench.choices",
-    "BenchDesign": "trueup.design.bench.job",
+    "BenchDesign": "trueup.design.bench.run",
     "BenchLimits": "trueup.design.bench.limits",
-    "Design": "trueup.design.job",
+    "Design": "trueup.design.run",
     "compared_with": "trueup.design.comparison",
     "design": "trueup.design._design",
     "design_bench": "trueup.design.bench._design_bench",

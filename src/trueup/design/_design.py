@@ -1,11 +1,10 @@
 """The public function of a design."""
 
 import os
-from pathlib import Path
 
-from trueup.design.job import Design, DesignJob
-from trueup.design.recording_design import SECONDS
-from trueup.runs import start_job
+from trueup.design.run import Design, run_design
+from trueup.design.spec import SECONDS, DesignSpec
+from trueup.runs import start
 from trueup.runs.loop.budget import Budget
 from trueup.sysid.experiment.settings import Experiment
 
@@ -53,14 +52,16 @@ def design(
       ExperimentError: a controller that the model does not have, or limits that exclude any motion.
       RunDirectoryError: the run has no intervals, is not to be used, or is of another model.
     """
-    job = DesignJob(
+    spec = DesignSpec.of(
         experiment,
-        Path(folder),
-        None if after is None else Path(after),
-        predicted=None if predicted is None else Path(predicted),
+        folder,
+        after,
+        predicted=predicted,
         anyway=anyway,
         library=library,
         seed=seed,
         limits=Budget(max_seconds=seconds, max_evaluations=evaluations),
     )
-    return start_job(job, output, resume=resume, overwrite=overwrite, verbose=verbose).result
+    return start(
+        run_design, spec, output, resume=resume, overwrite=overwrite, verbose=verbose
+    ).result

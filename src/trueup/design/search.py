@@ -25,6 +25,9 @@ STATE_VERSION = 2
 IDENTIFIABLE = 0.5
 """Relative interval above which a parameter counts as unknown whatever is recorded."""
 
+EXCEEDS = 10.0
+"""Cost of a design that exceeds limits, at least; logarithms of relative intervals are below."""
+
 _MOST_SWEEPS = 6
 _WELL_BELOW = 0.9  # of the target: the prediction of the whole recording differs a little
 
@@ -109,7 +112,7 @@ class DesignSearch:
             costs = Criterion.volume(intervals)
         else:
             costs = Criterion.largest(intervals, self.counted)
-        return np.where(answer[:, -1] > 0, 10.0 + answer[:, -1], costs)
+        return np.where(answer[:, -1] > 0, EXCEEDS + answer[:, -1], costs)
 
     def tell(self, X: np.ndarray, answer: np.ndarray, failures: Failures) -> None:
         """Take the answer for the designs that :meth:`ask` gave."""

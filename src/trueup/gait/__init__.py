@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from trueup.gait.device.device_arms import DeviceSettings
     from trueup.gait.device.device_comparison import DeviceComparison
     from trueup.gait.export import write_walk
-    from trueup.gait.job import GaitResult
     from trueup.gait.models._myolegs import myolegs, myolegs26, myolegs_anatomy
     from trueup.gait.models.anatomy import Anatomy, load_anatomy, myoassist_anatomy
     from trueup.gait.models.attachments import Device, attach_exoskeleton, load_devices
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from trueup.gait.report.video import write_walk_video
     from trueup.gait.report.walk_report import WalkLook, look_at, walk_report
     from trueup.gait.report.walk_verdict import judge_walk
+    from trueup.gait.result import GaitResult
     from trueup.gait.search._make_problem import make_problem
     from trueup.gait.search.configuration import GaitConfiguration
     from trueup.gait.search.configuration_files import load_configuration
@@ -89,7 +89,7 @@ _EXPORTS = {
     "FreshPerturbationsCmaEs": "trueup.gait.search.fresh_perturbations",
     "GaitConfiguration": "trueup.gait.search.configuration",
     "GaitNorm": "trueup.gait.costs.norms",
-    "GaitResult": "trueup.gait.job",
+    "GaitResult": "trueup.gait.result",
     "GivenWalk": "trueup.gait.search.given_walks",
     "WalkEvaluation": "trueup.gait.report.evaluation",
     "evaluate_walk": "trueup.gait.report.evaluation",

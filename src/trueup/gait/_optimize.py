@@ -7,10 +7,14 @@ from typing import Any
 
 from trueup import runs
 from trueup.errors import GaitError
-from trueup.gait.job import GaitJob, GaitResult
+from trueup.gait.plan import plan_gait
+from trueup.gait.result import GaitResult
+from trueup.gait.run import run_gait
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.configuration_files import check_paths, load_configuration
 from trueup.gait.search.earlier_runs import experiment_content
+from trueup.gait.spec import GaitSpec, fingerprint
+from trueup.gait.walk.walk_settings import WalkSettings
 from trueup.runs import Outcome
 from trueup.runs.loop.budget import Budget
 
@@ -88,8 +92,8 @@ def plan_optimize(
     Raises:
       TrueupError: whatever :func:`optimize` would refuse.
     """
-    job, target = _job(configuration, directory, changes, limits, threads, False, anyway)
-    return runs.plan_job(job, target, overwrite=overwrite)
+    spec, target = _spec(configuration, directory, changes, limits, threads, False, anyway)
+    return runs.plan(plan_gait, spec, target, overwrite=overwrite)
 
 
 def start_run(
@@ -105,11 +109,11 @@ def start_run(
     verbose: bool = True,
 ) -> Outcome:
     """The outcome of :func:`optimize`, with the content of ``solution.json``."""
-    job, target = _job(configuration, directory, changes, limits, threads, resume, anyway)
-    return runs.start_job(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
+    spec, target = _spec(configuration, directory, changes, limits, threads, resume, anyway)
+    return runs.start(run_gait, spec, target, resume=resume, overwrite=overwrite, verbose=verbose)
 
 
-def _job(
+def _spec(
     configuration: GaitConfiguration | str | os.PathLike[str],
     directory: str | os.PathLike[str] | None,
     changes: Mapping[str, Any] | None,
@@ -117,8 +121,8 @@ def _job(
     threads: int,
     resume: bool,
     anyway: bool,
-) -> tuple[GaitJob, Path]:
-    """The job of a search, and its run directory."""
+) -> tuple[GaitSpec, Path]:
+    """The spec of a search, and its run directory."""
     changes = dict(changes or {})
     if isinstance(configuration, GaitConfiguration):
         source, stem, loaded, repeated = "the configuration", "gait", configuration, None
@@ -135,15 +139,17 @@ def _job(
             "or gait.evaluate_walk"
         )
     target = Path(directory) if directory is not None else Path("runs") / stem
-    job = GaitJob(
-        full,
-        target.name or target.resolve().name,
+    spec = GaitSpec(
+        name=target.name or target.resolve().name,
+        seed=full.seed,
+        limits=limits or Budget(),
+        configuration=full,
+        begun_with=fingerprint(loaded),
         loaded=loaded,
         changes=changes,
         source=source,
-        threads=threads,
+        threads=WalkSettings(threads=threads).threads,  # refused before a walk is made
         repeated=repeated,
         anyway=anyway,
     )
-    job.limited(limits or Budget())
-    return job, target
+    return spec, target

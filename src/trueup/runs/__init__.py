@@ -16,7 +16,6 @@ from trueup._lazy import lazy_exports
 if TYPE_CHECKING:
     from trueup.runs import evaluators, optuna_storage, trackers
     from trueup.runs._compare import compare
-    from trueup.runs._job_start import plan_job, start_job
     from trueup.runs._report import report
     from trueup.runs._start import plan, resume, start
     from trueup.runs._state import state
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from trueup.runs.evaluators.local import LocalEvaluator
     from trueup.runs.execution import Execution
     from trueup.runs.interruption import RunInterrupted
-    from trueup.runs.job import Job, JobRun, SearchJob
-    from trueup.runs.kinds import KINDS, read_job, read_spec
+    from trueup.runs.kinds import KINDS, read_spec
     from trueup.runs.loop._run_search import ResumableSearch, run_search
     from trueup.runs.loop._warm_start import WarmStart, warm_start
     from trueup.runs.loop.budget import Budget
@@ -61,8 +59,6 @@ _EXPORTS = {
     "Generation": "trueup.runs.loop.generation",
     "History": "trueup.runs.store.history",
     "InputCheck": "trueup.runs.store.input_check",
-    "Job": "trueup.runs.job",
-    "JobRun": "trueup.runs.job",
     "KINDS": "trueup.runs.kinds",
     "LocalEvaluator": "trueup.runs.evaluators.local",
     "Outcome": "trueup.runs.outcome",
@@ -72,7 +68,6 @@ _EXPORTS = {
     "RunDirectory": "trueup.runs.store.run_directory",
     "RunInterrupted": "trueup.runs.interruption",
     "RunState": "trueup.runs.run_state",
-    "SearchJob": "trueup.runs.job",
     "Session": "trueup.runs.session",
     "Spec": "trueup.runs.spec",
     "Store": "trueup.runs.store.database",
@@ -92,9 +87,7 @@ _EXPORTS = {
     "evaluators": "trueup.runs.evaluators",
     "optuna_storage": "trueup.runs.optuna_storage",
     "plan": "trueup.runs._start",
-    "plan_job": "trueup.runs._job_start",
     "provenance": "trueup.runs.store.provenance",
-    "read_job": "trueup.runs.kinds",
     "read_spec": "trueup.runs.kinds",
     "read_solution": "trueup.runs.store.solution_file",
     "read_study": "trueup.runs.study_page.record",
@@ -103,7 +96,6 @@ _EXPORTS = {
     "resume": "trueup.runs._start",
     "run_search": "trueup.runs.loop._run_search",
     "start": "trueup.runs._start",
-    "start_job": "trueup.runs._job_start",
     "state": "trueup.runs._state",
     "study": "trueup.runs.studies._study",
     "study_report": "trueup.runs.study_page.report",
@@ -121,8 +113,6 @@ __all__ = [
     "Generation",
     "History",
     "InputCheck",
-    "Job",
-    "JobRun",
     "LocalEvaluator",
     "Outcome",
     "Progress",
@@ -131,7 +121,6 @@ __all__ = [
     "RunDirectory",
     "RunInterrupted",
     "RunState",
-    "SearchJob",
     "Session",
     "Spec",
     "Store",
@@ -151,9 +140,7 @@ __all__ = [
     "evaluators",
     "optuna_storage",
     "plan",
-    "plan_job",
     "provenance",
-    "read_job",
     "read_solution",
     "read_spec",
     "read_study",
@@ -162,7 +149,6 @@ __all__ = [
     "resume",
     "run_search",
     "start",
-    "start_job",
     "state",
     "study",
     "study_report",

@@ -6,7 +6,7 @@ from typing import Any
 
 from trueup._marks import KEY, joined
 from trueup.errors import RunDirectoryError
-from trueup.runs.kinds import function_of, is_job, job_class, kind_of
+from trueup.runs.kinds import function_of, kind_of
 from trueup.runs.store.input_check import check_inputs
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.store.solution_file import interval_of
@@ -37,7 +37,7 @@ def compare(
         )
     opened = [RunDirectory.open(directory) for directory in directories]
     marks = [check_inputs(directory, anyway=anyway).mark for directory in opened]
-    summaries = [_compared(directory) for directory in opened]
+    summaries = [function_of(kind_of(each), "compared")(each) for each in opened]
     names = list(dict.fromkeys(r["name"] for s in summaries for r in s["parameters"]))
     records = [{r["name"]: r for r in s["parameters"]} for s in summaries]
     parameters = []
@@ -54,13 +54,6 @@ def compare(
         "verdict": [s.get("verdict") for s in summaries],
         **({KEY: joined(*marks)} if any(marks) else {}),
     }
-
-
-def _compared(directory: RunDirectory) -> dict[str, Any]:
-    kind = kind_of(directory)
-    if is_job(kind):
-        return job_class(kind).compared(directory)
-    return function_of(kind, "compared")(directory)
 
 
 def _agreement(records: list[dict[str, Any]]) -> str:

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from trueup._marks import marked
-from trueup.runs.kinds import function_of, is_job, job_class, kind_of
+from trueup.runs.kinds import function_of, kind_of
 from trueup.runs.store.damage import read_as_written
 from trueup.runs.store.input_check import check_inputs
 from trueup.runs.store.run_directory import RunDirectory
@@ -35,8 +35,7 @@ def report(
         damaged.
     """
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
-    kind = kind_of(opened)
-    page_of = job_class(kind).report if is_job(kind) else function_of(kind, "report")
+    page_of = function_of(kind_of(opened), "report")
     check = check_inputs(opened, anyway=anyway, folder=folder)
     searched = opened.solution.is_file() and opened.study.is_file()
     if searched and "the assessment" in read_solution(opened).get("failed", {}):

@@ -8,11 +8,9 @@ from typing import Any, TypeVar
 
 from trueup._seeds import check_seed
 from trueup.errors import RunDirectoryError, listing
-from trueup.runs._job_start import resume_job
 from trueup.runs.execution import Execution
 from trueup.runs.kinds import (
     function_of,
-    is_job,
     kind_of,
     noun_of,
     read_execution,
@@ -77,7 +75,7 @@ def start(
         opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(target)
         if kind_of(opened) != spec.kind:
             raise RunDirectoryError(
-                f"{opened.path} is {noun_of(opened)}, not {spec.noun}: choose another run directory"
+                f"{opened.path} is {noun_of(kind_of(opened))}, not {spec.noun}: choose another run directory"
             )
         opened.check_free()
         former = read_spec(opened)
@@ -132,15 +130,6 @@ def resume(
       UnfinishedRunError: the search is done and saved, and something after it failed.
     """
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
-    if is_job(kind_of(opened)):
-        return resume_job(
-            opened,
-            limits=limits,
-            folder=folder,
-            execution=execution,
-            trackers=trackers,
-            verbose=verbose,
-        )
     opened.check_free()
     spec = read_spec(opened, None if folder is None else Path(folder))
     spec.check_whole(opened.path)

@@ -2,7 +2,7 @@
 
 import os
 
-from trueup.runs.kinds import function_of, is_job, job_class, kind_of
+from trueup.runs.kinds import function_of, kind_of
 from trueup.runs.run_state import RunState, study_state
 from trueup.runs.store.run_directory import RunDirectory
 
@@ -20,6 +20,4 @@ def state(directory: str | os.PathLike[str] | RunDirectory) -> RunState:
     if not opened.experiment.is_file():
         return study_state(opened, "unknown")
     kind = kind_of(opened)
-    if is_job(kind):
-        return job_class(kind).state(opened)
     return function_of(kind, "state")(opened, kind)

@@ -116,7 +116,7 @@ def test_arms_have_the_same_search_and_differ_by_the_device():
     assert (off.exo, off.model, without.model) == (False, "ankle", "baseline")
     assert set(with_device.moved) - set(off.moved) == {"exoskeleton"} and off.moved == without.moved
     differ = ("says", "ExoOn", "model", "moved", "start_values")
-    same = [{k: v for k, v in one.plain().items() if k not in differ} for one in
+    same = [{k: v for k, v in one.to_dict().items() if k not in differ} for one in
             (with_device, off, without)]  # fmt: skip
     assert same[0] == same[1] == same[2] and same[0]["seed"] == 2
 

@@ -76,7 +76,7 @@ def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
 
 def test_the_resolved_configuration_alone_starts_the_same(begun, capsys, tmp_path):
     resolved = configuration_of_run(RunDirectory.open(begun))
-    (tmp_path / "again.yaml").write_text(yaml.safe_dump(resolved.plain()))
+    (tmp_path / "again.yaml").write_text(yaml.safe_dump(resolved.to_dict()))
     words = ("optimize", tmp_path / "again.yaml", "--save-path", tmp_path / "run", "--quiet")
     assert called(capsys, *words)[0] == 0
     assert configuration_of_run(RunDirectory.open(tmp_path / "run")) == resolved

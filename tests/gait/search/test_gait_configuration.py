@@ -51,7 +51,7 @@ def test_the_shipped_configurations():
         configuration = load_configuration(name)
         assert configuration.says.endswith(".")
         assert not configuration.delayed or name.startswith("walk")
-        assert make_configuration(configuration.plain(), "again") == configuration
+        assert make_configuration(configuration.to_dict(), "again") == configuration
     assert load_configuration("tutorial").max_torque == 100.0
     assert not load_configuration("baseline").exo
 
@@ -153,7 +153,7 @@ def test_the_number_of_points_says_that_the_torque_has_points(tmp_path):
     assert make_problem(points, threads=1).parameters.size == 77 + 2 * 6
     four = points.with_changes({"use_4param_spline": True})
     assert make_problem(four, threads=1).parameters.size == 77 + 4
-    assert make_configuration(four.plain(), "again") == four
+    assert make_configuration(four.to_dict(), "again") == four
     again = four.with_changes({"n_points": 3})
     assert make_problem(again, threads=1).parameters.size == 77 + 2 * 3
     with pytest.raises(GaitError, match="give one of the two"):
@@ -162,12 +162,12 @@ def test_the_number_of_points_says_that_the_torque_has_points(tmp_path):
 
 def test_a_run_is_read_with_all_that_it_holds(tmp_path):
     """Some have a number of points beside the four parameters, which they walked with."""
-    content = {**load_configuration("tutorial").plain(), "n_points": 6}
+    content = {**load_configuration("tutorial").to_dict(), "n_points": 6}
     path = tmp_path / "experiment.yaml"
     path.write_text(yaml.safe_dump({"kind": "gait", "configuration": content}), encoding="utf-8")
     found = load_configuration(path)
     assert found.use_4param_spline and found.n_points == 6
-    assert found.with_changes({"seed": 1}).plain() == {**content, "seed": 1}
+    assert found.with_changes({"seed": 1}).to_dict() == {**content, "seed": 1}
 
 
 @pytest.mark.parametrize("ending", ["", " --n_points 4", " --n_points 6"])

@@ -137,7 +137,7 @@ def test_a_level_tracks_what_the_target_tracks(tmp_path):
     # back to level ground from a slope: the norm fits the target alone, and the levels track it too
     stages = {"adapt": {"gradually": 2, "begins_at": [1.25, 4.0], "maxiter": 1}}
     walk = gait.load_configuration("walk").with_changes({"param_path": "nominal", "sim_time": 0.2})
-    content = {**walk.plain(), "stages": stages}
+    content = {**walk.to_dict(), "stages": stages}
     path = tmp_path / "back.yaml"
     path.write_text(yaml.safe_dump(content))
     problem = gait.make_problem(gait.load_configuration(path))

@@ -36,7 +36,7 @@ def test_each_speed_tracks_its_own_reference(recorded_data):
     )
     names = [one.objective.reference.name for one in make_problem(configuration).scenarios]
     assert names == ["Schwartz2008 Slow", "Schwartz2008 Fast"]
-    again = make_configuration(configuration.plain(), "again")
+    again = make_configuration(configuration.to_dict(), "again")
     assert again == configuration
 
 

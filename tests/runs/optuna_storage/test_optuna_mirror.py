@@ -19,7 +19,16 @@ from toy_study import Evolution, Sphere
 from trueup.errors import StorageError, TrueupWarning
 from trueup.fitting.problem import VectorisedCosts
 from trueup.parameters import Space
-from trueup.runs import Budget, RunDirectory, Store, run_search
+from trueup.runs import (
+    Budget,
+    Execution,
+    RunDirectory,
+    Store,
+    StudySettings,
+    resume,
+    run_search,
+    study,
+)
 from trueup.runs.optuna_storage import OptunaMirror, database, load_study, mirror
 
 _SCRIPT = Path(__file__).parents[1].joinpath("toy_mirror.py")
@@ -287,3 +296,16 @@ def test_processes_may_make_a_storage_at_the_same_time(tmp_path):
     assert not failed
     for name in "abcd":
         _assert_mirrors(_trials(url, name), tmp_path / name)
+
+
+def test_a_resumed_run_writes_on_in_its_study(tmp_path):
+    url = f"sqlite:///{tmp_path}/study.db"
+    search = {"settings": StudySettings(method="cmaes", seed=1), "verbose": False}
+    storage = Execution(storage=url)
+    run = tmp_path / "run"
+    study("sphere", run, limits=Budget(max_evaluations=12), execution=storage, **search)
+    resume(run, limits=Budget(max_evaluations=24), verbose=False)
+    study("sphere", run, limits=Budget(max_evaluations=36), resume=True, **search)
+    with Store.open(run / "study.sqlite") as store:
+        assert 24 < store.evaluations <= 36
+        assert len(optuna.load_study(storage=url, study_name="run").trials) == store.evaluations

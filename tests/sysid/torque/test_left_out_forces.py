@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from trueup.cli import main
-from trueup.design.job import DesignJob
+from trueup.design import design
 from trueup.errors import ExperimentError, SignalError
 from trueup.sysid.experiment.experiment_file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
@@ -251,7 +251,8 @@ def test_a_design_for_such_a_loop_is_refused(log):
     content = experiment(["shoulder"], method="mujoco")
     content["model"] |= {"actuators": "position", "kp": 20.0, "kd": 1.0}
     with pytest.raises(ExperimentError, match=r"next recording: the equality 'hold'.*'elbow' not"):
-        DesignJob(parse_experiment(yaml.safe_dump(content)), log).prepare()
+        design(parse_experiment(yaml.safe_dump(content)), log, log / "design", verbose=False)
+    assert not (log / "design").exists()
 
 
 def test_an_open_loop_is_said(log):

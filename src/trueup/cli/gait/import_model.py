@@ -60,7 +60,7 @@ class ImportGait:
             self.file, self.output, overwrite=self.overwrite
         )
         output.result(
-            {"file": str(written), "configuration": configuration.plain(), "notes": notes}
+            {"file": str(written), "configuration": configuration.to_dict(), "notes": notes}
         )
         output.text(f"Configuration: {written}", *notes)
         output.text(f"Run it with  trueup gait optimize {written}")

@@ -22,7 +22,7 @@ from trueup.gait.search.given_walks import GivenWalk
 def run_gait_list(output: Output) -> int:
     """Run the command; returns the exit code."""
     shipped = {name: load_configuration(name) for name in configuration_names()}
-    output.result({"configurations": {name: c.plain() for name, c in shipped.items()}})
+    output.result({"configurations": {name: c.to_dict() for name, c in shipped.items()}})
     output.table(["configuration", ""], [[name, c.says] for name, c in shipped.items()])
     return 0
 

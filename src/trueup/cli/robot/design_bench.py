@@ -3,9 +3,10 @@
 from typing import Any
 
 from trueup.cli.output import Output
-from trueup.cli.robot.design_results import run_design, show_bench_design, show_bench_plan
+from trueup.cli.robot.design_results import run_or_plan, show_bench_design, show_bench_plan
 from trueup.design import BenchChoices, BenchLimits
-from trueup.design.bench.job import LIBRARY, BenchDesignJob
+from trueup.design.bench.run import plan_bench_design, run_bench_design
+from trueup.design.bench.spec import BenchDesignSpec
 from trueup.errors import FitError
 from trueup.runs.loop.budget import Budget
 
@@ -31,17 +32,25 @@ def run_bench(given: Any, target_interval: float | None, output: Output) -> int:
     if given.duration is not None:
         choices["seconds"] = given.duration
     limits = {name: getattr(given, name) for name in ("reach", "speed", "heat")}
-    job = BenchDesignJob(
+    spec = BenchDesignSpec.of(
         given.experiment,
         BenchChoices(**choices),
         BenchLimits(**{name: value for name, value in limits.items() if value is not None}),
         target=target_interval,
         predicted=given.predicted,
         anyway=given.anyway,
-        library=LIBRARY if given.library is None else given.library,
+        library=given.library,
         seed=given.seed,
         limits=Budget(max_seconds=given.seconds, max_evaluations=given.evaluations),
     )
-    assert job.after is not None
-    target = given.output or job.after.parent / f"{job.name}_design"
-    return run_design(job, target, given, output, show_bench_plan, show_bench_design)
+    target = given.output or spec.after.parent / f"{spec.name}_design"
+    return run_or_plan(
+        run_bench_design,
+        plan_bench_design,
+        spec,
+        target,
+        given,
+        output,
+        show=show_bench_design,
+        show_plan=show_bench_plan,
+    )

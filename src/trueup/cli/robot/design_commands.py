@@ -95,8 +95,9 @@ class Design(OfRuns):
 
     def _robot(self, output: Output) -> int:
         """Design the recording of a robot; returns the exit code."""
-        from trueup.cli.robot.design_results import run_design, show_design, show_plan
-        from trueup.design.job import DesignJob
+        from trueup.cli.robot.design_results import run_or_plan, show_design, show_plan
+        from trueup.design.run import plan_design, run_design
+        from trueup.design.spec import DesignSpec
         from trueup.errors import ExperimentError
         from trueup.runs.loop.budget import Budget
 
@@ -107,7 +108,7 @@ class Design(OfRuns):
                 "limits of a robot stand in its experiment file, under design"
             )
         experiment, folder, after = self._inputs()
-        job = DesignJob(
+        spec = DesignSpec.of(
             experiment,
             folder,
             after,
@@ -118,7 +119,16 @@ class Design(OfRuns):
             limits=Budget(max_seconds=self.seconds, max_evaluations=self.evaluations),
         )
         target = self.output or folder / "runs" / f"{experiment.name}_design"
-        return run_design(job, target, self, output, show_plan, show_design)
+        return run_or_plan(
+            run_design,
+            plan_design,
+            spec,
+            target,
+            self,
+            output,
+            show=show_design,
+            show_plan=show_plan,
+        )
 
     def _inputs(self) -> tuple[Any, Path, Path | None]:
         """Experiment with the options of the command, its folder, and the last run."""

@@ -14,25 +14,35 @@ Show = Callable[[Any, Output], None]
 """Prints a plan or an outcome for people."""
 
 
-def run_design(
-    job: runs.Job, target: Path, given: Any, output: Output, show_plan: Show, show: Show
+def run_or_plan(
+    run: Callable[[Any, runs.Session], runs.Outcome],
+    plan: Callable[[Any, runs.Execution], dict[str, Any]],
+    spec: runs.Spec,
+    target: Path,
+    given: Any,
+    output: Output,
+    *,
+    show: Show,
+    show_plan: Show,
 ) -> int:
     """Run a design, or print its plan; returns the exit code.
 
     Args:
-      job: the design.
+      run, plan: do the design, and plan it.
+      spec: what it is of.
       target: run directory.
       given: the command, a :class:`trueup.cli.robot.design_commands.Design`.
       output: where the result is printed.
-      show_plan, show: print the plan, and the outcome.
+      show, show_plan: print the outcome, and the plan.
     """
     if given.dry_run:
-        plan = runs.plan_job(job, target, overwrite=True)
-        output.result(plan)
-        show_plan(plan, output)
+        planned = runs.plan(plan, spec, target, overwrite=True)
+        output.result(planned)
+        show_plan(planned, output)
         return 0
-    outcome = runs.start_job(
-        job,
+    outcome = runs.start(
+        run,
+        spec,
         target,
         resume=given.resume,
         overwrite=given.overwrite,

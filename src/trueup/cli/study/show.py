@@ -8,7 +8,7 @@ from trueup._marks import KEY
 from trueup.cli.output import Output
 from trueup.errors import RunDirectoryError
 from trueup.runs import Outcome, RunState
-from trueup.runs.kinds import function_of, is_job, job_class
+from trueup.runs.kinds import function_of
 from trueup.runs.loop.progress import duration
 
 _ROWS = 40  # parameters that are printed; the files hold all
@@ -21,7 +21,7 @@ def run_study_show(path: Path, anyway: bool, output: Output) -> int:
     state = runs.state(path)
     kind = None
     if state.kind in runs.KINDS:
-        kind = job_class(state.kind) if is_job(state.kind) else function_of(state.kind, "spec")
+        kind = function_of(state.kind, "spec")
     if kind is not None and not kind.searched:
         raise RunDirectoryError(
             f"{state.directory.path} is {kind.noun}, and no search ({state.state}): its results "

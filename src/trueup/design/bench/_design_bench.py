@@ -1,13 +1,13 @@
 """The public function of a design of a servo's logs."""
 
 import os
-from pathlib import Path
 
 from trueup.design.bench.choices import BenchChoices
-from trueup.design.bench.job import LIBRARY, BenchDesign, BenchDesignJob
 from trueup.design.bench.limits import BenchLimits
-from trueup.design.recording_design import SECONDS
-from trueup.runs import start_job
+from trueup.design.bench.run import BenchDesign, run_bench_design
+from trueup.design.bench.spec import BenchDesignSpec
+from trueup.design.spec import SECONDS
+from trueup.runs import start
 from trueup.runs.loop.budget import Budget
 
 
@@ -56,15 +56,17 @@ def design_bench(
       ExperimentError: the limits exclude any motion.
       RunDirectoryError: the run has no intervals, is not to be used, or the folder holds something.
     """
-    job = BenchDesignJob(
+    spec = BenchDesignSpec.of(
         run,
         choices,
         motion_limits,
         target=target,
-        predicted=None if predicted is None else Path(predicted),
+        predicted=predicted,
         anyway=anyway,
-        library=LIBRARY if library is None else library,
+        library=library,
         seed=seed,
         limits=Budget(max_seconds=seconds, max_evaluations=evaluations),
     )
-    return start_job(job, output, resume=resume, overwrite=overwrite, verbose=verbose).result
+    return start(
+        run_bench_design, spec, output, resume=resume, overwrite=overwrite, verbose=verbose
+    ).result

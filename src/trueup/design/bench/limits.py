@@ -88,9 +88,14 @@ class BenchLimits:
         over = {what: np.maximum(value, 0.0) for what, value in found.items()}
         return over | {"a simulation that diverges": lost}
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "BenchLimits":
+        """Inverse of :meth:`to_dict`."""
+        return cls(**content)
 
 
 def torque_share(

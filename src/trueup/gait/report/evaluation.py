@@ -114,7 +114,7 @@ def evaluate_walk(
                 start_name="nominal vector",
                 max_torques=max_torques,
                 survivals=survivals,
-                provenance={"target": str(walk.target), "configuration": configuration.plain()},
+                provenance={"target": str(walk.target), "configuration": configuration.to_dict()},
                 video=video,
                 verdict=verdict.plain(),
             )

@@ -11,7 +11,7 @@ from trueup.gait.report.walk_report import look_at, walk_report
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.staged_problem import StagedProblem
-from trueup.runs import JobRun
+from trueup.runs import Run
 from trueup.runs.loop.generation import Generation
 
 SOON = 150.0
@@ -31,9 +31,7 @@ class FirstLooks:
       configuration: its configuration.
     """
 
-    def __init__(
-        self, run: JobRun, problem: GaitProblem, name: str, configuration: GaitConfiguration
-    ):
+    def __init__(self, run: Run, problem: GaitProblem, name: str, configuration: GaitConfiguration):
         self.run, self.problem = run, problem
         self.name, self.configuration = name, configuration
         self.shown = (run.directory.path / "report.html").is_file()

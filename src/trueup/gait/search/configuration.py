@@ -16,7 +16,7 @@ from pydantic import (
 from trueup._registered_names import RegisteredName
 from trueup._seeds import LARGEST_SEED
 from trueup.errors import GaitError, did_you_mean, listing
-from trueup.gait.costs.adult_norm import ADULT
+from trueup.gait.costs.norm_names import ADULT
 from trueup.gait.search.search_names import CMA_ES, walk_search_named, walk_searches
 from trueup.gait.search.shipped_walk import NOMINAL
 from trueup.gait.search.stage_settings import (
@@ -253,7 +253,7 @@ class GaitConfiguration(BaseModel):
         """Name and configuration of each stage; the configuration itself where there are none."""
         if self.stages is None:
             return [("", self)]
-        content = {**self.plain(), "stages": None}
+        content = {**self.to_dict(), "stages": None}
         found: list[tuple[str, GaitConfiguration]] = []
         for name, stage in self.stages.items():
             changes = {key: value for key, value in stage.items() if key not in OF_STAGES}
@@ -272,7 +272,7 @@ class GaitConfiguration(BaseModel):
         Raises:
           GaitError: a value does not fit.
         """
-        content = self.plain()
+        content = self.to_dict()
         if "cost" in changes:
             content["weights"] = None
         given = {key: changes[key] for key in ("use_4param_spline", "n_points") if key in changes}
@@ -300,7 +300,7 @@ class GaitConfiguration(BaseModel):
                 raise GaitError(str(error)) from error
         return None if stages is None else with_values_in_all(stages, changes)
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The configuration as plain data, defaults included."""
         content = self.model_dump(mode="json", by_alias=True)
         for name in ONE_OR_SEVERAL:
@@ -310,8 +310,13 @@ class GaitConfiguration(BaseModel):
 
     def hashed(self) -> dict[str, Any]:
         """The plain data that hashes are taken of: as runs have it that name CMA-ES ``cma``."""
-        content = self.plain()
+        content = self.to_dict()
         return content | {"search": "cma"} if self.search == CMA_ES else content
+
+    @classmethod
+    def from_dict(cls, content: Any) -> "GaitConfiguration":
+        """Inverse of :meth:`to_dict`."""
+        return make_configuration(content, "the configuration", resolved=True)
 
     @property
     def conditions(self) -> list[tuple[float, float]]:

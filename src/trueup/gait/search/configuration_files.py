@@ -83,8 +83,8 @@ def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitC
 
 def configuration_text(configuration: GaitConfiguration) -> str:
     """A configuration as YAML, without the values that it has by default."""
-    default = GaitConfiguration().plain()
-    whole = configuration.plain()
+    default = GaitConfiguration().to_dict()
+    whole = configuration.to_dict()
     content = {key: value for key, value in whole.items() if value != default[key]}
     if "n_points" in content:  # alone it would choose the kind of curve too
         content["use_4param_spline"] = whole["use_4param_spline"]

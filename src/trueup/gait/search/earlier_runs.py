@@ -20,8 +20,8 @@ from trueup.runs.store.yaml_file import read_mapping
 KIND = "gait"
 """Kind of the runs, as ``experiment.yaml`` names it."""
 
-FORMAT_VERSION = 1
-"""Version of ``experiment.yaml``."""
+FORMAT_VERSION = 2
+"""Version of ``experiment.yaml``; the configuration stands in it as in version 1."""
 
 
 def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
@@ -48,17 +48,16 @@ def experiment_content(configuration: str) -> dict[str, Any] | None:
     return content if content.get("kind") == KIND else None
 
 
-def kept_start(content: Mapping[str, Any], space: Space) -> Space | None:
+def kept_start(start: Any, space: Space) -> Space | None:
     """The space with the start values that a run keeps; None for a run that keeps none.
 
     Args:
-      content: of its ``experiment.yaml``.
+      start: block ``start`` of its ``experiment.yaml``.
       space: the unknowns of the run.
 
     Raises:
       RunDirectoryError: what is kept are not the values of these unknowns.
     """
-    start = content.get("start")
     if start is None:
         return None
     known = isinstance(start, dict) and set(start) == set(space.names)

@@ -235,7 +235,7 @@ class StagedSearch:
         return {
             "search": "StagedSearch",
             "version": STATE_VERSION,
-            "stages": [[one.name, one.configuration.plain(), one.step] for one in self.stages],
+            "stages": [[one.name, one.configuration.to_dict(), one.step] for one in self.stages],
             "deviations": [stage.deviation.copy() for stage in self.stages],
             "attempts": [list(stage.attempts) for stage in self.stages],
             "words": [list(stage.words) for stage in self.stages],

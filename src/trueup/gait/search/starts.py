@@ -206,7 +206,7 @@ def _cycle(configuration: GaitConfiguration) -> CycleStart:
             "start_in_cycle": False,
         }
     )
-    return _cycle_of(json.dumps(walked.plain()))
+    return _cycle_of(json.dumps(walked.to_dict()))
 
 
 @functools.lru_cache(maxsize=1)

@@ -154,7 +154,9 @@ def resume_motion_training(directory: str | os.PathLike[str], *, verbose: bool =
     """
     opened = RunDirectory.open(directory)
     if kind_of(opened) not in (MotionSpec.kind, ModelMotionSpec.kind):
-        raise RunDirectoryError(f"{opened.path} is {noun_of(kind_of(opened))}, not {MotionSpec.noun}")
+        raise RunDirectoryError(
+            f"{opened.path} is {noun_of(kind_of(opened))}, not {MotionSpec.noun}"
+        )
     return runs.resume(opened, verbose=verbose)
 
 

@@ -1,0 +1,140 @@
+"""Begin of a gait optimisation: its problem with the start values, and its search."""
+
+import dataclasses
+from typing import Any
+
+from trueup.errors import GaitError
+from trueup.gait.report.walk_words import trunk_notes
+from trueup.gait.search._make_problem import (
+    check_chosen_trunk,
+    device_notes,
+    make_problem,
+    without_unfit_norm,
+)
+from trueup.gait.search.configuration import GaitConfiguration
+from trueup.gait.search.earlier_runs import kept_start
+from trueup.gait.search.myoassist_checkout import checkout_notes
+from trueup.gait.search.problem import GaitProblem
+from trueup.gait.search.searches import make_search
+from trueup.gait.search.shipped_walk import start_path
+from trueup.gait.search.staged_problem import StagedProblem
+from trueup.gait.search.staged_search import StagedSearch, make_staged_search
+from trueup.gait.search.starts import check_start, resolved_start, start_of
+from trueup.gait.spec import GaitSpec
+from trueup.runs import Budget
+from trueup.runs.store.input_check import mark_of_file
+
+STARTS = {"param_path", "start_in_cycle", "start_values"}
+"""Keys that say what a search starts from."""
+
+
+def start_mark(spec: GaitSpec) -> str | None:
+    """Mark of a new search, where inputs of the walk that it starts from have changed.
+
+    Raises:
+      RunDirectoryError: they have, and the spec does not take such a walk.
+    """
+    path = spec.configuration.param_path
+    if spec.start is not None or path is None:
+        return None
+    return mark_of_file(start_path(path), anyway=spec.anyway)
+
+
+def begun_search(spec: GaitSpec) -> tuple[GaitProblem, GaitSpec]:
+    """The problem with its start values, and the spec with what they and the notes are.
+
+    A search that is resumed, or repeats a run from its start, has the values that are kept of it.
+    A new one resolves its configuration, and finds them.
+
+    Raises:
+      GaitError: the configuration does not fit, or the walk that it starts from cannot start.
+      RunDirectoryError: what is kept are not the values of these unknowns.
+    """
+    if spec.start is not None:
+        return _kept(spec, spec.start), spec
+    repeated = spec.repeated
+    if repeated is not None:
+        moved = (repeated.get("configuration") or {}).get("moved")
+        if moved is not None and (STARTS | {"moved"}) & set(spec.changes):
+            raise GaitError(
+                f"{spec.source} holds all that its search did not move at the values that it "
+                "started from: for others take the configuration that it was made from"
+            )
+        if not STARTS & set(spec.changes):
+            problem, notes = _repeated(spec, repeated)
+            return problem, _with_start(spec, problem, spec.configuration, notes)
+    problem, configuration, notes = _new(spec)
+    return problem, _with_start(spec, problem, configuration, notes)
+
+
+def _kept(spec: GaitSpec, start: dict[str, float]) -> GaitProblem:
+    """The problem of a search that is resumed."""
+    problem = make_problem(spec.local, spec.threads)
+    problem.space = kept_start(start, problem.space) or problem.space
+    return problem
+
+
+def _repeated(spec: GaitSpec, former: dict[str, Any]) -> tuple[GaitProblem, list[str]]:
+    """The problem of a run that is repeated, and the notes on its start."""
+    problem = make_problem(spec.configuration, spec.threads)
+    if set(former.get("start") or {}) != set(problem.space.names):
+        raise GaitError(
+            f"{spec.source} holds the start of a search with other unknowns: name what "
+            "this one is to start from with --param-path, such as that run's directory"
+        )
+    problem.space = kept_start(former.get("start"), problem.space) or problem.space
+    check_start(problem, problem.space)
+    return problem, list(former.get("notes") or [])
+
+
+def _new(spec: GaitSpec) -> tuple[GaitProblem, GaitConfiguration, list[str]]:
+    """The problem of a new search, its resolved configuration, and the notes on its start."""
+    configuration, unfit = spec.configuration, list[str]()
+    if not {"weights", "cost"} & set(spec.changes):
+        configuration, unfit = without_unfit_norm(configuration)
+    configuration = resolved_start(configuration)
+    problem = make_problem(configuration, spec.threads)
+    check_chosen_trunk(spec.changes, problem)
+    problem.space, notes = start_of(configuration, problem)
+    return (
+        problem,
+        configuration,
+        [
+            *checkout_notes(configuration),
+            *device_notes(configuration),
+            *unfit,
+            *notes,
+            *trunk_notes(problem),
+        ],
+    )
+
+
+def _with_start(
+    spec: GaitSpec, problem: GaitProblem, configuration: GaitConfiguration, notes: list[str]
+) -> GaitSpec:
+    """The spec of a search that has begun."""
+    space = problem.space
+    start = dict(zip(space.names, space.start.tolist(), strict=True))
+    return spec.model_copy(
+        update={"configuration": configuration, "start": start, "notes": tuple(notes)}
+    )
+
+
+def search_at_start(problem: GaitProblem, configuration: GaitConfiguration) -> Any:
+    """The search of a problem, at its start.
+
+    Raises:
+      GaitError: a key belongs to another search, or a scatter has no end.
+    """
+    if isinstance(problem, StagedProblem):
+        return make_staged_search(problem, configuration)
+    return make_search(configuration, problem.space)
+
+
+def search_limits(spec: GaitSpec, search: Any) -> Budget:
+    """Limits of a search: those of the spec, and the generations of its configuration."""
+    generations = spec.limits.max_generations or spec.configuration.maxiter
+    if generations is None and isinstance(search, StagedSearch):
+        # the progress shows the time left
+        generations = sum(stage.all_generations for stage in search.stages)
+    return dataclasses.replace(spec.limits, max_generations=generations)

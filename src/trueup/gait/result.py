@@ -1,0 +1,192 @@
+"""Result of a gait optimisation: the best walk, what it costs, and what it is worth."""
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.fitting import SEARCH_METHODS, SearchEnd, Solution, Status, Verdict
+from trueup.gait.report._survival import Survival
+from trueup.gait.report.run_report import norms_of, survivals_of
+from trueup.gait.report.walk_verdict import judge_walk
+from trueup.gait.report.walk_words import mean_term
+from trueup.gait.search.configuration import GaitConfiguration
+from trueup.gait.search.fresh_perturbations import (
+    candidates_left_over,
+    judged_anew,
+    judges_anew,
+    means_of_generations,
+    told_over,
+)
+from trueup.gait.search.problem import GaitProblem
+from trueup.gait.search.staged_problem import StagedProblem
+from trueup.gait.spec import GaitSpec
+from trueup.runs import Outcome
+from trueup.runs.store.history import History
+
+LIMITS = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)
+"""Ends of a search that has done what it was asked for."""
+
+
+@dataclass(frozen=True)
+class GaitResult:
+    """Result of a gait optimisation.
+
+    Attributes:
+      configuration: resolved configuration.
+      problem: problem; its perturbations are those that the result was walked over.
+      solution: solution of the search.
+      vector: whole vector of the best walk ``(size,)``.
+      terms: its terms.
+      survivals: its repeats under unseen perturbations in each scenario; empty where it falls
+        without any.
+      verdict: whether it is steady and natural.
+      notes: what was done about the start.
+      directory: run directory.
+    """
+
+    configuration: GaitConfiguration
+    problem: GaitProblem
+    solution: Solution
+    vector: np.ndarray
+    terms: dict[str, float]
+    survivals: tuple[Survival, ...]
+    verdict: Verdict
+    notes: tuple[str, ...]
+    directory: Path
+
+    @property
+    def report(self) -> Path:
+        """HTML report."""
+        return self.directory / "report.html"
+
+
+def judged_gait(
+    spec: GaitSpec,
+    problem: GaitProblem,
+    solution: Solution,
+    history: History,
+    directory: Path,
+    verbose: bool,
+) -> Outcome:
+    """Judge the best walk under perturbations that no candidate was scored by.
+
+    Args:
+      spec: what the run is of.
+      problem: its problem; it is that of the best walk from then on.
+      solution: what the search found.
+      history: every evaluation of the search.
+      directory: run directory.
+      verbose: say on the error stream what takes long.
+    """
+    configuration = spec.configuration
+    if isinstance(problem, StagedProblem) and np.isfinite(solution.cost):
+        solution = _of_its_stage(problem, solution)
+    if judges_anew(problem, configuration.search) and np.isfinite(solution.cost):
+        if verbose:
+            words = "Judging the candidates of the last generations over other repeats ..."
+            print(words, file=sys.stderr)
+        solution = _judged_anew(problem, solution, history)
+        assert problem.perturbations is not None  # or nothing could have been judged
+        problem.perturbations = told_over(problem.perturbations)
+    vector = problem.parameters.complete(solution.x[None])[0]
+    problem.costs(solution.x[None])
+    terms = {name: float(value[0]) for name, value in problem.terms.items()}
+    survivals: tuple[Survival, ...] = ()
+    if problem.perturbations is not None or not mean_term(terms, "fell"):
+        survivals = tuple(survivals_of(problem, vector))
+    verdict = judge_walk(
+        problem,
+        vector,
+        norms=norms_of(spec.local),
+        survivals=survivals,
+        search=SearchEnd.of(solution, converges=SEARCH_METHODS[configuration.search].converges),
+    )
+    result = GaitResult(
+        configuration,
+        problem,
+        solution,
+        vector,
+        terms,
+        survivals,
+        verdict,
+        spec.notes,
+        directory,
+    )
+    ended = solution.success or solution.status in LIMITS
+    complete = bool(np.isfinite(solution.cost)) and ended
+    return Outcome(result, _summary(spec, result), complete=complete)
+
+
+def _of_its_stage(problem: StagedProblem, solution: Solution) -> Solution:
+    """The solution with the cost of its stage, which the problem enters."""
+    cost = np.array([solution.cost])
+    problem.enter(int(problem.stages_of(cost)[0]))
+    own = float(problem.own_costs(cost)[0])
+    if not problem.is_of_target(solution.cost):
+        own = float(problem.costs(solution.x[None])[0, 0])
+    message = solution.message.replace(f"cost {solution.cost:.6g}", f"cost {own:.6g}")
+    return dataclasses.replace(solution, cost=own, message=message)
+
+
+def _judged_anew(problem: GaitProblem, solution: Solution, history: History) -> Solution:
+    """The solution with the best of what the last generations left over, and of their means."""
+    costs = history.costs[:, 0]
+    rows = np.full(len(costs), True)
+    if isinstance(problem, StagedProblem):
+        levels = problem.levels_of(costs)
+        rows = levels == levels[np.nanargmin(costs)]
+    of_stage = history.X[rows], costs[rows], history.generation[rows]
+    kept = candidates_left_over(*of_stage), means_of_generations(*of_stage), solution.x
+    judged = judged_anew(problem, np.unique(np.vstack(kept), axis=0))
+    if isinstance(problem, StagedProblem):
+        judged = judged._replace(cost=float(problem.own_costs(np.array([judged.cost]))[0]))
+    return dataclasses.replace(
+        solution,
+        x=judged.x,
+        cost=judged.cost,
+        parameters=dict(zip(problem.space.names, map(float, judged.x), strict=True)),
+        message=f"{judged.message}. The search itself: {solution.message}",
+    )
+
+
+def _summary(spec: GaitSpec, result: GaitResult) -> dict[str, Any]:
+    """Content of ``solution.json``."""
+    solution, terms, space = result.solution, result.terms, result.problem.space
+    return {
+        "kind": spec.kind,
+        "name": spec.name,
+        "status": solution.status.value,
+        "message": solution.message,
+        "advice": solution.status.advice,
+        "verdict": result.verdict.plain(),
+        "cost": solution.cost,
+        "parameters": [
+            {
+                "name": name,
+                "value": float(solution.x[i]),
+                "lower": float(space.lower[i]),
+                "upper": float(space.upper[i]),
+            }
+            for i, name in enumerate(space.names)
+        ],
+        "terms": terms,
+        "walked_m": mean_term(terms, "walked"),
+        "lasted_s": mean_term(terms, "lasted"),
+        "fell": bool(mean_term(terms, "fell")),
+        "stats": solution.stats,
+        "notes": list(spec.notes),
+        **_survival_records(result.problem, result.survivals),
+    }
+
+
+def _survival_records(problem: GaitProblem, survivals: Sequence[Survival]) -> dict[str, Any]:
+    """Repeats of each scenario, by its name; nothing where none was walked."""
+    if not survivals:
+        return {}
+    names = [scenario.name for scenario in problem.scenarios]
+    return {"survival": {name: one.plain() for name, one in zip(names, survivals, strict=True)}}

@@ -1,0 +1,144 @@
+"""A gait optimisation, from its configuration to its report."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import GaitError, ModelError
+from trueup.fitting import Solution
+from trueup.gait.begin import begun_search, search_at_start, search_limits, start_mark
+from trueup.gait.report.first_looks import FirstLooks
+from trueup.gait.report.run_report import page_of_run, page_without_walk
+from trueup.gait.result import GaitResult, judged_gait
+from trueup.gait.search.distribution import DISTRIBUTION, distribution_of
+from trueup.gait.search.earlier_runs import configuration_of_run, kept_start
+from trueup.gait.search.fresh_perturbations import judges_anew
+from trueup.gait.search.given_walks import problem_to_look_at
+from trueup.gait.search.problem import GaitProblem
+from trueup.gait.search.run_files import TERMS_LOG, TermsLog, write_vectors
+from trueup.gait.spec import GaitSpec
+from trueup.reports import Page
+from trueup.runs import Outcome, Session
+from trueup.runs.loop.generation import Generation
+from trueup.runs.store import atomic
+from trueup.runs.store.database import Store
+from trueup.runs.store.history import History
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import solution_content
+from trueup.runs.store.yaml_file import read_mapping
+
+
+def run_gait(spec: GaitSpec, session: Session) -> Outcome:
+    """Search a walk; errors as :func:`trueup.runs.start`."""
+    mark = start_mark(spec)
+    problem, spec = begun_search(spec)
+    search = search_at_start(problem, spec.configuration)
+    limits, models = search_limits(spec, search), built_models(problem)
+    with session.begin(
+        spec, spec.paths(), problem=problem, further_origin={"models": models}, mark=mark
+    ) as run:
+        for note in spec.notes if run.verbose else ():
+            print(note, file=sys.stderr)
+        log = TermsLog(run.directory.inside(TERMS_LOG), problem)
+        looks = FirstLooks(run, problem, spec.name, spec.local)
+
+        def on_generation(generation: Generation) -> None:
+            log.write(generation)
+            looks.after(generation)
+
+        settings = search_settings(spec, run.hashes, models)
+        solution = run.search(problem, search, settings, limits=limits, on_generation=on_generation)
+
+        def bare(solution: Solution) -> dict[str, Any]:
+            return solution_content(spec.name, spec.kind, problem.space, solution, spec.notes)
+
+        def judge(solution: Solution) -> Outcome:
+            history, path = read_history(run.directory), run.directory.path
+            return judged_gait(spec, problem, solution, history, path, run.verbose)
+
+        return run.finish(
+            solution,
+            bare=bare,
+            judge=judge,
+            write=lambda outcome: write_result(run.directory, spec, search, outcome.result),
+            page=lambda outcome: page_of_result(run.directory, spec, outcome),
+        )
+
+
+def built_models(problem: GaitProblem) -> list[dict[str, str]]:
+    """Models that are built rather than read, with the SHA-256 of their XML."""
+    found: list[dict[str, str]] = []
+    for scenario in problem.scenarios:
+        walker = scenario.simulation.walker
+        if walker.xml_sha256 is not None:
+            model = {"name": Path(walker.source).name, "sha256": walker.xml_sha256}
+            found += [] if model in found else [model]
+    return found
+
+
+def search_settings(
+    spec: GaitSpec, hashes: Sequence[str], models: Sequence[dict[str, str]]
+) -> dict[str, Any]:
+    """Settings of the history; ``maxiter`` may be another one on resume."""
+    settings = {**spec.configuration.hashed(), "maxiter": None}
+    return {
+        **settings,
+        "inputs": list(hashes),
+        "models": [model["sha256"] for model in models],
+    }
+
+
+def read_history(directory: RunDirectory) -> History:
+    """Every evaluation of a run."""
+    with Store.open(directory.study) as store:
+        return store.history()
+
+
+def write_result(directory: RunDirectory, spec: GaitSpec, search: Any, result: GaitResult) -> None:
+    """Write the vectors of the best candidate and of the best one of the last generation.
+
+    Args:
+      directory: run directory.
+      spec: what the run is of.
+      search: the search at its start, which reads the distribution that it has come to.
+      result: result of the run.
+    """
+    problem, solution = result.problem, result.solution
+    if judges_anew(problem, spec.configuration.search) and np.isfinite(solution.cost):
+        # what other searches start from: the candidate that was judged anew
+        content = {"parameters": solution.parameters, "cost": solution.cost}
+        atomic.write_json(directory.parameters, content)
+    with Store.open(directory.study) as store:
+        history, saved = store.history(), store.last_state()
+    last = np.flatnonzero(history.generation == history.generation.max())
+    best_last = history.X[last[int(np.nanargmin(history.costs[last, 0]))]]
+    if saved is not None and hasattr(type(search), "distribution"):
+        reached = search.from_state(saved[1], problem.space)
+        found = distribution_of(problem.space.names, reached.distribution)
+        atomic.write_json(directory.inside(DISTRIBUTION), found, indent=None)
+    write_vectors(directory.path, spec.configuration, problem, solution.x, best_last)
+
+
+def page_of_result(directory: RunDirectory, spec: GaitSpec, outcome: Outcome) -> Page:
+    """The report of a run that has just ended."""
+    result: GaitResult = outcome.result
+    start, verdict = result.problem.space.start, outcome.summary["verdict"]
+    try:
+        return page_of_run(directory, spec.local, result.problem, start, result.survivals, verdict)
+    except GaitError as error:
+        return page_without_walk(directory, error)
+
+
+def report(directory: RunDirectory) -> Page:
+    """The report of a run, which may be in progress."""
+    configuration = configuration_of_run(directory)
+    try:
+        problem = problem_to_look_at(configuration)
+        kept = kept_start(read_mapping(directory.experiment).get("start"), problem.space)
+        start = None if kept is None else kept.start
+        return page_of_run(directory, configuration, problem, start)
+    except (GaitError, ModelError) as error:
+        return page_without_walk(directory, error)

@@ -1,0 +1,135 @@
+"""What a gait optimisation is of: its configuration, and what the search starts from."""
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field
+
+from trueup.errors import RunDirectoryError
+from trueup.gait.models._own_models import OWN_MODELS
+from trueup.gait.search.configuration import GaitConfiguration, make_configuration
+from trueup.gait.search.earlier_runs import FORMAT_VERSION, KIND
+from trueup.runs.spec import OnResume, Serialised, Spec
+
+
+class GaitSpec(Spec):
+    """What a gait optimisation is of.
+
+    Attributes:
+      configuration: configuration with all changes; resolved once the search has begun. Its paths
+        are absolute.
+      begun_with: :func:`fingerprint` of the configuration that it was made from.
+      start: start values by name; None before the first call has found them.
+      loaded: configuration before the changes.
+      changes: values that replaced those of ``loaded``, by key.
+      source: what the configuration is called in messages.
+      threads: threads that simulate; 0 for all cores.
+      anyway: start from the walk of a run whose inputs have changed too; every file says so.
+      repeated: content of the ``experiment.yaml`` of a run that is repeated from its start.
+      directory: run directory that the spec was read from.
+      folder: where the inputs are, if they have moved away from the run.
+    """
+
+    kind: ClassVar[str] = KIND
+    noun: ClassVar[str] = "a gait optimisation"
+    function: ClassVar[str] = "trueup.gait.optimize"
+    format_version: ClassVar[int] = FORMAT_VERSION
+
+    configuration: Annotated[GaitConfiguration, Serialised()]
+    begun_with: Annotated[str | None, OnResume.FORMER] = None
+    start: Annotated[dict[str, float] | None, OnResume.FORMER] = None
+    loaded: Annotated[GaitConfiguration | None, Field(exclude=True)] = None
+    changes: Annotated[dict[str, Any], Field(exclude=True, default_factory=dict)]
+    source: Annotated[str, Field(exclude=True)] = "the configuration"
+    threads: Annotated[int, OnResume.CALL, Field(exclude=True)] = 0
+    anyway: Annotated[bool, OnResume.CALL, Field(exclude=True)] = False
+    repeated: Annotated[dict[str, Any] | None, Field(exclude=True)] = None
+    directory: Annotated[Path | None, Field(exclude=True)] = None
+    folder: Annotated[Path | None, Field(exclude=True)] = None
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any], directory: Path, folder: Path | None) -> Self:
+        file = directory / "experiment.yaml"
+        configuration = make_configuration(content.get("configuration"), str(file), resolved=True)
+        read = super().from_dict({**content, "configuration": configuration}, directory, folder)
+        if read.start is None:
+            raise RunDirectoryError(f"{file} is damaged: the block 'start' is empty")
+        return read.model_copy(update={"directory": directory, "folder": folder})
+
+    @property
+    def local(self) -> GaitConfiguration:
+        """The configuration with the paths of this machine, where the inputs have moved."""
+        if self.folder is None:
+            return self.configuration
+        return found_in(self.configuration, self.folder)
+
+    def paths(self) -> list[Path]:
+        """Model, with the files that it includes, and references."""
+        from trueup.simulation.models.sources import model_sources
+
+        configuration = self.local
+        model = configuration.model_file
+        models = [] if model is None or model in OWN_MODELS else model_sources(model)
+        return [*models, *map(Path, configuration.reference_files)]
+
+    def identity(self) -> dict[str, Any]:
+        # a configuration is resolved as the search begins: resumed_by compares what it came from
+        return {}
+
+    def resumed_by(self, call: Self) -> Self:
+        """This spec with more generations, where the configuration of the call asks for them.
+
+        Raises:
+          RunDirectoryError: the run was started with another configuration.
+        """
+        now = call.loaded or call.configuration
+        if self.begun_with not in (None, fingerprint(now)) and now != self.configuration:
+            raise RunDirectoryError(
+                f"{self.directory} was begun with another configuration than {call.source} is now. "
+                f"To go on as it was begun use  trueup study resume {self.directory}"
+            )
+        given = self.configuration.with_changes(call.changes)
+        kept = self.configuration.maxiter
+        if given.model_copy(update={"maxiter": kept}) != self.configuration:
+            raise RunDirectoryError(
+                f"{self.directory} was started with another configuration: resume it without "
+                "options that change it"
+            )
+        # maxiter says anew how many generations there are, unless the call does
+        limits = dataclasses.replace(self.limits, max_generations=None)
+        resumed = self.model_copy(update={"configuration": given, "limits": limits})
+        return super(GaitSpec, resumed).resumed_by(call)
+
+
+def fingerprint(configuration: GaitConfiguration) -> str:
+    """SHA-256 of a configuration."""
+    text = json.dumps(configuration.hashed(), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def found_in(configuration: GaitConfiguration, folder: Path) -> GaitConfiguration:
+    """The configuration with input files that are gone looked for in a folder, by their names.
+
+    Raises:
+      RunDirectoryError: one is not there either.
+    """
+
+    def found(path: str | None) -> str | None:
+        if path is None or path in OWN_MODELS or Path(path).exists():
+            return path
+        moved = folder / Path(path).name
+        if not moved.exists():
+            raise RunDirectoryError(f"the input {path} of the run is gone, and not in {folder}")
+        return str(moved.resolve())
+
+    references = configuration.reference
+    return configuration.model_copy(
+        update={
+            "model_file": found(configuration.model_file),
+            "reference": None if references is None else tuple(map(found, references)),
+            "reference_emg": found(configuration.reference_emg),
+        }
+    )
