@@ -127,8 +127,8 @@ def network_run(
     check = check_inputs(opened, folder=folder, anyway=anyway)
     if kind_of(opened) != TrainingSpec.kind:
         raise RunDirectoryError(
-            f"{opened.path} is {noun_of(kind_of(opened))}; this takes a training of networks (trueup "
-            "network train)"
+            f"{opened.path} is {noun_of(kind_of(opened))}; this takes a training of networks "
+            "(trueup network train)"
         )
     spec = read_spec(opened, folder)
     assert isinstance(spec, TrainingSpec)

@@ -75,7 +75,8 @@ def start(
         opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(target)
         if kind_of(opened) != spec.kind:
             raise RunDirectoryError(
-                f"{opened.path} is {noun_of(kind_of(opened))}, not {spec.noun}: choose another run directory"
+                f"{opened.path} is {noun_of(kind_of(opened))}, not {spec.noun}: choose another run "
+                "directory"
             )
         opened.check_free()
         former = read_spec(opened)

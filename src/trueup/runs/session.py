@@ -52,7 +52,7 @@ class Session:
     execution: Execution = field(default_factory=Execution)
     """Where candidates are evaluated."""
     trackers: Sequence[Tracker] = ()
-    """Trackers beside those of the execution."""
+    """Trackers beyond those of the execution."""
     verbose: bool = True
     """Whether progress is shown on the error stream."""
 
@@ -113,15 +113,13 @@ class Session:
                 **(shown or {}),
             }
         hashes = provenance.hashed(inputs, folder)
-        if not self.resume:
-            # some are known once the others are read, such as the meshes of a model
-            check_inputs_stay([Path(entry["path"]) for entry in hashes], self.target)
         if self.resume:
             assert self.opened is not None
             directory = self.opened
             hashes = _same_inputs(directory, hashes)
         else:
-            check_inputs_stay(inputs, self.target)
+            # some are known once the others are read, such as the meshes of a model
+            check_inputs_stay([Path(entry["path"]) for entry in hashes], self.target)
             directory = self.opened or RunDirectory.create(self.target, overwrite=self.overwrite)
         content = spec.to_dict(directory.path)
         origin = provenance.collect(
@@ -306,26 +304,11 @@ class Run:
         if hasattr(solution, "provenance"):
             solution.provenance = self.origin
         steps = Finish(bare, judge, keep, write, page)
-        return finish_run(self.directory, self.spec.kind, solution, steps, self.verbose)
-
-
-def check_inputs_stay(inputs: Sequence[Input], target: Path) -> None:
-    """Raise where a file that a run needs later would be replaced with its folder.
-
-    Args:
-      inputs: files that the run reads.
-      target: run directory.
-
-    Raises:
-      RunDirectoryError: one lies in the run directory.
-    """
-    folder = target.resolve()
-    for entry in (entry for entry in inputs if isinstance(entry, Path)):
-        if folder in (resolved := entry.resolve()).parents or folder == resolved:
-            raise RunDirectoryError(
-                f"{entry}, which is an input, lies in the run directory {target}, which is written "
-                "anew: move it, or choose another run directory"
-            )
+        try:
+            return finish_run(self.directory, self.spec.kind, solution, steps, self.verbose)
+        except KeyboardInterrupt:
+            found = solution if isinstance(solution, Solution) else None
+            raise self.stopped(found) from None
 
 
 @contextlib.contextmanager
