@@ -48,6 +48,14 @@ def test_two_versions_in_one_environment_are_refused(installed, versions, tmp_pa
     assert not output.exists()
 
 
+@pytest.mark.parametrize(("whole", "core"), [("4.0.0", "4.0.0"), (None, "4.0.0"), ("4.0.0", None)])
+def test_a_release_with_wrong_results_is_refused(monkeypatch, tmp_path, capsys, whole, core):
+    replace_versions(monkeypatch, {"mujoco": whole, "mujoco-core": core})
+    text = refusal(["demo", "--output", str(tmp_path / "demo")], capsys)
+    assert "MuJoCo 4.0.0" in text and "Hessian" in text and '"mujoco-core>4.0.0"' in text
+    assert not (tmp_path / "demo").exists()
+
+
 def test_the_two_parts_of_one_version_are_accepted(installed, capsys):
     installed(mujoco="4.0.2", mujoco_core="4.0.2")
     assert cli.main(["gait", "list"]) == 0

@@ -15,6 +15,13 @@ from trueup.errors import InstallationError
 DISTRIBUTIONS = ("mujoco", "mujoco-core")
 
 
+#: Releases whose results are wrong, and what is wrong with them. A range in pyproject.toml excludes
+#: one of ``mujoco``, but says nothing of ``mujoco-core`` alone.
+FAULTY = {
+    "4.0.0": "its Newton solver has a wrong Hessian where the Jacobian of the constraints is sparse"
+}
+
+
 def installed_version(distribution: str) -> str | None:
     """Return the version of a distribution, None where it is not installed."""
     import importlib.metadata
@@ -31,11 +38,11 @@ def mujoco_version() -> str | None:
 
 
 def check_mujoco() -> None:
-    """Refuse an environment in which the files of two versions of MuJoCo are mixed.
+    """Refuse mixed files of two versions of MuJoCo, and a faulty release.
 
     Raises:
-        InstallationError: ``mujoco`` and ``mujoco-core`` of different versions are installed, or
-            the uninstallation of one has removed files of the other.
+        InstallationError: ``mujoco`` and ``mujoco-core`` of different versions are installed, the
+            uninstallation of one has removed files of the other, or the release is faulty.
     """
     whole, core = map(installed_version, DISTRIBUTIONS)
     if whole is not None and core is not None and whole != core:
@@ -45,10 +52,17 @@ def check_mujoco() -> None:
             "pip uninstall -y mujoco mujoco-core, then "
             f'pip install "mujoco-core=={core}" or pip install "mujoco=={whole}"'
         )
+    version = whole or core
+    if version in FAULTY:
+        raise InstallationError(
+            f"MuJoCo {version} is installed, whose results are wrong: {FAULTY[version]}. Remove it "
+            "and install another: pip uninstall -y mujoco mujoco-core, then "
+            'pip install "mujoco-core>4.0.0" or pip install "mujoco<4"'
+        )
     if "mujoco" in sys.modules:
         return
     found = importlib.util.find_spec("mujoco")
-    name, version = ("mujoco", whole) if core is None else ("mujoco-core", core)
+    name = "mujoco" if core is None else "mujoco-core"
     if version is not None and (found is None or found.origin is None):
         raise InstallationError(
             f"{name} {version} is installed, but its files are missing (uninstalling mujoco "
