@@ -8,7 +8,7 @@ where stubgen repeats the type that is read. Modules written in Python (``mujoco
 
 Run it in an environment with the MuJoCo of ``constraints.txt`` and the two tools::
 
-    pip install pybind11-stubgen==3.0.0 ruff -c constraints.txt
+    pip install -c constraints.txt mujoco numpy ruff pybind11-stubgen==3.0.0
     python typings/generate_mujoco.py
 """
 
