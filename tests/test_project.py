@@ -253,6 +253,18 @@ def numbers(version: str) -> list[int]:
     return parts
 
 
+def test_the_types_of_mujoco_are_those_of_the_pinned_version():
+    (pinned,) = re.findall(r"^mujoco==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    stubs = sorted((ROOT / "typings" / "mujoco").glob("*.pyi"))
+    assert {"_batch.pyi", "_specs.pyi", "_structs.pyi", "rollout.pyi"} <= {p.name for p in stubs}
+    for path in stubs:
+        text = path.read_text()
+        assert f" from MuJoCo {pinned} " in text.splitlines()[0], path.name
+        assert "def __getattr__" not in text, path.name  # it would give every name the type Any
+    arrays = (ROOT / "typings/mujoco/_structs.pyi").read_text()
+    assert "    qpos: Float64s\n" in arrays and "    timestep: Float\n" in arrays
+
+
 def test_extras_of_the_set_up_exist():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = re.search(r"--editable \"\.\[(.+)\]\"", (ROOT / "Makefile").read_text())
