@@ -4,10 +4,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# constraints-lowest.txt holds the lowest versions of the published ranges.
+CONSTRAINTS := constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs bench clean
+.PHONY: help demo test lint format docs bench smoke mujoco4 clean
 
 help:
 	@echo "make demo    set up, record a simulated robot, identify it, write a report"
@@ -15,6 +17,8 @@ help:
 	@echo "make lint    ruff and pyright"
 	@echo "make format  ruff, changing files"
 	@echo "make docs    build the site into docs/_build/html, executing its examples"
+	@echo "make smoke   build wheel and sdist, install and run each in an environment of its own"
+	@echo "make mujoco4 VENV=.venv-mujoco4    an environment with MuJoCo 4.0.1; then: make test VENV=..."
 	@echo "make bench   list the benchmarks: what each measures; its first lines say how it is run"
 	@echo "make clean   remove .venv and what was built"
 
@@ -43,6 +47,29 @@ bench:
 		printf '%s\n    ' "$$script"; sed -n '1s/^"""//p' "$$script"; \
 	done
 
+# Outside of the checkout, so that the installed files are the ones imported.
+smoke: $(VENV)/.python
+	$(INSTALL) hatchling
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	for file in dist/*.whl dist/*.tar.gz; do \
+		folder=$$(mktemp -d) && constraints=$$PWD/$(CONSTRAINTS) && file=$$PWD/$$file && \
+		$(PYTHON) -m venv $$folder/venv && \
+		$$folder/venv/bin/python -m pip install --quiet --disable-pip-version-check \
+			-c $$constraints $$file && \
+		(cd $$folder && venv/bin/python -I -c "import trueup; print(trueup.__file__)" && \
+			venv/bin/trueup --version && venv/bin/trueup --help >/dev/null && \
+			venv/bin/trueup demo --output demo) && \
+		rm -rf $$folder || exit 1; \
+	done
+
+# The distributions mujoco and mujoco-core install the same files: one goes before the other comes.
+mujoco4: $(VENV)/.test
+	$(BIN)/python -m pip uninstall --quiet --yes mujoco
+	sed '/^mujoco==/d' constraints.txt >$(VENV)/constraints-mujoco4.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		-c $(VENV)/constraints-mujoco4.txt "mujoco-core[rendering,sysid]==4.0.1"
+
 clean:
 	rm -rf $(VENV) docs/_build docs/generated dist runs/demo
 
@@ -54,10 +81,10 @@ $(VENV)/.python:
 		echo "$(PYTHON) cannot make a virtual environment; on Debian: apt install python3-venv"; exit 1; }
 	@touch $@
 
-$(VENV)/.demo: $(VENV)/.python pyproject.toml constraints.txt
+$(VENV)/.demo: $(VENV)/.python pyproject.toml $(CONSTRAINTS)
 	$(INSTALL) --editable .
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.python pyproject.toml constraints.txt
+$(VENV)/.test: $(VENV)/.python pyproject.toml $(CONSTRAINTS)
 	$(INSTALL) --editable ".[all,robots,docs,test]"
 	@touch $@ $(VENV)/.demo

@@ -4,6 +4,7 @@ import os
 import signal
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 pytest_plugins = ["finished_runs"]
@@ -15,6 +16,11 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # inherit: tests that interrupt a run would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# An example takes longer on a busy machine, and longest in the first call of compiled code.
+hypothesis.settings.register_profile("trueup", deadline=None)
+hypothesis.settings.load_profile("trueup")
 
 
 @pytest.fixture(scope="session")

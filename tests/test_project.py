@@ -50,6 +50,7 @@ LAYERS = (
 FREE = (
     "_version",
     "_lazy",
+    "_mujoco_files",
     "_secrets",
     "_input_files",
     "_seeds",
@@ -207,17 +208,62 @@ def test_make_says_which_python_is_needed():
     assert "needs Python 3.11" in done.stdout
 
 
-def test_torch_is_asked_for_in_one_version_only():
-    # any other request brings gigabytes of a build for graphics cards
-    for name in ("Makefile", "constraints.txt", "pyproject.toml", ".ci/run"):
-        text = (ROOT / name).read_text()
-        assert re.findall(r"\btorch\b", text) == re.findall(r"\btorch(?===2\.13\.0\b)", text), name
+def requirements() -> list[str]:
+    """What pyproject.toml requires, extras included."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    # what needs torch stands beside that version, so that no resolver chooses another
-    for name, wanted in extras.items():
-        if any(re.match(r"lightning|torchmetrics|torchvision", one) for one in wanted):
-            assert "torch==2.13.0" in wanted, name
+    return [
+        one
+        for group in (project["dependencies"], *project["optional-dependencies"].values())
+        for one in group
+    ]
+
+
+def test_versions_are_pinned_in_the_constraints_and_open_in_what_is_published():
+    wanted = requirements()
+    assert not [one for one in wanted if re.search(r"==|~=|<", one)]
+    # torch in any other version brings gigabytes of a build for graphics cards
+    for name in ("constraints.txt", "constraints-lowest.txt"):
+        lines = (ROOT / name).read_text().splitlines()
+        assert [line for line in lines if re.match(r"torch\b", line)] == ["torch==2.13.0"], name
+    for name in ("Makefile", ".ci/run"):
+        assert not re.search(r"\btorch\b", (ROOT / name).read_text()), name
+    installs = re.findall(r"pip install(?:.*\\\n)*.*", (ROOT / "Makefile").read_text())
+    assert installs and all(re.search(r"\s-c\s", one) for one in installs)
+
+
+def test_the_lowest_versions_are_those_of_the_published_ranges():
+    wanted = requirements()
+    pins = {}
+    for line in (ROOT / "constraints-lowest.txt").read_text().splitlines():
+        if found := re.match(r"([a-z0-9_.-]+)==([0-9.]+)", line):
+            pins[found[1]] = found[2]
+    for one in wanted:
+        found = re.match(r"([a-zA-Z0-9_-]+)(?:\[.*\])?(?:>=([0-9.]+))?", one)
+        if found is None or found[1] == "trueup":
+            continue
+        name, lowest = found[1].lower(), found[2] or ""
+        # a release that was withdrawn, or does not run on 3.11, moves the pin to the next one
+        assert numbers(pins[name]) >= numbers(lowest), one
+
+
+def numbers(version: str) -> list[int]:
+    """The numbers of a version, without trailing zeros."""
+    parts = [int(part) for part in version.split(".") if part]
+    while parts and parts[-1] == 0:
+        parts.pop()
+    return parts
+
+
+def test_the_types_of_mujoco_are_those_of_the_pinned_version():
+    (pinned,) = re.findall(r"^mujoco==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    stubs = sorted((ROOT / "typings" / "mujoco").glob("*.pyi"))
+    assert {"_batch.pyi", "_specs.pyi", "_structs.pyi", "rollout.pyi"} <= {p.name for p in stubs}
+    for path in stubs:
+        text = path.read_text()
+        assert f" from MuJoCo {pinned} " in text.splitlines()[0], path.name
+        assert "def __getattr__" not in text, path.name  # it would give every name the type Any
+    arrays = (ROOT / "typings/mujoco/_structs.pyi").read_text()
+    assert "    qpos: Float64s\n" in arrays and "    timestep: Float\n" in arrays
 
 
 def test_extras_of_the_set_up_exist():

@@ -4,6 +4,8 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from trueup._mujoco_files import check_mujoco
+
 
 def lazy_exports(
     package: str, namespace: dict[str, Any], exports: Mapping[str, str]
@@ -23,7 +25,11 @@ def lazy_exports(
         try:
             module = importlib.import_module(exports[name])
         except AttributeError as error:  # else "from package import name" says nothing of it
+            check_mujoco()
             raise ImportError(f"{exports[name]} does not load: {error}") from error
+        except (ImportError, OSError):
+            check_mujoco()  # mixed files of two versions fail in many ways
+            raise
         own = exports[name] == f"{package}.{name}"
         is_module = own or (exports[name].endswith(f".{name}") and not hasattr(module, name))
         value = module if is_module else getattr(module, name)

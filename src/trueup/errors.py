@@ -102,6 +102,10 @@ class MissingExtraError(TrueupError, ImportError):
         )
 
 
+class InstallationError(TrueupError, ImportError):
+    """Installed packages overwrite each other, or lack files."""
+
+
 def listing(names: Iterable[str], limit: int = 12) -> str:
     """Return names as a readable list, cut after ``limit``: ``'a', 'b' and 3 more``."""
     shown = [repr(name) for name in names]

@@ -50,6 +50,19 @@ def test_every_identified_number_survives_the_file():
     np.testing.assert_allclose(again.opt.gravity, model.opt.gravity, rtol=1e-15)
 
 
+@pytest.mark.parametrize("largest", [1.0, 812547.0, 1e30])
+def test_custom_numerics_keep_small_numbers_and_every_digit(largest):
+    # MuJoCo 4.0.1 writes 0 for what is small compared with the largest number of the list
+    wanted = [largest, 1 / 3, -1.8e-3, 5e-12, 0.0, 123456789.125]
+    spec = mujoco.MjSpec.from_string(MODEL)
+    spec.add_numeric(name="gains", data=wanted)
+    spec.add_numeric(name="room", size=3, data=[0.1])
+    spec.compile()
+    model = mujoco.MjModel.from_xml_string(precise_xml(spec))
+    np.testing.assert_array_equal(model.numeric("gains").data, wanted)
+    np.testing.assert_array_equal(model.numeric("room").data, [0.1, 0, 0])
+
+
 def test_the_plain_writer_would_have_rounded():
     """The reason for the second pass; once MuJoCo writes all digits it can go."""
     spec = mujoco.MjSpec.from_string(MODEL)

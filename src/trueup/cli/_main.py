@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from trueup import _stop_signals
+from trueup._mujoco_files import check_mujoco
 from trueup._secrets import mask
 from trueup._version import __version__
 from trueup.cli import commands
@@ -68,7 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_paths(arguments)
         with _plain_warnings(), explained_graphics(), terminated_in_words():
             command = _parse(arguments, output)
-            return command if isinstance(command, int) else command.run(output)
+            if isinstance(command, int):
+                return command
+            check_mujoco()
+            return command.run(output)
     except TrueupError as error:
         output.error(type(error).__name__, str(error))
         return WRONG_INPUT

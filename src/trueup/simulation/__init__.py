@@ -8,6 +8,7 @@ compiles control laws that run inside the simulation. Names are loaded on first 
 from typing import TYPE_CHECKING
 
 from trueup._lazy import lazy_exports
+from trueup._mujoco_files import check_mujoco
 
 if TYPE_CHECKING:
     from trueup.simulation import control
@@ -84,5 +85,8 @@ __all__ = [
     "sysid_rollout",
     "with_start_time",
 ]
+
+# before any module below imports MuJoCo, whose own errors then name a missing symbol
+check_mujoco()
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

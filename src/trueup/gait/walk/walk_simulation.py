@@ -316,7 +316,9 @@ class WalkSimulation:
             for name in ("qpos", "qvel", "act", "ctrl", "xfrc_applied")
         }
         known = {"state", "warning", *starts}
-        outputs = {name: batch.bind(name) for name in k.Fields._fields if name not in known}
+        outputs: dict[str, Any] = {
+            name: batch.bind(name) for name in k.Fields._fields if name not in known
+        }
         return k.Fields(state=state, **starts, **outputs, warning=batch.warning)
 
     def with_settings(self, **changes) -> "WalkSimulation":

@@ -121,7 +121,7 @@ def _side_by_side(
     failures = law.failures(batch)
     if failures:
         raise LawError(f"the network cannot drive {joint!r}: {next(iter(failures.values()))}")
-    stopped = batch.warning[:, :, 1].any(axis=1)
+    stopped = np.any(batch.warning[:, :, 1], axis=1)
     return [
         _motion(each, angle[k], speed[k], torque[k], bool(stopped[k]))
         for k, each in enumerate(series)

@@ -5,7 +5,6 @@ that shows how a home folder is laid out.
 """
 
 import datetime
-import importlib.metadata
 import os
 import platform
 import re
@@ -14,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+from trueup._mujoco_files import installed_version, mujoco_version
 from trueup._secrets import MASK, is_secret, mask_arguments, masked
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError
@@ -163,10 +163,8 @@ def _versions(packages: Sequence[str]) -> dict[str, str | None]:
         "python": platform.python_version(),
     }
     for package in packages:
-        try:
-            versions[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            versions[package] = None
+        found = mujoco_version() if package == "mujoco" else installed_version(package)
+        versions[package] = found
     return versions
 
 

@@ -286,6 +286,7 @@ class BatchEngine:
             todo = self._pace.steps(len(ids), steps - done)
             rows = slice(done, done + todo)
             # the whole is written where it belongs; a part of it is no block of memory
+            part: dict[Any, np.ndarray]
             part = out if todo == steps else {n: np.zeros_like(v[:, rows]) for n, v in out.items()}
             began = time.perf_counter()
             call = partial(batch.rollout, todo, np.ascontiguousarray(control[:, rows]), ids=ids)
