@@ -158,6 +158,9 @@ def test_every_field_of_a_training_of_a_model_comes_back(arm, tmp_path):
     # seeds of experiment and settings are two values
     seeded = experiment.model_copy(update={"seed": 5})
     assert ModelMotionSpec.of(seeded, arm.parent, settings, **parts).identity() != spec.identity()
+    reseeded = replace(settings, seed=1)
+    other = ModelMotionSpec.of(experiment, arm.parent, reseeded, **parts)
+    assert other.identity() != spec.identity()
     elsewhere = experiment.output.model_copy(update={"directory": "elsewhere"})
     same = experiment.model_copy(update={"output": elsewhere})
     assert ModelMotionSpec.of(same, arm.parent, settings, **parts).identity() == spec.identity()
