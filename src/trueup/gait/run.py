@@ -83,7 +83,7 @@ def search_settings(
     spec: GaitSpec, hashes: Sequence[str], models: Sequence[dict[str, str]]
 ) -> dict[str, Any]:
     """Settings of the history; ``maxiter`` may be another one on resume."""
-    settings = {**spec.configuration.hashed(), "maxiter": None}
+    settings = {**spec.configuration.to_dict(), "maxiter": None}
     return {
         **settings,
         "inputs": list(hashes),

@@ -106,7 +106,7 @@ class GaitSpec(Spec):
 
 def fingerprint(configuration: GaitConfiguration) -> str:
     """SHA-256 of a configuration."""
-    text = json.dumps(configuration.hashed(), sort_keys=True)
+    text = json.dumps(configuration.to_dict(), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

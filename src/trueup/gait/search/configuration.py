@@ -308,11 +308,6 @@ class GaitConfiguration(BaseModel):
                 (content[name],) = content[name]
         return content
 
-    def hashed(self) -> dict[str, Any]:
-        """The plain data that hashes are taken of: as runs have it that name CMA-ES ``cma``."""
-        content = self.to_dict()
-        return content | {"search": "cma"} if self.search == CMA_ES else content
-
     @classmethod
     def from_dict(cls, content: Any) -> "GaitConfiguration":
         """Inverse of :meth:`to_dict`."""
