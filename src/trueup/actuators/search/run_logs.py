@@ -11,9 +11,8 @@ import numpy as np
 
 from trueup.actuators.logs.log_files import read_log, read_logs
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.errors import RecordingError, RunDirectoryError
+from trueup.errors import RecordingError
 from trueup.runs.store import provenance
-from trueup.runs.store.run_directory import RunDirectory
 
 Logs: TypeAlias = (
     Sequence[ServoLog] | str | os.PathLike[str] | Sequence[str] | Sequence[os.PathLike[str]]
@@ -97,60 +96,6 @@ class RunLogs:
         if self.place is None:
             return [Path(log.source) for log in self._given if log.sha256]
         return [self.place] if isinstance(self.place, Path) else list(self.place)
-
-    def plain(self, directory: Path) -> dict[str, Any]:
-        """Keys of ``experiment.yaml``; paths are relative to the run directory."""
-
-        def relative(path: Path) -> str:
-            return os.path.relpath(path, directory)
-
-        skip = {"skip_bad_logs": self.skip_bad}
-        if isinstance(self.place, Path):
-            return {"logdir": relative(self.place), **skip}
-        if not self.in_files:
-            return {"logs": None, **skip}
-        return {"logs": [relative(path) for path in self.files()], **skip}
-
-    @classmethod
-    def from_plain(
-        cls,
-        content: Mapping[str, Any],
-        directory: RunDirectory,
-        folder: Path | None,
-        uniform: bool = True,
-    ) -> "RunLogs":
-        """The logs of a run directory; nothing is read.
-
-        Args:
-          content: content of ``experiment.yaml``.
-          directory: run directory.
-          folder: where the logs are, if they have moved away from the run.
-          uniform: refuse raw logs.
-
-        Raises:
-          RunDirectoryError: the logs are gone.
-        """
-
-        def place(relative: str) -> Path:
-            path = Path(os.path.normpath(directory.path / relative))
-            return path if folder is None else folder / path.name
-
-        skip = bool(content.get("skip_bad_logs"))
-        if content.get("logdir") is not None:
-            path = place(content["logdir"])
-            if not path.exists():
-                raise RunDirectoryError(
-                    f"the logs of {directory.path} were in {path}, which is gone: say where the "
-                    f"folder {path.name} is with --folder"
-                )
-            return cls(path, skip, uniform)
-        files = [place(each) for each in content.get("logs") or ()]
-        if gone := [path for path in files if not path.is_file()]:
-            raise RunDirectoryError(
-                f"the log {gone[0]} of {directory.path} is gone: say where the logs are with "
-                "--folder"
-            )
-        return cls(files, skip, uniform)
 
 
 def _is_as_in_its_file(log: ServoLog) -> bool:
