@@ -97,6 +97,12 @@ class TestSamples:
         noted = recording.noted("first").noted("second", name="b")
         assert (noted.notes, noted.name, recording.notes) == (("first", "second"), "b", ())
 
+    def test_notes_of_the_file_are_not_those_of_its_reading(self):
+        stream = Stream("", np.arange(2.0), {"q": np.zeros(2)})
+        recording = Recording("a", (stream,), metadata={"notes": ["bench 3"]}).noted("sorted")
+        assert recording.notes == ("sorted",)
+        assert recording.metadata == {"notes": ["bench 3"]}
+
 
 class TestSliceAndShift:
     def test_slice_keeps_both_ends(self):

@@ -77,7 +77,7 @@ class Stream:
         self, times: np.ndarray, columns: Sequence[str], method: InterpolationMethod = "linear"
     ) -> np.ndarray:
         """Values of columns at other times, see :meth:`Recording.at`."""
-        first = int(np.searchsorted(self.times, times[0]))
+        first = int(np.searchsorted(self.times, times[0])) if len(times) else 0
         rows = slice(first, first + len(times))
         if np.array_equal(self.times[rows], times):
             return np.stack([self.columns[name][rows] for name in columns], axis=1)
@@ -94,8 +94,8 @@ class Recording:
         streams: The streams; a column name occurs in one of them only.
         source: File or folder it was read from, or empty.
         sha256: Hash of that file, or empty.
-        metadata: What else the file says: scalars, texts, and what the reader left out; ``notes``
-            are sentences that say what was done to the samples since.
+        metadata: What else the file says: scalars, texts, and what the reader left out.
+        notes: What was done to the samples since they were read, in sentences.
     """
 
     name: str
@@ -103,6 +103,7 @@ class Recording:
     source: str = ""
     sha256: str = ""
     metadata: dict[str, object] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "streams", tuple(self.streams))
@@ -148,16 +149,9 @@ class Recording:
             )
         return self.streams[0]
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was done to the samples since they were read, in sentences."""
-        notes = self.metadata.get("notes", ())
-        return tuple(str(note) for note in notes) if isinstance(notes, tuple | list) else ()
-
     def noted(self, note: str, **changes: Any) -> Recording:
         """A copy with other fields, and a sentence that says what was changed."""
-        metadata = {**changes.pop("metadata", self.metadata), "notes": (*self.notes, note)}
-        return replace(self, metadata=metadata, **changes)
+        return replace(self, notes=(*self.notes, note), **changes)
 
     def with_columns(self, columns: Mapping[str, np.ndarray]) -> Recording:
         """A copy of a recording with one clock whose columns are replaced or added to."""

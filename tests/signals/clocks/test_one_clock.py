@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trueup.errors import ColumnError, RecordingError
-from trueup.signals import Recording, Stream
+from trueup.signals import Recording, Stream, split_at_gaps
 from trueup.signals.clocks.common import (
     clocks_of,
     common_interval,
@@ -112,3 +112,18 @@ def test_columns_are_put_on_the_fastest_clock_and_commands_held():
     )
     alone = recorded(q=angle)
     assert on_one_clock(alone) is alone
+    with pytest.raises(RecordingError, match="'run' holds commands, and no measurement"):
+        on_one_clock(recorded(u=angle, v=slow), held=("u", "v"))
+
+
+def test_nothing_is_interpolated_across_a_gap_of_a_slower_clock():
+    fast, slow = np.linspace(0, 4, 401), np.linspace(0, 4, 81)
+    kept = slow[(slow < 1.01) | (slow > 1.99)]
+    sparse = np.array([0.0, 0.01, 0.02, 3.5])
+    one = on_one_clock(recorded(q=fast, v=kept, u=sparse), held=("u",))
+    times = one.stream.times
+    np.testing.assert_array_equal(times, fast[(fast < 1.005) | (fast > 1.995)])
+    before, after = split_at_gaps(one)
+    assert (before.end, after.start) == (pytest.approx(1.0), pytest.approx(2.0))
+    # a command that seldom changes has no gaps: it holds
+    assert one.stream.columns["u"][times == 3.0] == 0.04

@@ -104,10 +104,7 @@ def read_recording(file: RecordingFile, settings: DataSettings) -> Recording:
         recording = read(file.path, rate=settings.fallback_sampling_frequency)
     selected = select(recording, _mappings(settings))
     if len(selected.streams) > 1:
-        if settings.repair:
-            selected = repaired(selected, COMMANDS)
-        check_clocks(selected)
-        selected = on_one_clock(selected, COMMANDS)
+        selected = on_one_clock(_with_usable_clocks(selected, settings.repair), COMMANDS)
     units = selected.units
     signals = {
         name: _in_unit_of_feature(file.path, name, values, units.get(name))
@@ -117,6 +114,21 @@ def read_recording(file: RecordingFile, settings: DataSettings) -> Recording:
         signals[INERTIA] = np.full(len(selected.stream.times), file.inertia)
     grouped = replace(selected, metadata={**selected.metadata, "group": file.group})
     return grouped.with_columns(signals)
+
+
+def _with_usable_clocks(recording: Recording, repair: bool) -> Recording:
+    """A recording whose clocks increase: repaired, or refused."""
+    if repair:
+        recording = repaired(recording, COMMANDS)
+    try:
+        check_clocks(recording)
+    except RecordingError as error:
+        if all((np.diff(stream.times) > 0).all() for stream in recording.streams):
+            raise
+        raise RecordingError(
+            f"{error} Or set data.repair=true, which sorts the rows and keeps one of each time"
+        ) from error
+    return recording
 
 
 def _mappings(settings: DataSettings) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.errors import RecordingError
+from trueup.signals.clocks.gaps import gap_ends
 from trueup.signals.recording import Recording, Stream
 
 _LEAST_COMMON = 0.1  # share of a recording below which its streams hardly belong together
@@ -55,6 +56,8 @@ def common_interval(
         RecordingError: The streams have no interval in common, or hardly any.
     """
     measured = clocks_of(recording, [name for name in recording.columns if name not in held])
+    if not measured:
+        raise RecordingError(f"the recording {recording.name!r} holds commands, and no measurement")
     begins = {name: float(times[0]) for name, times in measured.items()}
     ends = {name: float(times[-1]) for name, times in measured.items()}
     first, last = min(begins.values()), max(ends.values())
@@ -73,11 +76,11 @@ def common_interval(
         raise RecordingError(
             f"the recording {recording.name!r}: of {asked[0]:.6g} to {asked[1]:.6g} s, all streams "
             f"cover {common}: {late} begins at {begins[late]:.6g} s and {early} ends at "
-            f"{ends[early]:.6g} s. Leave a stream out, correct its clock, or name the part to use"
+            f"{ends[early]:.6g} s. Leave a stream out, or correct its clock"
         )
     # the ends of two clocks differ by a sample of the slower one without anything being missing
-    clocks = [*measured.values(), *commands.values()]
-    period = max(float(np.median(np.diff(times))) for times in clocks)
+    clocks = [times for times in (*measured.values(), *commands.values()) if len(times) > 1]
+    period = max([float(np.median(np.diff(times))) for times in clocks], default=0.0)
     begins_late, ends_early = first > asked[0] + period, last < asked[1] - period
     parts = [f"{late} begins at {begins[late]:.6g} s"] if begins_late else []
     parts += [f"{early} ends at {ends[early]:.6g} s"] if ends_early else []
@@ -133,7 +136,9 @@ def every_clock(
 def on_one_clock(recording: Recording, held: Sequence[str] = ()) -> Recording:
     """Put all columns on the fastest clock, over the interval that all cover.
 
-    A missing value stays one: unlike :meth:`Recording.merged`, this leaves it to the quality checks
+    Times within a gap of another measured clock are left out, so that nothing is interpolated
+    across one: :func:`trueup.signals.split_at_gaps` separates what is around it. A missing value
+    stays one: unlike :meth:`Recording.merged`, this leaves it to the quality checks
     and to :func:`trueup.signals.clocks.repair.repaired`. A recording with one clock is returned as
     it is.
 
@@ -142,7 +147,7 @@ def on_one_clock(recording: Recording, held: Sequence[str] = ()) -> Recording:
         held: Columns that are commands, held between their samples; others are interpolated.
 
     Raises:
-        RecordingError: The streams have no interval in common, or hardly any.
+        RecordingError: The streams have no interval in common, or hardly any, or none is measured.
     """
     if len(recording.streams) == 1:
         return recording
@@ -151,6 +156,11 @@ def on_one_clock(recording: Recording, held: Sequence[str] = ()) -> Recording:
     interval = common_interval(recording, commands)
     inside = [interval.inside(times) for times in clocks_of(recording, recording.columns).values()]
     times = max(inside, key=len)
+    for clock in clocks_of(recording, measured).values():
+        begins_gap = np.zeros(len(clock), dtype=bool)
+        begins_gap[gap_ends(clock)] = True
+        before = np.searchsorted(clock, times, side="right") - 1
+        times = times[~(begins_gap[before] & (times > clock[before]))]
     columns = dict(zip(measured, recording.at(times, measured).T, strict=True))
     if commands:
         columns |= dict(zip(commands, recording.at(times, commands, "zoh").T, strict=True))

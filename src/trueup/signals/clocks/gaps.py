@@ -16,6 +16,13 @@ def usual_step(times: np.ndarray) -> float:
     return float(np.quantile(np.diff(times), 0.5, method="lower"))
 
 
+def gap_ends(times: np.ndarray) -> np.ndarray:
+    """Numbers of the samples after which a clock has a gap, shape (k,)."""
+    if len(times) < 2:
+        return np.zeros(0, dtype=np.intp)
+    return np.flatnonzero(np.diff(times) > GAP_STEPS * usual_step(times))
+
+
 def split_at_gaps(recording: Recording) -> list[Recording]:
     """The stretches between gaps, or the recording itself where it has none.
 
@@ -30,8 +37,7 @@ def split_at_gaps(recording: Recording) -> list[Recording]:
         RecordingError: All stretches are too short, or there are several clocks.
     """
     stream = recording.stream
-    steps = np.diff(stream.times)
-    edges = np.flatnonzero(steps > GAP_STEPS * usual_step(stream.times)) + 1
+    edges = gap_ends(stream.times) + 1
     if not len(edges):
         return [recording]
     bounds = [0, *edges.tolist(), len(stream.times)]
@@ -46,7 +52,7 @@ def split_at_gaps(recording: Recording) -> list[Recording]:
             f"{GAP_STEPS:g} steps, and no stretch of {FEWEST_SAMPLES} samples between them: leave "
             "the recording out"
         )
-    missing = float(steps[edges - 1].sum())
+    missing = float(np.diff(stream.times)[edges - 1].sum())
     short = len(bounds) - 1 - len(kept)
     note = f"split at {len(edges)} gaps in the clock, {missing:.3g} s together"
     note += f"; {short} stretches of fewer than {FEWEST_SAMPLES} samples left out" if short else ""

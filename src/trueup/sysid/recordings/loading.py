@@ -176,7 +176,9 @@ def _interval(
     try:
         return common_interval(recording, commands, trim.start, trim.end)
     except RecordingError as error:
-        raise RecordingError(f"{error} with trim: {{start: ..., end: ...}}") from error
+        raise RecordingError(
+            f"{error}, or name the part to use with trim: {{start: ..., end: ...}}"
+        ) from error
 
 
 def _check_length(recording: Recording, compared: list[str], times: np.ndarray, trim: Trim) -> None:
