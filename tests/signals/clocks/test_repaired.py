@@ -54,6 +54,15 @@ def test_a_time_that_was_rounded_onto_the_one_before_is_moved():
     assert good.notes[0] == "1 times rounded onto the one before moved"
 
 
+def test_a_rounded_time_is_found_in_rows_out_of_order():
+    times = TIMES.copy()
+    times[41] = times[40]
+    order = np.r_[0:100:2, 1:100:2]
+    good = repaired(recorded(times[order], u=order.astype(float)))
+    np.testing.assert_allclose(good.stream.times, TIMES)
+    np.testing.assert_array_equal(good.stream.columns["u"], np.arange(100.0))
+
+
 def test_a_few_missing_values_are_held_or_bridged():
     holed = recorded(u=without(np.round(5 * TIMES), slice(38, 43)), v=without(TIMES, slice(7, 9)))
     with pytest.raises(RecordingError, match=r"u holds 5 of 100 values.*first at 0\.38 s"):

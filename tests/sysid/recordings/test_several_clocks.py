@@ -120,9 +120,11 @@ def test_commands_that_end_early_are_held_for_one_period_of_theirs(tmp_path):
 def test_streams_that_hardly_overlap_are_refused(tmp_path):
     _record(tmp_path, fast=slice(1900, STEPS))
     with pytest.raises(
-        RecordingError, match=r"only 3\.8 to .*control of m1 begins at 3\.8 s.*trim"
+        RecordingError, match=r"'run': .*only 3\.8 to .*control of m1 begins at 3\.8 s.*trim"
     ):
         _prepared(tmp_path)
+    with pytest.raises(RecordingError, match="the recording 'swing': of 0 to"):
+        _prepared(tmp_path, ("- file: run.h5", "- file: run.h5\n    name: swing"))
     trimmed = ("initial: default", "initial: measured\n    trim: {start: 3.8}")
     assert _prepared(tmp_path, trimmed).notes == []
 
