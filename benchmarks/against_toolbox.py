@@ -168,7 +168,7 @@ def evaluation_cost(case: Case, candidates: int = 40, repeats: int = 9) -> None:
             short.sensordata[0],
         )
     problem = GrayBoxProblem(params, [short])
-    steps = problem.sequences[0].windows[0].segment.steps
+    steps = problem.sequences[0].windows[0].steps
     rng = np.random.default_rng(0)
     X = case.start * rng.uniform(1.0, 1.5, (candidates, len(case.start)))
     # two baselines: the same candidates, whose friction and damping change the cost of a step, and

@@ -6,6 +6,7 @@ from hypothesis.extra.numpy import arrays
 
 from trueup.errors import SignalError
 from trueup.signals import SignalType, TimeSeries, butterworth, savitzky_golay
+from trueup.signals.filters import causal_butterworth
 
 RATE = 200.0
 TIMES = np.arange(800) / RATE
@@ -121,6 +122,26 @@ class TestButterworth:
             butterworth(TimeSeries(TIMES, TIMES[:, None]), TIMES, cutoff=10.0)
         with pytest.raises(SignalError, match="values are missing"):
             butterworth(TIMES, cutoff=10.0)
+
+
+class TestCausalButterworth:
+    def test_the_past_does_not_depend_on_the_future(self):
+        values = np.random.default_rng(0).normal(size=400)
+        changed = np.r_[values[:200], -values[200:]]
+        first, second = (causal_butterworth(each, 100.0, 7.0) for each in (values, changed))
+        np.testing.assert_array_equal(first[:200], second[:200])
+        assert np.abs(first[200:] - second[200:]).max() > 0.1
+
+    def test_it_starts_at_the_first_sample_and_halves_the_power_at_the_corner(self):
+        np.testing.assert_allclose(causal_butterworth(np.full(50, 3.0), 100.0, 5.0), 3.0)
+        times = np.arange(8000) / 1000
+        passed = causal_butterworth(np.sin(2 * np.pi * 20 * times), 1000.0, 20.0, order=3)
+        assert np.ptp(passed[4000:]) / 2 == pytest.approx(np.sqrt(0.5), rel=1e-3)
+
+    @pytest.mark.parametrize("cutoff", [0.0, -1.0, 50.0, np.nan])
+    def test_corner_outside_of_the_band(self, cutoff):
+        with pytest.raises(SignalError, match="between 0 and 50 Hz"):
+            causal_butterworth(np.zeros(10), 100.0, cutoff)
 
 
 class TestSavitzkyGolay:

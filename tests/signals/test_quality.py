@@ -6,7 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueup.errors import RecordingError, SignalError
-from trueup.signals import QUALITY_CHECKS, SignalType, TimeSeries, check_quality
+from trueup.signals import (
+    QUALITY_CHECKS,
+    Recording,
+    SignalType,
+    Stream,
+    TimeSeries,
+    check_quality,
+)
+from trueup.signals.quality import check_clocks
 
 RATE = 200.0
 TIMES = np.arange(2000) / RATE
@@ -42,6 +50,23 @@ def changed(**replacements):
     return {**motion(), **replacements}
 
 
+class TestClocks:
+    def test_every_stream_of_a_recording_needs_a_usable_clock(self):
+        good = Stream("a", TIMES, {"q": TIMES})
+        jumps = Stream("b", np.r_[TIMES[:50], TIMES[50:] + 1e4], {"v": TIMES})
+        check_clocks(Recording("run", (good, jumps)))
+        for times, words in (
+            (TIMES[:9], "9 samples: at least 10"),
+            (np.r_[TIMES[:50], TIMES[:50]], "runs backwards once"),
+            (np.r_[TIMES[:50], TIMES[49:60]], "repeat the one before: row 51"),
+        ):
+            bad = Stream("b", times, {"v": times})
+            with pytest.raises(
+                RecordingError, match=f"the recording 'run' cannot be used.*{words}"
+            ):
+                check_clocks(Recording("run", (good, bad)))
+
+
 class TestGoodRecording:
     def test_nothing_but_information(self):
         report = check()
@@ -58,7 +83,7 @@ class TestGoodRecording:
         assert only(report, "clock").figures["median_step"] == pytest.approx(1 / RATE)
 
     def test_plain_data_for_json(self):
-        data = json.loads(json.dumps(check().as_dict()))
+        data = json.loads(json.dumps(check().to_dict()))
         assert data["usable"] is True
         assert data["trim"] == [TIMES[0], TIMES[-1]]
         assert {entry["check"] for entry in data["findings"]} <= set(QUALITY_CHECKS)
@@ -74,7 +99,7 @@ class TestGoodRecording:
         if seed % 3:
             values = np.round(random.normal(size=(3, samples)), seed % 4)
         report = check(times, dict(zip("uqv", values)))
-        json.dumps(report.as_dict())
+        json.dumps(report.to_dict())
         assert report.usable == (not report.of_severity("refuse"))
         order = [("refuse", "warning", "info").index(f.severity) for f in report.findings]
         assert order == sorted(order)

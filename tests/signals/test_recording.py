@@ -59,6 +59,51 @@ class TestColumns:
         assert Stream("", np.array([1.0, 0.5]), {}).times.tolist() == [1.0, 0.5]
 
 
+class TestSamples:
+    def test_values_at_other_times_keep_what_is_missing(self):
+        recording = two_clocks()
+        recording.streams[0].columns["joint/angle"][50] = np.nan
+        times = np.array([10.3, 10.505, 10.61, 20.0])
+        values = recording.at(times, ["command/torque", "/joint/angle"])
+        np.testing.assert_allclose(values[:, 0], [1.6, 5.7, 7.8, 13.0])
+        np.testing.assert_allclose(values[:, 1], [20.6, np.nan, 21.22, 22.0])
+        held = recording.at(times, ["command/torque"], "zoh")
+        assert held[:, 0].tolist() == [1.0, 5.0, 7.0, 13.0]
+        with pytest.raises(ColumnError, match="joint/angel"):
+            recording.at(times, ["joint/angel"])
+
+    def test_own_times_give_own_samples(self):
+        stream = two_clocks().streams[0]
+        values = two_clocks().at(stream.times[3:40], ["joint/angle"])
+        np.testing.assert_array_equal(values[:, 0], stream.columns["joint/angle"][3:40])
+
+    def test_rows_keep_units_and_clock(self):
+        stream = Stream("s", np.arange(4.0), {"q": np.arange(4.0)}, {"q": "rad"}, "t", "ms")
+        last = stream.rows(np.array([3, 0]))
+        assert (last.times.tolist(), last.columns["q"].tolist()) == ([3.0, 0.0], [3.0, 0.0])
+        assert (last.units, last.clock_column, last.clock_unit) == ({"q": "rad"}, "t", "ms")
+
+    def test_only_a_recording_with_one_clock_has_a_stream(self):
+        with pytest.raises(RecordingError, match=r"recording 'swing' has 2 clocks.*merged"):
+            _ = two_clocks().stream
+        one = two_clocks().merged()
+        assert one.stream is one.streams[0]
+        changed = one.with_columns({"extra": np.zeros(len(one.stream.times))})
+        assert changed.columns == (*one.columns, "extra")
+
+    def test_notes_say_what_was_done_in_order(self):
+        recording = two_clocks()
+        assert recording.notes == ()
+        noted = recording.noted("first").noted("second", name="b")
+        assert (noted.notes, noted.name, recording.notes) == (("first", "second"), "b", ())
+
+    def test_notes_of_the_file_are_not_those_of_its_reading(self):
+        stream = Stream("", np.arange(2.0), {"q": np.zeros(2)})
+        recording = Recording("a", (stream,), metadata={"notes": ["bench 3"]}).noted("sorted")
+        assert recording.notes == ("sorted",)
+        assert recording.metadata == {"notes": ["bench 3"]}
+
+
 class TestSliceAndShift:
     def test_slice_keeps_both_ends(self):
         part = two_clocks().slice(10.5, 10.7)

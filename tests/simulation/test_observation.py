@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueup.simulation import Channel, GainOrBias, ObservedSequence, Segment, Window, WindowReader
+from trueup.simulation import Channel, GainOrBias, ObservedSequence, Segment, WindowReader
 from trueup.simulation.measured.measurement import apply_changes
 from trueup.simulation.measured.observation import clock_slack
 
@@ -24,7 +24,7 @@ def _sequence(times, channels, steps, delay_range=(0.0, 0.0), start=0.0):
         times=times,
         measured=np.zeros((len(times), len(channels))),
         weights=np.ones(len(channels)),
-        windows=(Window(Segment(start, np.zeros(1), np.zeros((steps, 0))), 0, len(times)),),
+        segments=(Segment(start, np.zeros(1), np.zeros((steps, 0)), end=len(times)),),
         delay_range=delay_range,
     )
 
@@ -48,7 +48,7 @@ def _expected(sequence, delays, records):
     n, steps = next(iter(records.values())).shape[:2]
     out = np.empty((n, len(sequence.times), len(sequence.channels)))
     for i, channel in enumerate(sequence.channels):
-        start = sequence.windows[0].segment.start_time
+        start = sequence.windows[0].start_time
         clock = start + _STEP * (np.arange(steps) + channel.lag)
         for c in range(n):
             late = delays[i][c] if i in delays else 0.0

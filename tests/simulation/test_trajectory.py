@@ -13,6 +13,7 @@ from trueup.simulation import (
     sysid_rollout,
     with_start_time,
 )
+from trueup.simulation.engine.lead_in import LeadIn
 
 TWO_MOTORS = """
 <mujoco>
@@ -383,6 +384,21 @@ class TestSplit:
             np.testing.assert_allclose(
                 predicted.state.times, clock + TIMES[start + 1 : start + 20], atol=1e-9
             )
+
+    def test_a_group_keeps_trajectories_but_their_states_and_checks_them(self, model, trajectory):
+        spec = mujoco.MjSpec.from_string(TWO_MOTORS)
+        before = LeadIn(trajectory.control, trajectory.initial_state)
+        whole = trajectory.replace(lead_in=before, name="another")
+        group = ModelSequences.from_trajectories("m", spec, ["one"], [whole])
+        (kept,) = group.measured_rollout
+        assert (kept.name, kept.state, kept.lead_in) == ("one", None, before)
+        assert kept.model is group.gt_model is not model
+        assert kept.control is whole.control and kept.sensordata is whole.sensordata
+        with pytest.raises(SignalError, match=r"'m' needs one .*2 sequence names, 1 trajectories"):
+            ModelSequences.from_trajectories("m", spec, ["one", "two"], [whole])
+        short = whole.replace(initial_state=whole.initial_state[:-1])
+        with pytest.raises(SignalError, match="Sequence 'one' of 'm': Initial state dimension"):
+            ModelSequences.from_trajectories("m", spec, ["one"], [short])
 
     def test_recorded_state_signals_give_the_start(self):
         model = mujoco.MjModel.from_xml_string(FREE_AND_HINGES)

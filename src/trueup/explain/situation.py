@@ -128,7 +128,7 @@ class Situation:
             problem = prepared.motion_problem(sequences=[group])
             first = first or problem
             model = problem.variants[0].model
-            segments = [w.segment for s in problem.sequences for w in s.windows]
+            segments = [w for s in problem.sequences for w in s.windows]
             chains = [s.segments for s in problem.sequences]
             engine = BatchEngine(model, segments, tuple(peaks), problem.n_threads, chains)
             failures: dict[int, str] = {}

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from trueup.signals._interpolation import InterpolationMethod
     from trueup.signals._read import read, read_all
     from trueup.signals._suspect_units import suspect_units
+    from trueup.signals.clocks.even import resampled
+    from trueup.signals.clocks.gaps import split_at_gaps
+    from trueup.signals.clocks.repair import repaired
     from trueup.signals.delay import DelayEstimate, estimate_delay
     from trueup.signals.filters import butterworth, savitzky_golay
     from trueup.signals.mapping import ColumnMapping, select
@@ -67,10 +70,13 @@ _EXPORTS = {
     "read": "trueup.signals._read",
     "read_all": "trueup.signals._read",
     "register_reader": "trueup.signals.readers.registry",
+    "repaired": "trueup.signals.clocks.repair",
+    "resampled": "trueup.signals.clocks.even",
     "same_signals": "trueup.signals.signal_type",
     "savitzky_golay": "trueup.signals.filters",
     "select": "trueup.signals.mapping",
     "si_unit": "trueup.signals.units",
+    "split_at_gaps": "trueup.signals.clocks.gaps",
     "split_by_group": "trueup.signals.splits",
     "split_by_sequence": "trueup.signals.splits",
     "split_by_time": "trueup.signals.splits",
@@ -110,10 +116,13 @@ __all__ = [
     "read_all",
     "readers",
     "register_reader",
+    "repaired",
+    "resampled",
     "same_signals",
     "savitzky_golay",
     "select",
     "si_unit",
+    "split_at_gaps",
     "split_by_group",
     "split_by_sequence",
     "split_by_time",

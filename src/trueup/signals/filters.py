@@ -92,6 +92,32 @@ def butterworth(
     return _apply(times, values, irregular, smooth)
 
 
+def causal_butterworth(values: ArrayLike, rate: float, cutoff: float, order: int = 4) -> Array:
+    """Filter once, forwards, with a low-pass Butterworth filter: delayed, but blind to the future.
+
+    It starts as if the first sample had lasted for ever: without a step.
+
+    Args:
+        values: Values (n,) on an even clock.
+        rate: Its samples a second [Hz].
+        cutoff: Corner frequency [Hz].
+        order: Order of the filter.
+
+    Raises:
+        SignalError: The corner is not between zero and half the rate.
+    """
+    from scipy.signal import butter, sosfilt, sosfilt_zi
+
+    if not 0 < cutoff < 0.5 * rate:
+        raise SignalError(
+            f"the corner of a filter at {rate:g} Hz lies between 0 and {0.5 * rate:g} Hz, not at "
+            f"{cutoff:g} Hz"
+        )
+    samples = np.asarray(values, dtype=np.float64)
+    sections = butter(order, cutoff, fs=rate, output="sos")
+    return sosfilt(sections, samples, zi=sosfilt_zi(sections) * samples[0])[0]
+
+
 def savitzky_golay(
     times: Any,
     values: ArrayLike | None = None,

@@ -12,6 +12,7 @@ from trueup.signals._samples import Array, is_time_series
 from trueup.signals.checks import clock, motion, units, values
 from trueup.signals.checks.finding import Finding, Found, Severity
 from trueup.signals.checks.recorded import Channel, Recorded
+from trueup.signals.recording import Recording
 
 __all__ = ["QUALITY_CHECKS", "Finding", "QualityReport", "Role", "check_quality"]
 
@@ -54,6 +55,8 @@ CHECKS = (
     Check("delay", motion.delay, True, clock.FEWEST_SAMPLES),
 )
 """All checks, in the order in which a reader wants their findings."""
+
+_OF_THE_CLOCK = ("samples", "time order", "duplicate times")
 
 #: The checks by name, in the order in which a reader wants them.
 QUALITY_CHECKS = tuple(check.name for check in CHECKS)
@@ -101,21 +104,12 @@ class QualityReport:
             reasons = "\n".join(f"  - {finding.sentence}" for finding in refusals)
             raise RecordingError(f"recording {name!r} cannot be used:\n{reasons}")
 
-    def as_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """Return the report as plain data for JSON."""
         return {
             "usable": self.usable,
             "trim": None if self.trim is None else list(self.trim),
-            "findings": [
-                {
-                    "check": f.check,
-                    "severity": f.severity,
-                    "channel": f.channel,
-                    "sentence": f.sentence,
-                    "figures": dict(f.figures),
-                }
-                for f in self.findings
-            ],
+            "findings": [finding.to_dict() for finding in self.findings],
         }
 
 
@@ -182,6 +176,21 @@ def check_quality(
         for f in findings
     ]
     return QualityReport(tuple(sorted(accepted, key=lambda f: _ORDER[f.severity])), trim)
+
+
+def check_clocks(recording: Recording) -> None:
+    """Refuse a recording of which a clock is too short, runs backwards or repeats a time.
+
+    Raises:
+        RecordingError: What is wrong, and where.
+    """
+    for stream in recording.streams:
+        found = check_quality(stream.times, {}).of_severity("refuse")
+        broken = [finding.sentence for finding in found if finding.check in _OF_THE_CLOCK]
+        if broken:
+            raise RecordingError(
+                f"the recording {recording.name!r} cannot be used: {' '.join(broken)}"
+            )
 
 
 def _from_time_series(

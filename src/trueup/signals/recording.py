@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, did_you_mean, listing
-from trueup.signals._interpolation import interpolate
+from trueup.signals._interpolation import InterpolationMethod, interpolate
 
 # A duration within this fraction of a step below a whole number of steps is that whole number.
 _STEP_ROUNDING = 1e-6
@@ -67,6 +68,22 @@ class Stream:
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "columns", columns)
 
+    def rows(self, rows: slice | np.ndarray) -> Stream:
+        """Some of its samples: a slice, indices, or a mask of shape (n,)."""
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        return replace(self, times=self.times[rows], columns=columns)
+
+    def at(
+        self, times: np.ndarray, columns: Sequence[str], method: InterpolationMethod = "linear"
+    ) -> np.ndarray:
+        """Values of columns at other times, see :meth:`Recording.at`."""
+        first = int(np.searchsorted(self.times, times[0])) if len(times) else 0
+        rows = slice(first, first + len(times))
+        if np.array_equal(self.times[rows], times):
+            return np.stack([self.columns[name][rows] for name in columns], axis=1)
+        values = np.stack([self.columns[name] for name in columns], axis=1)
+        return interpolate(self.times, values, times, method)
+
 
 @dataclass(frozen=True, eq=False)
 class Recording:
@@ -78,6 +95,7 @@ class Recording:
         source: File or folder it was read from, or empty.
         sha256: Hash of that file, or empty.
         metadata: What else the file says: scalars, texts, and what the reader left out.
+        notes: What was done to the samples since they were read, in sentences.
     """
 
     name: str
@@ -85,6 +103,7 @@ class Recording:
     source: str = ""
     sha256: str = ""
     metadata: dict[str, object] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "streams", tuple(self.streams))
@@ -115,6 +134,29 @@ class Recording:
     def end(self) -> float:
         """Latest time of any stream [s]."""
         return max(float(stream.times.max()) for stream in self.streams)
+
+    @property
+    def stream(self) -> Stream:
+        """The only stream.
+
+        Raises:
+            RecordingError: There are several: the columns have several clocks.
+        """
+        if len(self.streams) != 1:
+            raise RecordingError(
+                f"{self._label()} has {len(self.streams)} clocks: put its columns on one with "
+                "Recording.merged."
+            )
+        return self.streams[0]
+
+    def noted(self, note: str, **changes: Any) -> Recording:
+        """A copy with other fields, and a sentence that says what was changed."""
+        return replace(self, notes=(*self.notes, note), **changes)
+
+    def with_columns(self, columns: Mapping[str, np.ndarray]) -> Recording:
+        """A copy of a recording with one clock whose columns are replaced or added to."""
+        stream = self.stream
+        return replace(self, streams=(replace(stream, columns={**stream.columns, **columns}),))
 
     def column(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return times (n,) [s] and values (n,) of a column; a leading ``/`` may be left out.
@@ -161,8 +203,7 @@ class Recording:
                     f"{self._label()} has no sample{stream_label} from {low:g} to {high:g} s: it "
                     f"lasts from {stream.times.min():.10g} to {stream.times.max():.10g} s."
                 )
-            columns = {name: values[inside] for name, values in stream.columns.items()}
-            kept.append(replace(stream, times=stream.times[inside], columns=columns))
+            kept.append(stream.rows(inside))
         return replace(self, streams=tuple(kept))
 
     def shifted_to_zero(self) -> Recording:
@@ -178,6 +219,34 @@ class Recording:
             streams=tuple(replace(stream, times=stream.times - start) for stream in self.streams),
             metadata={**self.metadata, "time_shift": shift},
         )
+
+    def at(
+        self, times: np.ndarray, columns: Sequence[str], method: InterpolationMethod = "linear"
+    ) -> np.ndarray:
+        """Values of columns at other times, shape (k, columns).
+
+        Before the first and after the last sample the ends are held. A value that is NaN stays
+        one, unlike in :meth:`merged`: the quality checks are to see it.
+
+        Args:
+            times: Increasing times, shape (k,) [s].
+            columns: Names of columns, on clocks that increase.
+            method: See :data:`InterpolationMethod`.
+
+        Raises:
+            ColumnError: There is no such column.
+            SignalError: Unknown method.
+        """
+        found = [self.find(name) for name in columns]
+        values = np.empty((len(times), len(found)))
+        for stream in self.streams:
+            places = [k for k, (owner, _) in enumerate(found) if owner is stream]
+            names = [found[k][1] for k in places]
+            if len(names) == len(found):
+                return stream.at(times, names, method)
+            if names:
+                values[:, places] = stream.at(times, names, method)
+        return values
 
     def merged(
         self,

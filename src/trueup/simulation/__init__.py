@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         ScaleRule,
     )
     from trueup.simulation.measured.model_sequences import ModelSequences
-    from trueup.simulation.measured.observation import Channel, ObservedSequence, Window
+    from trueup.simulation.measured.observation import Channel, ObservedSequence
     from trueup.simulation.measured.system_trajectory import SystemTrajectory
     from trueup.simulation.models.rendering import render_rollout
     from trueup.simulation.targets.resolution import element_names
@@ -47,7 +47,6 @@ _EXPORTS = {
     "ScaleRule": "trueup.simulation.measured.measurement",
     "Segment": "trueup.simulation.engine.segment",
     "SystemTrajectory": "trueup.simulation.measured.system_trajectory",
-    "Window": "trueup.simulation.measured.observation",
     "WindowReader": "trueup.simulation.engine.window_reader",
     "captured_warnings": "trueup.simulation.engine.warning_capture",
     "compile_spec": "trueup.simulation.targets.variants",
@@ -74,7 +73,6 @@ __all__ = [
     "ScaleRule",
     "Segment",
     "SystemTrajectory",
-    "Window",
     "WindowReader",
     "captured_warnings",
     "compile_spec",

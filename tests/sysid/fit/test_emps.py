@@ -52,4 +52,4 @@ def test_the_commands_are_applied_at_the_steps_of_the_controller(identification)
     """The recorded clock jitters by 20 ns about the steps of 1 ms: no sample skips or repeats."""
     window = identification.problem.sequences[0].windows[0]
     recorded = identification.prepared.training[0].control[0].data[:, 0]
-    np.testing.assert_array_equal(window.segment.controls[:, 0], recorded[: window.segment.steps])
+    np.testing.assert_array_equal(window.controls[:, 0], recorded[: window.steps])

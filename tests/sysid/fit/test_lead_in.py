@@ -89,6 +89,11 @@ def test_windows_and_held_out_parts_take_over_what_commands_left(tmp_path, actua
     assert len(cut.problem().sequences[0].windows) > 10
     assert _largest(cut) < least
     assert _largest(cut, cut.held_out) < least
+    # what leads to the held-out part is simulated, and predicts nothing
+    (sequence,) = cut.problem(sequences=cut.held_out).sequences
+    assert 0 < len(sequence.windows) < len(sequence.segments)
+    rows = np.concatenate([np.arange(len(sequence.times))[w.rows] for w in sequence.windows])
+    np.testing.assert_array_equal(rows, np.arange(len(sequence.times)))
 
 
 def test_a_recording_that_is_trimmed_takes_over_from_the_commands_before(tmp_path):

@@ -68,12 +68,12 @@ def test_windows_of_exact_states_predict_exactly_to_their_last_row(exact, delay)
     problem = GrayBoxProblem(made, [models], settings, measurement)
     observed = problem.sequences[0]
     # give every window the true state, which the delayed signals cannot
-    rows = np.round((np.array([w.segment.start_time for w in observed.windows])) / 0.002)
+    rows = np.round((np.array([w.start_time for w in observed.windows])) / 0.002)
     for window, row in zip(observed.windows, rows.astype(int), strict=True):
         if row:
-            window.segment.initial_state[:] = state[row - 1]
+            window.initial_state[:] = state[row - 1]
     problem._groups[0].engine = type(problem._groups[0].engine)(
-        model, [w.segment for w in observed.windows], problem._groups[0].engine.record
+        model, observed.windows, problem._groups[0].engine.record
     )
     assert len(observed.windows) > 5
     assert np.abs(problem.residuals(problem.space.start)).max() < 1e-9

@@ -23,10 +23,13 @@ from trueup.actuators.logs.log_findings import log_findings
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError, TrueupWarning, listing
 from trueup.signals import Finding
+from trueup.signals.clocks.even import on_grid
 
 COMPATIBLE = ("bam",)
 """Tools whose resampling :func:`process` can reproduce."""
 
+_MEASURED = ("position", "speed", "load", "input_volts", "temperature")
+_COMMANDED = ("goal_position", "torque_enable")
 _HELD = ("kp", "kd", "torque_limit", "current_limit", "control_mode")
 _MOST_FAILED = 0.02  # largest share of failed reads in a usable log
 _SHORTEST_PART = 0.5  # between two gaps [s]
@@ -140,14 +143,10 @@ def parts_between_gaps(log: ServoLog) -> tuple[ServoLog, ...]:
     )
 
 
-def _rows_of(log: ServoLog, rows: slice) -> ServoLog:
-    def cut(values: Any) -> Any:
-        return None if values is None else values[rows]
-
-    names = ("times", "position", "speed", "goal_position", "torque_enable")
-    optional = ("load", "input_volts", "temperature")
-    arrays = {name: cut(getattr(log, name)) for name in (*names, *optional)}
-    return replace(log, **arrays, columns={n: cut(v) for n, v in log.columns.items()})
+def _rows_of(log: ServoLog, rows: slice | np.ndarray) -> ServoLog:
+    fields = {name: getattr(log, name) for name in ("times", *_MEASURED, *_COMMANDED)}
+    cut = {name: values[rows] for name, values in fields.items() if values is not None}
+    return replace(log, **cut, columns={n: v[rows] for n, v in log.columns.items()})
 
 
 def _gap_findings(log: ServoLog) -> tuple[Finding, ...]:
@@ -182,9 +181,9 @@ def resample_log(log: ServoLog, dt: float = 0.005) -> ServoLog:
             f"{where}: {failed.sum()} of {failed.size} reads failed; at most "
             f"{100 * _MOST_FAILED:g} % can be filled in"
         )
-    kept = np.flatnonzero(~failed)
-    times = log.times[kept]
-    log_checks.check_jumps(times, log.position[kept], where)
+    log = _rows_of(log, ~failed) if failed.any() else log
+    times = log.times
+    log_checks.check_jumps(times, log.position, where)
     log_checks.check_gaps(times, where)
     steps = int(np.floor((times[-1] - times[0]) / dt + _EDGE))
     if steps < 1:
@@ -192,29 +191,15 @@ def resample_log(log: ServoLog, dt: float = 0.005) -> ServoLog:
             f"{where}: the log is {times[-1] - times[0]:.4g} s long, shorter than a step of {dt} s"
         )
     grid = times[0] + dt * np.arange(steps + 1)
-    latest = kept[np.searchsorted(times, grid + _EDGE * dt, side="right") - 1]
-
-    def held(values: Any) -> Any:
-        return None if values is None else values[latest]
-
-    def measured(values: Any) -> Any:
-        return None if values is None else np.interp(grid, times, values[kept])
-
+    fields = {name: getattr(log, name) for name in (*_MEASURED, *_COMMANDED)}
+    fields = {name: values for name, values in fields.items() if values is not None}
+    slack = _EDGE * dt
     return replace(
         log,
         dt=dt,
         times=grid,
-        position=measured(log.position),
-        speed=measured(log.speed),
-        goal_position=held(log.goal_position),
-        torque_enable=held(log.torque_enable),
-        load=measured(log.load),
-        input_volts=measured(log.input_volts),
-        temperature=measured(log.temperature),
-        columns={
-            name: held(values) if _is_command(name) else measured(values)
-            for name, values in log.columns.items()
-        },
+        **on_grid(times, fields, grid, _COMMANDED, slack),
+        columns=on_grid(times, log.columns, grid, list(filter(_is_command, log.columns)), slack),
     )
 
 

@@ -80,7 +80,7 @@ class PieceSimulator:
         size = [noise[c].deviation for c in sequence.channel_names]
         self._scale = np.array(size) * sequence.weights
         self._shape = (len(sequence.times), len(sequence.channels))
-        segments = [w.segment for s in self.problem.sequences for w in s.windows]
+        segments = [w for s in self.problem.sequences for w in s.windows]
         self._engine = BatchEngine(
             self.problem.variants[0].model, segments, ("qpos", "qvel", "actuator_force")
         )

@@ -13,8 +13,8 @@ from trueup.networks.data.features import (
     TARGET_ANGLE,
     with_derived,
 )
-from trueup.networks.data.raw_signals import COMMANDS, RawSignals
-from trueup.signals import Finding, suspect_units
+from trueup.networks.data.recordings import COMMANDS
+from trueup.signals import Finding, Recording, suspect_units
 from trueup.signals.checks.finding import Severity
 from trueup.signals.checks.units import RELATED
 
@@ -26,11 +26,11 @@ _DEGREES_TOLERANCE = 1.25
 """Factor by which a command may be followed too far or not far enough, and still show degrees."""
 
 
-def check_commands(recorded: Sequence[RawSignals], settings: DataSettings) -> list[Finding]:
+def check_commands(recorded: Sequence[Recording], settings: DataSettings) -> list[Finding]:
     """Refuse recordings of which no command ever changes."""
     commands: dict[str, bool] = {}
-    for raw in recorded:
-        known = with_derived(raw.signals)
+    for each in recorded:
+        known = with_derived(each.stream.columns)
         for name in COMMANDS:
             if name in known:
                 commands[name] = commands.get(name, False) or _varies(known[name])
@@ -38,7 +38,7 @@ def check_commands(recorded: Sequence[RawSignals], settings: DataSettings) -> li
         return []
     if not commands:
         # an angle error that stands alone may vary by the command as well as by the motion
-        if any(ANGLE_ERROR in raw.signals for raw in recorded):
+        if any(ANGLE_ERROR in each.columns for each in recorded):
             return []
         sentence = (
             f"No command is among the columns ({', '.join(COMMANDS)}): the network sees motion, "
@@ -53,9 +53,10 @@ def check_commands(recorded: Sequence[RawSignals], settings: DataSettings) -> li
     return [Finding(COMMAND, _severity(COMMAND, settings), "", sentence)]
 
 
-def check_gains(recorded: Sequence[RawSignals], settings: DataSettings) -> list[Finding]:
+def check_gains(recorded: Sequence[Recording], settings: DataSettings) -> list[Finding]:
     """Refuse recordings at several gains where the network is not told which."""
-    signals = [raw.signals[POSITION_GAIN] for raw in recorded if POSITION_GAIN in raw.signals]
+    columns = [each.stream.columns for each in recorded]
+    signals = [each[POSITION_GAIN] for each in columns if POSITION_GAIN in each]
     gains = sorted({float(gain) for values in signals for gain in np.unique(values)})
     if len(gains) < 2 or POSITION_GAIN in settings.features or not np.isfinite(gains).all():
         return []
@@ -66,25 +67,25 @@ def check_gains(recorded: Sequence[RawSignals], settings: DataSettings) -> list[
     return [Finding(GAINS, _severity(GAINS, settings), POSITION_GAIN, sentence)]
 
 
-def follows_an_angle(raw: RawSignals) -> bool:
+def follows_an_angle(recording: Recording) -> bool:
     """Whether a target angle that changes is what the joint is driven by."""
-    target = with_derived(raw.signals).get(TARGET_ANGLE)
+    target = with_derived(recording.stream.columns).get(TARGET_ANGLE)
     return target is not None and _varies(target)
 
 
-def look_like_degrees(raw: RawSignals, settings: DataSettings) -> list[Finding]:
+def look_like_degrees(recording: Recording, settings: DataSettings) -> list[Finding]:
     """Angles of a recording that look like degrees: by their range, or command beside motion.
 
     A joint that follows no angle, but a torque, may turn as far as it likes.
     """
-    if not follows_an_angle(raw):
+    if not follows_an_angle(recording):
         return []
-    sentences = {}
+    sentences, columns = {}, recording.stream.columns
     for name in (ANGLE, TARGET_ANGLE, ANGLE_ERROR):
-        if name in raw.signals:
-            sentences[name] = suspect_units(name, raw.signals[name], "angle")
+        if name in columns:
+            sentences[name] = suspect_units(name, columns[name], "angle")
     if not any(sentences.values()):
-        sentences = _beside_each_other(raw)
+        sentences = _beside_each_other(recording)
     return [
         Finding(UNITS, _severity(UNITS, settings), name, sentence)
         for name, sentence in sentences.items()
@@ -92,11 +93,12 @@ def look_like_degrees(raw: RawSignals, settings: DataSettings) -> list[Finding]:
     ]
 
 
-def _beside_each_other(raw: RawSignals) -> dict[str, str | None]:
+def _beside_each_other(recording: Recording) -> dict[str, str | None]:
     """The angle that is in degrees where the commanded and the measured one are in two units."""
-    if not {ANGLE, TARGET_ANGLE} <= set(raw.signals):
+    columns = recording.stream.columns
+    if not {ANGLE, TARGET_ANGLE} <= set(columns):
         return {}
-    pair = np.stack([raw.signals[TARGET_ANGLE], raw.signals[ANGLE]])
+    pair = np.stack([columns[TARGET_ANGLE], columns[ANGLE]])
     pair = pair[:, np.isfinite(pair).all(axis=0)]
     if pair.shape[1] < 3:
         return {}

@@ -1,13 +1,13 @@
 """Checks of recordings before a network is trained on them."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trueup.errors import RecordingError, TrueupError, listing
 from trueup.networks.data.actuator_series import ActuatorSeries
-from trueup.networks.data.clock_repair import usable
 from trueup.networks.data.command_checks import (
     check_commands,
     check_gains,
@@ -16,14 +16,10 @@ from trueup.networks.data.command_checks import (
 )
 from trueup.networks.data.data_settings import ACCEPTABLE, SIGNS, TORQUE, UNITS, DataSettings
 from trueup.networks.data.features import ANGLE, INERTIA, TARGET_ANGLE, VELOCITY
-from trueup.networks.data.raw_signals import COMMANDS, RawSignals
-from trueup.networks.data.reading import (
-    RATE_TOLERANCE,
-    read_recorded,
-    recorded_rate,
-    series_of,
-)
-from trueup.signals import Finding, QualityReport, check_quality
+from trueup.networks.data.reading import RATE_TOLERANCE, read_recorded, series_of, usable
+from trueup.networks.data.recordings import COMMANDS, load_group
+from trueup.signals import Finding, QualityReport, Recording, check_quality
+from trueup.signals.clocks.even import sampling_rate
 
 # one recording without a command that changes can be learnt from beside others
 _ACCEPTED = ("excitation",)
@@ -107,7 +103,7 @@ class DataCheck:
         """The findings as JSON values."""
         return {
             "usable": self.usable,
-            "findings": [_as_dict(finding) for finding in self.findings],
+            "findings": [finding.to_dict() for finding in self.findings],
             "files": [
                 {
                     "name": file.name,
@@ -115,19 +111,11 @@ class DataCheck:
                     "samples": file.samples,
                     "rate": file.rate,
                     "duration": file.duration,
-                    **file.quality.as_dict(),
+                    **file.quality.to_dict(),
                 }
                 for file in self.files
             ],
         }
-
-
-def _as_dict(finding: Finding) -> dict[str, str]:
-    return {
-        "check": finding.check,
-        "severity": finding.severity,
-        "sentence": finding.sentence,
-    }
 
 
 def check_data(settings: DataSettings) -> DataCheck:
@@ -178,10 +166,10 @@ def read_checked(
     return series, found
 
 
-def _check_recorded(recorded: list[RawSignals], settings: DataSettings) -> DataCheck:
-    names = [raw.file.path.name for raw in recorded]
+def _check_recorded(recorded: list[Recording], settings: DataSettings) -> DataCheck:
+    names = [Path(each.source).name for each in recorded]
     if len(set(names)) < len(names):
-        names = [f"{raw.file.group}/{raw.file.path.name}" for raw in recorded]
+        names = [f"{load_group(each)}/{Path(each.source).name}" for each in recorded]
     files = tuple(_check_file(r, name, settings) for r, name in zip(recorded, names, strict=True))
     together = (
         *_check_rates(files, settings),
@@ -192,39 +180,41 @@ def _check_recorded(recorded: list[RawSignals], settings: DataSettings) -> DataC
     return DataCheck(files, together)
 
 
-def _check_file(raw: RawSignals, name: str, settings: DataSettings) -> FileCheck:
-    quality = _quality(raw, settings)
+def _check_file(recording: Recording, name: str, settings: DataSettings) -> FileCheck:
+    quality = _quality(recording, settings)
     if settings.repair:
-        quality = _quality_with_repair(raw, quality, settings)
-    steps = np.diff(raw.times)
+        quality = _quality_with_repair(recording, quality, settings)
+    times = recording.stream.times
+    steps = np.diff(times)
     moving = len(steps) > 0 and np.median(steps) > 0
     return FileCheck(
         name,
-        raw.file.group,
-        len(raw.times),
-        recorded_rate(raw.times) if moving else float("nan"),
-        float(raw.times[-1] - raw.times[0]),
+        load_group(recording),
+        len(times),
+        sampling_rate(times) if moving else float("nan"),
+        float(times[-1] - times[0]),
         quality,
     )
 
 
-def _quality(raw: RawSignals, settings: DataSettings) -> QualityReport:
-    channels = {name: values for name, values in raw.signals.items() if name != INERTIA}
+def _quality(recording: Recording, settings: DataSettings) -> QualityReport:
+    stream = recording.stream
+    channels = {name: values for name, values in stream.columns.items() if name != INERTIA}
     roles = dict.fromkeys(channels, "other")
     roles |= {name: "control" for name in COMMANDS if name in channels}
     roles |= {ANGLE: "position", VELOCITY: "velocity"}
     accepted = {*_ACCEPTED, *({SIGNS, UNITS} & set(settings.accept))}
-    if not follows_an_angle(raw):
+    if not follows_an_angle(recording):
         accepted.add(UNITS)
     found = check_quality(
-        raw.times,
+        stream.times,
         channels,
         roles={name: role for name, role in roles.items() if name in channels},
         pairs=[(ANGLE, VELOCITY)] if {ANGLE, VELOCITY} <= set(channels) else [],
         responses={TARGET_ANGLE: ANGLE} if {TARGET_ANGLE, ANGLE} <= set(channels) else {},
         accept=accepted,
     )
-    degrees = look_like_degrees(raw, settings)
+    degrees = look_like_degrees(recording, settings)
     told = {finding.channel for finding in degrees}
     rest = [f for f in found.findings if f.check != UNITS or f.channel not in told]
     refused = [f for f in degrees if f.severity == "refuse"]
@@ -233,11 +223,11 @@ def _quality(raw: RawSignals, settings: DataSettings) -> QualityReport:
 
 
 def _quality_with_repair(
-    raw: RawSignals, quality: QualityReport, settings: DataSettings
+    recording: Recording, quality: QualityReport, settings: DataSettings
 ) -> QualityReport:
     """Findings of the repaired signals, and as warnings what was repaired."""
     try:
-        repaired = _quality(usable(raw, repair=True), settings)
+        repaired = _quality(usable(recording, repair=True), settings)
     except RecordingError as error:
         beyond = Finding("finite", "refuse", "", f"It cannot be repaired: {error}.")
         return QualityReport((beyond, *quality.findings), quality.trim)
@@ -267,14 +257,14 @@ def _check_rates(files: tuple[FileCheck, ...], settings: DataSettings) -> list[F
     return [Finding("rates", "refuse", "", sentence, figures)]
 
 
-def _check_groups(raws: list[RawSignals]) -> list[Finding]:
-    groups = list(dict.fromkeys(raw.file.group for raw in raws))
-    count = {"groups": float(len(groups)), "files": float(len(raws))}
+def _check_groups(recorded: list[Recording]) -> list[Finding]:
+    groups = list(dict.fromkeys(load_group(each) for each in recorded))
+    count = {"groups": float(len(groups)), "files": float(len(recorded))}
     if len(groups) < 2:
         sentence = f"All recordings are of one group, {groups[0]!r}: none can be left out."
         return [Finding("groups", "info", "", sentence, count)]
     names = listing(groups)
-    sentence = f"{len(raws)} recordings of {len(groups)} groups: {names}."
+    sentence = f"{len(recorded)} recordings of {len(groups)} groups: {names}."
     return [Finding("groups", "info", "", sentence, count)]
 
 

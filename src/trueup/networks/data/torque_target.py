@@ -10,10 +10,12 @@ from trueup.networks.data.data_settings import (
     DataSettings,
 )
 from trueup.networks.data.features import ANGLE, FEATURES, INERTIA, VELOCITY
-from trueup.networks.data.raw_signals import COMMANDS, RawSignals
+from trueup.networks.data.recordings import COMMANDS, load_group
+from trueup.signals import Recording, butterworth
+from trueup.signals.filters import causal_butterworth
 
 
-def with_torque(raw: RawSignals, rate: float, settings: DataSettings) -> RawSignals:
+def with_torque(recording: Recording, rate: float, settings: DataSettings) -> Recording:
     """Signals at an even rate, with the torque computed where it is not measured, and filtered.
 
     Raises:
@@ -21,15 +23,16 @@ def with_torque(raw: RawSignals, rate: float, settings: DataSettings) -> RawSign
         ColumnError: a term needs an angle or a velocity that the recording lacks.
         SignalError: the corner of the filter is not below half the rate.
     """
-    raw = _filtered(raw, rate, settings)
-    if TORQUE in raw.signals:
+    recording = _filtered(recording, rate, settings)
+    columns = recording.stream.columns
+    if TORQUE in columns:
         note = "target: measured torque"
-        torque = raw.signals[TORQUE]
+        torque = columns[TORQUE]
     else:
-        torque, note = _from_acceleration(raw, settings)
+        torque, note = _from_acceleration(recording, settings)
     terms = settings.torque_terms
     if terms.stated:
-        angle, velocity = (_needed(raw, name) for name in (ANGLE, VELOCITY))
+        angle, velocity = (_needed(recording, name) for name in (ANGLE, VELOCITY))
         torque = (
             torque
             + terms.gravity * np.sin(angle - terms.gravity_angle)
@@ -39,62 +42,58 @@ def with_torque(raw: RawSignals, rate: float, settings: DataSettings) -> RawSign
         )
         note += ", " + ", ".join(f"{name} {getattr(terms, name):g}" for name in terms.stated)
         note += " added: motor torque"
-    elif TORQUE not in raw.signals:
+    elif TORQUE not in columns:
         note += ": net torque on the load, friction, gravity and springs included"
-    return raw.with_note(note, signals={**raw.signals, TORQUE: torque})
+    return recording.with_columns({TORQUE: torque}).noted(note)
 
 
-def _from_acceleration(raw: RawSignals, settings: DataSettings) -> tuple[np.ndarray, str]:
-    if INERTIA not in raw.signals:
+def _from_acceleration(recording: Recording, settings: DataSettings) -> tuple[np.ndarray, str]:
+    columns = recording.stream.columns
+    if INERTIA not in columns:
         raise ExperimentError(
-            f"{raw.file.path}: the torque is inertia x acceleration / radius, but the group "
-            f"{raw.file.group!r} has no inertia. Motion alone gives the ratio of both: with the "
-            "inertia in data.inertia_groups the scale of the torque follows; with a measured "
+            f"{recording.source}: the torque is inertia x acceleration / radius, but the group "
+            f"{load_group(recording)!r} has no inertia. Motion alone gives the ratio of both: with "
+            "the inertia in data.inertia_groups the scale of the torque follows; with a measured "
             "torque, mapped as columns.torque, the inertia is not needed"
         )
-    acceleration = raw.signals[ACCELERATION]
+    acceleration = columns[ACCELERATION]
     note = f"target: inertia x acceleration / {settings.radius_accel:g} m"
     if settings.accel_gravity:
-        acceleration = acceleration - settings.accel_gravity * np.sin(_needed(raw, ANGLE))
+        acceleration = acceleration - settings.accel_gravity * np.sin(_needed(recording, ANGLE))
         note += f", gravity of {settings.accel_gravity:g} m/s2 taken from the acceleration"
-    return raw.signals[INERTIA] * acceleration / settings.radius_accel, note
+    return columns[INERTIA] * acceleration / settings.radius_accel, note
 
 
-def _filtered(raw: RawSignals, rate: float, settings: DataSettings) -> RawSignals:
+def _filtered(recording: Recording, rate: float, settings: DataSettings) -> Recording:
     cutoff = settings.filter_cutoff_freq_hz
     if cutoff is None or settings.filter_mode == "none":
-        return raw
+        return recording
     if cutoff >= 0.5 * rate:
         raise SignalError(
             f"filter_cutoff_freq_hz is {cutoff:g} Hz; it must be below half the rate of {rate:g} Hz"
         )
-    targets = [n for n in (TORQUE, ACCELERATION, REFERENCE_TORQUE) if n in raw.signals]
+    columns = recording.stream.columns
+    targets = [n for n in (TORQUE, ACCELERATION, REFERENCE_TORQUE) if n in columns]
     kept = (*COMMANDS, INERTIA)
-    inputs = [n for n in raw.signals if n in FEATURES and n not in kept]
+    inputs = [n for n in columns if n in FEATURES and n not in kept]
     chosen = targets + (inputs if settings.filter_inputs else [])
-    changed = {name: _low_pass(raw.signals[name], cutoff, rate, settings) for name in chosen}
+    changed = {name: _low_pass(columns[name], cutoff, rate, settings) for name in chosen}
     kind = "run both ways" if settings.filter_mode == "zero_phase" else "causal"
     what = "torque and inputs" if settings.filter_inputs else "torque alone"
-    return raw.with_note(
-        f"Butterworth filter, {cutoff:g} Hz, order {settings.filter_order}, {kind}, on {what}",
-        signals={**raw.signals, **changed},
+    return recording.with_columns(changed).noted(
+        f"Butterworth filter, {cutoff:g} Hz, order {settings.filter_order}, {kind}, on {what}"
     )
 
 
 def _low_pass(values: np.ndarray, cutoff: float, rate: float, settings: DataSettings) -> np.ndarray:
     order = settings.filter_order
     if settings.filter_mode == "zero_phase":
-        from trueup.signals import butterworth
-
         return butterworth(np.arange(len(values)) / rate, values, cutoff=cutoff, order=order)
-    from scipy.signal import butter, sosfilt, sosfilt_zi
-
-    sections = butter(order, cutoff, fs=rate, output="sos")
-    # as if the first sample had lasted for ever: no step at the start
-    return sosfilt(sections, values, zi=sosfilt_zi(sections) * values[0])[0]
+    return causal_butterworth(values, rate, cutoff, order)
 
 
-def _needed(raw: RawSignals, name: str) -> np.ndarray:
-    if name not in raw.signals:
-        raise ColumnError(f"{raw.file.path}: {name} is needed for the torque, and is not mapped")
-    return raw.signals[name]
+def _needed(recording: Recording, name: str) -> np.ndarray:
+    columns = recording.stream.columns
+    if name not in columns:
+        raise ColumnError(f"{recording.source}: {name} is needed for the torque, and is not mapped")
+    return columns[name]

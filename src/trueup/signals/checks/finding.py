@@ -1,7 +1,7 @@
 """Findings of the quality checks."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Severity = Literal["info", "warning", "refuse"]
 
@@ -24,6 +24,16 @@ class Finding:
     channel: str
     sentence: str
     figures: dict[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "check": self.check,
+            "severity": self.severity,
+            "channel": self.channel,
+            "sentence": self.sentence,
+            "figures": dict(self.figures),
+        }
 
 
 @dataclass(frozen=True)

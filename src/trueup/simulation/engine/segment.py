@@ -1,4 +1,4 @@
-"""A stretch of a recording that is simulated from a known state."""
+"""A stretch of a recording that is simulated from a known state: a window, or what leads to one."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,10 @@ INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of a recording that is simulated from a known state."""
+    """A stretch of a recording that is simulated from a known state.
+
+    One that predicts rows of its sequence is a window of it.
+    """
 
     start_time: float
     """Time of the initial state on the recording's clock [s]."""
@@ -30,6 +33,16 @@ class Segment:
     carried: np.ndarray | None = None
     """Entries of the initial state that continue from the simulation before, ``(state
     size,)`` of bool; None where the initial state holds as it is."""
+    first: int = 0
+    """First row of the observed sequence that it predicts."""
+    end: int = 0
+    """One past the last of these rows; ``first`` where it predicts none and only leads to a later
+    segment."""
+
+    @property
+    def rows(self) -> slice:
+        """Rows that it predicts, in the arrays of the observed sequence."""
+        return slice(self.first, self.end)
 
     @property
     def steps(self) -> int:

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from trueup.simulation.measured.observation import ObservedSequence, Window, clock_slack
+from trueup.simulation.engine.segment import Segment
+from trueup.simulation.measured.observation import ObservedSequence, clock_slack
 
 
 class WindowReader:
@@ -15,12 +16,12 @@ class WindowReader:
 
     Args:
       sequence: the recorded rows.
-      window: the simulated segment and the rows that it predicts.
+      window: the simulated segment that predicts some of them.
       delays: channel -> delay of each candidate ``(n,)`` [s].
     """
 
     def __init__(
-        self, sequence: ObservedSequence, window: Window, delays: Mapping[int, np.ndarray]
+        self, sequence: ObservedSequence, window: Segment, delays: Mapping[int, np.ndarray]
     ):
         self.channels = sequence.channels
         self.timestep = sequence.timestep
@@ -30,7 +31,7 @@ class WindowReader:
         self._first_kept = 0
         times = sequence.times[window.rows]
         # time in steps; rounding of clocks must not turn a sample into an interpolation
-        position = (times - window.segment.start_time) / self.timestep
+        position = (times - window.start_time) / self.timestep
         nearest = np.round(position)
         slack = clock_slack(times[-1:], self.timestep) / self.timestep
         close = np.abs(position - nearest) < slack

@@ -75,11 +75,7 @@ class ModelSequences:
             for parts in zip(controls, measured, states, names, lead_ins, strict=True)
         ]
         self._set(name, spec, model, trajectories, allow_missing_sensors)
-        for trajectory in trajectories:
-            try:
-                _check(trajectory, allow_missing_sensors)
-            except SignalError as error:
-                raise SignalError(f"Sequence {trajectory.name!r} of {name!r}: {error}") from error
+        self._check()
 
     def _set(
         self,
@@ -94,6 +90,15 @@ class ModelSequences:
         self.gt_model = model
         self.measured_rollout = trajectories
         self.allow_missing_sensors = allow_missing_sensors
+
+    def _check(self) -> None:
+        for trajectory in self.measured_rollout:
+            try:
+                _check(trajectory, self.allow_missing_sensors)
+            except SignalError as error:
+                raise SignalError(
+                    f"Sequence {trajectory.name!r} of {self.name!r}: {error}"
+                ) from error
 
     @property
     def sequence_name(self) -> list[str]:
@@ -129,17 +134,21 @@ class ModelSequences:
         trajectories: Sequence[SystemTrajectory],
         allow_missing_sensors: bool = False,
     ) -> ModelSequences:
-        """Build a group from trajectories, such as the chunks of :meth:`SystemTrajectory.split`."""
-        return cls(
-            name,
-            spec,
-            sequence_name,
-            [trajectory.initial_state for trajectory in trajectories],
-            [trajectory.control for trajectory in trajectories],
-            [trajectory.sensordata for trajectory in trajectories],
-            allow_missing_sensors,
-            [trajectory.lead_in for trajectory in trajectories],
-        )
+        """Build a group from trajectories, such as the chunks of :meth:`SystemTrajectory.split`.
+
+        They keep all but their states, which a simulation of the group gives anew.
+        """
+        counts = {"sequence names": len(sequence_name), "trajectories": len(trajectories)}
+        _check_counts(name, counts)
+        model = _compiled_copy(spec, name)
+        named = [
+            trajectory.replace(model=model, name=own, state=None)
+            for trajectory, own in zip(trajectories, sequence_name, strict=True)
+        ]
+        group = object.__new__(cls)
+        group._set(name, spec, model, named, allow_missing_sensors)
+        group._check()
+        return group
 
     def __len__(self) -> int:
         return len(self.sequence_name)

@@ -1,7 +1,7 @@
 """Rows to compare: the recorded ones of a sequence, and those of its simulation.
 
-An :class:`ObservedSequence` holds the rows once. Each of its windows is a simulated segment and the
-range of rows that it predicts.
+An :class:`ObservedSequence` holds the rows once. Each of its windows is a simulated segment, which
+knows the rows that it predicts.
 """
 
 from dataclasses import dataclass
@@ -27,22 +27,6 @@ class Channel:
 
 
 @dataclass(frozen=True)
-class Window:
-    """Rows of a sequence that one simulated segment predicts."""
-
-    segment: Segment
-    first: int
-    """First row."""
-    end: int
-    """One past the last row."""
-
-    @property
-    def rows(self) -> slice:
-        """The rows in the arrays of the sequence."""
-        return slice(self.first, self.end)
-
-
-@dataclass(frozen=True)
 class ObservedSequence:
     """Recorded rows of one sequence as they are compared with the simulation."""
 
@@ -59,16 +43,19 @@ class ObservedSequence:
     """``(T, C)``."""
     weights: np.ndarray
     """Factor on the residual of each channel ``(C,)``."""
-    windows: tuple[Window, ...]
-    """Simulated segments in the order of time; their rows follow each other."""
+    segments: tuple[Segment, ...]
+    """Stretches of the run in the order of time, those before the sequence and those without
+    measured rows too: later ones go on from earlier ones."""
     normalisation: str = "none"
     """Rule that the weights follow where parameters change the measured side, see
     :func:`normalisers`."""
-    segments: tuple[Segment, ...] = ()
-    """Stretches of the run in the order of time, those before the sequence and those without
-    measured rows too: later ones go on from earlier ones."""
     delay_range: tuple[float, float] = (0.0, 0.0)
     """Smallest and largest delay that any candidate may have [s]."""
+
+    @property
+    def windows(self) -> tuple[Segment, ...]:
+        """Segments that predict rows, in the order of time; their rows follow each other."""
+        return tuple(s for s in self.segments if s.end > s.first)
 
     @property
     def channel_names(self) -> tuple[str, ...]:

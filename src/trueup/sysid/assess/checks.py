@@ -77,7 +77,7 @@ def check_experiment(
     found = analyse(information, x, space.names, space.lower, space.upper, is_information=True)
     return {
         "name": experiment.name,
-        "quality": {r.name: r.quality.as_dict() for r in prepared.recordings},
+        "quality": {r.name: r.quality.to_dict() for r in prepared.recordings},
         "simulation": (
             simulation_warnings(prepared, problem) if isinstance(problem, GrayBoxProblem) else []
         ),

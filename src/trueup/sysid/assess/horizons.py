@@ -165,7 +165,7 @@ def _rows_at(sequence: object, horizon: float) -> np.ndarray:
         return np.ones(len(times), bool)
     age = np.zeros(len(times))
     for window in sequence.windows:  # type: ignore[attr-defined]
-        age[window.rows] = times[window.rows] - window.segment.start_time
+        age[window.rows] = times[window.rows] - window.start_time
     slack = 1e-9 + 0.01 * horizon
     return (age > (1 - _SHARE) * horizon - slack) & (age <= horizon + slack)
 

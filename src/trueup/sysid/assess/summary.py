@@ -107,7 +107,7 @@ def summarise(
             [] if torque is None else [s for s in torque["sentences"] if s not in torque["doubts"]],
         ),
         "cross_validation": None if crossed is None else _crossed(crossed),
-        "quality": {n: report.as_dict() for n, report in (quality or {}).items()},
+        "quality": {n: report.to_dict() for n, report in (quality or {}).items()},
         "notes": list(notes),
         "history": [_asked_of(record, asked) for record in solution.history],
         "stats": solution.stats,

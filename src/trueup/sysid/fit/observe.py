@@ -1,6 +1,7 @@
 """A recorded sequence against the model: channels, weights, controls, simulated windows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -11,7 +12,6 @@ from trueup.simulation.engine.segment import Segment
 from trueup.simulation.measured.observation import (
     Channel,
     ObservedSequence,
-    Window,
     clock_slack,
     normalisers,
 )
@@ -63,11 +63,9 @@ def observe(
     for i, owner in enumerate(owners):
         if owner in settings.noise:
             divisors[i] = settings.noise[owner]
-    windows, segments = (Window(whole, 0, len(times)),), (whole,)
+    segments = (replace(whole, first=0, end=len(times)),)
     if settings.window > 0:
-        windows, segments = cut_windows(
-            model, whole, times, channels, recorded, settings, delay_range
-        )
+        segments = cut_windows(model, whole, times, channels, recorded, settings, delay_range)
     return ObservedSequence(
         name=name,
         channels=tuple(channels),
@@ -76,9 +74,8 @@ def observe(
         times=times,
         measured=data,
         weights=relative / divisors,
-        windows=windows,
-        normalisation=settings.normalise,
         segments=(*before, *segments),
+        normalisation=settings.normalise,
         delay_range=delay_range,
     )
 

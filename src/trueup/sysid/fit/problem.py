@@ -10,26 +10,16 @@ from trueup.errors import FitError
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 from trueup.parameters import ParameterDict
 from trueup.simulation.engine.batch_engine import BatchEngine
+from trueup.simulation.engine.segment import Segment
 from trueup.simulation.engine.window_reader import WindowReader
 from trueup.simulation.measured.measurement import MeasurementModel, apply_changes
 from trueup.simulation.measured.model_sequences import ModelSequences
-from trueup.simulation.measured.observation import ObservedSequence, Window
+from trueup.simulation.measured.observation import ObservedSequence
 from trueup.simulation.targets.variants import BuildModel, ModelVariants
 from trueup.sysid.fit.observation_settings import ObservationSettings, check_signal_settings
 from trueup.sysid.fit.observe import observe
 from trueup.sysid.fit.prior_rows import PriorRows
 from trueup.sysid.fit.window_states import element_groups, element_labels
-
-
-@dataclass(frozen=True)
-class _PlacedWindow:
-    """A window of one sequence of a group, and where its rows stand in the residual."""
-
-    window: Window
-    sequence: int
-    """Index of the sequence in the group."""
-    first_residual: int
-    """First row of the residual."""
 
 
 @dataclass
@@ -40,15 +30,19 @@ class _Group:
     sequences: list[ObservedSequence] = field(default_factory=list)
     measurements: list[MeasurementModel] = field(default_factory=list)
     """Delays, gains and biases of each sequence's channels."""
-    windows: list[_PlacedWindow] = field(default_factory=list)
-    """Windows of all sequences, in the order of the engine's segments."""
+    windows: list[Segment] = field(default_factory=list)
+    """Windows of all sequences, the engine's segments."""
+    owners: list[int] = field(default_factory=list)
+    """Index of the sequence of each window."""
+    first_residuals: list[int] = field(default_factory=list)
+    """First row of the residual of each window."""
     engine: BatchEngine = field(init=False)
 
     def make_engine(self, n_threads: int) -> None:
         """Make the engine of the windows, which records the fields that are compared."""
         self.engine = BatchEngine(
             self.variants.model,
-            [placed.window.segment for placed in self.windows],
+            self.windows,
             sorted({channel.field for s in self.sequences for channel in s.channels}),
             n_threads,
             [sequence.segments for sequence in self.sequences],
@@ -113,15 +107,16 @@ class GrayBoxProblem(Problem):
                 group.sequences.append(sequence)
                 group.measurements.append(self.measurement_of(sequence))
                 for window in sequence.windows:
-                    group.windows.append(_PlacedWindow(window, index, row))
+                    group.windows.append(window)
+                    group.owners.append(index)
+                    group.first_residuals.append(row)
                     times = sequence.times[window.rows]
                     groups.append(ResidualGroup(sequence.name, sequence.channel_names, times, row))
                     row += len(times) * len(sequence.channels)
             group.make_engine(n_threads)
             self._groups.append(group)
-        windows = [placed for g in self._groups for placed in g.windows]
-        self._first_rows = np.array([placed.first_residual for placed in windows])
-        self._window_labels = [placed.window.segment.sequence for placed in windows]
+        self._first_rows = np.array([row for g in self._groups for row in g.first_residuals])
+        self._window_labels = [window.sequence for g in self._groups for window in g.windows]
         check_signal_settings(self.settings, [s for o in self.sequences for s in o.signal_names])
         self.sequence_names = [sequence.name for sequence in self.sequences]
         self.groups = tuple(groups)
@@ -189,8 +184,8 @@ class GrayBoxProblem(Problem):
         """Blocks of residuals; see :meth:`trueup.fitting.Problem.residual_blocks`."""
         X = np.atleast_2d(np.asarray(X, float))
         table = self.parameters.value_table(X)
-        for group, placed, rows, predicted in self._predictions(X, table, failures):
-            residual = self._residual(group, placed.sequence, rows, predicted, table)
+        for group, index, rows, predicted in self._predictions(X, table, failures):
+            residual = self._residual(group, group.owners[index], rows, predicted, table)
             flat = residual.reshape(len(X), -1)
             bad = np.logical_not(np.isfinite(flat).all(axis=1))
             bad[[c for c in failures if c < len(X)]] = True
@@ -198,8 +193,8 @@ class GrayBoxProblem(Problem):
                 for candidate in np.flatnonzero(bad):
                     failures.setdefault(int(candidate), "the simulation is not finite")
                 flat = np.where(bad[:, None], LARGE_RESIDUAL, flat)
-            within = (rows.start - placed.window.first) * predicted.shape[2]
-            first = placed.first_residual + within
+            within = (rows.start - group.windows[index].first) * predicted.shape[2]
+            first = group.first_residuals[index] + within
             yield slice(first, first + flat.shape[1]), flat
         if len(self._priors):
             # data rows are in units of their weights: a prior counts as one sample of that noise
@@ -225,9 +220,10 @@ class GrayBoxProblem(Problem):
         predicted = {
             id(s): np.empty((len(X), len(s.times), len(s.channels))) for s in self.sequences
         }
-        for group, placed, rows, values in self._predictions(X, table, failures):
-            changes = group.measurements[placed.sequence].changes
-            out = predicted[id(group.sequences[placed.sequence])]
+        for group, index, rows, values in self._predictions(X, table, failures):
+            owner = group.owners[index]
+            changes = group.measurements[owner].changes
+            out = predicted[id(group.sequences[owner])]
             out[:, rows] = apply_changes(values, changes, table, True)
         return [
             (
@@ -240,27 +236,29 @@ class GrayBoxProblem(Problem):
 
     def _predictions(
         self, X: np.ndarray, table: Mapping[str, np.ndarray], failures: Failures
-    ) -> Iterator[tuple[_Group, _PlacedWindow, slice, np.ndarray]]:
-        """Rows of sequences and their predictions ``(n, rows, C)``, before gains and biases."""
+    ) -> Iterator[tuple[_Group, int, slice, np.ndarray]]:
+        """Rows of sequences and their predictions ``(n, rows, C)``, before gains and biases.
+
+        Each comes with its group and the index of the window in it.
+        """
         for group in self._groups:
             readers = []
-            for placed in group.windows:
-                delays = group.measurements[placed.sequence].delays
+            for window, owner in zip(group.windows, group.owners, strict=True):
+                delays = group.measurements[owner].delays
                 late = {channel: table[name][:, 0] for channel, name in delays.items()}
-                sequence = group.sequences[placed.sequence]
-                readers.append(WindowReader(sequence, placed.window, late))
+                readers.append(WindowReader(group.sequences[owner], window, late))
             models, writes = group.variants.batch(X, failures)
             if group.engine.model is not group.variants.model:
                 group.make_engine(self.n_threads)
             for block in group.engine.run(len(X), writes, models, failures):
                 for position, index in enumerate(block.segments):
-                    placed = group.windows[index]
+                    window = group.windows[index]
                     records = {k: v[:, position] for k, v in block.records.items()}
                     steps = next(iter(records.values())).shape[1]
-                    last = block.first_step + steps >= placed.window.segment.steps
+                    last = block.first_step + steps >= window.steps
                     for rows, predicted in readers[index].feed(block.first_step, records, last):
-                        first = placed.window.first
-                        yield group, placed, slice(first + rows.start, first + rows.stop), predicted
+                        first = window.first
+                        yield group, index, slice(first + rows.start, first + rows.stop), predicted
 
     def _residual(
         self,

@@ -5,6 +5,7 @@ local minima (H. G. Bock 1983 calls for short intervals). Windows keep the predi
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from trueup.errors import SignalError, listing
 from trueup.signals import TimeSeries
 from trueup.simulation.engine.segment import Segment
-from trueup.simulation.measured.observation import Channel, Window, clock_slack
+from trueup.simulation.measured.observation import Channel, clock_slack
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.window_states import window_label
 from trueup.sysid.recordings.measured_state import measured_state, state_columns, unmeasured_entries
@@ -26,7 +27,7 @@ def cut_windows(
     recorded: TimeSeries,
     settings: ObservationSettings,
     delay_range: tuple[float, float],
-) -> tuple[tuple[Window, ...], tuple[Segment, ...]]:
+) -> tuple[Segment, ...]:
     """Cut one long segment into windows of ``settings.window`` seconds.
 
     The first keeps the sequence's initial state, the others start from the measured one; what has
@@ -42,7 +43,7 @@ def cut_windows(
       delay_range: smallest and largest delay that any candidate may have [s].
 
     Returns:
-      Windows, and the segments of all stretches, of those without measured rows too.
+      Segments of all stretches, those without measured rows too.
 
     Raises:
       SignalError: the position of a joint was not measured, or a window holds no step.
@@ -90,9 +91,7 @@ def cut_windows(
     edges = np.searchsorted(times, starts + lead - clock_slack(times[-1:], timestep))
     # no row is lost before the first window or after the last
     edges = [0, *edges[1:].tolist(), len(times)]
-    windows = [
-        Window(segment, first, end)
+    return tuple(
+        replace(segment, first=first, end=end)
         for segment, first, end in zip(segments, edges[:-1], edges[1:], strict=True)
-        if end > first
-    ]
-    return tuple(windows), tuple(segments)
+    )

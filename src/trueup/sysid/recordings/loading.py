@@ -1,16 +1,14 @@
 """Recordings of an experiment file as time series in the model's names and SI units."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
 
 from trueup.errors import (
-    ColumnError,
     ExperimentError,
     RecordingError,
     SignalError,
@@ -23,31 +21,29 @@ from trueup.signals import (
     Recording,
     TimeSeries,
     butterworth,
-    check_quality,
     read,
     savitzky_golay,
     select,
 )
-from trueup.signals.model_signals import OBSERVATION_TYPES, resolve_signals
+from trueup.signals.clocks.common import (
+    CommonInterval,
+    clocks_of,
+    common_interval,
+    every_clock,
+    slowest_clock,
+)
+from trueup.signals.quality import check_clocks
 from trueup.simulation.engine.lead_in import LeadIn
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
-from trueup.sysid.experiment.settings import ColumnPart, FilterPart, RecordingPart
-from trueup.sysid.importing.column_matching import match_columns, measurable
-from trueup.sysid.recordings.channel_units import check_unit
-from trueup.sysid.recordings.common_interval import (
-    Samples,
-    common_interval,
-    on_all_clocks,
-    on_slowest_clock,
+from trueup.sysid.experiment.settings import FilterPart, RecordingPart, Trim
+from trueup.sysid.recordings.columns import (
+    check_components,
+    check_units,
+    column_mappings,
+    with_signals,
 )
-from trueup.sysid.recordings.measured_state import state_columns
+from trueup.sysid.recordings.quality import signal_quality
 from trueup.sysid.recordings.sequence_start import initial_state
-
-_CLOCK_CHECKS = ("samples", "time order", "duplicate times")
-
-
-Mappings = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Signal -> label of each component, empty for the only one -> what :func:`select` takes."""
 
 
 @dataclass(frozen=True)
@@ -101,40 +97,40 @@ def load_recording(
       ExperimentError: a filter that fits no signal, or a trim that leaves nothing.
     """
     name = part.name or path.stem
-    part, guessed = _with_signals(part, recording, model, name)
-    mappings = {signal: _column_mappings(given) for signal, given in part.signals.items()}
+    part, guessed = with_signals(part, recording, model, name)
+    mappings = {signal: column_mappings(given) for signal, given in part.signals.items()}
+    commands = {actuator: f"the control of {actuator}" for actuator in part.controls}
     wanted = {
         **{f"{s}{label}": one for s, each in mappings.items() for label, one in each.items()},
-        **{f"{a}_ctrl": _column_mappings(given)[""] for a, given in part.controls.items()},
+        **{commands[a]: column_mappings(given)[""] for a, given in part.controls.items()},
     }
-    chosen = select(recording, wanted)
-    _check_components(name, model, recording, mappings)
-    _check_clocks(name, chosen)
+    chosen = replace(select(recording, wanted), name=name)
+    check_components(name, model, recording, mappings)
+    check_clocks(chosen)
     _check_actuators(part, model, name)
-    columns = {
-        f"{signal}{label}": chosen.column(f"{signal}{label}")
-        for signal, each in mappings.items()
-        for label in each
-    }
-    controls = {actuator: chosen.column(f"{actuator}_ctrl") for actuator in part.controls}
-    interval = common_interval(name, columns, controls, part.trim)
-    times, values, notes = on_slowest_clock(name, columns, interval, part.trim)
+    compared = list(wanted)[: len(wanted) - len(commands)]
+    interval = _interval(chosen, list(commands.values()), compared, part.trim)
+    times, note = slowest_clock(chosen, compared, interval)
+    _check_length(chosen, compared, times, part.trim)
+    values = chosen.at(times, compared)
     measured = TimeSeries.from_names(times, values, model, list(part.signals))
+    notes = [f"{name}: {sentence}." for sentence in (interval.note, note) if sentence]
     if interval.begins_late and part.initial not in ("measured", "estimated"):
         notes.append(
             f"{name}: the initial state of the file belongs to the beginning that is left out; the "
             f"measured state at {times[0]:.6g} s is taken instead."
         )
-    _check_units(name, model, recording, mappings, measured)
+    check_units(name, model, recording, mappings, measured)
     start, end = float(times[0]), float(times[-1])
-    control = _all_controls(model, controls, start, end, method)
-    first = max([float(t[0]) for t, _ in controls.values()], default=start)
+    control = _all_controls(model, chosen, commands, start, end, method)
+    clocks = clocks_of(chosen, list(commands.values())).values()
+    first = max([float(t[0]) for t in clocks], default=start)
     earlier = None
     if first < start:
-        earlier = _since_gap(_all_controls(model, controls, first, start, method))
+        earlier = _since_gap(_all_controls(model, chosen, commands, first, start, method))
     measured = _filtered(name, measured, filters)
-    quality = _quality(part, name, model, measured, control, list(part.controls))
-    notes = (*guessed, *interval.notes, *notes, *_without_control(part, model, name))
+    quality = signal_quality(part, model, measured, control, list(part.controls))
+    notes = (*guessed, *notes, *_without_control(part, model, name))
     facts = CheckedRecording(name, part, path, quality, interval.begins_late, notes)
     state = initial_state(part.initial, name, model, measured, interval.begins_late)
     lead_in = None
@@ -142,36 +138,6 @@ def load_recording(
     if earlier is not None and (part.initial != "default" or interval.begins_late):
         lead_in = LeadIn(earlier, state)
     return facts, SystemTrajectory(model, control, measured, state, name=name, lead_in=lead_in)
-
-
-def _with_signals(
-    part: RecordingPart, recording: Recording, model: mujoco.MjModel, name: str
-) -> tuple[RecordingPart, list[str]]:
-    """A recording that names its signals: by the names of its columns where the file does not.
-
-    Raises:
-      ColumnError: no column is clearly that of a signal.
-    """
-    if part.signals:
-        return part, []
-    taken = [part.time] if part.time else []
-    signals, controls = (
-        [m for m in matches if m.sure] for matches in match_columns(recording, model, taken)
-    )
-    if not signals:
-        wanted = [place.name for place in measurable(model)]
-        raise ColumnError(
-            f"recording {name!r}: no column is named after a signal of the model, which has "
-            f"{listing(wanted)}; its columns are {listing(recording.columns)}. "
-            "Say which is which, such as\n"
-            f"    - file: {part.file}\n"
-            f"      signals: {{{next(iter(wanted), 'joint_qpos')}: {recording.columns[-1]}}}"
-        )
-    named = {m.place.name: m.columns if m.others else m.column.column for m in signals}
-    commands = part.controls or {m.place.name: m.column.column for m in controls}
-    pairs = ", ".join(f"{signal} from {column}" for signal, column in {**named, **commands}.items())
-    note = f"{name}: signals and controls follow from the names of the columns: {pairs}."
-    return part.model_copy(update={"signals": named, "controls": commands}), [note]
 
 
 def read_recording(path: Path, part: RecordingPart) -> Recording:
@@ -188,29 +154,63 @@ def read_recording(path: Path, part: RecordingPart) -> Recording:
     return read(path, time=part.time, rate=part.rate, time_unit=part.time_unit, header=part.header)
 
 
-def _check_clocks(name: str, recording: Recording) -> None:
-    """Raise RecordingError where a clock is too short, runs backwards or stands still."""
-    for stream in recording.streams:
-        found = check_quality(stream.times, {}).of_severity("refuse")
-        broken = [f.sentence for f in found if f.check in _CLOCK_CHECKS]
-        if broken:
-            raise RecordingError(f"the recording {name!r} cannot be used: {' '.join(broken)}")
+def _interval(
+    recording: Recording, commands: list[str], compared: list[str], trim: Trim
+) -> CommonInterval:
+    """The part of a recording that all streams cover, of what ``trim`` asks for.
+
+    Raises:
+      ExperimentError: a trim outside of the recording.
+      RecordingError: the streams have no interval in common, or hardly any.
+    """
+    clocks = list(clocks_of(recording, compared).values())
+    first, last = min(float(t[0]) for t in clocks), max(float(t[-1]) for t in clocks)
+    # an end in round numbers may lie within a sample of the last one
+    slack = max(float(np.median(np.diff(times))) for times in clocks)
+    for which, given in (("start", trim.start), ("end", trim.end)):
+        if given is not None and not first - slack <= given <= last + slack:
+            raise ExperimentError(
+                f"recording {recording.name!r}: trim.{which} is {given:.9g} s, outside of the "
+                f"recording, which runs from {first:.9g} to {last:.9g} s: correct it, or remove it"
+            )
+    try:
+        return common_interval(recording, commands, trim.start, trim.end)
+    except RecordingError as error:
+        raise RecordingError(
+            f"{error}, or name the part to use with trim: {{start: ..., end: ...}}"
+        ) from error
+
+
+def _check_length(recording: Recording, compared: list[str], times: np.ndarray, trim: Trim) -> None:
+    """Raise ExperimentError for a trim that leaves fewer than three samples."""
+    if len(times) < 3:
+        whole = recording.column(compared[0])[0]
+        raise ExperimentError(
+            f"recording {recording.name!r}: the trimmed part (start: {trim.start}, end: "
+            f"{trim.end}) leaves {len(times)} samples; the recording runs from {whole[0]:.6g} to "
+            f"{whole[-1]:.6g} s"
+        )
 
 
 def _all_controls(
     model: mujoco.MjModel,
-    controls: Mapping[str, Samples],
+    recording: Recording,
+    commands: Mapping[str, str],
     start: float,
     end: float,
     method: InterpolationMethod,
 ) -> TimeSeries:
-    """Controls of all actuators from one time to another; those not recorded are zero."""
+    """Controls of all actuators from one time to another; those not recorded are zero.
+
+    ``commands`` are actuators and their columns of the recording.
+    """
     grid, full = np.array([start, end]), np.zeros((2, model.nu))
-    if controls:
-        grid, values = on_all_clocks(controls, start, end, method)
-        actuators = _actuators(model)
+    if commands:
+        names, columns = _actuators(model), list(commands.values())
+        grid = every_clock(recording, columns, start, end)
         full = np.zeros((len(grid), model.nu))
-        full[:, [actuators.index(actuator) for actuator in controls]] = values
+        places = [names.index(actuator) for actuator in commands]
+        full[:, places] = recording.at(grid, columns, method)
     return TimeSeries.from_control_names(grid, full, model)
 
 
@@ -281,98 +281,3 @@ def _smoothed(
     return savitzky_golay(
         series.times, values, window=part.window, polynomial=part.order, irregular="resample"
     )
-
-
-def _quality(
-    part: RecordingPart,
-    name: str,
-    model: mujoco.MjModel,
-    measured: TimeSeries,
-    control: TimeSeries,
-    recorded_controls: list[str],
-) -> QualityReport:
-    columns = state_columns(model, measured)
-    position_column = {column: address for address, column in columns.positions.items()}
-    velocity_column = {column: dof for dof, column in columns.velocities.items()}
-    channels: dict[str, np.ndarray] = {}
-    roles: dict[str, str] = {}
-    units: dict[str, str] = {}
-    label_of: dict[int, str] = {}
-    for signal, (_, indices) in (measured.signal_mapping or {}).items():
-        for k, column in enumerate(indices):
-            label = signal if len(indices) == 1 else f"{signal}[{k}]"
-            channels[label] = measured.data[:, column]
-            label_of[int(column)] = label
-            if int(column) in position_column:
-                roles[label] = "position"
-                units[label] = _position_unit(model, position_column[int(column)])
-            elif int(column) in velocity_column:
-                roles[label] = "velocity"
-            else:
-                roles[label] = "other"
-    pairs = []
-    for dof, column in columns.velocities.items():
-        address = columns.position_of_velocity.get(dof)
-        if address in columns.positions:
-            pairs.append((label_of[columns.positions[address]], label_of[column]))
-    on_clock = control.interpolate(measured.times, "zoh")
-    for index in range(model.nu):
-        actuator = model.actuator(index).name
-        if actuator in recorded_controls:
-            channels[f"{actuator} (control)"] = on_clock[:, index]
-            roles[f"{actuator} (control)"] = "control"
-    return check_quality(
-        measured.times, channels, roles=roles, pairs=pairs, units=units, accept=part.accept
-    )
-
-
-def _position_unit(model: mujoco.MjModel, address: int) -> str:
-    joint = int(np.argmax(model.jnt_qposadr == address)) if address in model.jnt_qposadr else -1
-    if joint < 0:
-        return ""
-    hinge = int(mujoco.mjtJoint.mjJNT_HINGE)
-    slide = int(mujoco.mjtJoint.mjJNT_SLIDE)
-    return {hinge: "rad", slide: "m"}.get(int(model.jnt_type[joint]), "")
-
-
-def _column_mappings(given: ColumnPart | str | list[str]) -> dict[str, dict[str, Any]]:
-    """Mapping of each component of a signal, by its label."""
-    common = given.model_dump(exclude_none=True) if isinstance(given, ColumnPart) else {}
-    columns = common.pop("column", given)
-    if isinstance(columns, str):
-        return {"": {"column": columns, **common}}
-    return {f"[{k}]": {"column": column, **common} for k, column in enumerate(columns)}
-
-
-def _check_components(
-    name: str, model: mujoco.MjModel, recording: Recording, mappings: Mappings
-) -> None:
-    """Raise ExperimentError where a signal has not one column for each of its components."""
-    for signal, each in mappings.items():
-        ((full, (_, components)),) = resolve_signals(model, [signal], OBSERVATION_TYPES).items()
-        if len(each) != len(components):
-            columns = [one["column"] for one in each.values()]
-            width = len(components)
-            example = ", ".join(f"column_{k + 1}" for k in range(width))
-            takes = f"{width} columns, one for each component" if width > 1 else "one column"
-            raise ExperimentError(
-                f"recording {name!r}: the signal {full!r} takes {takes}; given are {len(columns)} "
-                f"({listing(columns)}). Write {signal}: {f'[{example}]' if width > 1 else 'column'}"
-                f"; the recording has the columns {listing(recording.columns)}"
-            )
-
-
-def _check_units(
-    name: str,
-    model: mujoco.MjModel,
-    recording: Recording,
-    mappings: Mappings,
-    measured: TimeSeries,
-) -> None:
-    """Raise UnitError for a unit of another quantity than that of its signal."""
-    for each, signal in zip(mappings.values(), measured.signal_mapping or {}, strict=True):
-        for one in each.values():
-            stream, column = recording.find(one["column"])
-            unit = one.get("unit", stream.units.get(column))
-            if unit:
-                check_unit(model, name, signal, column, unit)

@@ -88,16 +88,13 @@ def _motion(
     model, windows = variant.model, sequence.windows
     failures: dict[int, str] = {}
     models = variant.models(X, failures)
-    segments = [w.segment for w in windows]
-    engine = BatchEngine(model, segments, ["qpos"], chains=[sequence.segments])
+    engine = BatchEngine(model, windows, ["qpos"], chains=[sequence.segments])
     pieces: dict[int, list[np.ndarray]] = {}
     for block in engine.run(len(X), variant.field_writes(X), models, failures):
         for position, w in enumerate(block.segments):
             pieces.setdefault(int(w), []).append(block.records["qpos"][:, position])
     step = sequence.timestep
-    times = np.concatenate(
-        [w.segment.start_time + step * (1 + np.arange(w.segment.steps)) for w in windows]
-    )
+    times = np.concatenate([w.start_time + step * (1 + np.arange(w.steps)) for w in windows])
     path = np.concatenate([np.concatenate(pieces[w], axis=1) for w in range(len(windows))], axis=1)
     end = min(times[-1], times[0] + _LONGEST)
     frames = np.arange(times[0], end, 1.0 / FRAME_RATE)

@@ -1,8 +1,8 @@
-"""The signals of one recording as they were recorded: columns chosen, in the features' units."""
+"""Recordings of a joint as they were recorded: named after features, in the features' units."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ from trueup.networks.data.features import (
     TEMPERATURE,
     VELOCITY,
 )
+from trueup.signals import Recording, find_unit, read, repaired, select
+from trueup.signals.clocks.common import on_one_clock
+from trueup.signals.quality import check_clocks
 
 COMMANDS = (TARGET_ANGLE, TARGET_VELOCITY, COMMANDED_TORQUE)
 """Features that are asked for, not measured: held between samples, never filtered."""
@@ -44,27 +47,9 @@ class RecordingFile:
     inertia: float | None
 
 
-@dataclass(frozen=True, eq=False)
-class RawSignals:
-    """Signals of one file on its own clock.
-
-    Attributes:
-        file: where they are from.
-        times: as recorded, shape (n,) [s].
-        signals: feature, ``torque``, ``reference_torque`` or ``acceleration`` -> shape (n,).
-        sha256: hash of the file.
-        notes: what was done to them.
-    """
-
-    file: RecordingFile
-    times: np.ndarray
-    signals: dict[str, np.ndarray]
-    sha256: str = ""
-    notes: tuple[str, ...] = field(default=())
-
-    def with_note(self, note: str, **changes: Any) -> "RawSignals":
-        """A changed copy, with a sentence that says how."""
-        return replace(self, notes=(*self.notes, note), **changes)
+def load_group(recording: Recording) -> str:
+    """Group that a recording belongs to."""
+    return str(recording.metadata["group"])
 
 
 def recording_files(settings: DataSettings) -> list[RecordingFile]:
@@ -100,16 +85,17 @@ def recording_files(settings: DataSettings) -> list[RecordingFile]:
     ]
 
 
-def read_raw(file: RecordingFile, settings: DataSettings) -> RawSignals:
-    """Read the signals that the settings name.
+def read_recording(file: RecordingFile, settings: DataSettings) -> Recording:
+    """Read the signals that the settings name: one clock, and the columns named after features.
+
+    ``torque``, ``reference_torque`` and ``acceleration`` are among them where they are mapped. Of a
+    file with several clocks the fastest is taken: commands are held, measurements interpolated.
 
     Raises:
-        RecordingError: the file cannot be read, or its signals have several clocks.
+        RecordingError: the file cannot be read, or its clocks have hardly any time in common.
         ColumnError: a column does not exist, or no torque is stated.
         UnitError: a unit is unknown or is not one of that quantity.
     """
-    from trueup.signals import read, select
-
     try:
         recording = read(file.path, time=settings.time)
     except ColumnError:
@@ -117,18 +103,32 @@ def read_raw(file: RecordingFile, settings: DataSettings) -> RawSignals:
             raise
         recording = read(file.path, rate=settings.fallback_sampling_frequency)
     selected = select(recording, _mappings(settings))
-    if len(selected.streams) != 1:
-        raise RecordingError(
-            f"{file.path}: the signals lie on {len(selected.streams)} clocks. Merge them first "
-            "with Recording.merged"
-        )
-    stream = selected.streams[0]
-    signals = {}
-    for name, values in stream.columns.items():
-        signals[name] = _in_unit_of_feature(file.path, name, values, stream.units.get(name))
+    if len(selected.streams) > 1:
+        selected = on_one_clock(_with_usable_clocks(selected, settings.repair), COMMANDS)
+    units = selected.units
+    signals = {
+        name: _in_unit_of_feature(file.path, name, values, units.get(name))
+        for name, values in selected.stream.columns.items()
+    }
     if file.inertia is not None:
-        signals[INERTIA] = np.full(len(stream.times), file.inertia)
-    return RawSignals(file, stream.times, signals, recording.sha256)
+        signals[INERTIA] = np.full(len(selected.stream.times), file.inertia)
+    grouped = replace(selected, metadata={**selected.metadata, "group": file.group})
+    return grouped.with_columns(signals)
+
+
+def _with_usable_clocks(recording: Recording, repair: bool) -> Recording:
+    """A recording whose clocks increase: repaired, or refused."""
+    if repair:
+        recording = repaired(recording, COMMANDS)
+    try:
+        check_clocks(recording)
+    except RecordingError as error:
+        if all((np.diff(stream.times) > 0).all() for stream in recording.streams):
+            raise
+        raise RecordingError(
+            f"{error} Or set data.repair=true, which sorts the rows and keeps one of each time"
+        ) from error
+    return recording
 
 
 def _mappings(settings: DataSettings) -> dict[str, Any]:
@@ -179,8 +179,6 @@ def _in_unit_of_feature(path: Path, name: str, values: np.ndarray, unit: str | N
     """Values that came as SI where the unit is known, in the unit that the feature has."""
     if unit is None:
         return values
-    from trueup.signals import find_unit
-
     wanted = FEATURES[name].unit if name in FEATURES else _EXTRA_UNITS.get(name, "N m")
     if find_unit(unit).quantity != find_unit(wanted).quantity:
         raise UnitError(

@@ -6,11 +6,9 @@ import mujoco
 import numpy as np
 import pytest
 
-from trueup.errors import RecordingError
+from trueup.errors import ExperimentError, RecordingError
 from trueup.sysid.experiment.experiment_file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
-from trueup.sysid.experiment.settings import Trim
-from trueup.sysid.recordings.common_interval import common_interval, on_all_clocks
 
 h5py = pytest.importorskip("h5py")
 
@@ -121,23 +119,36 @@ def test_commands_that_end_early_are_held_for_one_period_of_theirs(tmp_path):
 
 def test_streams_that_hardly_overlap_are_refused(tmp_path):
     _record(tmp_path, fast=slice(1900, STEPS))
-    with pytest.raises(RecordingError, match=r"only 3\.8 to .*control of m1 begins at 3\.8 s"):
+    with pytest.raises(
+        RecordingError, match=r"'run': .*only 3\.8 to .*control of m1 begins at 3\.8 s.*trim"
+    ):
         _prepared(tmp_path)
+    with pytest.raises(RecordingError, match="the recording 'swing': of 0 to"):
+        _prepared(tmp_path, ("- file: run.h5", "- file: run.h5\n    name: swing"))
     trimmed = ("initial: default", "initial: measured\n    trim: {start: 3.8}")
     assert _prepared(tmp_path, trimmed).notes == []
 
 
-def test_streams_of_different_epochs_have_no_time_in_common():
-    times = np.linspace(0.0, 1.0, 100)
-    with pytest.raises(RecordingError, match=r"cover no time.*Leave a stream out"):
-        common_interval("run", {"q": (times, times)}, {"m": (times + 1.7e9, times)}, Trim())
+@pytest.mark.parametrize(
+    ("trim", "words"),
+    [
+        ("{start: 100}", r"trim\.start is 100 s, outside .* from 0 to 3\.998 s"),
+        ("{end: -1}", r"trim\.end is -1 s, outside"),
+        ("{start: 1.0, end: 1.003}", r"leaves 2 samples; the recording runs from 0 to 3\.998 s"),
+    ],
+)
+def test_a_trim_that_leaves_nothing_is_refused(tmp_path, trim, words):
+    _record(tmp_path)
+    with pytest.raises(ExperimentError, match=words):
+        _prepared(tmp_path, ("initial: default", f"trim: {trim}"))
 
 
-def test_controls_are_held_or_interpolated_as_the_experiment_says():
-    fast, slow = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 2.0])
-    given = {"a": (fast, fast), "b": (slow, 10 * slow)}
-    times, held = on_all_clocks(given, 0.5, 3.0, "zoh")
-    np.testing.assert_array_equal(times, [0.5, 1.0, 2.0, 3.0])
-    np.testing.assert_array_equal(held, [[0, 0], [1, 0], [2, 20], [3, 20]])
-    _, joined = on_all_clocks(given, 0.5, 3.0, "linear")
-    np.testing.assert_array_equal(joined, [[0.5, 5], [1, 10], [2, 20], [3, 20]])
+def test_controls_between_samples_are_held_or_interpolated_as_the_experiment_says(tmp_path):
+    _record(tmp_path)
+    held, joined = (
+        _prepared(tmp_path, ("held_out: {}", f"held_out: {{}}\ncontrol: {method}")).training[0]
+        for method in ("zoh", "linear")
+    )
+    slow = [models.control[0].data[:, 1] for models in (held, joined)]
+    assert set(np.unique(slow[0])) == {-0.2, 0.2}
+    assert len(np.unique(slow[1])) > 40

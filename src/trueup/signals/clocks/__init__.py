@@ -1,0 +1,1 @@
+"""Clocks of recordings: one for several streams, even ones, gaps and repair."""

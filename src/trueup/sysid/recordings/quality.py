@@ -1,0 +1,68 @@
+"""Quality checks of a recording in the names of its model."""
+
+import mujoco
+import numpy as np
+
+from trueup.signals import QualityReport, TimeSeries, check_quality
+from trueup.sysid.experiment.settings import RecordingPart
+from trueup.sysid.recordings.measured_state import state_columns
+
+
+def signal_quality(
+    part: RecordingPart,
+    model: mujoco.MjModel,
+    measured: TimeSeries,
+    control: TimeSeries,
+    recorded_controls: list[str],
+) -> QualityReport:
+    """Check a recording: its clock, and its signals as what they are in the model.
+
+    Args:
+      part: the recording in the experiment file, which may accept checks.
+      model: its model.
+      measured: its signals.
+      control: controls of all actuators.
+      recorded_controls: actuators whose control was recorded.
+    """
+    columns = state_columns(model, measured)
+    position_column = {column: address for address, column in columns.positions.items()}
+    velocity_column = {column: dof for dof, column in columns.velocities.items()}
+    channels: dict[str, np.ndarray] = {}
+    roles: dict[str, str] = {}
+    units: dict[str, str] = {}
+    label_of: dict[int, str] = {}
+    for signal, (_, indices) in (measured.signal_mapping or {}).items():
+        for k, column in enumerate(indices):
+            label = signal if len(indices) == 1 else f"{signal}[{k}]"
+            channels[label] = measured.data[:, column]
+            label_of[int(column)] = label
+            if int(column) in position_column:
+                roles[label] = "position"
+                units[label] = _position_unit(model, position_column[int(column)])
+            elif int(column) in velocity_column:
+                roles[label] = "velocity"
+            else:
+                roles[label] = "other"
+    pairs = []
+    for dof, column in columns.velocities.items():
+        address = columns.position_of_velocity.get(dof)
+        if address in columns.positions:
+            pairs.append((label_of[columns.positions[address]], label_of[column]))
+    on_clock = control.interpolate(measured.times, "zoh")
+    for index in range(model.nu):
+        actuator = model.actuator(index).name
+        if actuator in recorded_controls:
+            channels[f"{actuator} (control)"] = on_clock[:, index]
+            roles[f"{actuator} (control)"] = "control"
+    return check_quality(
+        measured.times, channels, roles=roles, pairs=pairs, units=units, accept=part.accept
+    )
+
+
+def _position_unit(model: mujoco.MjModel, address: int) -> str:
+    joint = int(np.argmax(model.jnt_qposadr == address)) if address in model.jnt_qposadr else -1
+    if joint < 0:
+        return ""
+    hinge = int(mujoco.mjtJoint.mjJNT_HINGE)
+    slide = int(mujoco.mjtJoint.mjJNT_SLIDE)
+    return {hinge: "rad", slide: "m"}.get(int(model.jnt_type[joint]), "")
