@@ -16,8 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from trueup.deploy import export_network
 from trueup.networks import Network
-from trueup.networks.export import export_network
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 sys.path[:0] = [str(TESTS / "networks"), str(TESTS / "actuators")]

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from trueup.deploy import export_network
 from trueup.networks import FAMILIES, CompiledRuntime, predict
-from trueup.networks.export import export_network
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "networks"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "deploy"))
 from exported_steps import consistent_inputs, rollout
 from random_networks import BASE, random_network, smooth_inputs
 

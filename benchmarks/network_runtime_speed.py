@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from trueup.deploy import export_network
 from trueup.networks import CompiledRuntime, NetworkRuntime, predict
-from trueup.networks.export import export_network
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "networks"))
 from random_networks import random_network, smooth_inputs

@@ -24,17 +24,15 @@ import numpy as np
 
 from trueup.actuators import (
     FitSettings,
-    ServoExport,
     ServoLog,
     ServoModel,
     bench_of,
-    export_servo,
     fit,
     load_model,
     process,
     read_logs,
-    set_mjcf_gains,
 )
+from trueup.deploy import ServoExport, export_servo, set_mjcf_gains
 
 BARS = {"mjcf-dcmotor": 48.0, "mjcf-position": 54.0, "isaac-lab": 48.5}
 """Greatest error on the recordings [mrad], whatever the model."""

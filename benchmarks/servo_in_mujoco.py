@@ -25,12 +25,12 @@ from trueup.actuators import (
     ServoLog,
     ServoModel,
     bench_of,
-    export_servo,
     load_model,
     process,
     read_logs,
     servo_law,
 )
+from trueup.deploy import export_servo
 
 STEP = 1e-3
 

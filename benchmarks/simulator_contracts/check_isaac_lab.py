@@ -7,13 +7,13 @@ import isaac_lab_import
 import numpy as np
 
 from trueup.actuators import ServoModel
-from trueup.actuators.exports.isaac_lab import (
+from trueup.deploy.isaac_lab.nearest import (
     isaac_lab_snippet,
     nearest_actuators,
     stand_in_simulator,
 )
-from trueup.actuators.exports.servo_export import ExportRequest
-from trueup.actuators.exports.standard_logs import standard_logs
+from trueup.deploy.servo import ExportRequest
+from trueup.deploy.standard_logs import standard_logs
 
 XL330 = {"kt": 0.37, "R": 2.8, "armature": 0.0018, "friction_base": 0.01}
 CASES = {

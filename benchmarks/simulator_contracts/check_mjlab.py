@@ -16,15 +16,15 @@ import numpy as np
 import torch
 from mjlab.managers import event_manager
 from mjlab.utils import buffers
-from mjlab_pendulum import MjlabPendulum
+from mjlab_pendulum import MjlabPendulum, written_module
 
 from trueup.actuators import BenchSimulator, ServoLog, ServoModel
-from trueup.actuators import mjlab as servo_mjlab
-from trueup.errors import SimulationError
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "actuators"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "deploy"))
 import mjlab_stand_in
 
+MODULE = written_module(ServoModel.create("mx64", "m1"))
+"""Written from another servo than those of the cases, whose parameter files it reads."""
 METHODS = ("__init__", "initialize", "_init_delay_buffer", "apply_delay", "reset", "update")
 CASES = {
     "voltage, M1": (
@@ -107,7 +107,7 @@ def check_motion(title: str, dt: float, duration: float, bar: float, folder: str
     log = log_of(model, load, dt, duration)
     bench = BenchSimulator(model, [log], max_step=dt).simulate().position[0][0]
     converged = BenchSimulator(model, [log], max_step=1e-5).simulate().position[0][0]
-    scene = MjlabPendulum(write(model, folder), *load, dt, num_envs=2)
+    scene = MjlabPendulum(MODULE, write(model, folder), *load, dt, num_envs=2)
     motion = scene.follow(log.goal_position, log.torque_enable, 0.2, 0.0)
     difference = 1e3 * np.abs(motion - bench[:, None])
     step = 1e3 * np.abs(bench - converged).mean()
@@ -126,7 +126,9 @@ def check_environments(folder: str) -> None:
     path = write(ServoModel.create(servo, friction, **values), folder)
     torch.manual_seed(0)
     ranges = {"vin_range": (6.0, 8.4), "kp_scale_range": (0.8, 1.2), "delay_max_lag": 2}
-    scene = MjlabPendulum(path, *load, 0.005, num_envs=4, drop_resistance_range=(0, 0.5), **ranges)
+    scene = MjlabPendulum(
+        MODULE, path, *load, 0.005, num_envs=4, drop_resistance_range=(0, 0.5), **ranges
+    )
     scene.start(0.2, 0.0)
     for _ in range(30):
         scene.step(1.0)
@@ -137,15 +139,15 @@ def check_environments(folder: str) -> None:
     changed = (scene.actuator.kp_scale != before)[:, 0].tolist()
     if changed != [False, True, True, False]:
         raise SystemExit(f"a reset of environments 1 and 2 drew anew for {changed}")
-    shared = MjlabPendulum(path, *load, 0.005, num_envs=2, expand=False)
+    shared = MjlabPendulum(MODULE, path, *load, 0.005, num_envs=2, expand=False)
     shared.start(0.0, 0.0)
     try:
         shared.step(0.1)
-    except SimulationError:
+    except MODULE.SimulationError:
         print("environments: drawn apart, reset by index, shared fields refused")
     else:
         raise SystemExit("shared model fields were not refused")
-    if servo_mjlab.prepare_servo_fields.model_fields != servo_mjlab.SERVO_MODEL_FIELDS:
+    if MODULE.prepare_servo_fields.model_fields != MODULE.SERVO_MODEL_FIELDS:
         raise SystemExit("mjlab's event manager would not see the fields")
 
 

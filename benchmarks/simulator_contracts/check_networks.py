@@ -14,14 +14,15 @@ import isaac_lab_import
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "networks"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "deploy"))
 import isaac_lab_stand_in
 import mjlab_learned_stand_in
 from random_networks import random_network
 from simulator_steps import MOTOR, expected, isaac_lab_torques, motion, usage_config
 
+from trueup.deploy import export_network
 from trueup.networks import AnalyticBase
 from trueup.networks.data.features import SIMULATOR_FEATURE_NAMES
-from trueup.networks.export import export_network
 
 BAR = 1e-5
 """Greatest difference, as a share of the torque's range."""
@@ -29,9 +30,9 @@ PD = AnalyticBase(kp=6.0, kd=0.3, stall_torque=3.0, no_load_speed=5.0)
 SPRING = AnalyticBase(kp=6.0, kd=0.3, k_spring=0.8, theta0=0.1, stall_torque=3.0, no_load_speed=5.0)
 FIT = {"features": SIMULATOR_FEATURE_NAMES, "torque_limit": 9.0}
 CASES = {
-    "isaac-lab-mlp": random_network("mlp", history=3, base=PD, **FIT),
-    "isaac-lab-mlp linear": random_network("linear", history=4, **FIT),
-    "isaac-lab-lstm": random_network("lstm", base=PD, **FIT),
+    "isaac-lab mlp": random_network("mlp", history=3, base=PD, **FIT),
+    "isaac-lab linear": random_network("linear", history=4, **FIT),
+    "isaac-lab lstm": random_network("lstm", base=PD, **FIT),
     "isaac-lab-combined": random_network("gru", base=SPRING, torque_limit=9.0),
 }
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "networks"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "deploy"))
 import newton.actuators
 import onnx
 import warp
@@ -21,8 +22,8 @@ from newton_stand_in import NeuralDrive
 from random_networks import random_network
 from simulator_steps import expected, motion
 
+from trueup.deploy import export_network
 from trueup.networks.data.features import ANGLE, ANGLE_ERROR, SIMULATOR_FEATURE_NAMES, VELOCITY
-from trueup.networks.export import export_network
 from trueup.networks.model.network import HELD_STEPS
 
 DT = 0.01

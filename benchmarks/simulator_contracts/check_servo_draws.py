@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "actuators"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "actuators" / "exports"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "deploy"))
 import numpy as np
 import torch
 from distinct_servos import LAWS
@@ -23,7 +23,6 @@ from mjlab.sim import MujocoCfg, Simulation, SimulationCfg
 from mjlab_pendulum import pendulum_spec
 
 from trueup.actuators.bench.loads import GRAVITY
-from trueup.actuators.mjlab import SERVO_MODEL_FIELDS
 
 BAR, STEPS = 1e-3, 100
 
@@ -33,7 +32,7 @@ def motion(module, envs: int) -> np.ndarray:
     entity = EntityCfg(
         spec_fn=lambda: pendulum_spec(0.4, 0.1),
         articulation=EntityArticulationInfoCfg(
-            actuators=(module.ServoActuatorCfg(target_names_expr=("hinge",)),)
+            actuators=(module.BamActuatorCfg(target_names_expr=("hinge",)),)
         ),
     )
     scene = Scene(SceneCfg(num_envs=envs, entities={"robot": entity}), "cpu")
@@ -49,7 +48,7 @@ def motion(module, envs: int) -> np.ndarray:
         sim.expand_model_fields(events.domain_randomization_fields)
         events.apply("startup")
     else:
-        sim.expand_model_fields(SERVO_MODEL_FIELDS)
+        sim.expand_model_fields(module.SERVO_MODEL_FIELDS)
     robot = scene["robot"]
     robot.write_joint_state_to_sim(torch.full((envs, 1), 0.3), torch.zeros(envs, 1))
     scene.reset()
@@ -72,7 +71,7 @@ def main() -> None:
         model, rows, alone = drawn(law)
         with tempfile.TemporaryDirectory() as folder:
             together = motion(loaded("mjlab", model, rows, Path(folder)), ENVS)
-        expected = [motion(module_of(each, "mjlab-module"), 1)[:, 0] for each in alone]
+        expected = [motion(module_of(each, "mjlab"), 1)[:, 0] for each in alone]
         error = max(
             float(np.abs(together[:, i] - expected[i % len(expected)]).max()) for i in range(ENVS)
         )

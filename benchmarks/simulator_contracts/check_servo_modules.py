@@ -1,7 +1,8 @@
 """Exported modules with the whole servo model, in the real classes of Isaac Lab, mjlab and Newton.
 
-One-step torques through Isaac Lab's and Newton's actuators against the bench's, motion in mjlab
-against that of ``trueup.actuators.mjlab``, and the signatures that the stand-ins of the tests have.
+One-step torques through Isaac Lab's and Newton's actuators against the bench's, motion in mjlab of
+a module's own servo against that of its parameter file, and the signatures that the stand-ins of
+the tests have.
 Run in the environment that ``run.py`` makes.
 """
 
@@ -12,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "actuators"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "actuators" / "exports"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "deploy"))
 import isaac_lab_import
 import newton.actuators
 import numpy as np
@@ -78,24 +79,20 @@ def newton_torques(module, row: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def mjlab_difference(folder: Path) -> float:
-    """Greatest angle between mjlab's motion with the module and with the package [rad]."""
-    from mjlab_pendulum import MjlabPendulum
+    """Greatest angle between mjlab's motion of a module's own servo and of its file [rad]."""
+    from mjlab_pendulum import MjlabPendulum, written_module
 
-    from trueup.actuators import ServoModel, export_servo, save_model
+    from trueup.actuators import ServoModel, save_model
 
     model = ServoModel.create("xl330", "m6", ("torque_saturation", "command_delay"))
     model = model.with_values(torque_saturation=0.4, command_delay=0.007)
     path = save_model(model, folder / "servo.json")
-    text = export_servo(model, "mjlab-module").text
-    (folder / "servo_module.py").write_text(text)
-    sys.path.insert(0, str(folder))
-    import mjlab_pendulum
-    import servo_module
-
+    own, other = written_module(model), written_module(ServoModel.create("sts3215", "m2"), "other")
     goals, on = np.sin(0.08 * np.arange(300)), np.arange(300) < 250
-    found = [MjlabPendulum(path, 0.4, 0.1, 0.005).follow(goals, on, 0.2, 0.0)]
-    mjlab_pendulum.ServoActuatorCfg = servo_module.ServoActuatorCfg
-    found.append(MjlabPendulum(path, 0.4, 0.1, 0.005).follow(goals, on, 0.2, 0.0))
+    found = [
+        MjlabPendulum(module, file, 0.4, 0.1, 0.005).follow(goals, on, 0.2, 0.0)
+        for module, file in ((own, None), (other, path))
+    ]
     assert np.ptp(found[0]) > 0.5
     return float(np.abs(found[0] - found[1]).max())
 
@@ -104,7 +101,7 @@ def check_missing_inertia() -> None:
     """Without the inertia of the load, none of the real classes is made."""
     module = module_of(model_of("voltage, m6"), "isaac-lab-module")
     cfg = module.ServoActuatorCfg(joint_names_expr=[".*"], physics_dt=DT)
-    drive = module_of(model_of("voltage, m6"), "newton-module").DriveServo
+    drive = module_of(model_of("voltage, m6"), "newton").DriveServo
     for make in (
         lambda: cfg.class_type(cfg, ["hip"], slice(None), 2, "cpu"),
         drive,
@@ -161,12 +158,12 @@ def main() -> None:
         expected, external = bench_torque(model, found, volts, 25.0)
         row = given(found, external)
         lab = relative(isaac_lab_torques(module_of(model, "isaac-lab-module"), row), expected)
-        newt = relative(newton_torques(module_of(model, "newton-module"), row), expected)
+        newt = relative(newton_torques(module_of(model, "newton"), row), expected)
         worst = max(worst, lab, newt)
         print(f"{title:18} Isaac Lab {lab:.1e}, Newton {newt:.1e}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         angle = mjlab_difference(Path(folder))
-    print(f"mjlab: module and package differ by {angle:.1e} rad")
+    print(f"mjlab: a servo of the module and of its file differ by {angle:.1e} rad")
     if not (worst < BAR and angle < 1e-6):
         raise SystemExit("an exported module gives another torque than the bench")
 

@@ -1,6 +1,7 @@
 """Pendulum with a servo in mjlab, on a CPU, in a few environments at a time."""
 
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import mujoco
@@ -10,8 +11,16 @@ from mjlab.entity import EntityArticulationInfoCfg, EntityCfg
 from mjlab.scene import Scene, SceneCfg
 from mjlab.sim import MujocoCfg, Simulation, SimulationCfg
 
+from trueup.actuators import ServoModel
 from trueup.actuators.bench.loads import GRAVITY
-from trueup.actuators.mjlab import SERVO_MODEL_FIELDS, ServoActuatorCfg
+from trueup.deploy import export_servo
+
+
+def written_module(model: ServoModel, name: str = "written_servo") -> ModuleType:
+    """The module for mjlab that is written from a servo, as an import of its file makes it."""
+    module = ModuleType(name)
+    exec(compile(export_servo(model, "mjlab").text, name, "exec"), vars(module))
+    return module
 
 
 def pendulum_spec(mass: float, length: float) -> mujoco.MjSpec:
@@ -25,10 +34,11 @@ def pendulum_spec(mass: float, length: float) -> mujoco.MjSpec:
 
 
 class MjlabPendulum:
-    """Environments with one pendulum each, driven by :class:`ServoActuatorCfg`.
+    """Environments with one pendulum each, driven by the ``BamActuatorCfg`` of a module.
 
     Args:
-      json_path: parameter file of the servo.
+      module: module that was written for mjlab.
+      json_path: parameter file of the servo; None: that of the module.
       mass: mass at the tip [kg].
       length: length of the arm [m].
       dt: physics time step [s]; commands come as often.
@@ -39,7 +49,8 @@ class MjlabPendulum:
 
     def __init__(
         self,
-        json_path: Path | str,
+        module: ModuleType,
+        json_path: Path | str | None,
         mass: float,
         length: float,
         dt: float,
@@ -48,8 +59,8 @@ class MjlabPendulum:
         integrator: str = "implicitfast",
         **settings: Any,
     ):
-        actuator = ServoActuatorCfg(
-            target_names_expr=("hinge",), json_path=str(json_path), **settings
+        actuator = module.BamActuatorCfg(
+            target_names_expr=("hinge",), json_path=json_path, **settings
         )
         entity = EntityCfg(
             spec_fn=lambda: pendulum_spec(mass, length),
@@ -65,7 +76,7 @@ class MjlabPendulum:
         )
         self.scene.initialize(self.sim.mj_model, self.sim.model, self.sim.data)
         if expand:
-            self.sim.expand_model_fields(SERVO_MODEL_FIELDS)
+            self.sim.expand_model_fields(module.SERVO_MODEL_FIELDS)
         self.dt = dt
         self.servo = self.scene["servo"]
         self.actuator = self.servo.actuators[0]

@@ -26,7 +26,7 @@ CHECKS = {
     "draws": [str(HERE / "check_servo_draws.py")],
     "tests": [
         "-m", "pytest", "-q", "--noconftest", "-p", "no:cacheprovider",
-        str(ROOT / "tests" / "actuators" / "mjlab"),
+        str(ROOT / "tests" / "deploy" / "mjlab"),
     ],
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trueup import (
         actuators,
         cli,
+        deploy,
         design,
         errors,
         explain,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _EXPORTS = {
     "actuators": "trueup.actuators",
     "cli": "trueup.cli",
+    "deploy": "trueup.deploy",
     "design": "trueup.design",
     "errors": "trueup.errors",
     "explain": "trueup.explain",
@@ -59,6 +61,7 @@ __all__ = [
     "__version__",
     "actuators",
     "cli",
+    "deploy",
     "design",
     "errors",
     "explain",

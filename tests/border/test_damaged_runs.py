@@ -111,7 +111,7 @@ OTHERS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...]]]] = {
         {
             **READERS,
             "scores": ("network", "evaluate", "./run", "--data", "./data"),
-            "torch": ("network", "export", "./run", "--format", "torchscript", "-o", "./e.pt"),
+            "torch": ("network", "export", "./run", "--form", "torchscript", "-o", "./e.pt"),
         },
     ),
     "motion": (

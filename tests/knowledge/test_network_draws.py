@@ -37,7 +37,9 @@ def ensemble_run(recordings, tmp_path_factory):
 
 
 def test_members_are_the_rows_and_their_band_lies_over_the_test(ensemble_run, tmp_path):
-    made = export_randomisation(ensemble_run, tmp_path / "isaac", "isaaclab", joints=3, anyway=True)
+    made = export_randomisation(
+        ensemble_run, tmp_path / "isaac", "isaac-lab", joints=3, anyway=True
+    )
     np.testing.assert_array_equal(made.draws.values[:, 0], [0, 1])
     names = {file.name for file in made.files}
     assert {"posterior_network.pt", "posterior_network.py", "report.html"} <= names
@@ -64,13 +66,13 @@ def band_inputs(made, run, ensemble):
 def test_what_an_ensemble_cannot_do_is_said(ensemble_run, tmp_path, capsys):
     target = tmp_path / "none"
     with pytest.raises(TrueupError, match=r"how many joints .* --joints"):
-        export_randomisation(ensemble_run, target, "isaaclab", anyway=True)
-    with pytest.raises(TrueupError, match=r"mjlab has no actuator .* 'lstm'"):
+        export_randomisation(ensemble_run, target, "isaac-lab", anyway=True)
+    with pytest.raises(TrueupError, match=r"of mjlab takes .* family 'lstm'"):
         export_randomisation(ensemble_run, target, "mjlab", joints=2, anyway=True)
     assert not target.exists()
     arguments = ["export", "dr", str(ensemble_run), "--anyway", "--output", str(target)]
-    assert main([*arguments, "--simulator", "playground", "--joints", "2"]) == 2
-    assert "'isaaclab'" in capsys.readouterr().err
+    assert main([*arguments, "--form", "playground", "--joints", "2"]) == 2
+    assert "'isaac-lab'" in capsys.readouterr().err
     assert main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["draws"] == 2
     shutil.copytree(ensemble_run, tmp_path / "alone")

@@ -18,8 +18,14 @@ from trueup.actuators import load_model, model_to_dict, save_model
 from trueup.actuators.logs.log_files import write_log
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
-from trueup.networks import PdJoint, SyntheticSettings, load_network, synthesize
-from trueup.networks.export import load_numpy_network, save_numpy_network
+from trueup.networks import (
+    PdJoint,
+    SyntheticSettings,
+    load_network,
+    load_numpy_network,
+    save_numpy_network,
+    synthesize,
+)
 from trueup.networks.motion.base import MotionBase, read_base
 from trueup.networks.motion.model_run import prepare
 from trueup.networks.motion.model_spec import ModelMotionSpec

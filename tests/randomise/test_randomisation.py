@@ -197,13 +197,15 @@ def test_the_command_writes_plans_and_refuses(pendulum_run, tmp_path, capsys):
     assert plan["held_out"] == ["log1"]
     assert plan["draws"] == 64
     assert not target.exists()
-    assert main([*words, "--quiet", "--simulator", "isaaclab"]) == 0
+    assert main([*words, "--quiet", "--simulator", "isaaclab"]) == 0  # former spellings
     assert "posterior_event.py" in capsys.readouterr().out
+    assert json.loads((target / "dr.json").read_text())["form"] == "isaac-lab"
     assert main([*words, "--quiet"]) == 2  # there is an export already
     assert "--overwrite" in capsys.readouterr().err
     assert main([*words, "--quiet", "--overwrite"]) == 0
     for wrong, said in (
-        (["--simulator", "mujocolab"], "mjlab"),
+        (["--form", "mujocolab"], "mjlab"),
+        (["--form", "numpy"], "takes an identified servo and a network, not draws of a model"),
         (["--draws", "3"], "too few"),
     ):
         given = [*words[:3], "--output", str(tmp_path / "no"), *wrong, "--quiet"]
@@ -213,8 +215,8 @@ def test_the_command_writes_plans_and_refuses(pendulum_run, tmp_path, capsys):
     assert not (tmp_path / "no").exists()
 
 
-def test_an_unknown_simulator_is_named(pendulum_run, tmp_path):
-    with pytest.raises(TrueupError, match="there is no export for 'isaac'"):
+def test_an_unknown_form_is_named(pendulum_run, tmp_path):
+    with pytest.raises(TrueupError, match=r"no export form 'isaac'.*Did you mean 'isaac-lab'"):
         export_randomisation(pendulum_run, tmp_path / "no", "isaac", draws=64)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.actuators import mjlab, record
+    from trueup.actuators import record
     from trueup.actuators.assess._evaluate import Evaluation, evaluate
     from trueup.actuators.assess.fit_assessment import ServoAssessment
     from trueup.actuators.assess.model_errors import ModelErrors, model_errors
@@ -34,16 +34,6 @@ if TYPE_CHECKING:
     )
     from trueup.actuators.equations.model_parameter import ModelParameter
     from trueup.actuators.equations.servo_laws import SERVO_LAWS, motor_torque
-    from trueup.actuators.exports.forms import (
-        EXPORT_FORMS,
-        ExportForm,
-        export,
-        export_servo,
-        register_export_form,
-    )
-    from trueup.actuators.exports.isaac_lab import isaac_lab_snippet
-    from trueup.actuators.exports.mjcf import MJCF_FORMS, mjcf_snippet, set_mjcf_gains
-    from trueup.actuators.exports.servo_export import ExportRequest, ServoExport
     from trueup.actuators.logs._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
     from trueup.actuators.logs._process import ProcessedLog, process, resample_log
     from trueup.actuators.logs.log_files import read_log, read_logs, write_log
@@ -91,14 +81,6 @@ if TYPE_CHECKING:
     from trueup.actuators.selection.spec import ComparisonSpec
 
 _EXPORTS = {
-    "EXPORT_FORMS": "trueup.actuators.exports.forms",
-    "ExportForm": "trueup.actuators.exports.forms",
-    "ExportRequest": "trueup.actuators.exports.servo_export",
-    "ServoExport": "trueup.actuators.exports.servo_export",
-    "export": "trueup.actuators.exports.forms",
-    "export_servo": "trueup.actuators.exports.forms",
-    "set_mjcf_gains": "trueup.actuators.exports.mjcf",
-    "register_export_form": "trueup.actuators.exports.forms",
     "Bench": "trueup.actuators.bench.loads",
     "BenchSimulator": "trueup.actuators.bench.simulator",
     "ComparedModel": "trueup.actuators.selection.model_comparison",
@@ -115,7 +97,6 @@ _EXPORTS = {
     "InformationCriteria": "trueup.actuators.selection._information_criteria",
     "IntervalStatistics": "trueup.actuators.logs._jitter",
     "Jitter": "trueup.actuators.logs._jitter",
-    "MJCF_FORMS": "trueup.actuators.exports.mjcf",
     "ModelChoice": "trueup.actuators.selection.model_choice",
     "ModelComparison": "trueup.actuators.selection.model_comparison",
     "ModelErrors": "trueup.actuators.assess.model_errors",
@@ -158,13 +139,11 @@ _EXPORTS = {
     "friction_curves": "trueup.actuators.report._friction_curves",
     "friction_model": "trueup.actuators.equations.friction_models",
     "information_criteria": "trueup.actuators.selection._information_criteria",
-    "isaac_lab_snippet": "trueup.actuators.exports.isaac_lab",
     "jitter": "trueup.actuators.logs._jitter",
     "jitter_figure": "trueup.actuators.logs._jitter",
     "load_catalogue": "trueup.actuators.catalogue.entries",
     "load_model": "trueup.actuators.catalogue.parameter_file",
     "load_models": "trueup.actuators.catalogue.parameter_file",
-    "mjcf_snippet": "trueup.actuators.exports.mjcf",
     "model_errors": "trueup.actuators.assess.model_errors",
     "model_from_dict": "trueup.actuators.catalogue.parameter_file",
     "model_to_dict": "trueup.actuators.catalogue.parameter_file",
@@ -192,14 +171,11 @@ _EXPORTS = {
     "stall_torque": "trueup.actuators.report._drive_backdrive",
     "trajectory_named": "trueup.actuators.record.trajectories",
     "write_log": "trueup.actuators.logs.log_files",
-    "mjlab": "trueup.actuators.mjlab",
 }
 
 __all__ = [
-    "EXPORT_FORMS",
     "EXTENDED_TERMS",
     "FRICTION_MODELS",
-    "MJCF_FORMS",
     "QUADRATIC_FORMS",
     "SCHEMES",
     "SERVO_LAWS",
@@ -210,8 +186,6 @@ __all__ = [
     "ComparisonSpec",
     "DriveBackdrive",
     "Evaluation",
-    "ExportForm",
-    "ExportRequest",
     "FitSettings",
     "FitSpec",
     "FrictionCurves",
@@ -230,7 +204,6 @@ __all__ = [
     "Rollouts",
     "Servo",
     "ServoAssessment",
-    "ServoExport",
     "ServoFit",
     "ServoFitInterrupted",
     "ServoLaw",
@@ -254,21 +227,16 @@ __all__ = [
     "drive_backdrive_report",
     "effective_samples",
     "evaluate",
-    "export",
-    "export_servo",
     "find_servo",
     "fit",
     "friction_curves",
     "friction_model",
     "information_criteria",
-    "isaac_lab_snippet",
     "jitter",
     "jitter_figure",
     "load_catalogue",
     "load_model",
     "load_models",
-    "mjcf_snippet",
-    "mjlab",
     "model_errors",
     "model_from_dict",
     "model_to_dict",
@@ -282,7 +250,6 @@ __all__ = [
     "read_logs",
     "record",
     "register",
-    "register_export_form",
     "register_friction_model",
     "releases",
     "resample_log",
@@ -291,7 +258,6 @@ __all__ = [
     "servo_law",
     "servo_report",
     "servos",
-    "set_mjcf_gains",
     "slow_ramp",
     "split_logs",
     "staircase",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.knowledge import simulators
     from trueup.knowledge.belief import Belief
     from trueup.knowledge.draws import Draws, ModelField
     from trueup.knowledge.identified import IdentifiedRun, identified_run
@@ -20,7 +19,6 @@ _EXPORTS = {
     "IdentifiedRun": "trueup.knowledge.identified",
     "ModelField": "trueup.knowledge.draws",
     "identified_run": "trueup.knowledge.identified",
-    "simulators": "trueup.knowledge.simulators",
 }
 
 __all__ = [
@@ -29,7 +27,6 @@ __all__ = [
     "IdentifiedRun",
     "ModelField",
     "identified_run",
-    "simulators",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

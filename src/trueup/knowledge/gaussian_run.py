@@ -13,7 +13,6 @@ from trueup.fitting.uncertainty.gaussian import Gaussian
 from trueup.knowledge.belief import Belief
 from trueup.knowledge.draws import Draws
 from trueup.knowledge.held_out_check import HeldOutCheck, HeldOutProblem, check_on_held_out
-from trueup.knowledge.simulators.forms import SimulatorForm
 from trueup.parameters import Space
 from trueup.runs.store.run_directory import RunDirectory
 
@@ -59,8 +58,9 @@ class DrawnRun(Protocol):
         """Median ratio of each unknown's own spread to that given all others."""
         ...
 
-    def form(self, simulator: str) -> SimulatorForm:
-        """How a simulator takes the rows; TrueupError where it cannot."""
+    @property
+    def drawn(self) -> Any:
+        """What the rows are draws of: a servo or an ensemble; None for a model of MuJoCo."""
         ...
 
     def draw(

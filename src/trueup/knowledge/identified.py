@@ -22,7 +22,6 @@ from trueup.knowledge.finished_run import (
 from trueup.knowledge.gaussian_run import GaussianRun
 from trueup.knowledge.model_fields import model_fields
 from trueup.knowledge.signals import command_delays, signal_draws
-from trueup.knowledge.simulators.forms import SimulatorForm, simulator_form
 from trueup.parameters import ParameterDict, Space
 from trueup.runs import check_inputs, read_spec
 from trueup.runs.kinds import kind_of, noun_of
@@ -90,9 +89,10 @@ class IdentifiedRun(GaussianRun):
         models = [variant.model for variant in problem.variants]
         return [signal_units(models, each.signal_names) for each in problem.sequences]
 
-    def form(self, simulator: str) -> SimulatorForm:
-        """How a simulator takes the rows; TrueupError where there is none of this name."""
-        return simulator_form(simulator)
+    @property
+    def drawn(self) -> None:
+        """Nothing beside the rows, which say what they write in a model of MuJoCo."""
+        return None
 
     def rows(self, values: np.ndarray) -> tuple[Draws, list[str]]:
         """Rows with what they write, and sentences on what no environment can have of its own.

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import RunDirectoryError, TrueupError
+from trueup.errors import RunDirectoryError
 from trueup.fitting.judgement.verdict import Verdict
 from trueup.fitting.uncertainty.start_noise import noise_from_changes
 from trueup.knowledge.draws import Draws
 from trueup.knowledge.finished_run import finished, mark_of
 from trueup.knowledge.held_out_check import HeldOutCheck, SequenceBand
-from trueup.knowledge.simulators.forms import SimulatorForm, simulator_form
-from trueup.knowledge.simulators.network_forms import network_forms
 from trueup.networks.runtime.ensemble import MEMBERS, NetworkEnsemble
 from trueup.networks.training.run_recordings import RunRecordings, read_recordings
 from trueup.networks.training.spec import TrainingSpec
@@ -47,18 +45,10 @@ class NetworkRun:
         """Nothing: members are what training gave."""
         return {}
 
-    def form(self, simulator: str) -> SimulatorForm:
-        """How a simulator takes the members.
-
-        Raises:
-          TrueupError: it takes no such networks, or the number of joints is missing.
-        """
-        if simulator != "json" and self.joints is None:
-            raise TrueupError(
-                "the file of an ensemble divides its rows among environments: say how many joints "
-                "of an environment the networks drive, --joints"
-            )
-        return simulator_form(simulator, network_forms(self.ensemble, self.joints or 1))
+    @property
+    def drawn(self) -> NetworkEnsemble:
+        """The networks that the rows are."""
+        return self.ensemble
 
     def draw(
         self, count: int, seed: int, progress: Callable[[float], None] | None

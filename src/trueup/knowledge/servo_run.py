@@ -22,8 +22,6 @@ from trueup.fitting.uncertainty.gaussian import Gaussian
 from trueup.knowledge.draws import Draws
 from trueup.knowledge.finished_run import check_names, finished, known_of, mark_of, values_of
 from trueup.knowledge.gaussian_run import GaussianRun
-from trueup.knowledge.simulators.forms import SimulatorForm, simulator_form
-from trueup.knowledge.simulators.servo_forms import servo_forms
 from trueup.parameters import Space
 from trueup.runs import check_inputs, read_spec
 from trueup.runs.kinds import kind_of, noun_of
@@ -129,9 +127,10 @@ class ServoRun(GaussianRun):
         """Unit of each channel of each held-out log."""
         return [("rad",) for _ in problem.sequences]
 
-    def form(self, simulator: str) -> SimulatorForm:
-        """How a simulator takes the rows; TrueupError where it cannot."""
-        return simulator_form(simulator, servo_forms(self.model))
+    @property
+    def drawn(self) -> ServoModel:
+        """The servo that the rows are draws of."""
+        return self.model
 
     def rows(self, values: np.ndarray) -> tuple[Draws, list[str]]:
         """Rows of the parameters that belong to the servo."""

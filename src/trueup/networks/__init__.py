@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.networks import export, isaac_lab, training
+    from trueup.networks import training
     from trueup.networks.base.analytic_base import AnalyticBase
     from trueup.networks.base.servo_base import ServoBase
     from trueup.networks.data.actuator_series import ActuatorSeries
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         score,
     )
     from trueup.networks.evaluation.model_rollout import roll_out_in_model
+    from trueup.networks.model.feature_change import with_features
     from trueup.networks.model.network import FAMILIES, Network
     from trueup.networks.model.network_file import load_network, save_network
     from trueup.networks.motion.base import MotionBase, PdJoint
@@ -55,7 +56,9 @@ if TYPE_CHECKING:
     )
     from trueup.networks.runtime.compiled_runtime import CompiledRuntime, predict
     from trueup.networks.runtime.control_law import NetworkLaw, network_law
+    from trueup.networks.runtime.deployment import Deployment
     from trueup.networks.runtime.ensemble import EnsembleTorque, NetworkEnsemble
+    from trueup.networks.runtime.numpy_file import load_numpy_network, save_numpy_network
     from trueup.networks.runtime.numpy_runtime import NetworkRuntime
     from trueup.networks.training.train import train
 
@@ -67,6 +70,7 @@ _EXPORTS = {
     "DataCheck": "trueup.networks.data.data_check",
     "DataSettings": "trueup.networks.data.data_settings",
     "DataSplit": "trueup.networks.data.data_splits",
+    "Deployment": "trueup.networks.runtime.deployment",
     "EnsembleTorque": "trueup.networks.runtime.ensemble",
     "FAMILIES": "trueup.networks.model.network",
     "FEATURES": "trueup.networks.data.features",
@@ -96,11 +100,10 @@ _EXPORTS = {
     "SyntheticSettings": "trueup.networks.data.synthetic_settings",
     "TorqueTerms": "trueup.networks.data.data_settings",
     "check_data": "trueup.networks.data.data_check",
-    "export": "trueup.networks.export",
     "fit_linear": "trueup.networks.evaluation.baseline_networks",
     "fit_linear_chosen": "trueup.networks.evaluation.baseline_networks",
-    "isaac_lab": "trueup.networks.isaac_lab",
     "load_network": "trueup.networks.model.network_file",
+    "load_numpy_network": "trueup.networks.runtime.numpy_file",
     "motion_errors": "trueup.networks.motion.training",
     "network_law": "trueup.networks.runtime.control_law",
     "predict": "trueup.networks.runtime.compiled_runtime",
@@ -112,6 +115,7 @@ _EXPORTS = {
     "run_model_training": "trueup.networks.motion.train",
     "run_motion_training": "trueup.networks.motion.train",
     "save_network": "trueup.networks.model.network_file",
+    "save_numpy_network": "trueup.networks.runtime.numpy_file",
     "score": "trueup.networks.evaluation.metrics",
     "split_global": "trueup.networks.data.data_splits",
     "split_held_out": "trueup.networks.data.data_splits",
@@ -120,6 +124,7 @@ _EXPORTS = {
     "train": "trueup.networks.training.train",
     "train_motion": "trueup.networks.motion.training",
     "training": "trueup.networks.training",
+    "with_features": "trueup.networks.model.feature_change",
 }
 
 __all__ = [
@@ -134,6 +139,7 @@ __all__ = [
     "DataCheck",
     "DataSettings",
     "DataSplit",
+    "Deployment",
     "EnsembleTorque",
     "Feature",
     "FileCheck",
@@ -159,11 +165,10 @@ __all__ = [
     "SyntheticSettings",
     "TorqueTerms",
     "check_data",
-    "export",
     "fit_linear",
     "fit_linear_chosen",
-    "isaac_lab",
     "load_network",
+    "load_numpy_network",
     "motion_errors",
     "network_law",
     "predict",
@@ -175,6 +180,7 @@ __all__ = [
     "run_model_training",
     "run_motion_training",
     "save_network",
+    "save_numpy_network",
     "score",
     "split_global",
     "split_held_out",
@@ -183,6 +189,7 @@ __all__ = [
     "train",
     "train_motion",
     "training",
+    "with_features",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

@@ -1,7 +1,6 @@
 """Export of what is known of a model as randomisation for a simulator."""
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +11,13 @@ import numpy as np
 from trueup._marks import KEY, joined, marked
 from trueup._seeds import check_count, check_seed
 from trueup._version import __version__
+from trueup.deploy.draws import DrawsExport, DrawsRequest, thing_drawn
+from trueup.deploy.forms import NETWORK_DRAWS, Form, find_form
 from trueup.errors import FitError, RunDirectoryError
 from trueup.knowledge.drawn_run import drawn_run
 from trueup.knowledge.draws import Draws
 from trueup.knowledge.gaussian_run import FEWEST, DrawnRun
 from trueup.knowledge.held_out_check import HeldOutCheck
-from trueup.knowledge.simulators.forms import SimulatorForm
 from trueup.randomise.fleet import fleet_run
 from trueup.reconcile.reconciled import ReconciledRuns
 from trueup.runs.store import atomic
@@ -48,7 +48,7 @@ class Randomisation:
 def export_randomisation(
     run: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     output: str | os.PathLike[str],
-    simulator: str = "json",
+    form: str = "json",
     *,
     draws: int = 4096,
     seed: int = 0,
@@ -73,7 +73,8 @@ def export_randomisation(
       run: run directory of a finished identification of a model, a servo fit or an ensemble of
         networks; or three or more identifications of a fleet.
       output: folder for the files: ``posterior.npz``, ``dr.json``, ``report.html`` and the module.
-      simulator: ``"mjlab"``, ``"isaaclab"``, ``"playground"`` or ``"json"`` for no module.
+      form: name of a form that takes the draws, see :func:`trueup.deploy.find_form`; ``"json"`` for
+        no module.
       draws: rows.
       seed: seed of the draws.
       anyway: go on where the verdict on the run is "do not use", its inputs have changed, or the
@@ -88,32 +89,35 @@ def export_randomisation(
         files already.
       FitError: too few draws reproduce the held-out recording, their band misses it, nothing limits
         a parameter, or a number of draws, a seed or a number of joints that none can be.
-      TrueupError: there is no export for the simulator.
+      FitError: the form is unknown, or does not take what is drawn.
     """
     _check_numbers(draws, seed, joints)
     target = Path(output)
     _check_free(target, overwrite)
     source, fleet = _run_of(run, anyway, folder, joints)
-    form = source.form(simulator)
+    chosen = _form_for(source, form, joints)
     check, values = source.draw(draws, seed, progress)
     mark = joined(source.mark, _band_mark(check, anyway))
     made, skipped = source.rows(values)
-    lost = [*form.lost(made), *skipped]
-    description = _description(source, made, check, lost, simulator, seed, anyway)
+    with marked(mark):
+        request = DrawsRequest(made, source.solution["name"], source.drawn, joints or 1)
+        written: DrawsExport = chosen.write(request)
+    lost = [*written.lost, *skipped]
+    description = _description(source, made, check, lost, chosen.name, seed, anyway)
     if mark is not None:
         description[KEY] = mark
     if fleet is not None:
         content = fleet.content()
         description["fleet"] = {key: content[key] for key in ("runs", "outlying")}
     with marked(mark):
-        files = _write(target, form, source, made, check, description)
+        files = _write(target, chosen, written, made, check, description)
     return Randomisation(made, check, source.narrower, description, target, files)
 
 
 def plan_randomisation(
     run: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     output: str | os.PathLike[str],
-    simulator: str = "json",
+    form: str = "json",
     *,
     draws: int = 4096,
     seed: int = 0,
@@ -132,9 +136,9 @@ def plan_randomisation(
     _check_numbers(draws, seed, joints)
     _check_free(Path(output), overwrite)
     source, _ = _run_of(run, anyway, folder, joints)
-    form = source.form(simulator)
+    chosen = _form_for(source, form, joints)
     held_out, seconds = source.cost(draws)
-    names = [DRAWS_FILE, DESCRIPTION, PAGE, *([form.file] if form.file else [])]
+    names = [DRAWS_FILE, DESCRIPTION, PAGE, *chosen.files]
     return {
         "draws": draws,
         "parameters": list(source.names),
@@ -156,6 +160,23 @@ def _run_of(
         return fleet_run(runs, anyway, folder)
     given = None if folder is None else Path(folder)
     return drawn_run(runs[0], anyway=anyway, folder=given, joints=joints), None
+
+
+def _form_for(source: DrawnRun, name: str, joints: int | None) -> Form:
+    """Form of a name for the draws of a run.
+
+    Raises:
+      FitError: there is none of this name, it does not take them, or the number of joints that an
+        ensemble drives is missing.
+    """
+    thing = thing_drawn(source.drawn)
+    form = find_form(name, thing)
+    if thing == NETWORK_DRAWS and form.files and joints is None:
+        raise FitError(
+            "the file of an ensemble divides its rows among environments: say how many joints "
+            "of an environment the networks drive, --joints"
+        )
+    return form
 
 
 def _check_numbers(draws: int, seed: int, joints: int | None) -> None:
@@ -205,7 +226,7 @@ def _description(
     made: Draws,
     check: HeldOutCheck | None,
     lost: list[str],
-    simulator: str,
+    form: str,
     seed: int,
     anyway: bool,
 ) -> dict[str, Any]:
@@ -217,7 +238,7 @@ def _description(
         "run": source.solution["name"],
         "verdict": source.verdict.plain(),
         "anyway": anyway,
-        "simulator": simulator,
+        "form": form,
         "seed": seed,
         "draws": len(made.values),
         "drawn": len(made.values) if check is None else check.drawn,
@@ -249,8 +270,8 @@ def _description(
 
 def _write(
     target: Path,
-    form: SimulatorForm,
-    source: DrawnRun,
+    form: Form,
+    written: DrawsExport,
     made: Draws,
     check: HeldOutCheck | None,
     description: dict[str, Any],
@@ -258,18 +279,15 @@ def _write(
     from trueup.randomise.report import randomisation_report
 
     page = randomisation_report(description, made, check).html()
-    with tempfile.TemporaryDirectory() as scratch:
-        made_in = Path(scratch)
-        text = None if form.source is None else form.source(made, source.solution["name"], made_in)
-        target.mkdir(parents=True, exist_ok=True)
-        files = [target / DRAWS_FILE, target / DESCRIPTION, target / PAGE]
-        made.write(files[0])
-        for name in form.further:
-            files.append(target / name)
-            atomic.write_bytes(files[-1], (made_in / name).read_bytes())
-    if text is not None:
-        files.append(target / form.file)
-        atomic.write_text(files[-1], text)
+    target.mkdir(parents=True, exist_ok=True)
+    files = [target / DRAWS_FILE, target / DESCRIPTION, target / PAGE]
+    made.write(files[0])
+    for name, content in zip(form.files, written.contents, strict=True):
+        files.append(target / name)
+        if isinstance(content, str):
+            atomic.write_text(files[-1], content)
+        else:
+            atomic.write_bytes(files[-1], content)
     atomic.write_text(files[2], page)
     atomic.write_json(files[1], description)
     return tuple(files)

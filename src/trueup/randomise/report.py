@@ -23,7 +23,7 @@ def randomisation_report(
     """
     page = reports.Page(
         f"Randomisation: {description['run']}",
-        subtitle=f"{description['draws']} draws for {description['simulator']}",
+        subtitle=f"{description['draws']} draws for {description['form']}",
         provenance=description["provenance"],
     )
     page.add(reports.verdict_section(description["verdict"], "Verdict on the run"))

@@ -91,14 +91,18 @@ def test_on_the_bench_the_budget_is_that_of_its_equation(m7, m8, name):
 
 
 @pytest.mark.parametrize("name", ["m7", "m8"])
-def test_on_tensors_the_budget_is_that_of_its_equation(m7, m8, name):
+def test_on_tensors_the_budget_is_that_of_its_equation(m7, m8, name, monkeypatch):
     torch = pytest.importorskip("torch")
-    from trueup.actuators.mjlab.servo_functions import servo_functions
+    import mjlab_stand_in
+    from exported_modules import module_of
 
+    mjlab_stand_in.install(monkeypatch)
     model = small_servo(name, **(WEDGE if name == "m7" else MIXED))
+    module = module_of(model, "mjlab")
     states = friction_states()
     motor, external, speed = (torch.tensor(state) for state in states)
-    found = servo_functions(model, 25.0, 0.005).friction(speed, motor, external)
+    functions = module.servo_functions(module.load_model(), 25.0, 0.005)
+    found = functions.friction(speed, motor, external)
     np.testing.assert_allclose(found, model.frictions(*states)[0], rtol=1e-12)
 
 

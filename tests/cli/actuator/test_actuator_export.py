@@ -10,9 +10,10 @@ import mujoco
 import numpy as np
 import pytest
 
-from trueup.actuators import EXPORT_FORMS, ServoModel, load_model, save_model
+from trueup.actuators import ServoModel, load_model, save_model
 from trueup.cli.actuator.export import ExportServo
 from trueup.cli.output import Output
+from trueup.deploy import FORMS
 from trueup.errors import FitError, ParameterError, RecordingError, ReportError
 
 
@@ -59,7 +60,6 @@ def test_mjcf_is_written_with_its_error(params, tmp_path, capsys):
     ("form", "words"),
     [
         ("mujoco", "servo_law(file, {joint: "),
-        ("mjlab", "ServoActuatorCfg("),
         ("isaac-lab", "DCMotorCfg("),
     ],
 )
@@ -72,7 +72,7 @@ def test_python_forms_are_python(params, form, words, capsys):
     assert ("/ 'm1.json'" in text) == (form != "isaac-lab")
 
 
-@pytest.mark.parametrize("form", sorted(EXPORT_FORMS))
+@pytest.mark.parametrize("form", sorted(FORMS["servo"]))
 def test_no_export_has_an_absolute_path(params, form, tmp_path, capsys):
     """A script finds the parameter file from where it lies itself."""
     target = tmp_path / "deep" / "scripts" / "servo.txt"
@@ -82,7 +82,7 @@ def test_no_export_has_an_absolute_path(params, form, tmp_path, capsys):
     assert str(tmp_path) not in text and str(Path.cwd()) not in text
     for path in re.findall(r"Path\(__file__\)\.parent / '([^']*)'", text):
         assert (target.parent / path).resolve() == params.resolve()
-    assert ("Path(__file__)" in text) == (form in ("mujoco", "mjlab"))
+    assert ("Path(__file__)" in text) == (form == "mujoco")
     capsys.readouterr()
     assert ExportServo(params=params, form=form).run(Output()) == 0
     assert str(tmp_path) not in capsys.readouterr().out

@@ -119,7 +119,7 @@ def test_exports_hold_the_servo_or_leave_it_out(tmp_path, form):
     pytest.importorskip("torch")
     from exported_steps import SUFFIXES, consistent_inputs, rollout
 
-    from trueup.networks.export import export_network
+    from trueup.deploy import export_network
 
     laws = LAWS if form != "torch-export" else ("voltage",)
     family = "linear" if form == "onnx" else "gru"  # torch.onnx takes seconds for a network
@@ -147,7 +147,7 @@ def test_exports_hold_a_registered_friction_model(tmp_path, name, form):
     pytest.importorskip("torch")
     from exported_steps import SUFFIXES, consistent_inputs, rollout
 
-    from trueup.networks.export import export_network
+    from trueup.deploy import export_network
 
     values, loss = (WEDGE, wedge_loss) if name == "m7" else (MIXED, mixed_loss)
     path = tmp_path / f"network.{SUFFIXES[form]}"
@@ -180,10 +180,10 @@ def test_a_network_over_a_servo_survives_its_file(tmp_path):
 
 def test_isaac_lab_is_told_what_holds_a_servo(tmp_path):
     pytest.importorskip("torch")
-    from trueup.networks.export import export_network
+    from trueup.deploy import export_network
 
     network = random_network("gru", base=ServoBase.of(servo()))
-    with pytest.raises(FitError, match="isaac-lab-gru"):
+    with pytest.raises(FitError, match="export it as isaac-lab,"):
         export_network(network, "isaac-lab-combined", tmp_path / "combined")
 
 

@@ -9,17 +9,18 @@ import pytest
 import torch
 from random_networks import random_network, smooth_inputs
 
+from trueup.deploy import export_network
 from trueup.networks import (
     FAMILIES,
     CompiledRuntime,
     Network,
     NetworkRuntime,
     Normalization,
+    load_numpy_network,
     network_law,
     predict,
 )
 from trueup.networks.data.features import ANGLE_ERROR, VELOCITY
-from trueup.networks.export import export_network, load_numpy_network
 from trueup.networks.model.torch_network import TorchNetwork
 from trueup.networks.training.lanes import Lanes
 

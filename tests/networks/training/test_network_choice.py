@@ -161,7 +161,7 @@ def test_nothing_to_learn_is_do_not_use(tmp_path):
 
 
 def test_features_that_no_simulator_supplies_are_named_scored_without_and_refused(tmp_path):
-    from trueup.networks.export import export_network
+    from trueup.deploy import export_network
 
     folder = tmp_path / "data"
     for index in range(5):

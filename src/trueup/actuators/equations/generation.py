@@ -3,7 +3,7 @@
 import linecache
 import math
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from trueup.actuators.equations.tracing import Graph, Node, Value
@@ -42,6 +42,7 @@ class Printer:
       like: write for tensors or arrays rather than for numba: name of one whose type and shape
         constants take where nothing else is a tensor.
       curved: condition without which exponentials and logarithms are left out, being 0.
+      numbers: names of inputs that may be numbers where the others are tensors.
     """
 
     def __init__(
@@ -51,8 +52,10 @@ class Printer:
         *,
         like: str = "",
         curved: str = "",
+        numbers: Collection[str] = (),
     ):
         self.graph, self.place_of, self.like, self.curved = graph, place_of, like, curved
+        self.numbers = numbers
         self.names: dict[int, str] = {}
 
     def assignments(self, numbers: Sequence[int], outputs: Iterable[Value]) -> list[str]:
@@ -137,6 +140,8 @@ class Printer:
             return f"clamp({value}, {side}={bound})"
         if node.operation == "where" and all(constant[1:]):
             operands[1] = f"full_like({self.like}, {operands[1]})"
+        elif node.operation == "where" and all(map(self._is_number, node.operands[1:])):
+            operands[1] = f"zeros_like({self.like}) + {operands[1]}"
         return f"{node.operation}({', '.join(operands)})"
 
     def result(self, value: Value) -> str:
@@ -144,7 +149,16 @@ class Printer:
         text = self.expression(value)
         if self.like and value.node.operation == "constant":
             return f"full_like({self.like}, {text})"
+        if self.numbers and self._is_number(value.number):
+            return f"zeros_like({self.like}) + {text}"
         return _bare(text)
+
+    def _is_number(self, number: int) -> bool:
+        """Whether a node depends on constants and on inputs that may be numbers alone."""
+        node = self.graph.nodes[number]
+        if node.operation == "input":
+            return node.content in self.numbers
+        return node.operation != "external" and all(map(self._is_number, node.operands))
 
 
 def function_source(
@@ -155,6 +169,7 @@ def function_source(
     *,
     like: str = "",
     curved: str = "",
+    numbers: Collection[str] = (),
 ) -> str:
     """Source of a function.
 
@@ -163,10 +178,10 @@ def function_source(
       arguments: its arguments.
       statements: what it does with values: a text with ``{}`` for each, and the values.
       place_of: expression of an input's name.
-      like, curved: see :class:`Printer`.
+      like, curved, numbers: see :class:`Printer`.
     """
     outputs = [value for _, values in statements for value in values]
-    printer = Printer(outputs[0].graph, place_of, like=like, curved=curved)
+    printer = Printer(outputs[0].graph, place_of, like=like, curved=curved, numbers=numbers)
     lines = printer.assignments(needed(outputs), outputs)
     for text, values in statements:
         lines.append(text.format(*(printer.result(value) for value in values)))

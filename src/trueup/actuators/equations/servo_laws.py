@@ -8,6 +8,7 @@ torque from error and speed. Torque constant, resistance and armature are those 
 the gear ratio folded in.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,7 +74,7 @@ def law_parameters(
         "rate_gain": rate_gain,
         "max_pwm": servo.max_pwm,
         "max_amps": servo.max_amps,
-        "limit": values.get("current_limit", values.get("max_torque", np.inf)),
+        "limit": values.get("current_limit", values.get("max_torque", math.inf)),
         "vin": servo.vin if vin is None else vin,
         "resistance": values.get("R", 1.0),
         **given,

@@ -8,12 +8,10 @@ from typing import Annotated
 from tyro.conf import arg
 
 from trueup._marks import KEY
-from trueup.actuators.exports.forms import EXPORT_FORMS, export_servo
 from trueup.cli.output import Output
 from trueup.cli.study.options import Json, OfRuns
+from trueup.deploy.forms import SERVO, described_forms, find_form
 from trueup.runs.loop.progress import Progress
-
-_FORMS = "; ".join(f"{name}: {form.description}" for name, form in EXPORT_FORMS.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,16 +21,20 @@ class ExportServo(OfRuns):
     Examples:
       trueup actuator export --params m6.json --form mjcf-dcmotor --logdir data_processed -o m6.xml
       trueup actuator export --params m6.json --form mujoco -o servo.py
+      trueup actuator export --params m6.json --form mjlab -o servo_mjlab.py
       trueup actuator export --params m6.json --form isaac-lab
 
-    mujoco and mjlab use the whole model. The others come as near as the simulator can, with numbers
-    fitted to the recordings in --logdir; an export that M1's export would beat is never written.
+    mjcf-dcmotor, mjcf-position and isaac-lab come as near as the simulator can, with numbers fitted
+    to the recordings in --logdir; an export that M1's export would beat is never written. All other
+    forms use the whole model.
     Exit codes: 0 done, 2 wrong input.
     """
 
     params: Annotated[Path, arg(metavar="FILE")]
     """Parameter file of the servo."""
-    form: Annotated[str, arg(aliases=["--to"], metavar="FORM", help=_FORMS)] = "mjcf-dcmotor"
+    form: Annotated[str, arg(aliases=["--to"], metavar="FORM", help=described_forms(SERVO))] = (
+        "mjcf-dcmotor"
+    )
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """File to write; printed where absent."""
     logdir: Annotated[Path | None, arg(metavar="FOLDER")] = None
@@ -69,9 +71,11 @@ def run_export(command: ExportServo, output: Output) -> int:
     """
     from trueup.actuators import load_catalogue, load_model, read_logs
     from trueup.actuators.catalogue.parameter_file import beyond_bam
+    from trueup.deploy.servo import export_servo
     from trueup.errors import ReportError
     from trueup.runs.store import atomic
 
+    form = find_form(command.form, SERVO)
     target = command.output
     if target is not None and target.exists() and not command.overwrite:
         raise ReportError(f"{target} exists: give another --output, or --overwrite")
@@ -87,14 +91,14 @@ def run_export(command: ExportServo, output: Output) -> int:
     with Progress(not output.json) as progress:
         exported = export_servo(
             model,
-            command.form,
+            form.name,
             path=command.params,
             logs=logs,
             kp=command.kp,
             vin=command.vin,
             timestep=command.timestep,
             output=target,
-            report=lambda share: progress.update(f"fitting {command.form}", share),
+            report=lambda share: progress.update(f"fitting {form.name}", share),
         )
     text, errors = exported.text, exported.errors
     if target is None:
@@ -107,13 +111,13 @@ def run_export(command: ExportServo, output: Output) -> int:
             raise ReportError(f"cannot write {target}: {error.strerror}") from error
         for message in skipped:
             output.text(f"  ! {message}")
-        output.text(f"{command.form} of {command.params} in {target}")
+        output.text(f"{form.name} of {command.params} in {target}")
         if errors is not None:
             output.text(*_sentences(errors))
         output.text(*beyond_bam(model))
     output.result(
         {
-            "form": command.form,
+            "form": form.name,
             "params": str(command.params),
             "output": None if target is None else str(target),
             "text": text,

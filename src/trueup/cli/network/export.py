@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 from trueup._marks import KEY
 from trueup.cli.output import Output
 from trueup.cli.study.options import Json, OfRuns
-from trueup.networks.export.formats import EXPORT_FORMATS, ExportFormat
+from trueup.deploy.forms import NETWORK, described_forms, find_form
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,25 +17,26 @@ class ExportNetwork(OfRuns):
     """Write a trained network for a simulator or a runtime, with normalisation, base and limits.
 
     Examples:
-      trueup network export runs/knee --format torchscript --output knee.pt
-      trueup network export runs/knee --format onnx --output knee.onnx
-      trueup network export runs/knee --format c --output knee.c
-      trueup network export runs/knee --format isaac-lab-lstm --output knee.pt
-      trueup network export runs/knee --format isaac-lab-combined --output knee_for_isaac_lab
-      trueup network export network.safetensors --format onnx --without base limits -o raw.onnx
+      trueup network export runs/knee --form torchscript --output knee.pt
+      trueup network export runs/knee --form onnx --output knee.onnx
+      trueup network export runs/knee --form c --output knee.c
+      trueup network export runs/knee --form isaac-lab --output knee.pt
+      trueup network export runs/knee --form isaac-lab-combined --output knee_for_isaac_lab
+      trueup network export network.safetensors --form onnx --without base limits -o raw.onnx
 
     torchscript, onnx and torch-export hold one step (x, h) -> (torque, h) at the network's rate;
-    c writes a source and a header without dependencies, for firmware.
-    isaac-lab-mlp and mjlab take an mlp or a linear network, isaac-lab-lstm an lstm, isaac-lab-gru
-    and isaac-lab-combined a gru; newton takes each. Exit codes: 0 done, 2 wrong input.
+    c writes a source and a header without dependencies, for firmware. mjlab takes an mlp or a
+    linear network, isaac-lab-combined a gru; isaac-lab and newton take each.
+    Exit codes: 0 done, 2 wrong input.
     """
 
     network: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
     """Folder of a training run, or its network file (.safetensors, .npz)."""
-    format: Annotated[ExportFormat, arg(aliases=["--to"])]
-    """What to write."""
+    form: Annotated[
+        str, arg(aliases=["--format", "--to"], metavar="FORM", help=described_forms(NETWORK))
+    ]
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """File to write, a folder for isaac-lab-combined; named after the format, beside the network,
+    """File to write, a folder for isaac-lab-combined; named after the form, beside the network,
     where absent."""
     without: Annotated[
         tuple[Literal["normalization", "base", "limits"], ...], arg(metavar="PART [PART ...]")
@@ -56,32 +57,32 @@ def run_export(command: ExportNetwork, output: Output) -> int:
 
     Raises:
       RunDirectoryError: there is no network there.
-      FitError: the network cannot be read, or does not fit the format.
+      FitError: the network cannot be read, or does not fit the form.
       ReportError: the output exists or cannot be written.
-      MissingExtraError: a package that the format needs is not installed.
+      MissingExtraError: a package that the form needs is not installed.
     """
     from trueup.cli.network.options import named_network, network_file
+    from trueup.deploy.network import export_network
     from trueup.errors import ReportError
-    from trueup.networks.export import export_network
 
+    form = find_form(command.form, NETWORK)
     source = network_file(command.network)
     network = named_network(source, command.anyway)
-    suffix = EXPORT_FORMATS[command.format].suffix
-    target = command.output or source.parent / f"network_{command.format}{suffix}"
+    target = command.output or source.parent / f"network_{form.name}{form.suffix}"
     if target.exists() and not command.overwrite:
         raise ReportError(f"{target} exists: give another --output, or --overwrite")
     parts = {part: part not in command.without for part in ("normalization", "base", "limits")}
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        done = export_network(network, command.format, target, **parts)
+        done = export_network(network, command.form, target, **parts)
     except OSError as error:
         if isinstance(error, ImportError):
             raise
         raise ReportError(f"cannot write {target}: {error.strerror or error}") from error
-    output.text(f"{command.format} of {source} in {done.path}", "", done.usage.rstrip("\n"))
+    output.text(f"{form.name} of {source} in {done.path}", "", done.usage.rstrip("\n"))
     output.result(
         {
-            "format": command.format,
+            "form": form.name,
             "network": str(source),
             "output": str(done.path),
             "without": list(command.without),

@@ -80,7 +80,7 @@ def named_network(path: Path, anyway: bool = False) -> Network:
     """
     file = network_file(path)
     if file.suffix == ".npz":
-        from trueup.networks.export.numpy_file import load_numpy_network
+        from trueup.networks.runtime.numpy_file import load_numpy_network
 
         return load_numpy_network(file, anyway=anyway)
     if file.suffix in _PROGRAMS:

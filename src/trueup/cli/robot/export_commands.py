@@ -8,6 +8,7 @@ from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
 from trueup.cli.study.options import Json, OfRuns
+from trueup.deploy.forms import MODEL_DRAWS, described_forms
 
 
 @dataclass(frozen=True)
@@ -15,12 +16,12 @@ class ExportDr(OfRuns):
     """Export what a run leaves open as domain randomisation: joint draws, checked by simulation.
 
     Examples:
-      trueup export dr runs/arm --simulator mjlab
-      trueup export dr runs/arm --simulator json --draws 512 --output arm_draws
-      trueup export dr runs/arm --simulator playground --dry-run
-      trueup export dr fleet/* --simulator mjlab --output fleet_draws
-      trueup export dr xl330.json --simulator isaaclab     draws of a servo fit
-      trueup export dr runs/gru5 --simulator isaaclab --joints 12
+      trueup export dr runs/arm --form mjlab
+      trueup export dr runs/arm --form json --draws 512 --output arm_draws
+      trueup export dr runs/arm --form playground --dry-run
+      trueup export dr fleet/* --form mjlab --output fleet_draws
+      trueup export dr xl330.json --form isaac-lab     draws of a servo fit
+      trueup export dr runs/gru5 --form isaac-lab --joints 12
 
     Writes posterior.npz (rows), dr.json (ranges, correlation, provenance), report.html and, for a
     simulator, one Python module that gives environment i the whole row i. Draws whose band misses
@@ -31,12 +32,13 @@ class ExportDr(OfRuns):
     directories: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN [RUN RUN ...]")]
     """Run directory of a finished identification or ensemble of networks, or a fitted servo's
     parameter file or run; of three identifications or more, draws are of their fleet."""
-    simulator: Annotated[str, arg(aliases=["-s"], metavar="NAME")] = "json"
-    """Simulator: mjlab, isaaclab, playground, or json for no module."""
+    form: Annotated[
+        str, arg(aliases=["--simulator", "-s"], metavar="FORM", help=described_forms(MODEL_DRAWS))
+    ] = "json"
     draws: Annotated[int, arg(metavar="INT")] = 4096
     """Number of draws."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
-    """Folder for the files; randomisation_SIMULATOR in the run directory where absent."""
+    """Folder for the files; randomisation_FORM in the run directory where absent."""
     folder: Annotated[Path | None, arg(metavar="DIRECTORY")] = None
     """Folder of the run's inputs, if they have moved away from it."""
     joints: Annotated[int | None, arg(metavar="INT")] = None
@@ -57,7 +59,7 @@ class ExportDr(OfRuns):
 
         return run_export_dr(
             self.directories,
-            self.simulator,
+            self.form,
             self.draws,
             self.output,
             self.folder,
@@ -76,7 +78,7 @@ class Export:
     """Carry what was identified into simulators that train policies.
 
     Examples:
-      trueup export dr runs/arm --simulator mjlab     draws of what the run leaves open
+      trueup export dr runs/arm --form mjlab     draws of what the run leaves open
     """
 
     COMMANDS: ClassVar[dict[str, type]] = {"dr": ExportDr}

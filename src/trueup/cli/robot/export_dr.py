@@ -11,7 +11,7 @@ from trueup.runs.loop.progress import Progress
 
 def run_export_dr(
     directories: Sequence[Path],
-    simulator: str,
+    form: str,
     draws: int,
     target: Path | None,
     folder: Path | None,
@@ -31,12 +31,12 @@ def run_export_dr(
         raise RunDirectoryError("there is nothing to draw from: name a run directory")
     if target is None and len(directories) > 1:
         raise RunDirectoryError("draws of a fleet belong to no single run: name a folder, --output")
-    target = target or run_directory_of(directories[0]) / f"randomisation_{simulator}"
+    target = target or run_directory_of(directories[0]) / f"randomisation_{form}"
     if dry_run:
         plan = plan_randomisation(
             directories,
             target,
-            simulator,
+            form,
             draws=draws,
             seed=seed,
             anyway=anyway,
@@ -51,7 +51,7 @@ def run_export_dr(
         made = export_randomisation(
             directories,
             target,
-            simulator,
+            form,
             draws=draws,
             seed=seed,
             anyway=anyway,

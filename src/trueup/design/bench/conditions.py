@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from trueup.actuators.bench.loads import GRAVITY
-from trueup.actuators.exports.standard_logs import greatest_torque
+from trueup.actuators.catalogue.greatest_torque import greatest_torque
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.record import standard_gains
 from trueup.design.bench.choices import BenchChoices

@@ -8,8 +8,8 @@ import numpy as np
 
 from trueup.actuators.bench._simulated_torque import simulated_torque
 from trueup.actuators.bench.simulator import Rollouts
+from trueup.actuators.catalogue.greatest_torque import greatest_torque
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.exports.standard_logs import greatest_torque
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.record.trajectory import MotionLimits
 from trueup.design.motion.family import CommandLimits

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from trueup.actuators.equations._parameter_layout import ParameterValues
 from trueup.actuators.equations.array_form import torch_function
 from trueup.networks.base.analytic_base import AnalyticBase
-from trueup.networks.base.base_equations import pd_torque, torque_speed_limit
+from trueup.networks.base.base_equations import pd_torque
 from trueup.networks.data.normalization import Normalization
 
 GAINS = ("kp", "kd", "k_spring", "theta0")
@@ -79,16 +79,6 @@ def pd_function(base: AnalyticBase, moved: tuple[str, ...] = ()) -> Callable[...
         return pd_torque(angle, error, velocity, wanted, p, base.has_curve)
 
     return torch_function(pd_law, ("angle", "error", "velocity", "wanted"), moved)
-
-
-def curve_function(stall_torque: float, no_load_speed: float) -> Callable[..., Tensor]:
-    """Function of torque and velocity: the torque within an asymmetric torque-speed curve."""
-    p = ParameterValues({"stall_torque": stall_torque, "no_load_speed": no_load_speed})
-
-    def curve(torque, velocity):
-        return torque_speed_limit(torque, velocity, p)
-
-    return torch_function(curve, ("torque", "velocity"))
 
 
 def _scales(base: AnalyticBase, normalization: Normalization) -> list[float]:

@@ -105,11 +105,9 @@ def choice_words(choice: Mapping[str, Any], network: Network) -> str:
 
 def deployable_words(metrics: Mapping[str, Any]) -> str:
     """Consequences of features that no simulator supplies, in words."""
-    from trueup.networks.export.formats import SIMULATOR_FORMATS
-
     text = (
         f"The network reads {listing(metrics['not_deployable'])}, which no simulator supplies: "
-        f"exports to {listing(SIMULATOR_FORMATS, limit=20)} are refused."
+        "exports to simulators are refused."
     )
     without = metrics.get("deployable")
     if without is None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._marks import KEY, marked
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.data_splits import DataSplit
 from trueup.networks.data.features import not_deployable
@@ -17,6 +18,7 @@ from trueup.networks.evaluation.model_rollout import roll_out_in_model
 from trueup.networks.evaluation.network_verdict import late_gain, training_verdict
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import read_network, save_network
+from trueup.networks.runtime.deployment import Deployment
 from trueup.networks.runtime.ensemble import MEMBERS, EnsembleTorque, NetworkEnsemble
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
@@ -328,10 +330,11 @@ def _closed_loop(
 
 
 def _export(network: Network, file: Path) -> None:
-    from trueup.networks.export import export_network
+    from trueup.networks.runtime.torchscript import write_torchscript
 
     file.parent.mkdir(parents=True, exist_ok=True)
-    export_network(network, "torchscript", file)
+    with marked(network.provenance.get(KEY)):
+        write_torchscript(Deployment(network), file)
 
 
 def _spread(torque: list[EnsembleTorque]) -> dict[str, float]:

@@ -1,1 +1,0 @@
-"""Identified servos as MJCF and as Isaac Lab configurations."""

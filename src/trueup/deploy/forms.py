@@ -1,0 +1,189 @@
+"""Registry of forms: what a simulator or a runtime reads, and the function that writes it.
+
+A form has a name, which all commands share, and one entry for each thing that it takes. To add one,
+write its function in the folder of the simulator and add its line to the table at the end, or call
+:func:`register_form`.
+"""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from trueup.errors import FitError, did_you_mean, listing
+
+SERVO = "servo"
+NETWORK = "network"
+MODEL_DRAWS = "draws of a model"
+SERVO_DRAWS = "draws of a servo"
+NETWORK_DRAWS = "draws of an ensemble of networks"
+
+THINGS = {
+    SERVO: "an identified servo",
+    NETWORK: "a network",
+    MODEL_DRAWS: "draws of a model",
+    SERVO_DRAWS: "draws of a servo",
+    NETWORK_DRAWS: "draws of an ensemble of networks",
+}
+"""Things that are exported, in words."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of an export, for one thing that it takes."""
+
+    name: str
+    """Name in the library and on the command line, such as ``mjlab``."""
+    thing: str
+    """What it takes, one of :data:`THINGS`."""
+    description: str
+    """Content of the file in a few words, for the help of the command."""
+    writer: str | Callable[..., Any]
+    """Function that writes it, or its place as ``module:function``, imported when it is called.
+
+    Of a servo: from an :class:`ExportRequest` to a :class:`ServoExport`. Of a network: from a
+    :class:`Deployment` and a path to Python text that shows its use. Of draws: from a
+    :class:`DrawsRequest` to a :class:`DrawsExport`.
+    """
+    suffix: str = ".py"
+    """Suffix of the file of a servo or a network; empty for a folder."""
+    files: tuple[str, ...] = ()
+    """Names of the files that are written with draws."""
+    for_simulator: bool = False
+    """Whether a simulator supplies a network's inputs: those that only hardware measures are
+    refused then, and so is a network that is no whole actuator."""
+
+    def write(self, *given: Any) -> Any:
+        """Call the function that writes the form."""
+        if not isinstance(self.writer, str):
+            return self.writer(*given)
+        module, function = self.writer.split(":")
+        return getattr(importlib.import_module(module), function)(*given)
+
+
+FORMS: dict[str, dict[str, Form]] = {thing: {} for thing in THINGS}
+"""Forms by thing and name, those of the user too; read whenever a form is looked up."""
+
+OLD_NAMES: dict[str, dict[str, Form]] = {thing: {} for thing in THINGS}
+"""Former spellings of forms, by thing, which are taken and never listed."""
+
+
+def register_form(form: Form) -> None:
+    """Add a form to :data:`FORMS`, or replace it.
+
+    Raises:
+      FitError: its thing is none of :data:`THINGS`.
+    """
+    if form.thing not in THINGS:
+        raise FitError(
+            f"the form {form.name!r} takes {form.thing!r}, which is not exported; there are "
+            f"{listing(THINGS)}"
+        )
+    FORMS[form.thing][form.name] = form
+
+
+def find_form(name: str, thing: str) -> Form:
+    """Form of a name for a thing.
+
+    Args:
+      name: name of the form, or a former spelling.
+      thing: one of :data:`THINGS`.
+
+    Raises:
+      FitError: there is no form of this name, or it does not take the thing; the message says
+        which do.
+    """
+    forms = FORMS[thing]
+    if form := forms.get(name) or OLD_NAMES[thing].get(name):
+        return form
+    others = [other for other in THINGS if name in FORMS[other] or name in OLD_NAMES[other]]
+    if others:
+        taken = " and ".join(THINGS[other] for other in others)
+        raise FitError(
+            f"the form {name!r} takes {taken}, not {THINGS[thing]}; forms that take "
+            f"{THINGS[thing]} are {listing(forms, 20)}"
+        )
+    raise FitError(
+        f"there is no export form {name!r}; forms that take {THINGS[thing]} are "
+        f"{listing(forms, 20)}.{did_you_mean(name, forms)}"
+    )
+
+
+def described_forms(thing: str) -> str:
+    """Names and descriptions of the forms of a thing, for the help of a command."""
+    return "; ".join(f"{name}: {form.description}" for name, form in FORMS[thing].items())
+
+
+_DEPLOY = "trueup.deploy"
+_MLP, _LSTM, _GRU = (f"{_DEPLOY}.isaac_lab.network:write_{f}" for f in ("mlp", "lstm", "gru"))
+_MODULE = "posterior_event.py"
+
+for _form in (
+    Form("mujoco", SERVO, "script that runs the whole model at C speed",
+         f"{_DEPLOY}.mujoco.script:mujoco_script"),
+    Form("mjcf-dcmotor", SERVO, "MJCF without code, with the motor and its limits",
+         f"{_DEPLOY}.mujoco.mjcf:dcmotor", ".xml"),
+    Form("mjcf-position", SERVO, "MJCF without code, a spring of limited force",
+         f"{_DEPLOY}.mujoco.mjcf:position", ".xml"),
+    Form("mjlab", SERVO, "actuator class with the whole model, which reads parameter files",
+         f"{_DEPLOY}.mjlab.servo:write_servo"),
+    Form("mjlab", NETWORK, "mlp or linear network for LearnedMlpActuatorCfg",
+         f"{_DEPLOY}.mjlab.network:write_network", ".pt", for_simulator=True),
+    Form("mjlab", MODEL_DRAWS, "startup event", f"{_DEPLOY}.mjlab.draws:write_draws",
+         files=(_MODULE,)),
+    Form("mjlab", SERVO_DRAWS, "actuator class and startup event",
+         f"{_DEPLOY}.mjlab.servo_draws:write_draws", files=("posterior_servo.py",)),
+    Form("mjlab", NETWORK_DRAWS, "configuration of the actuator",
+         f"{_DEPLOY}.mjlab.network:write_ensemble",
+         files=("posterior_network.py", "posterior_network.pt")),
+    Form("isaac-lab", SERVO, "nearest of its actuator configurations",
+         f"{_DEPLOY}.isaac_lab.nearest:export_isaac_lab"),
+    Form("isaac-lab", NETWORK, "its actuator class of the network's family",
+         f"{_DEPLOY}.isaac_lab.network:write_network", ".pt", for_simulator=True),
+    Form("isaac-lab", MODEL_DRAWS, "startup event", f"{_DEPLOY}.isaac_lab.draws:write_draws",
+         files=(_MODULE,)),
+    Form("isaac-lab", SERVO_DRAWS, "actuator class and startup event",
+         f"{_DEPLOY}.isaac_lab.servo_draws:write_draws", files=("posterior_servo.py",)),
+    Form("isaac-lab", NETWORK_DRAWS, "configuration of the actuator",
+         f"{_DEPLOY}.isaac_lab.network:write_ensemble",
+         files=("posterior_network.py", "posterior_network.pt")),
+    Form("isaac-lab-module", SERVO, "actuator class with the whole model",
+         f"{_DEPLOY}.isaac_lab.servo:write_servo"),
+    Form("isaac-lab-combined", NETWORK, "gru over a PD law, its class and JSON files in a folder",
+         f"{_DEPLOY}.isaac_lab.combined_network:write_combined", "", for_simulator=True),
+    Form("newton", SERVO, "drive of its actuators with the whole model",
+         f"{_DEPLOY}.newton.servo:write_servo"),
+    Form("newton", NETWORK, "ONNX for its neural drives", f"{_DEPLOY}.newton.network:write_newton",
+         ".onnx", for_simulator=True),
+    Form("playground", MODEL_DRAWS, "function domain_randomize",
+         f"{_DEPLOY}.playground.draws:write_draws", files=("posterior_randomize.py",)),
+    Form("numpy", SERVO, "module of numpy with the whole model",
+         f"{_DEPLOY}.standalone.numpy_servo:write_servo"),
+    Form("numpy", NETWORK, "arrays for trueup's numpy runtime",
+         f"{_DEPLOY}.standalone.network_step:write_numpy", ".npz"),
+    Form("torchscript", NETWORK, "one step (x, h) -> (torque, h)",
+         f"{_DEPLOY}.standalone.network_step:write_torchscript", ".pt"),
+    Form("onnx", NETWORK, "the same step as ONNX",
+         f"{_DEPLOY}.standalone.network_step:write_onnx", ".onnx"),
+    Form("torch-export", NETWORK, "the same step as an exported program of torch",
+         f"{_DEPLOY}.standalone.network_step:write_torch_export", ".pt2"),
+    Form("c", NETWORK, "source and header without dependencies, for firmware",
+         f"{_DEPLOY}.standalone.c_network:write_c", ".c"),
+    *(Form("json", thing, "no module, the rows and their description",
+           f"{_DEPLOY}.draws:write_nothing")
+      for thing in (MODEL_DRAWS, SERVO_DRAWS, NETWORK_DRAWS)),
+):  # fmt: skip
+    register_form(_form)
+
+for _old, _new, _thing in (
+    ("mjlab-module", "mjlab", SERVO),
+    ("newton-module", "newton", SERVO),
+    ("numpy-module", "numpy", SERVO),
+    *(("isaaclab", "isaac-lab", thing) for thing in THINGS),
+):
+    OLD_NAMES[_thing][_old] = FORMS[_thing][_new]
+for _family, _writer in (("mlp", _MLP), ("lstm", _LSTM), ("gru", _GRU)):
+    # these name the family too, and refuse another
+    OLD_NAMES[NETWORK][f"isaac-lab-{_family}"] = Form(
+        "isaac-lab", NETWORK, "", _writer, ".pt", for_simulator=True
+    )

@@ -1,0 +1,143 @@
+"""Networks in the layouts that the actuator classes of Isaac Lab load.
+
+Isaac Lab 2.3, https://github.com/isaac-sim/IsaacLab: ``ActuatorNetMLP``, ``ActuatorNetLSTM``; its
+pull request 6083: ``ActuatorNetGRU``.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from trueup.deploy.draws import DrawsExport, DrawsRequest
+from trueup.deploy.ensemble import export_ensemble
+from trueup.deploy.simulator_fit import fitted
+from trueup.networks.data.features import ANGLE, ANGLE_ERROR, SIMULATOR_FEATURE_NAMES, VELOCITY
+from trueup.networks.model.network import Network
+from trueup.networks.runtime.deployment import Deployment, metadata_text
+from trueup.networks.runtime.torchscript import save_script, write_torchscript
+
+_MOTOR = """\
+    # the motor's limits, which the class applies after the network
+    effort_limit={effort}
+    saturation_effort=...,  # N m, at standstill
+    velocity_limit=...,  # rad/s, without load
+"""
+
+
+def write_network(deployment: Deployment, path: Path) -> str:
+    """Write a network for the actuator class of its family; returns its configuration as text.
+
+    Raises:
+        FitError: the network does not fit.
+    """
+    writers = {"lstm": write_lstm, "gru": write_gru}
+    return writers.get(deployment.network.family, write_mlp)(deployment, path)
+
+
+def write_ensemble(request: DrawsRequest) -> DrawsExport:
+    """Configuration and file of an ensemble: each environment has its own network.
+
+    Raises:
+        FitError: the networks do not fit.
+    """
+    return export_ensemble(request, "isaac-lab")
+
+
+def write_mlp(deployment: Deployment, path: Path) -> str:
+    """Write the TorchScript of ``ActuatorNetMLP``; returns its configuration as text.
+
+    Raises:
+        FitError: the network does not fit.
+    """
+    fit = fitted(
+        deployment, "ActuatorNetMLP of Isaac Lab", ("mlp", "linear"), SIMULATOR_FEATURE_NAMES
+    )
+    history = list(range(fit.network.history))
+    save_mlp(fit, path, input_idx=history)
+    return (
+        f"{head_of(fit.network)}from isaaclab.actuators import ActuatorNetMLPCfg\n\n"
+        "ACTUATOR_CFG = ActuatorNetMLPCfg(\n"
+        '    joint_names_expr=[".*"],\n'
+        f"    network_file={str(path)!r},\n"
+        "    pos_scale=1.0, vel_scale=1.0, torque_scale=1.0,  # scaled inside the network\n"
+        f'    input_order="pos_vel", input_idx={history},\n{motor_limits(fit)})\n'
+    )
+
+
+def write_lstm(deployment: Deployment, path: Path) -> str:
+    """Write the TorchScript of ``ActuatorNetLSTM``; returns its configuration as text.
+
+    Raises:
+        FitError: the network does not fit.
+    """
+    fit = fitted(deployment, "ActuatorNetLSTM of Isaac Lab", ("lstm",), SIMULATOR_FEATURE_NAMES)
+    from trueup.deploy.isaac_lab.network_modules import IsaacLstm
+
+    save_script(IsaacLstm(fit), path, metadata_text(fit))
+    return (
+        f"{head_of(fit.network)}from isaaclab.actuators import ActuatorNetLSTMCfg\n\n"
+        "ACTUATOR_CFG = ActuatorNetLSTMCfg(\n"
+        '    joint_names_expr=[".*"],\n'
+        f"    network_file={str(path)!r},\n{motor_limits(fit)})\n"
+    )
+
+
+def write_gru(deployment: Deployment, path: Path) -> str:
+    """Write the TorchScript of ``ActuatorNetGRU``; returns its configuration as text.
+
+    Where normalisation is left out of the graph, the configuration has it.
+
+    Raises:
+        FitError: the network does not fit.
+    """
+    features = (ANGLE, ANGLE_ERROR, VELOCITY)
+    fit = fitted(deployment, "ActuatorNetGRU of Isaac Lab", ("gru",), features)
+    write_torchscript(fit, path)
+    stats = fit.network.normalization
+    pairs = [*zip(stats.input_mean, stats.input_deviation, strict=True)]
+    pairs.append((stats.output_mean, stats.output_deviation))
+    names = ("position", "pos_error", "vel", "output")
+    fields = "".join(
+        f"    {name}_normalization="
+        + ("None" if fit.normalization else f"({float(mean)!r}, {float(deviation)!r})")
+        + ",\n"
+        for name, (mean, deviation) in zip(names, pairs, strict=True)
+    )
+    return (
+        f"{head_of(fit.network)}# ActuatorNetGRU is that of Isaac Lab's pull request 6083, in no "
+        "release; isaac-lab-combined runs in released versions.\n"
+        "from isaaclab.actuators import ActuatorNetGRUCfg\n\n"
+        "ACTUATOR_CFG = ActuatorNetGRUCfg(\n"
+        '    joint_names_expr=[".*"],\n'
+        f"    network_file={str(path)!r},\n{fields}"
+        f"    effort_limit={_effort(fit)}\n)\n"
+    )
+
+
+def save_mlp(deployment: Deployment, path: Path, **entries: Any) -> None:
+    """Write the TorchScript of an ``mlp`` or ``linear`` network with entries of its description."""
+    from trueup.deploy.isaac_lab.network_modules import IsaacMlp
+
+    scales = {"pos_scale": 1.0, "vel_scale": 1.0, "torque_scale": 1.0, "input_order": "pos_vel"}
+    save_script(IsaacMlp(deployment), path, metadata_text(deployment, **scales, **entries))
+
+
+def head_of(network: Network) -> str:
+    """Comment on the rate, at the head of a configuration."""
+    return (
+        f"# A learned actuator, one step every {1.0 / network.rate:g} s ({network.rate:g} Hz): the "
+        "physics step must be that long.\n"
+    )
+
+
+def motor_limits(deployment: Deployment) -> str:
+    """Settings of the motor's limits in a configuration."""
+    return _MOTOR.format(effort=_effort(deployment))
+
+
+def _effort(deployment: Deployment) -> str:
+    """The class's limit of the network's torque, and what it is."""
+    limit = deployment.limit_of_sum
+    if limit is not None:
+        return f"...,  # N m; {limit} N m is the limit of the sum with the base"
+    limit = deployment.network.torque_limit
+    return f"{'...' if limit is None else limit},  # N m"

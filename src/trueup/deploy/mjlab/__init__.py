@@ -1,0 +1,1 @@
+"""mjlab: actuator class with a whole servo, networks, events of draws."""

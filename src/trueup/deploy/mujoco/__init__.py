@@ -1,0 +1,1 @@
+"""MuJoCo: a script of the compiled law, and MJCF without code."""

@@ -1,0 +1,257 @@
+"""The nearest MJCF servo to recordings or to the motion of the full model, judged in MuJoCo."""
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trueup.actuators.bench.loads import bench_of
+from trueup.actuators.bench.simulator import BenchSimulator
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search.staged_problem import default_threads
+from trueup.deploy.fit_progress import Steps
+from trueup.deploy.mujoco.fitted_servo import (
+    Fitted,
+    fit_servo,
+    fit_simplest,
+    position_distance,
+)
+from trueup.deploy.mujoco.mjcf_servo import MjcfServo, at_gains, servo_of, with_motor_of
+from trueup.deploy.servo import ExportRequest, missing_terms
+
+EXPRESSED_TERMS = ("command_delay", "max_velocity", "current_limit", "winding_braking")
+"""Extended terms that actuators of MuJoCo express, or whose absence a form states itself."""
+
+_NEAR = 1e-4  # error [rad] below which more friction numbers are not worth a fit
+_FIRST_PEAK = 0.2  # excess friction near standstill at the start of a fit, as a share of Coulomb's
+_FIRST_STRIBECK_SPEED = 0.5  # its Stribeck velocity [rad/s]
+
+_PENDULUM = """
+<mujoco>
+  <option timestep="{timestep}" integrator="implicitfast" gravity="0 0 -1"/>
+  {defaults}
+  <worldbody>
+    <body>
+      <inertial pos="0 0 -{length}" mass="{mass}" diaginertia="{inertia} {inertia} {inertia}"/>
+      <joint name="joint" class="servo" axis="0 1 0"/>
+    </body>
+  </worldbody>
+  <actuator>{actuators}</actuator>
+</mujoco>
+"""
+"""Pendulum with the classes ``servo`` and ``servo_friction``; group 1 holds the motor."""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Nearest MJCF servo, and its mean position errors over all logs [rad]."""
+
+    servo: MjcfServo
+    """Servo at the requested firmware gain and voltage."""
+    own: MjcfServo
+    """The same at the servo's own gain and voltage."""
+    offset: float
+    """Angle of gravity against the encoder at which the errors were taken [rad]."""
+    errors: dict[str, float]
+    """Errors as in :attr:`ServoExport.errors`."""
+    described: str
+    """The motions that it was compared with, in words."""
+
+
+def nearest_servo(request: ExportRequest, form: str) -> Nearest:
+    """Find the servo of a form whose motion in MuJoCo is nearest to the recordings.
+
+    Without recordings the motion of the full model takes their place, and a model with an exact
+    counterpart is converted. Otherwise there are several servos, of which the one with the least
+    error in MuJoCo is taken: the full model and M1 fitted to the same motion, each converted; all
+    numbers of the form fitted from the better of them; and that with LuGre friction.
+
+    Args:
+      request: servo and conditions.
+      form: ``position`` or ``dcmotor``.
+    """
+    model, recorded = request.model, request.logs is not None
+    logs, described = request.motions()
+    truth = [p[0] for p in BenchSimulator(model, logs).simulate().position]
+    measured = [log.position for log in logs]
+    aim = measured if recorded else truth
+    target = [replace(log, position=position) for log, position in zip(logs, aim, strict=True)]
+
+    def judged(servo: Fitted) -> Judged:
+        motion = mujoco_positions(servo.servo, model, logs, servo.offset, request.timestep)
+        return Judged(servo, motion, position_distance(motion, aim))
+
+    def converted(each: ServoModel) -> Judged:
+        servo = servo_of(each, form)
+        return judged(Fitted(servo, each.values["q_offset"]))
+
+    found, errors = [converted(model)], {}
+    if recorded or not _is_exact(model, form):
+        steps = Steps(request.report, 3 if form == "dcmotor" else 2)
+        fit = functools.partial(fit_servo, model=model, target=target, free_offset=recorded)
+        plain = fit_simplest(
+            model, target, EXPRESSED_TERMS, free_offset=recorded, report=steps.within(0)
+        )
+        found.append(converted(plain))
+        errors["simplest_from_logs" if recorded else "simplest_from_model"] = found[-1].error
+        found.append(judged(fit(_best(found).fitted, report=steps.within(1))))
+        if form == "dcmotor" and _best(found).error > _NEAR:
+            found.append(judged(fit(_with_lugre(_best(found).fitted), report=steps.within(2))))
+    request.report(1.0)
+    best = _best(found)
+    errors["from_model"] = position_distance(best.motion, truth)
+    errors["while_driven"] = _while_driven(best.motion, truth, logs, errors["from_model"])
+    if recorded:
+        errors |= {"from_logs": best.error, "model_from_logs": position_distance(truth, measured)}
+    servo = at_gains(best.fitted.servo, model, request.kp, request.supply)
+    return Nearest(servo, best.fitted.servo, best.fitted.offset, errors, described)
+
+
+def _while_driven(
+    motion: Sequence[np.ndarray],
+    truth: Sequence[np.ndarray],
+    logs: Sequence[ServoLog],
+    whole: float,
+) -> float:
+    """Error up to the first release of the joint in each log; ``whole`` if no log has one."""
+    held = [np.logical_and.accumulate(log.torque_enable) for log in logs]
+    driven = [
+        np.abs(a[now] - b[now]).mean()
+        for a, b, now in zip(motion, truth, held, strict=True)
+        if now.any()
+    ]
+    released = any(not now.all() for now in held) and bool(driven)
+    return float(np.mean(driven)) if released else whole
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A servo with its motion in MuJoCo and its distance from the target."""
+
+    fitted: Fitted
+    motion: list[np.ndarray]
+    error: float
+
+
+def _best(found: Sequence[Judged]) -> Judged:
+    return min(found, key=lambda each: each.error)
+
+
+def _with_lugre(fitted: Fitted) -> Fitted:
+    """Copy with a little more friction near standstill, from which a fit goes on."""
+    servo = fitted.servo
+    peak = _FIRST_PEAK * max(servo.friction, 1e-3 * min(servo.greatest_torque, servo.kp))
+    speed = _FIRST_STRIBECK_SPEED
+    return replace(fitted, servo=replace(servo, stribeck=peak, stribeck_speed=speed))
+
+
+def mujoco_positions(
+    servo: MjcfServo,
+    model: ServoModel,
+    logs: Sequence[ServoLog],
+    offset: float,
+    timestep: float,
+) -> list[np.ndarray]:
+    """Positions [rad] of an MJCF servo in each log, simulated by MuJoCo at the log's gain.
+
+    While the torque is off, the motor is a disabled actuator; damping and friction remain.
+    """
+
+    def positions(log: ServoLog) -> np.ndarray:
+        return _mujoco_positions(with_motor_of(servo, model, log), log, offset, timestep)
+
+    with ThreadPoolExecutor(default_threads()) as pool:
+        return list(pool.map(positions, logs))
+
+
+def defaults_of(servo: MjcfServo, name: str, timestep: float) -> str:
+    """Default classes ``<name>`` and, for LuGre friction, ``<name>_friction``."""
+    lines = [
+        f'    <default class="{name}">',
+        f"      <joint {_attributes(servo.joint())}/>",
+        f"      <{servo.form} {_attributes(servo.actuator(timestep))}/>",
+        "    </default>",
+    ]
+    if servo.has_lugre:
+        lines += [
+            f'    <default class="{name}_friction">',
+            f"      <dcmotor {_attributes(servo.friction_actuator())}/>",
+            "    </default>",
+        ]
+    return "\n".join(["  <default>", *lines, "  </default>"])
+
+
+def actuators_of(servo: MjcfServo, name: str, joint: str) -> list[str]:
+    """Actuators of one joint; ``general``, because a ``dcmotor`` element ignores its class."""
+    element = "position" if servo.form == "position" else "general"
+    found = [f'<{element} name="{joint}" joint="{joint}" class="{name}" group="1"/>']
+    if servo.has_lugre:
+        found.append(f'<general name="{joint}_friction" joint="{joint}" class="{name}_friction"/>')
+    return found
+
+
+def _attributes(found: dict[str, str]) -> str:
+    return " ".join(f'{name}="{value}"' for name, value in found.items())
+
+
+def _is_exact(model: ServoModel, form: str) -> bool:
+    """Whether MJCF can express the law and the friction exactly."""
+    if model.friction.name != "m1" or model.servo.law == "bus_current":
+        return False
+    if model.values.get("max_velocity") is not None and form == "position":
+        return False
+    return not missing_terms(model, EXPRESSED_TERMS)
+
+
+def _mujoco_positions(
+    servo: MjcfServo, log: ServoLog, offset: float, timestep: float
+) -> np.ndarray:
+    import mujoco
+    import mujoco.rollout
+
+    physics = mujoco.mjtState.mjSTATE_FULLPHYSICS.value
+    assert log.dt is not None
+    substeps = max(1, math.ceil(log.dt / timestep - 1e-9))
+    bench = bench_of(log)
+    # gravity is 1 m/s2: a point mass with half of the inertia gives the gravity torque
+    torque = max(bench.gravity_torque, 1e-9)
+    length = 0.5 * bench.inertia / torque
+    text = _PENDULUM.format(
+        timestep=repr(log.dt / substeps),
+        defaults=defaults_of(servo, "servo", log.dt / substeps),
+        length=repr(length),
+        mass=repr(torque / length),
+        inertia=repr(0.5 * bench.inertia),
+        actuators="".join(actuators_of(servo, "servo", "joint")),
+    )
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qpos[0], data.qvel[0] = log.position[0] + offset, log.speed[0]
+    goals = np.repeat(log.goal_position + offset, substeps)
+    enabled = np.repeat(log.torque_enable, substeps)
+    if model.actuator_history[0, 0] > 0:
+        samples = int(model.actuator_history[0, 0])
+        past = model.opt.timestep * np.arange(-samples, 0)
+        mujoco.mj_initCtrlHistory(model, data, 0, past, np.full(samples, goals[0]))
+    found = [np.array([data.qpos[0]])]
+    edges = [0, *(np.flatnonzero(np.diff(enabled)) + 1).tolist(), len(goals)]
+    for start, stop in itertools.pairwise(edges):
+        model.opt.disableactuator = 0 if enabled[start] else 1 << 1
+        if math.isfinite(servo.max_velocity):
+            error = torque * np.sin(data.qpos[0]) / servo.kp if start == 0 else 0.0
+            data.act[0] = data.qpos[0] + np.clip(
+                goals[0] - data.qpos[0], min(error, 0.0), max(error, 0.0)
+            )
+        state = np.empty(mujoco.mj_stateSize(model, physics))
+        mujoco.mj_getState(model, data, state, physics)
+        controls = np.zeros((stop - start, model.nu))
+        controls[:, 0] = goals[start:stop]
+        states, _ = mujoco.rollout.rollout(model, data, state, controls)
+        mujoco.mj_setState(model, data, states[0, -1], physics)
+        found.append(states[0, :, 1])
+    return np.concatenate(found)[:-1:substeps] - offset

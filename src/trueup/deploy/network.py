@@ -1,0 +1,102 @@
+"""One call for all forms that a network is exported in."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueup._marks import KEY, marked
+from trueup.deploy.forms import NETWORK, find_form
+from trueup.errors import FitError, listing
+from trueup.networks.data.features import not_deployable
+from trueup.networks.model.network import Network
+from trueup.networks.runtime.deployment import Deployment
+
+
+@dataclass(frozen=True)
+class ExportedNetwork:
+    """What an export wrote."""
+
+    path: Path
+    """The file, or the folder."""
+    usage: str
+    """How it is used where it was exported for, as Python text."""
+
+
+def export_network(
+    network: Network,
+    form: str,
+    path: str | os.PathLike[str],
+    *,
+    normalization: bool = True,
+    base: bool = True,
+    limits: bool = True,
+) -> ExportedNetwork:
+    """Write a network for a simulator or a runtime.
+
+    ``torchscript``, ``onnx`` (operators of set 20) and ``torch-export`` hold the stateful step
+    ``(x (batch, 1, inputs), h) -> (torque (batch, 1), h)``, one call every ``1 / rate`` seconds;
+    ``h`` starts at zero. Its shape is (layers, batch, hidden) for a GRU, (2 layers, batch, hidden)
+    for an LSTM, hidden states before cells, and (history + 1, batch, features) for the others,
+    newest first, the last row 1 once a first sample has filled the history. Before the first step
+    of a GRU or LSTM, ``onnx`` and ``torch-export`` take the ``held_steps`` of their description
+    with the first ``x``; the other forms do so themselves. Arithmetic is in single precision. Each
+    file describes itself: features with their units, rate, limits and what is inside, as JSON
+    (``metadata.json`` among the extra files of torch, the property ``metadata`` of ONNX).
+
+    ``c`` writes a source and, beside it, a header, without dependencies: ``NAME_step`` takes the
+    features of one time step and gives the torque, in double precision.
+
+    The other forms are what the actuator classes of Isaac Lab, mjlab and Newton load.
+
+    Args:
+        network: the trained network.
+        form: name of a form that takes networks, see :func:`find_form`.
+        path: file to write; a folder for ``isaac-lab-combined``.
+        normalization: scale features and output inside the graph.
+        base: add the analytic base inside the graph.
+        limits: apply the torque limit inside the graph.
+
+    Raises:
+        FitError: the form is unknown, or the network does not fit it; the message says what does.
+        MissingExtraError: torch (for all but ``numpy`` and ``newton``), onnx or onnxscript is not
+            installed.
+    """
+    chosen = find_form(form, NETWORK)
+    if chosen.for_simulator:
+        _check_deployable(network, chosen.name)
+        _check_whole(network, chosen.name)
+    deployment = Deployment(network, normalization, base, limits)
+    path = Path(path)
+    with marked(network.provenance.get(KEY)):
+        return ExportedNetwork(path, chosen.write(deployment, path))
+
+
+def _check_deployable(network: Network, form: str) -> None:
+    """Refuse inputs that a simulator does not have.
+
+    Raises:
+        FitError: the network reads one.
+    """
+    measured = not_deployable(network.inputs)
+    if measured:
+        others = [name for name in network.features if name not in measured]
+        raise FitError(
+            f"{form} is for a simulator, and the network reads {listing(measured)}, which "
+            "only the hardware measures. Train without: trueup network train "
+            f"'data.features=[{','.join(others)}]'"
+        )
+
+
+def _check_whole(network: Network, form: str) -> None:
+    """Refuse a correction: the actuator class of a simulator takes the whole torque from its file.
+
+    Raises:
+        FitError: the network adds to the torque of something else.
+    """
+    beneath = network.provenance.get("base")
+    if isinstance(beneath, dict) and beneath.get("kind", "none") != "none":
+        raise FitError(
+            f"{form} holds a whole actuator, and this network is a "
+            f"{network.provenance.get('target', 'correction')}: alone it is none. Export it as c, "
+            "numpy, onnx, torchscript or torch-export, and add its torque to that of the base"
+        )

@@ -1,0 +1,1 @@
+"""Newton: drive with a whole servo, and networks."""

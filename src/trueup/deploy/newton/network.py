@@ -1,0 +1,179 @@
+"""Networks for Newton's neural drives: ONNX of prescribed nodes, described by its metadata.
+
+Newton 1.8, https://github.com/newton-physics/newton, ``newton.actuators``: ``DriveNeuralMLP``,
+``DriveNeuralLSTM``, which runs one layer, and ``DriveNeuralGRU``, whose layers each have a hidden
+state of their own. Normalisation is folded into the first and the last layer, for the GRU it stands
+in the metadata; the GRU's linear skip becomes a hidden unit. Base and limit have no place in the
+graph. The limit belongs in a clamping of Newton.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.deploy.newton.linear_skip import skip_as_unit
+from trueup.deploy.newton.network_graph import NewtonGraph, Shapes
+from trueup.deploy.simulator_fit import fitted, without_base
+from trueup.errors import FitError
+from trueup.networks.data.features import (
+    ANGLE,
+    ANGLE_ERROR,
+    SIMULATOR_FEATURE_NAMES,
+    TARGET_ANGLE,
+    TARGET_VELOCITY,
+    VELOCITY,
+)
+from trueup.networks.data.normalization import Normalization
+from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network, last_layer
+from trueup.networks.runtime.deployment import Deployment, metadata_text
+from trueup.runs.store import atomic
+
+_COLUMNS = {
+    ANGLE: "position",
+    TARGET_ANGLE: "target_position",
+    ANGLE_ERROR: "position_error",
+    VELOCITY: "velocity",
+    TARGET_VELOCITY: "target_velocity",
+}
+"""Our name of a signal -> Newton's."""
+
+_SCALES = {"pos_scale": 1.0, "vel_scale": 1.0, "effort_scale": 1.0}
+
+
+def write_newton(deployment: Deployment, path: Path) -> str:
+    """Write the ONNX file of the drive of the network's family; returns how to use it.
+
+    Raises:
+        FitError: the network does not fit.
+        MissingExtraError: onnx is not installed.
+    """
+    family = deployment.network.family
+    drive = {"gru": "DriveNeuralGRU", "lstm": "DriveNeuralLSTM"}.get(family, "DriveNeuralMLP")
+    without_base(deployment, f"{drive} of Newton")
+    deployment = replace(deployment, base=False, limits=False, normalization=True)
+    write = {"gru": _gru, "lstm": _lstm}.get(family, _mlp)
+    model, network = write(deployment, drive)
+    atomic.write_bytes(path, model.SerializeToString())
+    clamping = ""
+    if deployment.limit_of_sum is not None:
+        clamping = f"# Limit its sum with the base to {deployment.limit_of_sum:g} N m.\n"
+    elif network.torque_limit is not None:
+        clamping = f"# Clamp its effort to {network.torque_limit:g} N m (ClampingMaxEffort).\n"
+    if network.history > 1:
+        # the operators that Warp-NN knows cannot tell a history that is not filled yet
+        clamping += (
+            "# After a reset its history is zero, where the network holds the first sample: the "
+            f"first {network.history - 1} steps differ.\n"
+        )
+    if network.family in RECURRENT:
+        clamping += (
+            "# After a reset its hidden state is zero, where the network has held the first "
+            f"sample for\n# {HELD_STEPS} steps: hold the joints as long before the motion.\n"
+        )
+    return (
+        f"# A learned actuator, one step every {1.0 / network.rate:g} s ({network.rate:g} Hz): "
+        f"step the actuator as often.\n{clamping}"
+        f"from newton.actuators import {drive}\n\ndrive = {drive}(model_path={str(path)!r})\n"
+    )
+
+
+def folded(network: Network) -> Network:
+    """The same network, its normalisation folded into the first and the last layer."""
+    stats = network.normalization
+    weights = {n: np.asarray(w, dtype=np.float64) for n, w in network.weights.items()}
+    first = "rnn.weight_ih_l0" if network.family in RECURRENT else "layers.0.weight"
+    mean = np.repeat(stats.input_mean, network.history)
+    deviation = np.repeat(stats.input_deviation, network.history)
+    last = last_layer(network)
+    inputs = {first: first.replace("weight", "bias")}
+    if network.has_skip:
+        inputs[SKIP] = f"{last}.bias"
+    for weight, bias in inputs.items():
+        weights[weight] = weights[weight] / deviation
+        weights[bias] = weights[bias] - weights[weight] @ mean
+    for weight in (f"{last}.weight", f"{last}.bias", *([SKIP] if network.has_skip else [])):
+        weights[weight] = weights[weight] * stats.output_deviation
+    weights[f"{last}.bias"] = weights[f"{last}.bias"] + stats.output_mean
+    plain = Normalization(
+        network.features, np.zeros_like(stats.input_mean), np.ones_like(stats.input_mean), 0.0, 1.0
+    )
+    return replace(network, weights=weights, normalization=plain)
+
+
+def _mlp(deployment: Deployment, drive: str) -> tuple[Any, Network]:
+    fit = fitted(deployment, f"{drive} of Newton", ("mlp", "linear"), SIMULATOR_FEATURE_NAMES)
+    network, graph = folded(fit.network), NewtonGraph()
+    output = graph.with_skip(network, graph.layers(network, "input"), "input")
+    entries = {"input_order": "pos_vel", "input_idx": list(range(network.history)), **_SCALES}
+    inputs: Shapes = {"input": ("batch", 2 * network.history)}
+    return graph.model(output, inputs, {}, metadata_text(fit, **entries)), network
+
+
+def _lstm(deployment: Deployment, drive: str) -> tuple[Any, Network]:
+    fit = fitted(deployment, f"{drive} of Newton", ("lstm",), SIMULATOR_FEATURE_NAMES)
+    network, graph = folded(fit.network), NewtonGraph()
+    if network.layers != 1:
+        raise FitError(
+            f"{drive} of Newton runs an LSTM of one layer; this one has {network.layers}. Train "
+            "one that fits: trueup network train model.model_type.name=lstm "
+            f"model.gru_num_layers=1 'data.features=[{','.join(SIMULATOR_FEATURE_NAMES)}]', or a "
+            "gru, of which Newton runs several layers"
+        )
+    before, after = ("hidden_in", "cell_in"), ("hidden_out", "cell_out")
+    output = graph.head(network, graph.recurrent(network, 0, "input", before, after))
+    if network.has_skip:
+        output = graph.with_skip(network, output, graph.squeezed("input", 0))
+    entries = {
+        **_SCALES,
+        "num_layers": network.layers,
+        "hidden_size": network.hidden,
+        "input_name": "input",
+        "output_name": "output",
+        **{f"{name}_name": name for name in (*before, *after)},
+    }
+    state = (1, "batch", network.hidden)
+    inputs: Shapes = {"input": (1, "batch", 2), **dict.fromkeys(before, state)}
+    outputs: Shapes = dict.fromkeys(after, state)
+    return graph.model(output, inputs, outputs, metadata_text(fit, **entries)), network
+
+
+def _gru(deployment: Deployment, drive: str) -> tuple[Any, Network]:
+    features = deployment.network.features
+    if lacking := [name for name in features if name not in _COLUMNS]:
+        raise FitError(
+            f"{drive} of Newton feeds a choice of {', '.join(_COLUMNS)}; the network also reads "
+            f"{', '.join(lacking)}. Train one that fits: trueup network train "
+            f"model.model_type.name=gru 'data.features=[{','.join(SIMULATOR_FEATURE_NAMES)}]'"
+        )
+    network, graph = deployment.network, NewtonGraph()
+    if network.has_skip:
+        network = skip_as_unit(network)
+    values = "input"
+    for layer in range(network.layers):
+        names, over_time = (f"hidden_in_{layer}",), f"sequence_{layer}"
+        graph.recurrent(network, layer, values, names, (f"hidden_out_{layer}",), over_time)
+        values = graph.squeezed(over_time, 1)
+    columns, stats = [_COLUMNS[name] for name in features], network.normalization
+    inputs = {
+        "mean": dict(zip(columns, stats.input_mean.tolist(), strict=True)),
+        "std": dict(zip(columns, stats.input_deviation.tolist(), strict=True)),
+    }
+    targets = {
+        "mean": {"torque": stats.output_mean},
+        "std": {"torque": stats.output_deviation},
+    }
+    entries = {
+        "input_columns": columns,
+        "normalization": {"inputs": inputs, "targets": targets},
+        "sample_dt_s": 1.0 / network.rate,
+    }
+    state, layers = (1, "batch", network.hidden), range(network.layers)
+    model = graph.model(
+        graph.head(network, values),
+        {"input": (1, "batch", len(columns)), **{f"hidden_in_{k}": state for k in layers}},
+        {f"hidden_out_{k}": state for k in layers},
+        metadata_text(deployment, **entries),
+    )
+    return model, network

@@ -1,0 +1,1 @@
+"""MuJoCo Playground: function that randomises a model."""

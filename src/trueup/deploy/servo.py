@@ -1,0 +1,179 @@
+"""Export of an identified servo: request, result, and the terms that an export lacks."""
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trueup._marks import KEY, marked, with_mark
+from trueup.actuators.bench.conditions import conditions_in
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.equations.extended_terms import ABSENT, EXTENDED_TERMS
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.deploy.fit_progress import Report, ignore
+from trueup.deploy.forms import SERVO, find_form
+from trueup.deploy.standard_logs import own_logs
+from trueup.errors import FitError
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """Servo to export, and the conditions for which it is exported."""
+
+    model: ServoModel
+    """Identified servo."""
+    path: Path | None = None
+    """Parameter file of the model; None if it has none."""
+    logs: Sequence[ServoLog] | None = None
+    """Evenly sampled logs to measure the error on; None: the standard trajectories."""
+    kp: float | None = None
+    """Firmware gain; None: the servo's."""
+    vin: float | None = None
+    """Bus voltage [V]; None: see :attr:`supply`."""
+    timestep: float = 0.001
+    """Time step of the simulation [s]."""
+    report: Report = ignore
+    """Takes the share of the work that is done."""
+    output: Path | None = None
+    """File that the text is meant for; None if it is printed."""
+
+    @property
+    def supply(self) -> float | None:
+        """Bus voltage of the export [V]: the given one; else that of all logs, or of the recordings
+        that the parameter file states; None where they differ, for the servo's."""
+        if self.vin is not None:
+            return self.vin
+        stated = conditions_in(self.model.provenance) if self.logs is None else self.logs
+        found = {each.vin for each in stated}
+        return found.pop() if len(found) == 1 else None
+
+    def motions(self) -> tuple[tuple[ServoLog, ...], str]:
+        """Logs whose motions the export is to meet, and what they are, in words.
+
+        Without recordings they are those of the standard trajectories, under the conditions that
+        the parameter file states.
+        """
+        if self.logs is not None:
+            return tuple(self.logs), f"{len(self.logs)} logs, each with its own gain and voltage"
+        return own_logs(self.model, self.kp, self.vin)
+
+
+@dataclass(frozen=True)
+class ServoExport:
+    """Exported servo."""
+
+    text: str
+    """Content of the file."""
+    errors: Mapping[str, float] | None = None
+    """Mean position differences [rad]; None for a form that keeps the whole model.
+
+    ``from_model``: simulator to full model; ``while_driven``: the same, each log up to where its
+    torque goes off; with logs, ``from_logs``: simulator to recordings, ``model_from_logs``: full
+    model to recordings, and ``simplest_from_logs``: the export of M1 to recordings. Without logs,
+    ``simplest_from_model``: the export of M1 to the full model.
+    """
+    gains: Callable[[float], dict[str, float]] | None = None
+    """Function of the firmware gain that returns the gains of an MJCF actuator, ``kp`` [N m/rad]
+    and ``kd`` [N m s/rad]; None for other forms."""
+
+
+def export_servo(
+    model: ServoModel,
+    form: str = "mjcf-dcmotor",
+    *,
+    path: str | os.PathLike[str] | None = None,
+    logs: Sequence[ServoLog] | None = None,
+    kp: float | None = None,
+    vin: float | None = None,
+    timestep: float = 0.001,
+    output: str | os.PathLike[str] | None = None,
+    report: Report = ignore,
+) -> ServoExport:
+    """Export an identified servo for a simulator.
+
+    Forms that cannot hold the whole model get numbers that are fitted to the recordings in
+    ``logs``, over all their gains and voltages. Without logs they are fitted to the full model's
+    own motion, under the conditions that its parameter file states. The export of M1, fitted
+    likewise, is taken where it is nearer.
+
+    Args:
+      model: identified servo.
+      form: name of a form that takes servos, see :func:`find_form`.
+      path: parameter file of the model, which the form ``mujoco`` loads.
+      logs: evenly sampled logs to fit and to measure the error on; default: the standard
+        trajectories.
+      kp: firmware gain; default: the servo's.
+      vin: bus voltage [V]; default: that of the logs, or of the fit's, if it is one; else the
+        servo's.
+      timestep: time step of the simulation [s].
+      output: file that the text is meant for; scripts name the parameter file relative to it.
+      report: called with the share of a fit that is done, 0 to 1.
+
+    Raises:
+      FitError: unknown form, a form that does not suit the servo's law, or a time step that is not
+        positive.
+      RecordingError: a log belongs to another servo, is not evenly sampled, or describes no bench.
+    """
+    chosen = find_form(form, SERVO)
+    for name, value, most in (("kp", kp, 1e6), ("vin", vin, 1e3), ("timestep", timestep, 1.0)):
+        if value is not None and not 0 < value <= most:
+            raise FitError(f"{name} has to be above 0 and at most {most:g}, got {value:g}")
+    path = None if path is None else Path(path)
+    target = None if output is None else Path(output)
+    request = ExportRequest(model, path, logs, kp, vin, timestep, report, target)
+    with marked(model.provenance.get(KEY)):
+        exported = chosen.write(request)
+        kind = Path(f"servo{chosen.suffix}")
+        return replace(exported, text=with_mark(kind, exported.text) or exported.text)
+
+
+def printable_name(model: ServoModel) -> str:
+    """Servo name for the prose of a written script: a name never ends its docstring or comment."""
+    return re.sub(r"[^\w .+-]", "_", model.servo.name)
+
+
+def error_sentences(errors: Mapping[str, float], described: str, offset: float) -> list[str]:
+    """Sentences of an exported file about its error.
+
+    Args:
+      errors: errors of the export [rad].
+      described: the motions that it was compared with.
+      offset: angle of gravity against the encoder at which the errors were taken [rad].
+    """
+    driven = errors.get("while_driven")
+    words = (
+        f"Position difference from the full model, mean over {described}: "
+        f"{1e3 * errors['from_model']:.3g} mrad"
+    )
+    if driven is not None and driven != errors["from_model"]:
+        words += f"; {1e3 * driven:.3g} mrad where each is taken up to where its torque goes off"
+    said = [f"{words}."]
+    if "from_logs" in errors:
+        said.append(
+            f"Its numbers are fitted to the recordings. Position difference from them: "
+            f"{1e3 * errors['from_logs']:.4g} mrad; of the full model: "
+            f"{1e3 * errors['model_from_logs']:.4g} mrad; of M1 exported in this form: "
+            f"{1e3 * errors['simplest_from_logs']:.4g} mrad. Gravity is {offset:.4g} rad from the "
+            "encoder's zero there."
+        )
+    elif "simplest_from_model" in errors:
+        said.append(
+            "Its numbers are fitted to the full model's motion; M1 exported in this form differs "
+            f"by {1e3 * errors['simplest_from_model']:.3g} mrad."
+        )
+    return said
+
+
+def missing_terms(model: ServoModel, expressed: Sequence[str]) -> list[str]:
+    """Extended terms with an effect that an export lacks.
+
+    Args:
+      model: identified servo.
+      expressed: names of the terms that the export has.
+    """
+    return [
+        name
+        for name in EXTENDED_TERMS
+        if name not in expressed and model.values.get(name, ABSENT[name]) != ABSENT[name]
+    ]

@@ -1,0 +1,1 @@
+"""Runtimes without a simulator: numpy, torch, ONNX and C."""

@@ -1,1 +1,0 @@
-"""Modules that give each environment of a simulator its own draw."""
