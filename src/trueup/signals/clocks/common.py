@@ -76,7 +76,7 @@ def common_interval(
         raise RecordingError(
             f"the recording {recording.name!r}: of {asked[0]:.6g} to {asked[1]:.6g} s, all streams "
             f"cover {common}: {late} begins at {begins[late]:.6g} s and {early} ends at "
-            f"{ends[early]:.6g} s. Leave a stream out, or correct its clock"
+            f"{ends[early]:.6g} s. Leave a stream out or correct its clock"
         )
     # the ends of two clocks differ by a sample of the slower one without anything being missing
     clocks = [times for times in (*measured.values(), *commands.values()) if len(times) > 1]
