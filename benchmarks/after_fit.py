@@ -15,7 +15,7 @@ from pathlib import Path
 
 from inverse_dynamics import ur10e_experiment
 from trueup import sysid
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 
 LINKS = ("upper_arm", "forearm", "wrist_1")
 

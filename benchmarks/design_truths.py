@@ -49,7 +49,7 @@ from trueup.design.run import run_design
 from trueup.design.spec import DesignSpec
 from trueup.runs import Budget, RunDirectory, read_solution
 from trueup.simulation.targets.variants import ModelVariants
-from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
+from trueup.sysid.experiment.file import load_experiment, parse_experiment
 from trueup.sysid.experiment.model_loading import load_spec
 from trueup.sysid.experiment.unknowns import build_parameters
 

@@ -19,7 +19,7 @@ import numpy as np
 import yaml
 
 from trueup.sysid import identify
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 
 PUBLISHED = {"M": 95.1089, "viscous": 203.5034, "coulomb": 20.3935, "offset": 3.1648}
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "emps"

@@ -45,7 +45,7 @@ from trueup.gait.report.walk_verdict import joint_distances
 from trueup.gait.search.distribution import DISTRIBUTION
 from trueup.gait.search.earlier_runs import configuration_of_run, vector_file
 from trueup.gait.search.shipped_walk import SHIPPED_DISTRIBUTION, SHIPPED_WALK
-from trueup.gait.walk.walk_series import observe_walks
+from trueup.gait.walk.series import observe_walks
 from trueup.runs import Budget, RunDirectory, atomic, warm_start
 
 DURATION, SPEED = 20.0, 1.25

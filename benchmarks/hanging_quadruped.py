@@ -23,7 +23,7 @@ import numpy as np
 
 from inverse_dynamics import models
 from trueup import sysid
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 
 KINDS = ("hip", "thigh", "calf")
 JOINTS = [f"{leg}_{kind}_joint" for leg in ("FL", "FR", "RL", "RR") for kind in KINDS]

@@ -33,8 +33,9 @@ from trueup import sysid
 from trueup.signals import TimeSeries
 from trueup.simulation import ModelSequences, SystemTrajectory
 from trueup.simulation.engine.initial_state import create_initial_state
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.torque.bandwidth import halves
+from trueup.sysid.torque.data import joint_names, slowest_speeds, torque_data
 from trueup.sysid.torque.friction_structure import STRUCTURES, missing_friction
 from trueup.sysid.torque.linear_fit import (
     design,
@@ -43,7 +44,6 @@ from trueup.sysid.torque.linear_fit import (
     torque_of,
     whitened,
 )
-from trueup.sysid.torque.torque_data import joint_names, slowest_speeds, torque_data
 
 ROBOTS = ("iiwa14", "panda", "ur10e")
 FRICTION = {"armature": 0.3, "damping": 2.0, "frictionloss": 1.5}

@@ -73,10 +73,10 @@ def record(file: Path, target: Path) -> None:
 
 def compare(file: Path, recorded: Path) -> None:
     """Print the largest differences."""
+    from trueup.gait.opensim.file import read_osim
+    from trueup.gait.opensim.kinematics import all_values, body_poses
     from trueup.gait.opensim.muscle_curves import isometric_force
-    from trueup.gait.opensim.osim_file import read_osim
-    from trueup.gait.opensim.osim_kinematics import all_values, body_poses
-    from trueup.gait.opensim.osim_paths import route
+    from trueup.gait.opensim.paths import route
 
     model, values = read_osim(file), json.loads(recorded.read_text())
     poses = values["poses"]

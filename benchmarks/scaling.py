@@ -19,7 +19,7 @@ import numpy as np
 from mujoco.rollout import rollout
 
 from trueup import sysid
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 
 JOINTS, STEP, NOISE = 20, 0.005, 2e-4
 KINDS = {

@@ -17,7 +17,7 @@ from work import refused
 from trueup.cli import main
 from trueup.sysid.assess import checks
 from trueup.sysid.assess.checks import check_experiment
-from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.file import load_experiment
 
 
 def experiment_with(folder, **changes):

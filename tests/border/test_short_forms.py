@@ -10,7 +10,7 @@ import yaml
 from work import tree
 
 from trueup.cli import main
-from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.file import load_experiment
 from trueup.sysid.experiment.unknowns import build_parameters
 
 RECORDING = pendulum.EXPERIMENT["recordings"][0]

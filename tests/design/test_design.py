@@ -26,7 +26,7 @@ from trueup.design.spec import DesignSpec
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting.problem import Failures
 from trueup.fitting.uncertainty.autoregressive import AutoregressiveModel
-from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.file import load_experiment
 from trueup.sysid.experiment.settings import Experiment
 
 

@@ -10,7 +10,7 @@ from trueup.design.recording_noise import typical
 from trueup.design.robot.designed_robot import designed_robot
 from trueup.explain.log import explained_log, prepare_log
 from trueup.randomise import export_randomisation
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 
 PROMPT = (
     '<position name="ml" joint="lift" kp="60" kv="2"/>'

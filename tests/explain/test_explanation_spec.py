@@ -13,7 +13,7 @@ from trueup.explain import explain
 from trueup.explain.spec import ExplanationSpec
 from trueup.runs import Budget, RunDirectory
 from trueup.runs.store.experiment_file import write_experiment
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.settings import Experiment
 
 

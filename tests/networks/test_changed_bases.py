@@ -15,7 +15,7 @@ from small_trainings import SMALL
 from tests.networks.motion.test_motion_training import MODEL, TRUTH, blank_log, simulated
 
 from trueup.actuators import load_model, model_to_dict, save_model
-from trueup.actuators.logs.log_files import write_log
+from trueup.actuators.logs.files import write_log
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
 from trueup.networks import (
@@ -27,8 +27,8 @@ from trueup.networks import (
     synthesize,
 )
 from trueup.networks.motion.base import MotionBase, read_base
-from trueup.networks.motion.model_run import prepare
-from trueup.networks.motion.model_spec import ModelMotionSpec
+from trueup.networks.motion.of_model.run import prepare
+from trueup.networks.motion.of_model.spec import ModelMotionSpec
 from trueup.networks.training import ModelSettings, load_configuration
 from trueup.runs import RunDirectory, atomic, provenance
 from trueup.runs.store.experiment_file import write_experiment

@@ -7,7 +7,7 @@ from simulation_models import PENDULUM, everything
 
 from trueup.errors import TargetError
 from trueup.parameters import InertiaType, Parameter, ParameterDict
-from trueup.simulation.engine.batch_engine import BatchEngine, Segment
+from trueup.simulation.engine.batch import BatchEngine, Segment
 from trueup.simulation.targets.body_inertia import (
     Inertial,
     inertial_from_value,

@@ -6,7 +6,7 @@ import pytest
 
 from trueup.errors import ParameterError, TrueupWarning
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.engine.batch_engine import written_models
+from trueup.simulation.engine.batch import written_models
 from trueup.simulation.targets.variants import ModelVariants
 
 XML = """

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.engine import batch_engine as module
-from trueup.simulation.engine.batch_engine import BatchEngine, Segment
+from trueup.simulation.engine import batch as module
+from trueup.simulation.engine.batch import BatchEngine, Segment
 from trueup.simulation.targets.variants import ModelVariants
 
 MODEL = """

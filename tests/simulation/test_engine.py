@@ -10,9 +10,9 @@ from mujoco import rollout
 from simulation_models import DELAYED, PENDULUM, everything
 
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.engine import batch_engine as module
+from trueup.simulation.engine import batch as module
 from trueup.simulation.engine import pace
-from trueup.simulation.engine.batch_engine import BatchEngine, Segment
+from trueup.simulation.engine.batch import BatchEngine, Segment
 from trueup.simulation.targets.variants import ModelVariants
 from trueup.time_limit import TimeLimit, TimeUpError
 

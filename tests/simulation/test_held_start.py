@@ -7,7 +7,7 @@ import pytest
 from trueup.parameters import Parameter, ParameterDict
 from trueup.signals import TimeSeries
 from trueup.simulation import ModelSequences, SystemTrajectory, create_initial_state, sysid_rollout
-from trueup.simulation.engine.batch_engine import BatchEngine
+from trueup.simulation.engine.batch import BatchEngine
 from trueup.simulation.engine.held_start import held_states
 from trueup.simulation.engine.initial_state import FULL_PHYSICS
 from trueup.simulation.engine.segment import Segment

@@ -7,7 +7,7 @@ from simulation_models import DELAYED, PENDULUM, everything
 
 from trueup.errors import ModelError, TargetError
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.engine.batch_engine import BatchEngine, Segment
+from trueup.simulation.engine.batch import BatchEngine, Segment
 from trueup.simulation.targets.actuator_targets import find_attribute
 from trueup.simulation.targets.attributes import ATTRIBUTES, COUNTS, OBJECT_TYPES, OPTIONS
 from trueup.simulation.targets.resolution import resolve

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from trueup.actuators.assess._evaluate import Evaluation, evaluate
     from trueup.actuators.assess.fit_assessment import ServoAssessment
     from trueup.actuators.assess.model_errors import ModelErrors, model_errors
-    from trueup.actuators.bench.joint_bench import bench_from_mujoco
+    from trueup.actuators.bench.joint import bench_from_mujoco
     from trueup.actuators.bench.loads import Bench, Pendulum, TabulatedBench, bench_of
     from trueup.actuators.bench.objective import Objective
     from trueup.actuators.bench.simulator import SCHEMES, BenchSimulator, Rollouts
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from trueup.actuators.equations.servo_laws import SERVO_LAWS, motor_torque
     from trueup.actuators.logs._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
     from trueup.actuators.logs._process import ProcessedLog, process, resample_log
-    from trueup.actuators.logs.log_files import read_log, read_logs, write_log
-    from trueup.actuators.logs.log_splits import split_logs
+    from trueup.actuators.logs.files import read_log, read_logs, write_log
     from trueup.actuators.logs.servo_log import ServoLog
+    from trueup.actuators.logs.splits import split_logs
     from trueup.actuators.mujoco.law import ServoLaw, servo_law
     from trueup.actuators.record.designed_trajectories import (
         chirp,
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
         drive_backdrive_report,
     )
     from trueup.actuators.report._friction_curves import FrictionCurves, friction_curves
-    from trueup.actuators.report._overlay_report import overlay_report
-    from trueup.actuators.report._servo_report import servo_fit_report, servo_report
-    from trueup.actuators.report.compare_report import comparison_image, comparison_report
+    from trueup.actuators.report._overlay import overlay_report
+    from trueup.actuators.report._servo_fit import servo_fit_report, servo_report
+    from trueup.actuators.report.comparison import comparison_image, comparison_report
     from trueup.actuators.report.overlay_image import overlay_images
     from trueup.actuators.search._fit import fit
     from trueup.actuators.search.fit_settings import FitSettings
@@ -121,14 +121,14 @@ _EXPORTS = {
     "Trajectory": "trueup.actuators.record.trajectory",
     "TriedModel": "trueup.actuators.selection.model_choice",
     "all_trajectories": "trueup.actuators.record.trajectories",
-    "bench_from_mujoco": "trueup.actuators.bench.joint_bench",
+    "bench_from_mujoco": "trueup.actuators.bench.joint",
     "bench_of": "trueup.actuators.bench.loads",
     "check_trajectory": "trueup.actuators.record.trajectory",
     "chirp": "trueup.actuators.record.designed_trajectories",
     "choose_model": "trueup.actuators.selection._choose_model",
     "compare": "trueup.actuators.selection._compare",
-    "comparison_image": "trueup.actuators.report.compare_report",
-    "comparison_report": "trueup.actuators.report.compare_report",
+    "comparison_image": "trueup.actuators.report.comparison",
+    "comparison_report": "trueup.actuators.report.comparison",
     "drive_backdrive": "trueup.actuators.report._drive_backdrive",
     "drive_backdrive_image": "trueup.actuators.report._drive_backdrive_report",
     "drive_backdrive_report": "trueup.actuators.report._drive_backdrive_report",
@@ -150,11 +150,11 @@ _EXPORTS = {
     "motor_torque": "trueup.actuators.equations.servo_laws",
     "multisine": "trueup.actuators.record.designed_trajectories",
     "overlay_images": "trueup.actuators.report.overlay_image",
-    "overlay_report": "trueup.actuators.report._overlay_report",
+    "overlay_report": "trueup.actuators.report._overlay",
     "process": "trueup.actuators.logs._process",
     "published_models": "trueup.actuators.catalogue.parameter_file",
-    "read_log": "trueup.actuators.logs.log_files",
-    "read_logs": "trueup.actuators.logs.log_files",
+    "read_log": "trueup.actuators.logs.files",
+    "read_logs": "trueup.actuators.logs.files",
     "record": "trueup.actuators.record",
     "register": "trueup.actuators.catalogue.entries",
     "register_friction_model": "trueup.actuators.equations.friction_models",
@@ -162,15 +162,15 @@ _EXPORTS = {
     "resample_log": "trueup.actuators.logs._process",
     "save_model": "trueup.actuators.catalogue.parameter_file",
     "servo_law": "trueup.actuators.mujoco.law",
-    "servo_fit_report": "trueup.actuators.report._servo_report",
-    "servo_report": "trueup.actuators.report._servo_report",
+    "servo_fit_report": "trueup.actuators.report._servo_fit",
+    "servo_report": "trueup.actuators.report._servo_fit",
     "servos": "trueup.actuators.catalogue.entries",
     "slow_ramp": "trueup.actuators.record.designed_trajectories",
-    "split_logs": "trueup.actuators.logs.log_splits",
+    "split_logs": "trueup.actuators.logs.splits",
     "staircase": "trueup.actuators.record.designed_trajectories",
     "stall_torque": "trueup.actuators.report._drive_backdrive",
     "trajectory_named": "trueup.actuators.record.trajectories",
-    "write_log": "trueup.actuators.logs.log_files",
+    "write_log": "trueup.actuators.logs.files",
 }
 
 __all__ = [

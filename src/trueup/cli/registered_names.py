@@ -43,7 +43,7 @@ class _ServoMethod(RegisteredName):
 class _WalkMethod(RegisteredName):
     @classmethod
     def names(cls) -> Sequence[str]:
-        from trueup.gait.search.search_names import walk_searches
+        from trueup.gait.search.method_names import walk_searches
 
         return walk_searches()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueup.errors import SimulationError
 from trueup.signals import InterpolationMethod, TimeSeries
-from trueup.simulation.engine.batch_engine import BatchEngine
+from trueup.simulation.engine.batch import BatchEngine
 from trueup.simulation.engine.control_layout import control_columns
 from trueup.simulation.targets.actuator_types import actuator_type
 from trueup.simulation.targets.variants import compile_spec

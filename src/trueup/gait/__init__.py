@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         Profile,
     )
     from trueup.gait.controller.parameter_vector import Entry, ParameterVector
-    from trueup.gait.controller.reflex_controller import (
+    from trueup.gait.controller.reflexes import (
         ReflexController,
         default_controller,
         load_controller,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         named_norm,
     )
     from trueup.gait.costs.motion_reference import read_motion
-    from trueup.gait.costs.myoassist_cost import (
+    from trueup.gait.costs.myoassist import (
         MyoAssistCost,
         read_myoassist_emg,
         read_myoassist_kinematics,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from trueup.gait.costs.reference import GaitReference, read_reference
     from trueup.gait.costs.stages import WalkCosts, WalkObjective
     from trueup.gait.device._compare import compare_device, plan_device
-    from trueup.gait.device.device_arms import DeviceSettings
-    from trueup.gait.device.device_comparison import DeviceComparison
+    from trueup.gait.device.comparison import DeviceComparison
+    from trueup.gait.device.conditions import DeviceSettings
     from trueup.gait.export import write_walk
     from trueup.gait.models._myolegs import myolegs, myolegs26, myolegs_anatomy
     from trueup.gait.models.anatomy import Anatomy, load_anatomy, myoassist_anatomy
@@ -48,12 +48,12 @@ if TYPE_CHECKING:
     from trueup.gait.models.planar22 import planar22, planar22_anatomy
     from trueup.gait.models.terrain import Stairs
     from trueup.gait.models.walker import Walker
-    from trueup.gait.opensim.opensim_import import OpenSimImport, import_opensim
+    from trueup.gait.opensim.conversion import OpenSimImport, import_opensim
     from trueup.gait.report._dose_response import DoseResponse, dose_response
     from trueup.gait.report._survival import Survival, survival
     from trueup.gait.report.evaluation import WalkEvaluation, evaluate_walk
+    from trueup.gait.report.of_walk import WalkLook, look_at, walk_report
     from trueup.gait.report.video import write_walk_video
-    from trueup.gait.report.walk_report import WalkLook, look_at, walk_report
     from trueup.gait.report.walk_verdict import judge_walk
     from trueup.gait.result import GaitResult
     from trueup.gait.search._make_problem import make_problem
@@ -65,14 +65,14 @@ if TYPE_CHECKING:
     from trueup.gait.search.myoassist_import import import_configuration
     from trueup.gait.search.problem import GaitProblem, Scenario
     from trueup.gait.walk._cycle_start import CycleStart, cycle_start
+    from trueup.gait.walk._parameters import walk_parameters
     from trueup.gait.walk._replay import Commands, replay_controller
-    from trueup.gait.walk._walk_parameters import walk_parameters
     from trueup.gait.walk.gait_cycle import Curve, Stride, strides_of
     from trueup.gait.walk.perturbations import Perturbations, PerturbationSizes
-    from trueup.gait.walk.walk_records import WalkRecords
-    from trueup.gait.walk.walk_series import WalkSeries, observe_walks
-    from trueup.gait.walk.walk_settings import WalkSettings
-    from trueup.gait.walk.walk_simulation import WalkSimulation
+    from trueup.gait.walk.records import WalkRecords
+    from trueup.gait.walk.series import WalkSeries, observe_walks
+    from trueup.gait.walk.settings import WalkSettings
+    from trueup.gait.walk.simulation import WalkSimulation
 
 _EXPORTS = {
     "Anatomy": "trueup.gait.models.anatomy",
@@ -80,8 +80,8 @@ _EXPORTS = {
     "Curve": "trueup.gait.walk.gait_cycle",
     "CycleStart": "trueup.gait.walk._cycle_start",
     "Device": "trueup.gait.models.attachments",
-    "DeviceComparison": "trueup.gait.device.device_comparison",
-    "DeviceSettings": "trueup.gait.device.device_arms",
+    "DeviceComparison": "trueup.gait.device.comparison",
+    "DeviceSettings": "trueup.gait.device.conditions",
     "DoseResponse": "trueup.gait.report._dose_response",
     "EarlyStoppingCmaEs": "trueup.gait.search.early_stop",
     "Entry": "trueup.gait.controller.parameter_vector",
@@ -100,25 +100,25 @@ _EXPORTS = {
     "GaitProblem": "trueup.gait.search.problem",
     "GaitReference": "trueup.gait.costs.reference",
     "Knots": "trueup.gait.controller.exoskeleton",
-    "MyoAssistCost": "trueup.gait.costs.myoassist_cost",
-    "OpenSimImport": "trueup.gait.opensim.opensim_import",
+    "MyoAssistCost": "trueup.gait.costs.myoassist",
+    "OpenSimImport": "trueup.gait.opensim.conversion",
     "ParameterVector": "trueup.gait.controller.parameter_vector",
     "PerturbationSizes": "trueup.gait.walk.perturbations",
     "Perturbations": "trueup.gait.walk.perturbations",
     "PointsProfile": "trueup.gait.controller.exoskeleton",
     "Profile": "trueup.gait.controller.exoskeleton",
-    "ReflexController": "trueup.gait.controller.reflex_controller",
+    "ReflexController": "trueup.gait.controller.reflexes",
     "Scenario": "trueup.gait.search.problem",
     "Stride": "trueup.gait.walk.gait_cycle",
     "Survival": "trueup.gait.report._survival",
     "Stairs": "trueup.gait.models.terrain",
     "WalkCosts": "trueup.gait.costs.stages",
-    "WalkLook": "trueup.gait.report.walk_report",
+    "WalkLook": "trueup.gait.report.of_walk",
     "WalkObjective": "trueup.gait.costs.stages",
-    "WalkRecords": "trueup.gait.walk.walk_records",
-    "WalkSeries": "trueup.gait.walk.walk_series",
-    "WalkSettings": "trueup.gait.walk.walk_settings",
-    "WalkSimulation": "trueup.gait.walk.walk_simulation",
+    "WalkRecords": "trueup.gait.walk.records",
+    "WalkSeries": "trueup.gait.walk.series",
+    "WalkSettings": "trueup.gait.walk.settings",
+    "WalkSimulation": "trueup.gait.walk.simulation",
     "Walker": "trueup.gait.models.walker",
     "adult_metabolic_rate": "trueup.gait.costs.adult_norm",
     "adult_norm": "trueup.gait.costs.adult_norm",
@@ -127,35 +127,35 @@ _EXPORTS = {
     "compare_device": "trueup.gait.device._compare",
     "plan_device": "trueup.gait.device._compare",
     "cycle_start": "trueup.gait.walk._cycle_start",
-    "default_controller": "trueup.gait.controller.reflex_controller",
+    "default_controller": "trueup.gait.controller.reflexes",
     "dose_response": "trueup.gait.report._dose_response",
     "import_configuration": "trueup.gait.search.myoassist_import",
-    "import_opensim": "trueup.gait.opensim.opensim_import",
+    "import_opensim": "trueup.gait.opensim.conversion",
     "load_anatomy": "trueup.gait.models.anatomy",
     "load_configuration": "trueup.gait.search.configuration_files",
     "load_devices": "trueup.gait.models.attachments",
-    "load_controller": "trueup.gait.controller.reflex_controller",
-    "look_at": "trueup.gait.report.walk_report",
+    "load_controller": "trueup.gait.controller.reflexes",
+    "look_at": "trueup.gait.report.of_walk",
     "make_problem": "trueup.gait.search._make_problem",
     "myoassist_anatomy": "trueup.gait.models.anatomy",
     "named_norm": "trueup.gait.costs.adult_norm",
-    "observe_walks": "trueup.gait.walk.walk_series",
+    "observe_walks": "trueup.gait.walk.series",
     "myolegs": "trueup.gait.models._myolegs",
     "myolegs26": "trueup.gait.models._myolegs",
     "myolegs_anatomy": "trueup.gait.models._myolegs",
     "planar22": "trueup.gait.models.planar22",
     "planar22_anatomy": "trueup.gait.models.planar22",
     "read_motion": "trueup.gait.costs.motion_reference",
-    "read_myoassist_emg": "trueup.gait.costs.myoassist_cost",
-    "read_myoassist_kinematics": "trueup.gait.costs.myoassist_cost",
+    "read_myoassist_emg": "trueup.gait.costs.myoassist",
+    "read_myoassist_kinematics": "trueup.gait.costs.myoassist",
     "read_norm": "trueup.gait.costs.norms",
     "read_reference": "trueup.gait.costs.reference",
     "read_schwartz": "trueup.gait.costs.norms",
     "replay_controller": "trueup.gait.walk._replay",
     "strides_of": "trueup.gait.walk.gait_cycle",
     "survival": "trueup.gait.report._survival",
-    "walk_parameters": "trueup.gait.walk._walk_parameters",
-    "walk_report": "trueup.gait.report.walk_report",
+    "walk_parameters": "trueup.gait.walk._parameters",
+    "walk_report": "trueup.gait.report.of_walk",
     "write_walk": "trueup.gait.export",
     "write_walk_video": "trueup.gait.report.video",
 }

@@ -14,7 +14,7 @@ from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.configuration_files import check_paths, load_configuration
 from trueup.gait.search.earlier_runs import experiment_content
 from trueup.gait.spec import GaitSpec, fingerprint
-from trueup.gait.walk.walk_settings import WalkSettings
+from trueup.gait.walk.settings import WalkSettings
 from trueup.runs import Outcome
 from trueup.runs.loop.budget import Budget
 

@@ -10,7 +10,7 @@ import numpy as np
 from trueup.errors import GaitError
 from trueup.gait.models.walker import Walker
 from trueup.gait.opensim_storage import Storage
-from trueup.gait.walk.walk_series import JOINTS, WalkSeries
+from trueup.gait.walk.series import JOINTS, WalkSeries
 from trueup.runs.store import atomic
 
 FORMATS = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from trueup.fitting import SEARCH_METHODS, SearchEnd, Solution, Status, Verdict
 from trueup.gait.report._survival import Survival
-from trueup.gait.report.run_report import norms_of, survivals_of
+from trueup.gait.report.of_run import norms_of, survivals_of
 from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.report.walk_words import mean_term
 from trueup.gait.search.configuration import GaitConfiguration

@@ -11,7 +11,7 @@ from trueup.errors import GaitError, ModelError
 from trueup.fitting import Solution
 from trueup.gait.begin import begun_search, search_at_start, search_limits, start_mark
 from trueup.gait.report.first_looks import FirstLooks
-from trueup.gait.report.run_report import page_of_run, page_without_walk
+from trueup.gait.report.of_run import page_of_run, page_without_walk
 from trueup.gait.result import GaitResult, judged_gait
 from trueup.gait.search.distribution import DISTRIBUTION, distribution_of
 from trueup.gait.search.earlier_runs import configuration_of_run, kept_start

@@ -6,17 +6,10 @@ from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.networks import training
-    from trueup.networks.base.analytic_base import AnalyticBase
-    from trueup.networks.base.servo_base import ServoBase
+    from trueup.networks.base.analytic import AnalyticBase
+    from trueup.networks.base.servo import ServoBase
     from trueup.networks.data.actuator_series import ActuatorSeries
-    from trueup.networks.data.data_check import DataCheck, FileCheck, check_data
-    from trueup.networks.data.data_settings import DataSettings, InertiaGroup, TorqueTerms
-    from trueup.networks.data.data_splits import (
-        DataSplit,
-        split_global,
-        split_held_out,
-        split_lomo,
-    )
+    from trueup.networks.data.check import DataCheck, FileCheck, check_data
     from trueup.networks.data.features import (
         FEATURE_NAMES,
         FEATURES,
@@ -25,6 +18,13 @@ if TYPE_CHECKING:
     )
     from trueup.networks.data.normalization import Normalization
     from trueup.networks.data.reading import read_series
+    from trueup.networks.data.settings import DataSettings, InertiaGroup, TorqueTerms
+    from trueup.networks.data.splits import (
+        DataSplit,
+        split_global,
+        split_held_out,
+        split_lomo,
+    )
     from trueup.networks.data.synthetic_recordings import SyntheticData, SyntheticFile, synthesize
     from trueup.networks.data.synthetic_settings import SyntheticSettings
     from trueup.networks.evaluation.baseline_networks import fit_linear, fit_linear_chosen
@@ -64,20 +64,20 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "ActuatorSeries": "trueup.networks.data.actuator_series",
-    "AnalyticBase": "trueup.networks.base.analytic_base",
+    "AnalyticBase": "trueup.networks.base.analytic",
     "Band": "trueup.networks.evaluation.metrics",
     "CompiledRuntime": "trueup.networks.runtime.compiled_runtime",
-    "DataCheck": "trueup.networks.data.data_check",
-    "DataSettings": "trueup.networks.data.data_settings",
-    "DataSplit": "trueup.networks.data.data_splits",
+    "DataCheck": "trueup.networks.data.check",
+    "DataSettings": "trueup.networks.data.settings",
+    "DataSplit": "trueup.networks.data.splits",
     "Deployment": "trueup.networks.runtime.deployment",
     "EnsembleTorque": "trueup.networks.runtime.ensemble",
     "FAMILIES": "trueup.networks.model.network",
     "FEATURES": "trueup.networks.data.features",
     "FEATURE_NAMES": "trueup.networks.data.features",
     "Feature": "trueup.networks.data.features",
-    "FileCheck": "trueup.networks.data.data_check",
-    "InertiaGroup": "trueup.networks.data.data_settings",
+    "FileCheck": "trueup.networks.data.check",
+    "InertiaGroup": "trueup.networks.data.settings",
     "JointModel": "trueup.networks.evaluation.closed_loop",
     "MotionBase": "trueup.networks.motion.base",
     "MotionResult": "trueup.networks.motion.result",
@@ -94,12 +94,12 @@ _EXPORTS = {
     "SIMULATOR_FEATURE_NAMES": "trueup.networks.data.features",
     "Scores": "trueup.networks.evaluation.metrics",
     "SeriesScores": "trueup.networks.evaluation.metrics",
-    "ServoBase": "trueup.networks.base.servo_base",
+    "ServoBase": "trueup.networks.base.servo",
     "SyntheticData": "trueup.networks.data.synthetic_recordings",
     "SyntheticFile": "trueup.networks.data.synthetic_recordings",
     "SyntheticSettings": "trueup.networks.data.synthetic_settings",
-    "TorqueTerms": "trueup.networks.data.data_settings",
-    "check_data": "trueup.networks.data.data_check",
+    "TorqueTerms": "trueup.networks.data.settings",
+    "check_data": "trueup.networks.data.check",
     "fit_linear": "trueup.networks.evaluation.baseline_networks",
     "fit_linear_chosen": "trueup.networks.evaluation.baseline_networks",
     "load_network": "trueup.networks.model.network_file",
@@ -117,9 +117,9 @@ _EXPORTS = {
     "save_network": "trueup.networks.model.network_file",
     "save_numpy_network": "trueup.networks.runtime.numpy_file",
     "score": "trueup.networks.evaluation.metrics",
-    "split_global": "trueup.networks.data.data_splits",
-    "split_held_out": "trueup.networks.data.data_splits",
-    "split_lomo": "trueup.networks.data.data_splits",
+    "split_global": "trueup.networks.data.splits",
+    "split_held_out": "trueup.networks.data.splits",
+    "split_lomo": "trueup.networks.data.splits",
     "synthesize": "trueup.networks.data.synthetic_recordings",
     "train": "trueup.networks.training.train",
     "train_motion": "trueup.networks.motion.training",

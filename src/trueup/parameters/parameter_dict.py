@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from trueup.errors import ParameterError, did_you_mean, listing
-from trueup.parameters import parameter_file, parameter_table
+from trueup.parameters import file as parameter_file
+from trueup.parameters import table as parameter_table
 from trueup.parameters.parameter import ModifierFn, Parameter
 from trueup.parameters.space import Space
 

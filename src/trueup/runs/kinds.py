@@ -67,8 +67,8 @@ KINDS: dict[str, Kind] = {
         compared="trueup.networks.motion.simulated_training:compared",
     ),
     "model motion": Kind(
-        spec="trueup.networks.motion.model_spec:ModelMotionSpec",
-        run="trueup.networks.motion.model_run:run_model_motion",
+        spec="trueup.networks.motion.of_model.spec:ModelMotionSpec",
+        run="trueup.networks.motion.of_model.run:run_model_motion",
         report="trueup.networks.motion.simulated_training:report",
         state="trueup.networks.motion.simulated_training:state",
         compared="trueup.networks.motion.simulated_training:compared",

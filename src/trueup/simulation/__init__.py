@@ -12,7 +12,7 @@ from trueup._mujoco_files import check_mujoco
 
 if TYPE_CHECKING:
     from trueup.simulation import control
-    from trueup.simulation.engine.batch_engine import BatchEngine, Block
+    from trueup.simulation.engine.batch import BatchEngine, Block
     from trueup.simulation.engine.initial_state import create_initial_state, with_start_time
     from trueup.simulation.engine.open_loop import sysid_rollout
     from trueup.simulation.engine.segment import Segment
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from trueup.simulation.targets.variants import BuildModel, ModelVariants, compile_spec
 
 _EXPORTS = {
-    "BatchEngine": "trueup.simulation.engine.batch_engine",
-    "Block": "trueup.simulation.engine.batch_engine",
+    "BatchEngine": "trueup.simulation.engine.batch",
+    "Block": "trueup.simulation.engine.batch",
     "BuildModel": "trueup.simulation.targets.variants",
     "Channel": "trueup.simulation.measured.observation",
     "DelayRule": "trueup.simulation.measured.measurement",

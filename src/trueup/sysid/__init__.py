@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     )
     from trueup.simulation.models.rendering import render_rollout
     from trueup.sysid import model_modifier, modifiers, parameter, report, signal_modifier
-    from trueup.sysid.experiment.experiment_file import load_experiment
+    from trueup.sysid.experiment.file import load_experiment
     from trueup.sysid.experiment.settings import Experiment
     from trueup.sysid.fit._identify import identify
     from trueup.sysid.fit.identification import Identification
@@ -101,7 +101,7 @@ _EXPORTS = {
     "default_report": "trueup.sysid.toolbox._default_report",
     "get_sensor_indices": "trueup.sysid.signal_modifier",
     "identify": "trueup.sysid.fit._identify",
-    "load_experiment": "trueup.sysid.experiment.experiment_file",
+    "load_experiment": "trueup.sysid.experiment.file",
     "load_results": "trueup.sysid.toolbox._save_results",
     "model_modifier": "trueup.sysid.model_modifier",
     "model_residual": "trueup.sysid.toolbox._residual",

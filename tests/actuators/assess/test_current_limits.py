@@ -8,7 +8,7 @@ import servo_model_logs as made
 
 from trueup.actuators import FitSettings, ServoModel, fit
 from trueup.actuators.assess.current_limits import current_findings
-from trueup.actuators.logs.log_findings import log_findings
+from trueup.actuators.logs.findings import log_findings
 
 LOG = made.recorded(made.M1, made.template_log("kp800", kp=800.0))
 

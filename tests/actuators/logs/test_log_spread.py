@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.actuators.bench_logs import make_log
 
-from trueup.actuators.logs.log_splits import FACTORS, spread_logs
+from trueup.actuators.logs.splits import FACTORS, spread_logs
 
 TRAJECTORIES = ("lift_and_drop", "sin_sin", "sin_time_square", "up_and_down")
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.actuators import read_log, read_logs, split_logs, write_log
-from trueup.actuators.logs.log_files import parse_log
+from trueup.actuators.logs.files import parse_log
 from trueup.errors import RecordingError, TrueupWarning
 
 

@@ -16,8 +16,8 @@ from trueup.actuators import (
     resample_log,
     write_log,
 )
-from trueup.actuators.logs.log_files import log_object, parse_log
-from trueup.actuators.logs.log_findings import findings_in_words, header_finding, log_findings
+from trueup.actuators.logs.files import log_object, parse_log
+from trueup.actuators.logs.findings import findings_in_words, header_finding, log_findings
 
 SERVO = ServoModel.create(
     "xl330", "m1", kt=0.4, R=3.2, armature=0.0016, friction_base=0.02, friction_viscous=0.006

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueup.actuators import jitter, jitter_figure, process, read_logs, resample_log
-from trueup.actuators.logs.log_files import parse_log
+from trueup.actuators.logs.files import parse_log
 from trueup.errors import RecordingError, RunDirectoryError
 
 

@@ -193,9 +193,7 @@ def test_a_report_of_a_diverging_model_says_so(monkeypatch):
         position=(np.where(logs[0].times > 0.3, np.nan, found.position[0]), found.position[1]),
         mae=np.array([np.inf, found.mae[1]]),
     )
-    monkeypatch.setattr(
-        "trueup.actuators.report._servo_report.model_errors", lambda *_, **__: [lost]
-    )
+    monkeypatch.setattr("trueup.actuators.report._servo_fit.model_errors", lambda *_, **__: [lost])
     assert "The simulation diverges in a log." in servo_report(M1, logs).html()
 
 

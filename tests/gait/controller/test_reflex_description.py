@@ -17,8 +17,8 @@ from trueup.gait import (
     replay_controller,
     walk_parameters,
 )
-from trueup.gait.controller import reflex_controller as module
-from trueup.gait.controller.controller_program import compile_controller
+from trueup.gait.controller import reflexes as module
+from trueup.gait.controller.program import compile_controller
 
 FILE = Path(str(module.__file__)).with_suffix(".yaml")
 

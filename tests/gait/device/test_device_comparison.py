@@ -10,8 +10,7 @@ import pytest
 from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.gait import DeviceSettings
-from trueup.gait.device.device_arms import ARMS
-from trueup.gait.device.device_comparison import (
+from trueup.gait.device.comparison import (
     ArmResult,
     Difference,
     Measured,
@@ -20,6 +19,7 @@ from trueup.gait.device.device_comparison import (
     compared,
     torque_of,
 )
+from trueup.gait.device.conditions import ARMS
 from trueup.gait.walk.gait_cycle import Stride
 
 
@@ -178,6 +178,6 @@ def test_comparisons_that_cannot_be_leave_nothing(capsys, tmp_path, words, told)
 
 def test_a_device_without_mass_is_refused(monkeypatch):
     device = SimpleNamespace(parts={}, torque=150.0)
-    monkeypatch.setattr("trueup.gait.device.device_arms.shipped_devices", lambda: {"ankle": device})
+    monkeypatch.setattr("trueup.gait.device.conditions.shipped_devices", lambda: {"ankle": device})
     with pytest.raises(GaitError, match="'ankle' has no mass"):
         DeviceSettings()

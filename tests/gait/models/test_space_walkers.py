@@ -229,7 +229,7 @@ def test_muscles_of_a_group_are_stimulated_alike_and_others_least(walkers):
 def measured(walker, **angles):
     """Signals of both legs in a pose, by name."""
     from trueup.gait.controller._registers import Measured
-    from trueup.gait.walk._walk_kernel import start_walks
+    from trueup.gait.walk._kernel import start_walks
 
     simulation = WalkSimulation(walker, WalkSettings(duration=0.1, threads=1))
     batch, walks = simulation._prepared(1)

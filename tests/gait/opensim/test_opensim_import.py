@@ -11,8 +11,8 @@ import yaml
 from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.gait import Walker, WalkSettings, WalkSimulation, import_opensim, load_anatomy
-from trueup.gait.opensim.osim_kinematics import all_values, body_poses
-from trueup.gait.opensim.osim_paths import moment_arm, route
+from trueup.gait.opensim.kinematics import all_values, body_poses
+from trueup.gait.opensim.paths import moment_arm, route
 
 THIGH, SHANK = "0.03 -0.1 0.02", "0.03 -0.05 0.01"
 ENDS = osim.point("a", "femur", THIGH), osim.point("b", "tibia", SHANK)

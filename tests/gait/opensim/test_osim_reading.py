@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trueup.errors import GaitError
-from trueup.gait.opensim.osim_file import read_osim
-from trueup.gait.opensim.osim_functions import Polynomial, Spline
-from trueup.gait.opensim.osim_kinematics import all_values, body_poses
+from trueup.gait.opensim.file import read_osim
+from trueup.gait.opensim.functions import Polynomial, Spline
+from trueup.gait.opensim.kinematics import all_values, body_poses
 
 PATH = [osim.point("a", "femur", "0.03 -0.1 0.02"), osim.point("b", "tibia", "0.03 -0.05 0.01")]
 LEG = osim.leg([osim.muscle("vasti", PATH)])

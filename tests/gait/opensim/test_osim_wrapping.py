@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from trueup.gait.opensim.osim_model import Surface
-from trueup.gait.opensim.osim_wrapping import wrap
+from trueup.gait.opensim.model import Surface
+from trueup.gait.opensim.wrapping import wrap
 
 
 def surface(kind, radii, length=10.0, side=None):

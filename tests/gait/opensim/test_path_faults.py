@@ -13,9 +13,9 @@ from trueup.errors import GaitError, ModelError
 from trueup.gait import import_opensim
 from trueup.gait.models._couplings import couple_joints
 from trueup.gait.opensim.comparison import WrittenModel
-from trueup.gait.opensim.osim_model import Surface
-from trueup.gait.opensim.osim_paths import moment_arm, route
+from trueup.gait.opensim.model import Surface
 from trueup.gait.opensim.path_faults import find_faults
+from trueup.gait.opensim.paths import moment_arm, route
 from trueup.gait.opensim.pose_samples import FINE
 from trueup.gait.opensim.surface_fit import fit_surface
 

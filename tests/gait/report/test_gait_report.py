@@ -42,8 +42,8 @@ from trueup.gait import (
 )
 from trueup.gait.report.effort_section import effort_content, effort_of_muscles
 from trueup.gait.report.film_marks import FilmMarks
+from trueup.gait.report.of_walk import cost_rows, progress_section
 from trueup.gait.report.stick_figure import cycle_strip, time_strip
-from trueup.gait.report.walk_report import cost_rows, progress_section
 from trueup.gait.report.walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.search.problem import evaluate
 from trueup.reports import Page

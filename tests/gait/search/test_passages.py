@@ -11,7 +11,7 @@ from given_configurations import FIRST_WALK
 from trueup import gait, runs
 from trueup.cli import main
 from trueup.errors import GaitError, RunDirectoryError
-from trueup.gait.report.walk_report import progress_section
+from trueup.gait.report.of_walk import progress_section
 from trueup.gait.search.distribution import DISTRIBUTION, SearchDistribution, distribution_at
 from trueup.gait.search.passage import holds_up
 from trueup.gait.search.run_files import read_terms

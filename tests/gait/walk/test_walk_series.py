@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from trueup.gait import FourParameterProfile, Walker, WalkSettings, WalkSimulation, observe_walks
-from trueup.gait.walk.walk_series import JOINTS, _forward_passes, _joint_moments
+from trueup.gait.walk.series import JOINTS, _forward_passes, _joint_moments
 
 
 def simulated(model="planar22_exo", duration=0.8, slope=0.0, delayed=False, profile=True):

@@ -20,7 +20,7 @@ from trueup.networks import (
     predict,
     save_network,
 )
-from trueup.networks.base.servo_base import LEARNED
+from trueup.networks.base.servo import LEARNED
 
 
 def servo(friction: str = "m6", **values: float) -> ServoModel:

@@ -17,7 +17,7 @@ from trueup.networks import (
     read_series,
     split_global,
 )
-from trueup.networks.data.data_check import read_checked
+from trueup.networks.data.check import read_checked
 
 INERTIA = 0.02
 

@@ -7,7 +7,7 @@ from random_networks import BASE, random_network, smooth_inputs
 
 from trueup.errors import SignalError
 from trueup.networks import FAMILIES, AnalyticBase, NetworkRuntime, Normalization
-from trueup.networks.base.torch_base import TorchBase
+from trueup.networks.base.torch_form import TorchBase
 from trueup.networks.model.torch_network import TorchNetwork, initial_network
 
 SAMPLES = 240

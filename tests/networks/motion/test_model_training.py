@@ -14,7 +14,7 @@ import torch
 from trueup.cli import main
 from trueup.errors import TrueupError
 from trueup.networks import MotionSettings, load_network, run_model_training
-from trueup.networks.motion.model_training import model_parts, model_trainer
+from trueup.networks.motion.of_model.training import model_parts, model_trainer
 from trueup.networks.motion.rollout import whole_motion
 from trueup.sysid import load_experiment
 from trueup.sysid.experiment.preparation import prepare

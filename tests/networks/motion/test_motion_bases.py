@@ -12,7 +12,7 @@ import torch
 from tests.networks.motion.test_motion_training import LOGS, MODEL, QUICK, blank_log
 
 from trueup.actuators import save_model
-from trueup.actuators.logs.log_files import write_log
+from trueup.actuators.logs.files import write_log
 from trueup.cli import main
 from trueup.errors import FitError, RecordingError
 from trueup.networks import MotionBase, PdJoint, motion_errors, run_motion_training, train_motion

@@ -12,7 +12,7 @@ from tests.networks.motion.test_motion_training import MODEL, QUICK, TRUTH, blan
 
 from trueup import runs
 from trueup.actuators import save_model
-from trueup.actuators.logs.log_files import write_log
+from trueup.actuators.logs.files import write_log
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
 from trueup.networks import run_motion_training

@@ -12,7 +12,7 @@ from trueup.actuators import read_logs
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
 from trueup.networks import MotionBase, MotionSettings, PdJoint, run_motion_training
-from trueup.networks.motion.model_spec import ModelMotionSpec
+from trueup.networks.motion.of_model.spec import ModelMotionSpec
 from trueup.networks.motion.spec import MotionSpec
 from trueup.runs import Budget
 from trueup.sysid import load_experiment

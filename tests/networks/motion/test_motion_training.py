@@ -12,7 +12,7 @@ import torch
 from distinct_servos import LAWS, TERMS, distinct_model
 
 from trueup.actuators import BenchSimulator, ServoModel, find_servo, friction_model, save_model
-from trueup.actuators.logs.log_files import write_log
+from trueup.actuators.logs.files import write_log
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.cli import main
 from trueup.errors import FitError, RecordingError

@@ -11,8 +11,8 @@ from tests.networks.training_recordings import made_series
 from trueup.cli import main
 from trueup.errors import FitError, SignalError
 from trueup.networks import split_global, train
-from trueup.networks.data.data_splits import split_named
 from trueup.networks.data.features import FEATURE_NAMES
+from trueup.networks.data.splits import split_named
 from trueup.networks.evaluation.metrics import predict_series
 from trueup.networks.training.lanes import Lanes
 from trueup.networks.training.network_choice import candidates

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from trueup.sysid.assess.checks import check_experiment
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 
 SERVO = """
 <mujoco><option timestep="{step}" integrator="implicitfast"/><worldbody><body name="horn">

@@ -11,7 +11,7 @@ from trueup.fitting import Grade
 from trueup.sysid.assess.assessment import SequenceSignals
 from trueup.sysid.assess.doubts import doubts, evidence_at_limits
 from trueup.sysid.assess.horizons import horizon_errors
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 
 TRUTH = np.array([0.05, 0.6, 0.8])

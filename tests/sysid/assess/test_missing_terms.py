@@ -9,7 +9,7 @@ from driven_arms import ARMATURE, DAMPING, FRICTION, Plant, experiment, model_of
 from trueup import sysid
 from trueup.sysid.assess.friction_shapes import shape_candidates
 from trueup.sysid.assess.missing_terms import missing_terms
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 
 TORQUES = "search: {method: inverse-dynamics}"

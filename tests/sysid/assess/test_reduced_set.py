@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from trueup.sysid import identify
-from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
+from trueup.sysid.experiment.file import load_experiment, parse_experiment
 
 MODEL = """<mujoco><option timestep="0.002" gravity="0 0 0"/><worldbody><body name="cart">
 <joint name="slide" type="slide" axis="1 0 0" damping="1" armature="0.5"/>

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueup.errors import ExperimentError
-from trueup.sysid.experiment.experiment_file import (
+from trueup.sysid.experiment.file import (
     dump_experiment,
     load_experiment,
     parse_experiment,

@@ -9,7 +9,7 @@ import yaml
 
 from trueup.cli import main
 from trueup.errors import ExperimentError, TrueupError
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 
 MODEL = """<mujoco><option timestep="0.005"/><worldbody>

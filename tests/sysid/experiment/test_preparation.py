@@ -6,7 +6,7 @@ from recorded_models import PENDULUM, recording, wobble
 
 from trueup.errors import ExperimentError, ModelError, RecordingError, TargetError, TrueupError
 from trueup.sysid import identify
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 
 EXPERIMENT = """\

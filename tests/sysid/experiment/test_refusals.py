@@ -5,7 +5,7 @@ import pytest
 
 from trueup.errors import ModelError, RecordingError, TargetError
 from trueup.sysid.demo import write_demo
-from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
+from trueup.sysid.experiment.file import load_experiment, parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 
 SLIDER = """<mujoco><option timestep="{timestep}"/><worldbody><body name="block">

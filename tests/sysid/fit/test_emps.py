@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trueup.sysid import identify
-from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.file import load_experiment
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "emps"
 PUBLISHED = {"M": 95.1089, "viscous": 203.5034, "coulomb": 20.3935}

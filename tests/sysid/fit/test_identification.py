@@ -15,7 +15,7 @@ from trueup.fitting.uncertainty import METHODS
 from trueup.parameters import ParameterDict
 from trueup.runs import RunInterrupted
 from trueup.sysid import identify
-from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
+from trueup.sysid.experiment.file import load_experiment, parse_experiment
 
 TRUE = {"mass": 1.0, "stiffness": 100.0, "damping": 5.0}
 NOISE = np.array([2e-3, 2e-2])

@@ -11,7 +11,7 @@ from trueup import runs, sysid
 from trueup.errors import RunDirectoryError
 from trueup.runs import Budget, RunDirectory
 from trueup.runs.store.experiment_file import write_experiment
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.fit.spec import IdentificationSpec
 

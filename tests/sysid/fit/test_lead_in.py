@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from trueup.sysid import identify
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 
 MODEL = """

@@ -141,7 +141,7 @@ CASES = [
 def test_residuals_are_those_of_the_reference(normalise, exact, method, block, monkeypatch):
     if block is not None:
         # blocks of 16 steps: what a window keeps from block to block is read too
-        monkeypatch.setattr("trueup.simulation.engine.batch_engine.BLOCK_BYTES", 1)
+        monkeypatch.setattr("trueup.simulation.engine.batch.BLOCK_BYTES", 1)
     models, model = recorded()
     settings = sysid.ObservationSettings(
         channels=SIGNALS,

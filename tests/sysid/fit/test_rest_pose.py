@@ -5,7 +5,7 @@ import pytest
 
 from resting_arm import TRUTH, delayed, sweep, write_experiment, write_log
 from trueup.sysid import identify
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 
 DELAY = "  delay: {target: actuator/*/delay, start: 0.005, bounds: [0.002, 0.038], unit: s}"

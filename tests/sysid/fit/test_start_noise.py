@@ -6,7 +6,7 @@ from recorded_models import PENDULUM, simulate
 
 from trueup import sysid
 from trueup.fitting import final_jacobian
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.fit.start_noise import measured_starts
 from trueup.sysid.recordings.measured_state import measured_state, state_columns

@@ -8,7 +8,7 @@ import pytest
 from trueup.fitting import final_jacobian, minimise
 from trueup.sysid import identify
 from trueup.sysid.demo import EXPERIMENT, TRUE, write_demo
-from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
+from trueup.sysid.experiment.file import load_experiment, parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.fit.identification_search import make_search
 

@@ -9,7 +9,7 @@ from log_writers import JOINTS, motion_of_leg, write_leg
 
 from trueup.cli import main
 from trueup.errors import RecordingError
-from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.file import load_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.importing.import_log import propose_import
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from trueup.errors import UnitError
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.recordings.channel_units import check_unit
 

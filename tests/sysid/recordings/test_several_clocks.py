@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from trueup.errors import ExperimentError, RecordingError
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 
 h5py = pytest.importorskip("h5py")

@@ -9,7 +9,7 @@ from mujoco.rollout import rollout
 
 from trueup import sysid
 from trueup.errors import ColumnError, RecordingError
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 
 ARM = """<mujoco><option timestep="0.002"/><worldbody>

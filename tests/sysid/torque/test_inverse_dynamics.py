@@ -8,14 +8,14 @@ import pytest
 
 from trueup import sysid
 from trueup.errors import ExperimentError, ModelError, SignalError
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.torque.bandwidth import halves
+from trueup.sysid.torque.data import slowest_speeds, torque_data
 from trueup.sysid.torque.friction_structure import missing_friction
 from trueup.sysid.torque.linear_fit import base_columns, linear_fit
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 from trueup.sysid.torque.setup import torque_setup
-from trueup.sysid.torque.torque_data import slowest_speeds, torque_data
 
 TREE = """<mujoco><worldbody>
 <body name="a" pos=".1 .2 .3" euler="10 20 30">

@@ -8,7 +8,7 @@ import yaml
 from trueup.cli import main
 from trueup.design import design
 from trueup.errors import ExperimentError, SignalError
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.importing.import_log import propose_import
 from trueup.sysid.torque.left_out_forces import left_out_forces

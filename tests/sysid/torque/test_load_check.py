@@ -7,7 +7,7 @@ import pytest
 from test_elastic_and_loads import LOAD, MEASURED, arm_xml, record
 
 from trueup.errors import RecordingError, SignalError
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.torque.load_check import torque_notes
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from trueup.errors import ModelError
+from trueup.sysid.torque.data import TorqueData
 from trueup.sysid.torque.joint_motion import JointMotion, TorqueSources
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
-from trueup.sysid.torque.torque_data import TorqueData
 
 SAMPLES = 12
 KINDS = {"hinge": mujoco.mjtJoint.mjJNT_HINGE, "slide": mujoco.mjtJoint.mjJNT_SLIDE}

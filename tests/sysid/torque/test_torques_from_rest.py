@@ -3,7 +3,7 @@
 import numpy as np
 
 from resting_arm import TRUTH, delayed, write_experiment, write_log
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 
 SENSORS = (

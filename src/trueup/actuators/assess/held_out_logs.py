@@ -7,8 +7,8 @@ import numpy as np
 
 from trueup.actuators.assess._evaluate import Evaluation, evaluation
 from trueup.actuators.bench.simulator import BenchSimulator
-from trueup.actuators.logs.log_splits import spread_logs
 from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.logs.splits import spread_logs
 from trueup.actuators.search.problem import ServoProblem
 from trueup.actuators.search.refit import refitted
 from trueup.errors import listing
@@ -45,7 +45,7 @@ def unseen_logs(
 ) -> UnseenLogs | None:
     """Repeat a fit without logs of all conditions, and predict these; None with a single log.
 
-    Which logs, :func:`~trueup.actuators.logs.log_splits.spread_logs` says. The second fit is least
+    Which logs, :func:`~trueup.actuators.logs.splits.spread_logs` says. The second fit is least
     squares with the loss that nears the objective, from the optimum of all logs. The values of the
     fit stay those of all logs: they are the best that the logs give, and the error of a fit to
     fewer logs is an estimate from above of theirs.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trueup.actuators.bench._bench_data import BenchData
+from trueup.actuators.bench._data import BenchData
 from trueup.actuators.bench.conditions import conditions_of
 from trueup.actuators.bench.loads import Bench, bench_of
 from trueup.actuators.bench.objective import Objective
@@ -289,7 +289,7 @@ class BenchSimulator:
         jacobian: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Sums of losses ``(n, l, 3)`` and times of divergence ``(n, l)``, NaN for none."""
-        from trueup.actuators.bench._bench_kernel import rollouts, work_sizes
+        from trueup.actuators.bench._kernel import rollouts, work_sizes
         from trueup.actuators.bench._lane_code import LANES
         from trueup.actuators.bench._lane_rollouts import PAIR
 

@@ -11,15 +11,15 @@ from typing import Any, Literal
 import numpy as np
 
 from trueup._version import __version__
-from trueup.actuators.logs import log_checks
-from trueup.actuators.logs.log_files import (
+from trueup.actuators.logs import checks as log_checks
+from trueup.actuators.logs.files import (
     log_files,
     log_object,
     parse_log,
     read_log_object,
     write_log_object,
 )
-from trueup.actuators.logs.log_findings import log_findings
+from trueup.actuators.logs.findings import log_findings
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError, TrueupWarning, listing
 from trueup.signals import Finding

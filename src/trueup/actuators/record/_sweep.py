@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueup.actuators.catalogue.servo import Servo
-from trueup.actuators.logs.log_files import read_log
+from trueup.actuators.logs.files import read_log
 from trueup.actuators.record._record import record
 from trueup.actuators.record.driver import ServoDriver
 from trueup.actuators.record.settings import Bench, RecordSettings

@@ -18,9 +18,9 @@ from trueup.actuators.bench.objective import OBJECTIVES, Objective
 from trueup.actuators.bench.simulator import MAX_STEP, BenchSimulator
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.logs.log_findings import findings_in_words, header_finding, log_findings
-from trueup.actuators.logs.log_splits import split_logs
+from trueup.actuators.logs.findings import findings_in_words, header_finding, log_findings
 from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.logs.splits import split_logs
 from trueup.actuators.search.fit_settings import REFINE, RESTARTED, FitSettings
 from trueup.actuators.search.nested_models import model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueup.actuators.catalogue.parameter_file import save_model
-from trueup.actuators.report._servo_report import servo_fit_report
+from trueup.actuators.report._servo_fit import servo_fit_report
 from trueup.actuators.search.live_parameters import LiveParameters
 from trueup.actuators.search.prepared_fit import prepare
 from trueup.actuators.search.spec import FitSpec

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from trueup.actuators.logs.log_files import read_log, read_logs
+from trueup.actuators.logs.files import read_log, read_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError
 from trueup.runs.store import provenance

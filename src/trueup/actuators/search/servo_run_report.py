@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.logs.log_splits import split_logs
-from trueup.actuators.report._servo_report import servo_report
+from trueup.actuators.logs.splits import split_logs
+from trueup.actuators.report._servo_fit import servo_report
 from trueup.actuators.search.nested_models import model_faces
 from trueup.actuators.search.servo_search import STAGES
 from trueup.actuators.search.spec import FitSpec

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.logs.log_splits import split_logs
 from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.logs.splits import split_logs
 from trueup.actuators.search.run_logs import RunLogs
 from trueup.actuators.selection.parts import split_quantities
 from trueup.actuators.selection.spec import ComparisonSpec

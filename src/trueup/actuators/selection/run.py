@@ -6,7 +6,7 @@ from typing import Any
 from trueup._version import __version__
 from trueup.actuators.catalogue.parameter_file import load_model
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.report.compare_report import comparison_image, comparison_report
+from trueup.actuators.report.comparison import comparison_image, comparison_report
 from trueup.actuators.selection.fitted_models import FITS, FittedModels, fit_models, in_order
 from trueup.actuators.selection.inputs import ComparisonInputs, read_inputs
 from trueup.actuators.selection.model_choice import ModelChoice

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trueup.actuators import jitter, jitter_figure, process, read_logs
-from trueup.actuators.logs.log_findings import findings_in_words
+from trueup.actuators.logs.findings import findings_in_words
 from trueup.cli.output import Output
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from trueup.actuators import all_trajectories, read_log
 from trueup.actuators import record as recording
-from trueup.actuators.logs.log_checks import LONGEST_GAP
+from trueup.actuators.logs.checks import LONGEST_GAP
 from trueup.cli.actuator.connection import Connection
 from trueup.cli.output import Output
 from trueup.errors import RecordingError

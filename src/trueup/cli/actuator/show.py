@@ -13,7 +13,7 @@ from trueup.actuators.report._drive_backdrive_report import (
     drive_backdrive_report,
     sentences,
 )
-from trueup.actuators.report._overlay_report import overlay_report
+from trueup.actuators.report._overlay import overlay_report
 from trueup.actuators.report.overlay_figures import select_logs
 from trueup.actuators.report.overlay_image import overlay_images
 from trueup.actuators.selection.user_models import given_models, mark_of_models

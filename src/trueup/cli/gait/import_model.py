@@ -67,7 +67,7 @@ class ImportGait:
         return 0
 
     def _model(self, output: Output) -> int:
-        from trueup.gait.opensim.opensim_import import check_target, import_opensim
+        from trueup.gait.opensim.conversion import check_target, import_opensim
 
         folder = Path(self.file.stem) if self.output is None else self.output
         check_target(folder, overwrite=self.overwrite)

@@ -29,7 +29,7 @@ from trueup.networks import (
     roll_out_in_model,
     score,
 )
-from trueup.networks.data.data_check import read_checked
+from trueup.networks.data.check import read_checked
 from trueup.networks.data.features import FEATURES
 from trueup.networks.evaluation.baseline_networks import base_alone
 from trueup.networks.evaluation.closed_loop import joint_of

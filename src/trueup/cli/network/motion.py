@@ -107,7 +107,7 @@ class TrainMotion(OfRuns):
             outcome = resume_motion_training(self.output, verbose=verbose)
             return print_outcome(outcome, output, show_motion)
         if self.logs is not None and self.logs.suffix in (".yaml", ".yml"):
-            from trueup.networks.motion.model_run import plan_model_motion, run_model_motion
+            from trueup.networks.motion.of_model.run import plan_model_motion, run_model_motion
 
             spec, run, planned = self._model_spec(), run_model_motion, plan_model_motion
         else:
@@ -157,7 +157,7 @@ class TrainMotion(OfRuns):
         )
 
     def _model_spec(self) -> Any:
-        from trueup.networks.motion.model_spec import ModelMotionSpec
+        from trueup.networks.motion.of_model.spec import ModelMotionSpec
         from trueup.sysid import load_experiment
 
         assert self.logs is not None and self.output is not None

@@ -6,7 +6,7 @@ from typing import Any
 from trueup.cli.output import Output
 from trueup.runs.loop.progress import Progress
 from trueup.sysid.assess.checks import check_experiment
-from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.file import load_experiment
 
 _LARGE = 1e8  # bytes of recordings whose reading is announced
 _MOST = 8  # sentences about identifiability that are shown

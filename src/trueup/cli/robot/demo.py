@@ -8,7 +8,7 @@ from trueup.errors import RunDirectoryError
 from trueup.fitting.judgement.verdict import Verdict
 from trueup.sysid import identify
 from trueup.sysid.demo import TRUE, write_demo
-from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.file import load_experiment
 
 
 def run_demo(folder: Path, overwrite: bool, seed: int, output: Output) -> int:

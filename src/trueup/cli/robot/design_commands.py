@@ -134,7 +134,7 @@ class Design(OfRuns):
         """Experiment with the options of the command, its folder, and the last run."""
         from trueup.errors import ExperimentError
         from trueup.knowledge.identified import identified_run
-        from trueup.sysid.experiment.experiment_file import load_experiment
+        from trueup.sysid.experiment.file import load_experiment
 
         after = self.after
         if self.experiment.is_dir():

@@ -11,7 +11,7 @@ from trueup.explain.run import plan_explanation, run_explanation
 from trueup.explain.spec import ExplanationSpec
 from trueup.runs import Outcome
 from trueup.runs.loop.progress import duration
-from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.file import load_experiment
 from trueup.sysid.results.recording_sections import shortened
 
 

@@ -9,7 +9,7 @@ from trueup import runs
 from trueup.cli.output import Output, interval_text
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.runs import Outcome
-from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.file import load_experiment
 from trueup.sysid.fit.run import plan_identification, run_identification
 from trueup.sysid.fit.spec import IdentificationSpec
 from trueup.sysid.results.horizon_section import horizon_label

@@ -15,9 +15,9 @@ from trueup.deploy.joined_parts import ERRORS, joined_parts, source_of
 from trueup.deploy.simulator_fit import fitted
 from trueup.deploy.torch_equations import FUNCTIONS, parameter_function, torch_imports
 from trueup.errors import FitError
-from trueup.networks.base.analytic_base import AnalyticBase
-from trueup.networks.base.base_equations import pd_torque, torque_speed_limit
-from trueup.networks.base.servo_base import ServoBase
+from trueup.networks.base.analytic import AnalyticBase
+from trueup.networks.base.equations import pd_torque, torque_speed_limit
+from trueup.networks.base.servo import ServoBase
 from trueup.networks.data.features import FEATURE_NAMES
 from trueup.networks.model.network import Network
 from trueup.networks.runtime.deployment import Deployment

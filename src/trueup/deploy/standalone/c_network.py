@@ -15,8 +15,8 @@ from trueup._version import __version__
 from trueup.actuators.equations.generation import needed
 from trueup.actuators.equations.tracing import Graph, Node
 from trueup.errors import FitError
-from trueup.networks.base.base_equations import pd_torque
-from trueup.networks.base.servo_base import ServoBase
+from trueup.networks.base.equations import pd_torque
+from trueup.networks.base.servo import ServoBase
 from trueup.networks.data.features import FEATURES
 from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network
 from trueup.networks.runtime.deployment import Deployment

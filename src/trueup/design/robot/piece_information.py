@@ -19,7 +19,7 @@ from trueup.design.robot.clearance import Clearance
 from trueup.design.robot.designed_robot import DesignedRobot
 from trueup.fitting.linearisation import difference_jacobian, difference_points
 from trueup.fitting.problem import Failures
-from trueup.simulation.engine.batch_engine import BatchEngine
+from trueup.simulation.engine.batch import BatchEngine
 
 _SIMULATIONS = 250  # of one batch
 _DIFFERENCE = 1e-4  # relative step of the sensitivities

@@ -10,7 +10,7 @@ MyoAssist's, whose recorded commands are reproduced to the last digits.
 
 Rows are those of ``_registers``: ``measured (2, signals)``, ``registers (2, registers)`` and
 ``rings (2, ring_size)``, one of each for the right and the left leg. ``program`` is a
-:class:`trueup.gait.controller.controller_program.Program`.
+:class:`trueup.gait.controller.program.Program`.
 """
 
 import math

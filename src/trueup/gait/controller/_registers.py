@@ -4,7 +4,7 @@ Each leg of each simulation has a row of measured signals (:class:`Measured`) an
 (:class:`Register`): delayed signals, phases of the stride, gates of the reflexes, gains, and the
 output of each reflex. An enumeration is both the name of a place, as controller files spell it, and
 its index, which compiled code takes as a constant. Behind the fixed registers follow those that
-depend on the controller, laid out by :mod:`trueup.gait.controller.controller_program`.
+depend on the controller, laid out by :mod:`trueup.gait.controller.program`.
 """
 
 from enum import auto

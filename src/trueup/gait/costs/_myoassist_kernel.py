@@ -17,7 +17,7 @@ import numpy as np
 
 from trueup.gait._index import Index
 from trueup.gait.compiled import compiled, compiled_once
-from trueup.gait.costs._cost_kernel import interpolated
+from trueup.gait.costs._kernel import interpolated
 from trueup.gait.walk.frames import ACTIVATIONS, LEG_PLACES, Frame
 
 

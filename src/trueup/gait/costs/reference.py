@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import GaitError, listing
-from trueup.gait.costs.myoassist_cost import read_myoassist_kinematics
+from trueup.gait.costs.myoassist import read_myoassist_kinematics
 from trueup.gait.walk.gait_cycle import Curve, resampled
 from trueup.runs.store import atomic
 

@@ -24,13 +24,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trueup.errors import GaitError, did_you_mean, listing
-from trueup.gait.costs import _cost_kernel as k
+from trueup.gait.costs import _kernel as k
 from trueup.gait.costs.reference import GaitReference
 from trueup.gait.costs.terms import TERMS, own_terms
 from trueup.gait.models.anatomy import Anatomy
 from trueup.gait.walk.frames import ACTIVATIONS
 from trueup.gait.walk.gait_cycle import resampled, shortest_frames
-from trueup.gait.walk.walk_records import WalkRecords
+from trueup.gait.walk.records import WalkRecords
 
 INVALID = 2000.0
 """Least cost of a walk that cannot start; it is more than any walk's, whatever the weights."""

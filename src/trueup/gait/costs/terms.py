@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from trueup.gait.walk.walk_records import WalkRecords
+    from trueup.gait.walk.records import WalkRecords
 
 
 @dataclass(frozen=True)

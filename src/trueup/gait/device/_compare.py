@@ -13,8 +13,7 @@ import numpy as np
 from trueup._marks import marked
 from trueup.errors import RunDirectoryError, TrueupError
 from trueup.gait._optimize import optimize, plan_optimize
-from trueup.gait.device.device_arms import ARM_WORDS, ARMS, DeviceSettings
-from trueup.gait.device.device_comparison import (
+from trueup.gait.device.comparison import (
     PERCENT,
     QUANTITIES,
     ArmResult,
@@ -22,7 +21,8 @@ from trueup.gait.device.device_comparison import (
     compared,
     measured_arm,
 )
-from trueup.gait.device.device_report import device_page
+from trueup.gait.device.conditions import ARM_WORDS, ARMS, DeviceSettings
+from trueup.gait.device.report import device_page
 from trueup.gait.search.shipped_walk import start_path
 from trueup.runs import RunInterrupted
 from trueup.runs.store import atomic

@@ -7,9 +7,9 @@ import mujoco
 import numpy as np
 
 from trueup.gait.models._couplings import couple_joints
+from trueup.gait.opensim.model import Muscle, OsimModel
 from trueup.gait.opensim.muscle_fit import MuscleFit
-from trueup.gait.opensim.osim_model import Muscle, OsimModel
-from trueup.gait.opensim.osim_paths import moment_arm, route
+from trueup.gait.opensim.paths import moment_arm, route
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from trueup import reports
 from trueup.gait.opensim.comparison import MuscleComparison
+from trueup.gait.opensim.model import OsimModel, Remark
 from trueup.gait.opensim.muscle_fit import ACTIVATIONS
-from trueup.gait.opensim.osim_model import OsimModel, Remark
 from trueup.gait.opensim.path_faults import ARM, SHARE
 from trueup.gait.opensim.pose_samples import FINE, LINES, PoseSamples
 

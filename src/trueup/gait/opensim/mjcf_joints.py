@@ -13,8 +13,8 @@ import mujoco
 import numpy as np
 
 from trueup.errors import GaitError
-from trueup.gait.opensim.osim_functions import Function
-from trueup.gait.opensim.osim_model import GROUND, Axis, Body, Joint, OsimModel, Remark
+from trueup.gait.opensim.functions import Function
+from trueup.gait.opensim.model import GROUND, Axis, Body, Joint, OsimModel, Remark
 from trueup.gait.opensim.pose_samples import coordinate_range
 from trueup.gait.opensim.rotations import axis_rotation, inverse, pose, quaternion
 

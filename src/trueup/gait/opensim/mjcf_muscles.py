@@ -11,9 +11,9 @@ from trueup.gait.opensim.mjcf_joints import (
     motion_of,
     set_least_inertia,
 )
+from trueup.gait.opensim.model import Muscle, OsimModel, PathPoint, Surface
 from trueup.gait.opensim.muscle_fit import MuscleFit
 from trueup.gait.opensim.muscle_routes import Route
-from trueup.gait.opensim.osim_model import Muscle, OsimModel, PathPoint, Surface
 from trueup.gait.opensim.rotations import quaternion
 
 MUSCLE_RANGE = (0.5, 1.5)

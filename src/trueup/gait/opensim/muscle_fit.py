@@ -13,8 +13,8 @@ from scipy.optimize import least_squares
 
 from trueup.gait.compiled import compiled_once
 from trueup.gait.models.metabolic import force_length, force_velocity
+from trueup.gait.opensim.model import Muscle
 from trueup.gait.opensim.muscle_curves import isometric_force
-from trueup.gait.opensim.osim_model import Muscle
 
 ACTIVATIONS = (1.0, 0.5, 0.0)
 """Activations that forces are fitted and compared at."""

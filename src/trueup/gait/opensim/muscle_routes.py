@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trueup.gait.opensim.osim_kinematics import all_values, body_poses
-from trueup.gait.opensim.osim_model import Muscle, OsimModel, PathPoint, PathWrap, Remark, Surface
-from trueup.gait.opensim.osim_paths import point_active, point_places, route
+from trueup.gait.opensim.kinematics import all_values, body_poses
+from trueup.gait.opensim.model import Muscle, OsimModel, PathPoint, PathWrap, Remark, Surface
+from trueup.gait.opensim.paths import point_active, point_places, route
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates
 from trueup.gait.opensim.rotations import inverse, moved
 from trueup.gait.opensim.surface_fit import ellipsoid_guesses, fit_surface, point_guesses

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 
 from trueup.gait.opensim.comparison import MuscleComparison, WrittenModel, tendon_of
-from trueup.gait.opensim.osim_model import OsimModel
-from trueup.gait.opensim.osim_paths import route
+from trueup.gait.opensim.model import OsimModel
+from trueup.gait.opensim.paths import route
 from trueup.gait.opensim.pose_samples import FINE, LINES, PoseSamples
 
 ARM, ARM_OF_DISTANCE = 0.003, 0.03

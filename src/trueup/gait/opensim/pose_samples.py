@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.gait.opensim.osim_model import Muscle, OsimModel
+from trueup.gait.opensim.model import Muscle, OsimModel
 
 SWEEP = 31
 """Poses over the range of each coordinate, others at their default, that numbers are fitted to."""

@@ -8,7 +8,7 @@ import numpy as np
 from trueup.errors import ModelError, listing
 from trueup.gait.opensim.comparison import WrittenModel
 from trueup.gait.opensim.mjcf_joints import Skeleton
-from trueup.gait.opensim.osim_model import OsimModel
+from trueup.gait.opensim.model import OsimModel
 from trueup.simulation.engine.warning_capture import captured_warnings
 
 MOMENT = 0.05

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import least_squares
 
-from trueup.gait.opensim.osim_model import Surface
-from trueup.gait.opensim.osim_wrapping import wrap
+from trueup.gait.opensim.model import Surface
 from trueup.gait.opensim.rotations import inverse, moved, pose
+from trueup.gait.opensim.wrapping import wrap
 
 LEAST_RADIUS = 1e-4
 """Least radius of a fitted surface [m]: MuJoCo refuses one of zero, which a fit tends to where the

@@ -14,7 +14,7 @@ from trueup.gait.models._spec_parts import add_ground, add_sensor, add_sole, add
 from trueup.gait.models.anatomy import LEGS, SUFFIX, Anatomy
 from trueup.gait.models.planar22 import UPRIGHT, planar22_anatomy, planar22_numbers
 from trueup.gait.opensim.mjcf_joints import Skeleton
-from trueup.gait.opensim.osim_model import OsimModel, Remark
+from trueup.gait.opensim.model import OsimModel, Remark
 
 ROOT = {"forward": "pelvis_tx", "upward": "pelvis_ty", "pitch": "pelvis_tilt"}
 JOINTS = {"hip": "hip_flexion", "knee": "knee_angle", "ankle": "ankle_angle", "mtp": "mtp_angle"}

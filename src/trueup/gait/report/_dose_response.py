@@ -9,7 +9,7 @@ from trueup.errors import GaitError
 from trueup.gait.controller.exoskeleton import Knots, Profile
 from trueup.gait.controller.parameter_vector import Entry
 from trueup.gait.search.problem import Scenario, evaluate
-from trueup.gait.walk.walk_simulation import WalkSimulation
+from trueup.gait.walk.simulation import WalkSimulation
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from trueup.gait.walk.perturbations import (
     PerturbationSizes,
     perturbed_vectors,
 )
-from trueup.gait.walk.walk_records import End
-from trueup.gait.walk.walk_simulation import WalkSimulation
+from trueup.gait.walk.records import End
+from trueup.gait.walk.simulation import WalkSimulation
 
 REPEATS = 20
 """Number of repeats, unless given."""

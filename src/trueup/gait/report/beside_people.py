@@ -9,7 +9,7 @@ from trueup.gait.costs.adult_norm import STEEPEST, WALKED, adult_metabolic_rate,
 from trueup.gait.costs.adult_norm import adult_steps as steps_of_adults
 from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.walk.gait_cycle import Curve, Stride, mean_cycle, on_ground, resampled
-from trueup.gait.walk.walk_series import JOINTS, WalkSeries
+from trueup.gait.walk.series import JOINTS, WalkSeries
 
 ON, LEAST = 0.2, 0.05
 """A muscle is on above this part of its largest mean activation, and above this activation."""

@@ -8,7 +8,7 @@ from trueup import reports
 from trueup.gait.models.anatomy import Anatomy
 from trueup.gait.report.beside_people import energy_note
 from trueup.gait.report.walk_sections import muscle_pairs
-from trueup.gait.walk.walk_series import WalkSeries
+from trueup.gait.walk.series import WalkSeries
 
 
 def judged_frames(series: WalkSeries, strides: int) -> slice:

@@ -13,9 +13,9 @@ from trueup.fitting import Verdict
 from trueup.gait.costs.adult_norm import named_norm
 from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.report._survival import Survival
-from trueup.gait.report.run_report import norms_of, survivals_of
+from trueup.gait.report.of_run import norms_of, survivals_of
+from trueup.gait.report.of_walk import WalkLook, look_at, walk_report
 from trueup.gait.report.video import write_walk_video
-from trueup.gait.report.walk_report import WalkLook, look_at, walk_report
 from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.report.walk_words import curve_notes, how_it_walks, trunk_notes
 from trueup.gait.search._make_problem import device_notes

@@ -5,7 +5,7 @@ import numpy as np
 
 from trueup.gait.models.body_map import Joint
 from trueup.gait.models.walker import Walker
-from trueup.gait.walk.walk_series import JOINTS, WalkSeries
+from trueup.gait.walk.series import JOINTS, WalkSeries
 
 LEG_COLOURS = ((0.0, 0.45, 0.70, 0.45), (0.80, 0.40, 0.0, 0.45))
 """Colours of the right and the left leg, those of the figures of a report; muscles show through."""

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 
 from trueup.errors import GaitError
-from trueup.gait.report.run_report import norms_of
-from trueup.gait.report.walk_report import look_at, walk_report
+from trueup.gait.report.of_run import norms_of
+from trueup.gait.report.of_walk import look_at, walk_report
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.staged_problem import StagedProblem

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trueup.gait.walk.gait_cycle import Stride
-from trueup.gait.walk.walk_series import WalkSeries
+from trueup.gait.walk.series import WalkSeries
 from trueup.reports.content import Html
 
 SPACING = 0.62

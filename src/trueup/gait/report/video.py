@@ -11,7 +11,7 @@ from trueup._writing import write_bytes
 from trueup.errors import GaitError, MissingExtraError
 from trueup.gait.models.walker import Walker
 from trueup.gait.report.film_marks import FilmMarks
-from trueup.gait.walk.walk_series import WalkSeries
+from trueup.gait.walk.series import WalkSeries
 
 BELOW_HIPS = 0.1
 """Distance of the camera's target below the hips [m]."""

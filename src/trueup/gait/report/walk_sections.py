@@ -13,7 +13,7 @@ from trueup.gait.report._cycle_figures import CyclePanel, cycle_figure
 from trueup.gait.report.beside_people import on_spans, spans_in_words, step_rows
 from trueup.gait.report.stick_figure import cycle_strip, time_strip
 from trueup.gait.walk.gait_cycle import Curve, Stride, mean_cycle, on_ground, over_cycle, resampled
-from trueup.gait.walk.walk_series import JOINTS, WalkSeries
+from trueup.gait.walk.series import JOINTS, WalkSeries
 
 _LAST = 1.0  # how much of a fall is drawn [s]
 _SHOWN = 4.0  # how much of a walk is shown over time [s]

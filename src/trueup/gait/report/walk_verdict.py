@@ -13,8 +13,8 @@ from trueup.gait.models.anatomy import LEGS
 from trueup.gait.report._survival import Survival
 from trueup.gait.search.problem import GaitProblem, Scenario
 from trueup.gait.walk.gait_cycle import mean_cycle, resampled, strides_of
-from trueup.gait.walk.walk_records import WalkRecords
-from trueup.gait.walk.walk_simulation import WalkSimulation
+from trueup.gait.walk.records import WalkRecords
+from trueup.gait.walk.simulation import WalkSimulation
 
 SPEED_KEPT = 0.05
 """Largest distance of the mean speed from the target of a steady walk [m/s]."""

@@ -11,7 +11,7 @@ from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.controller.exoskeleton import FourParameterProfile, PointsProfile, Profile
 from trueup.gait.controller.parameter_vector import Entry, ParameterVector
 from trueup.gait.costs.adult_norm import ADULT, adult_norm, fits_condition, named_norm
-from trueup.gait.costs.myoassist_cost import (
+from trueup.gait.costs.myoassist import (
     EMG_GROUPS,
     FLAGS,
     MyoAssistCost,
@@ -32,8 +32,8 @@ from trueup.gait.search.stage_settings import BEGINS_AT, GRADUALLY
 from trueup.gait.search.staged_problem import StagedProblem
 from trueup.gait.walk.gait_cycle import Curve
 from trueup.gait.walk.perturbations import Perturbations, PerturbationSizes
-from trueup.gait.walk.walk_settings import WalkSettings
-from trueup.gait.walk.walk_simulation import WalkSimulation
+from trueup.gait.walk.settings import WalkSettings
+from trueup.gait.walk.simulation import WalkSimulation
 
 MYOASSIST_DEVICES = {"dephy": "ankle", "humotech": "ankle", "tutorial": "ankle", "hmedi": "hip"}
 """Device of MyoAssist -> device of ours that acts on the same joint."""

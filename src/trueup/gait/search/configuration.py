@@ -17,7 +17,7 @@ from trueup._registered_names import RegisteredName
 from trueup._seeds import LARGEST_SEED
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.costs.norm_names import ADULT
-from trueup.gait.search.search_names import CMA_ES, walk_search_named, walk_searches
+from trueup.gait.search.method_names import CMA_ES, walk_search_named, walk_searches
 from trueup.gait.search.shipped_walk import NOMINAL
 from trueup.gait.search.stage_settings import (
     OF_STAGES,

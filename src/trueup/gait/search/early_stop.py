@@ -19,7 +19,7 @@ from trueup.errors import GaitError
 from trueup.fitting import CmaEs
 from trueup.fitting.problem import Failures, Problem
 from trueup.gait.walk.perturbations import Perturbations
-from trueup.gait.walk.walk_records import End, WalkRecords
+from trueup.gait.walk.records import End, WalkRecords
 
 
 class EarlyStop:

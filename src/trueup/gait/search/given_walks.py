@@ -9,7 +9,7 @@ import numpy as np
 
 from trueup.errors import GaitError, listing
 from trueup.gait.controller.parameter_vector import ParameterVector
-from trueup.gait.costs.myoassist_cost import FLAGS
+from trueup.gait.costs.myoassist import FLAGS
 from trueup.gait.search._make_problem import check_chosen_trunk, make_problem
 from trueup.gait.search._named_entries import of_both_legs
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration

@@ -9,12 +9,12 @@ from trueup.errors import GaitError
 from trueup.fitting import Problem
 from trueup.fitting.problem import Failures
 from trueup.gait.controller.parameter_vector import ParameterVector
-from trueup.gait.costs.myoassist_cost import MyoAssistCost
+from trueup.gait.costs.myoassist import MyoAssistCost
 from trueup.gait.costs.stages import INVALID, WalkObjective
 from trueup.gait.search.early_stop import EarlyStop
 from trueup.gait.walk.perturbations import Perturbations
-from trueup.gait.walk.walk_records import End
-from trueup.gait.walk.walk_simulation import WalkSimulation
+from trueup.gait.walk.records import End
+from trueup.gait.walk.simulation import WalkSimulation
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from trueup.fitting import SEARCH_METHODS, CmaEs, CmaEsSettings, parse_cma_optio
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.early_stop import EarlyStoppingCmaEs
 from trueup.gait.search.fresh_perturbations import FreshPerturbationsCmaEs
-from trueup.gait.search.search_names import CMA_ES
+from trueup.gait.search.method_names import CMA_ES
 from trueup.parameters import Space
 
 SCATTERED = 128

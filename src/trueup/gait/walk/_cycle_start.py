@@ -8,9 +8,9 @@ import numpy as np
 from trueup.errors import GaitError
 from trueup.gait.walk.gait_cycle import Stride, strides_of
 from trueup.gait.walk.initial_state import free_joints
-from trueup.gait.walk.walk_records import End, WalkRecords
-from trueup.gait.walk.walk_series import walk_with_states
-from trueup.gait.walk.walk_simulation import WalkSimulation
+from trueup.gait.walk.records import End, WalkRecords
+from trueup.gait.walk.series import walk_with_states
+from trueup.gait.walk.simulation import WalkSimulation
 
 WITHIN = np.deg2rad(1.0)
 """Distance of a pose from the ends of its joints' ranges, which are soft during a walk and

@@ -6,8 +6,8 @@ import numpy as np
 
 from trueup.errors import GaitError
 from trueup.gait.controller._exoskeleton_kernel import Clock
-from trueup.gait.walk import _walk_kernel as k
-from trueup.gait.walk.walk_simulation import WalkSimulation
+from trueup.gait.walk import _kernel as k
+from trueup.gait.walk.simulation import WalkSimulation
 
 
 class Commands(NamedTuple):

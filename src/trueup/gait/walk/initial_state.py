@@ -13,7 +13,7 @@ from trueup.gait.models._couplings import couple_joints
 from trueup.gait.models.anatomy import LEGS
 from trueup.gait.models.body_map import BodyMap
 from trueup.gait.models.walker import Walker
-from trueup.gait.walk._walk_parameters import LEAST_ACTIVATION
+from trueup.gait.walk._parameters import LEAST_ACTIVATION
 
 LOWEST_BODY = 0.005
 """Height below which no body may lie at the start [m]."""

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from trueup.actuators.equations.array_form import torch_function
-from trueup.networks.base.servo_base import ServoBase
+from trueup.networks.base.servo import ServoBase
 
 
 class ServoTorque(nn.Module):

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trueup.networks.data.data_settings import COMMAND, GAINS, UNITS, DataSettings
 from trueup.networks.data.features import (
     ANGLE,
     ANGLE_ERROR,
@@ -14,6 +13,7 @@ from trueup.networks.data.features import (
     with_derived,
 )
 from trueup.networks.data.recordings import COMMANDS
+from trueup.networks.data.settings import COMMAND, GAINS, UNITS, DataSettings
 from trueup.signals import Finding, Recording, suspect_units
 from trueup.signals.checks.finding import Severity
 from trueup.signals.checks.units import RELATED

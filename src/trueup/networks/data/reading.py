@@ -8,7 +8,6 @@ import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, listing
 from trueup.networks.data.actuator_series import ActuatorSeries
-from trueup.networks.data.data_settings import REFERENCE_TORQUE, TORQUE, DataSettings
 from trueup.networks.data.features import (
     ANGLE,
     ANGLE_ERROR,
@@ -26,6 +25,7 @@ from trueup.networks.data.recordings import (
     read_recording,
     recording_files,
 )
+from trueup.networks.data.settings import REFERENCE_TORQUE, TORQUE, DataSettings
 from trueup.networks.data.torque_target import with_torque
 from trueup.signals import Recording, repaired, resampled, split_at_gaps
 from trueup.signals.clocks.even import sampling_rate

@@ -9,13 +9,6 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import ColumnError, ExperimentError, RecordingError, UnitError, listing
-from trueup.networks.data.data_settings import (
-    ACCELERATION,
-    COMPUTED_TARGET,
-    TORQUE,
-    DataSettings,
-    InertiaGroup,
-)
 from trueup.networks.data.features import (
     ANGLE,
     ANGLE_ERROR,
@@ -26,6 +19,13 @@ from trueup.networks.data.features import (
     TARGET_VELOCITY,
     TEMPERATURE,
     VELOCITY,
+)
+from trueup.networks.data.settings import (
+    ACCELERATION,
+    COMPUTED_TARGET,
+    TORQUE,
+    DataSettings,
+    InertiaGroup,
 )
 from trueup.signals import Recording, find_unit, read, repaired, select
 from trueup.signals.clocks.common import on_one_clock

@@ -13,7 +13,7 @@ import numpy as np
 
 from trueup._seeds import check_seed
 from trueup.errors import ExperimentError, RecordingError, SimulationError
-from trueup.networks.data.data_settings import GROUPS_FILE
+from trueup.networks.data.settings import GROUPS_FILE
 from trueup.networks.data.synthetic_settings import SyntheticSettings, SyntheticSignal
 
 COLUMNS = (

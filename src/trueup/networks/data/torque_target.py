@@ -3,14 +3,14 @@
 import numpy as np
 
 from trueup.errors import ColumnError, ExperimentError, SignalError
-from trueup.networks.data.data_settings import (
+from trueup.networks.data.features import ANGLE, FEATURES, INERTIA, VELOCITY
+from trueup.networks.data.recordings import COMMANDS, load_group
+from trueup.networks.data.settings import (
     ACCELERATION,
     REFERENCE_TORQUE,
     TORQUE,
     DataSettings,
 )
-from trueup.networks.data.features import ANGLE, FEATURES, INERTIA, VELOCITY
-from trueup.networks.data.recordings import COMMANDS, load_group
 from trueup.signals import Recording, butterworth
 from trueup.signals.filters import causal_butterworth
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.networks.base.base_kinds import Base
+from trueup.networks.base.kinds import Base
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import Network

@@ -7,8 +7,8 @@ import numpy as np
 
 from trueup.errors import ColumnError, FitError, SignalError, listing
 from trueup.networks.data.actuator_series import ActuatorSeries
-from trueup.networks.data.data_settings import COMPUTED_TARGET, TORQUE, DataSettings
 from trueup.networks.data.features import ANGLE, ANGLE_ERROR, INERTIA, TARGET_ANGLE, VELOCITY
+from trueup.networks.data.settings import COMPUTED_TARGET, TORQUE, DataSettings
 from trueup.networks.evaluation.metrics import RATE_TOLERANCE, Scores
 from trueup.networks.model.network import Network
 

@@ -24,7 +24,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from trueup.errors import FitError, listing
-from trueup.networks.base.base_kinds import Base
+from trueup.networks.base.kinds import Base
 from trueup.networks.data.normalization import Normalization
 
 Family = Literal["gru", "lstm", "mlp", "linear"]

@@ -15,7 +15,7 @@ import numpy as np
 from trueup._marks import KEY
 from trueup._secrets import masked
 from trueup.errors import FitError, MissingExtraError, listing, reason
-from trueup.networks.base.base_kinds import base_from_dict
+from trueup.networks.base.kinds import base_from_dict
 from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import Network
 from trueup.runs.store import atomic

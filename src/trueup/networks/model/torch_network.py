@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from trueup.errors import FitError, SignalError
-from trueup.networks.base.servo_base import ServoBase
-from trueup.networks.base.torch_base import TorchBase
+from trueup.networks.base.servo import ServoBase
+from trueup.networks.base.torch_form import TorchBase
 from trueup.networks.base.torch_servo import TorchServo
 from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Family, Network
 

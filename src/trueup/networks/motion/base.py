@@ -10,7 +10,7 @@ from trueup._marks import KEY, joined
 from trueup.actuators.catalogue.parameter_file import model_from_dict, model_to_dict
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.errors import FitError, listing, reason
-from trueup.networks.base.analytic_base import AnalyticBase
+from trueup.networks.base.analytic import AnalyticBase
 from trueup.runs.store.input_check import mark_of_file
 
 PD, NONE, SERVO = "pd", "none", "servo"

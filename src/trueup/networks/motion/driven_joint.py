@@ -16,8 +16,8 @@ from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations import servo_equations as equations
 from trueup.actuators.equations._parameter_layout import ParameterValues
 from trueup.errors import FitError, listing
-from trueup.networks.base.base_equations import pd_torque
-from trueup.networks.base.servo_base import UNLIMITED
+from trueup.networks.base.equations import pd_torque
+from trueup.networks.base.servo import UNLIMITED
 from trueup.networks.motion.base import Joint, MotionBase, PdJoint
 from trueup.networks.motion.joint_step import SampleInputs, SampleStep, sample_step
 

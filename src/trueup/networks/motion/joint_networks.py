@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from trueup.networks.model.network import Network
 from trueup.networks.model.torch_network import TorchNetwork
-from trueup.networks.motion.model_joints import ModelJoints
-from trueup.networks.motion.model_logs import ModelLogs
+from trueup.networks.motion.of_model.joints import ModelJoints
+from trueup.networks.motion.of_model.logs import ModelLogs
 from trueup.networks.motion.settings import MotionSettings
 from trueup.networks.motion.starting_correction import zero_network
 

@@ -8,10 +8,10 @@ from trueup import runs
 from trueup.actuators.search.run_logs import Logs
 from trueup.errors import RunDirectoryError
 from trueup.networks.motion.base import Joint, MotionBase
-from trueup.networks.motion.model_run import prepare as prepare_model
-from trueup.networks.motion.model_run import run_model_motion
-from trueup.networks.motion.model_spec import ModelMotionSpec
-from trueup.networks.motion.model_training import scored_model, train_model
+from trueup.networks.motion.of_model.run import prepare as prepare_model
+from trueup.networks.motion.of_model.run import run_model_motion
+from trueup.networks.motion.of_model.spec import ModelMotionSpec
+from trueup.networks.motion.of_model.training import scored_model, train_model
 from trueup.networks.motion.result import MotionResult, scored
 from trueup.networks.motion.run import prepare, run_motion
 from trueup.networks.motion.settings import MotionSettings
@@ -22,7 +22,7 @@ from trueup.runs import Outcome
 from trueup.runs.kinds import kind_of, noun_of
 from trueup.runs.loop.progress import Progress
 from trueup.runs.store.run_directory import RunDirectory
-from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.file import load_experiment
 from trueup.sysid.experiment.settings import Experiment
 
 

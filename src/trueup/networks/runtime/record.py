@@ -8,8 +8,8 @@ The same vector serves the compiled runtime and, inside a MuJoCo model, the cont
 import numpy as np
 
 from trueup.actuators.equations._parameter_layout import columns_named
-from trueup.networks.base.analytic_base import AnalyticBase
-from trueup.networks.base.servo_base import ServoBase
+from trueup.networks.base.analytic import AnalyticBase
+from trueup.networks.base.servo import ServoBase
 from trueup.networks.model.network import FAMILIES, RECURRENT, SKIP, Network
 from trueup.networks.runtime.servo_rows import ServoLayout, servo_layout
 

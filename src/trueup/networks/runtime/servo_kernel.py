@@ -14,8 +14,8 @@ from trueup.actuators.equations.compiled import (
     row_function,
 )
 from trueup.actuators.equations.tracing import Graph
-from trueup.networks.base.base_equations import pd_torque, servo_load_torque, servo_motor_torque
-from trueup.networks.base.servo_base import LAWS
+from trueup.networks.base.equations import pd_torque, servo_load_torque, servo_motor_torque
+from trueup.networks.base.servo import LAWS
 from trueup.networks.runtime.servo_rows import ServoLayout
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from trueup.actuators.equations.servo_equations import friction_loss
-from trueup.networks.base.base_kinds import Base
-from trueup.networks.base.servo_base import LAWS, LEARNED, SETTINGS, ServoBase
+from trueup.networks.base.kinds import Base
+from trueup.networks.base.servo import LAWS, LEARNED, SETTINGS, ServoBase
 
 _COLUMNS = ("law", "loss", "friction", "gate", *SETTINGS, *LEARNED)
 

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from trueup.networks.base.analytic_base import AnalyticBase
-from trueup.networks.base.servo_base import ServoBase
-from trueup.networks.base.torch_base import pd_function
+from trueup.networks.base.analytic import AnalyticBase
+from trueup.networks.base.servo import ServoBase
+from trueup.networks.base.torch_form import pd_function
 from trueup.networks.base.torch_servo import ServoTorque
 from trueup.networks.model.network import HELD_STEPS, Network
 from trueup.networks.model.torch_network import TorchNetwork

@@ -17,8 +17,8 @@ from trueup._input_files import read_settings, safe_yaml
 from trueup._marks import KEY
 from trueup.actuators.catalogue.parameter_file import load_model, model_from_dict, model_to_dict
 from trueup.errors import ExperimentError, MissingExtraError, did_you_mean, listing, reason
-from trueup.networks.data.data_settings import EXTRA_SIGNALS, DataSettings
 from trueup.networks.data.features import FEATURES
+from trueup.networks.data.settings import EXTRA_SIGNALS, DataSettings
 from trueup.networks.plain_settings import build_settings
 from trueup.networks.training.settings import ModelSettings, TrainSettings
 from trueup.runs.store.atomic import to_plain

@@ -98,7 +98,7 @@ class Keeper(lightning.Callback):
         """Take the best network from the checkpoint."""
         from dataclasses import replace
 
-        from trueup.networks.base.base_kinds import base_from_dict
+        from trueup.networks.base.kinds import base_from_dict
 
         if "trueup_best" in checkpoint:
             best = checkpoint["trueup_best"]

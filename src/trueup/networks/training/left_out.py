@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from trueup.networks.data.actuator_series import ActuatorSeries
-from trueup.networks.data.data_splits import DataSplit, file_of
+from trueup.networks.data.splits import DataSplit, file_of
 from trueup.networks.evaluation.metrics import score
 from trueup.networks.model.network import SKIP, Network, last_layer
 from trueup.networks.training.network_training import with_linear_skip

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.networks.data.data_splits import DataSplit
+from trueup.networks.data.splits import DataSplit
 from trueup.networks.evaluation.metrics import score
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import read_network, save_network

@@ -11,7 +11,7 @@ import yaml
 
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError, listing
-from trueup.networks.data.data_check import DataCheck
+from trueup.networks.data.check import DataCheck
 from trueup.networks.evaluation.network_verdict import training_verdict
 from trueup.networks.training import run_files
 from trueup.networks.training.accelerator import check_accelerator

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from trueup.networks.base.analytic_base import AnalyticBase
-from trueup.networks.base.servo_base import ServoBase
+from trueup.networks.base.analytic import AnalyticBase
+from trueup.networks.base.servo import ServoBase
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.evaluation.metrics import NetworkScores
 from trueup.networks.model.network import Network

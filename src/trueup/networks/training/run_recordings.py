@@ -8,8 +8,8 @@ from typing import Any
 
 from trueup.errors import ExperimentError
 from trueup.networks.data.actuator_series import ActuatorSeries
-from trueup.networks.data.data_check import DataCheck, read_checked
-from trueup.networks.data.data_splits import (
+from trueup.networks.data.check import DataCheck, read_checked
+from trueup.networks.data.splits import (
     DataSplit,
     split_global,
     split_lomo,

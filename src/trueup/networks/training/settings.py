@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 from trueup._finite_numbers import check_finite
 from trueup.errors import ExperimentError, did_you_mean, listing
-from trueup.networks.base.analytic_base import AnalyticBase
-from trueup.networks.base.base_kinds import Base
-from trueup.networks.base.servo_base import ServoBase
+from trueup.networks.base.analytic import AnalyticBase
+from trueup.networks.base.kinds import Base
+from trueup.networks.base.servo import ServoBase
 from trueup.networks.model.network import FAMILIES, Activation
 from trueup.networks.plain_settings import build_settings
 

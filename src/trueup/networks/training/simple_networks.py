@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueup.networks.base.base_kinds import Base
+from trueup.networks.base.kinds import Base
 from trueup.networks.data.actuator_series import ActuatorSeries
-from trueup.networks.data.data_splits import DataSplit
+from trueup.networks.data.splits import DataSplit
 from trueup.networks.evaluation.baseline_networks import (
     HISTORIES,
     base_alone,

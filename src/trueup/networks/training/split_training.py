@@ -9,8 +9,8 @@ import numpy as np
 
 from trueup._marks import KEY, marked
 from trueup.networks.data.actuator_series import ActuatorSeries
-from trueup.networks.data.data_splits import DataSplit
 from trueup.networks.data.features import not_deployable
+from trueup.networks.data.splits import DataSplit
 from trueup.networks.evaluation.baseline_networks import base_alone, fit_linear_chosen
 from trueup.networks.evaluation.closed_loop import RollOut, has_motion, joint_of, roll_out
 from trueup.networks.evaluation.metrics import NetworkScores, predict_series, score

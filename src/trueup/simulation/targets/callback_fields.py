@@ -17,7 +17,7 @@ from mujoco.batch import SimulationError as BatchError
 
 from trueup.errors import TargetError
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.engine.batch_engine import model_field, written_models
+from trueup.simulation.engine.batch import model_field, written_models
 from trueup.simulation.targets.model_difference import (
     changed_entries,
     different_field,

@@ -13,7 +13,7 @@ from mujoco.batch import SimulationError as BatchError
 
 from trueup.errors import ModelError, TargetError, listing
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.engine.batch_engine import BatchEngine, written_models
+from trueup.simulation.engine.batch import BatchEngine, written_models
 from trueup.simulation.engine.segment import Segment
 from trueup.simulation.targets.model_difference import different_field, same_in_every_bit
 from trueup.simulation.targets.model_writes import ModelWrites

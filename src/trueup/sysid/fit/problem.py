@@ -9,7 +9,7 @@ import numpy as np
 from trueup.errors import FitError
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 from trueup.parameters import ParameterDict
-from trueup.simulation.engine.batch_engine import BatchEngine
+from trueup.simulation.engine.batch import BatchEngine
 from trueup.simulation.engine.segment import Segment
 from trueup.simulation.engine.window_reader import WindowReader
 from trueup.simulation.measured.measurement import MeasurementModel, apply_changes

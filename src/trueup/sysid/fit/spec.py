@@ -8,7 +8,7 @@ from trueup.errors import RunDirectoryError, TrueupError
 from trueup.runs.loop.budget import Budget
 from trueup.runs.spec import Spec
 from trueup.runs.store.run_directory import RunDirectory
-from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.file import load_experiment
 from trueup.sysid.experiment.run_inputs import inputs_of_run, named_files
 from trueup.sysid.experiment.settings import Experiment
 

@@ -11,7 +11,7 @@ import numpy as np
 from trueup.errors import TrueupError, listing
 from trueup.signals import Recording
 from trueup.simulation.models.element_names import generated_names
-from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.model_loading import load_spec
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.experiment.settings import ModelPart

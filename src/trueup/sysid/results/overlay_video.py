@@ -18,7 +18,7 @@ import mujoco
 import numpy as np
 
 from trueup import reports
-from trueup.simulation.engine.batch_engine import BatchEngine
+from trueup.simulation.engine.batch import BatchEngine
 from trueup.sysid.recordings.measured_state import state_columns
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import numpy as np
 from trueup.errors import SignalError
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
+from trueup.sysid.torque.data import TorqueData, slowest_speeds, torque_data
 from trueup.sysid.torque.joint_motion import smooth_motion
 from trueup.sysid.torque.linear_fit import (
     errors,
@@ -16,7 +17,6 @@ from trueup.sysid.torque.linear_fit import (
     torque_of,
 )
 from trueup.sysid.torque.link_regressor import parameters_of
-from trueup.sysid.torque.torque_data import TorqueData, slowest_speeds, torque_data
 
 CORNERS = (2.0, 5.0, 10.0, 20.0, 40.0)
 """Corner frequencies that are tried [Hz]; those above a fifth of the sampling rate are not."""
@@ -50,7 +50,7 @@ def choose_bandwidth(
     Args:
       training: recordings of the fit.
       held_out: recordings that the fit does not see, which have to be long enough for the filter.
-      driven: see :func:`trueup.sysid.torque.torque_data.torque_data`.
+      driven: see :func:`trueup.sysid.torque.data.torque_data`.
 
     Raises:
       SignalError: recordings too short for every corner.

@@ -17,6 +17,7 @@ from scipy.stats import chi2
 from trueup.fitting.judgement.paired_errors import CHANCE
 from trueup.sysid.assess.friction_shapes import FALLS, GONE, REST
 from trueup.sysid.assess.term_candidates import TURNS
+from trueup.sysid.torque.data import TorqueData, joint_names
 from trueup.sysid.torque.linear_fit import (
     LinearColumns,
     design,
@@ -24,7 +25,6 @@ from trueup.sysid.torque.linear_fit import (
     torque_of,
     whitened,
 )
-from trueup.sysid.torque.torque_data import TorqueData, joint_names
 
 STRUCTURES = {
     "asymmetric": "viscous friction that differs between the directions",

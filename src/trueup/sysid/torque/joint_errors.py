@@ -11,9 +11,9 @@ import numpy as np
 
 from trueup.fitting.judgement.paired_errors import CHANCE, block_sums, is_clearly_worse
 from trueup.sysid.torque.bandwidth import halves, last_quarter, same_columns
+from trueup.sysid.torque.data import TorqueData, joint_names
 from trueup.sysid.torque.linear_fit import design, plain_least_squares, torque_of
 from trueup.sysid.torque.setup import torque_problem
-from trueup.sysid.torque.torque_data import TorqueData, joint_names
 
 if TYPE_CHECKING:
     from trueup.sysid.experiment.preparation import Prepared

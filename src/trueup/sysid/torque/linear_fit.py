@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import solve_toeplitz, solve_triangular
 from scipy.stats import t as student
 
+from trueup.sysid.torque.data import TorqueData, joint_names
 from trueup.sysid.torque.link_regressor import LINK_PARAMETERS, link_regressor, parameters_of
-from trueup.sysid.torque.torque_data import TorqueData, joint_names
 
 JOINT_PARAMETERS = ("armature", "damping", "frictionloss", "offset")
 """Columns of each joint, before those of the links."""

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import SignalError, listing
+from trueup.sysid.torque.data import TorqueData, joint_names
 from trueup.sysid.torque.left_out_forces import left_out_sentence
 from trueup.sysid.torque.linear_fit import LinearColumns, design, torque_of
 from trueup.sysid.torque.link_regressor import parameters_of
 from trueup.sysid.torque.setup import possible_setup
-from trueup.sysid.torque.torque_data import TorqueData, joint_names
 
 _CLEAR = 0.8
 """Correlation from which the load of a joint is clearly seen in a torque."""

@@ -14,8 +14,8 @@ from trueup.simulation.targets.variants import ModelVariants
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.prior_rows import PriorRows
 from trueup.sysid.torque.bandwidth import ChosenBandwidth
+from trueup.sysid.torque.data import TorqueData, joint_names, torque_data
 from trueup.sysid.torque.link_regressor import link_parameters
-from trueup.sysid.torque.torque_data import TorqueData, joint_names, torque_data
 
 _LINKS = {"body_mass": 1, "body_ipos": 3, "body_iquat": 4, "body_inertia": 3}
 _CAD_SHARE = 0.25  # of the range between the bounds: spread of a link's parameter about its own

@@ -15,6 +15,7 @@ from trueup.sysid.assess.fit_covariance import residual_covariance
 from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit
 from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
 from trueup.sysid.torque.bandwidth import halves, same_columns
+from trueup.sysid.torque.data import joint_names, torque_data
 from trueup.sysid.torque.friction_structure import MissingFriction, missing_friction
 from trueup.sysid.torque.joint_errors import (
     JointErrors,
@@ -25,7 +26,6 @@ from trueup.sysid.torque.joint_errors import (
 from trueup.sysid.torque.linear_fit import errors, plain_least_squares
 from trueup.sysid.torque.problem import TorqueProblem
 from trueup.sysid.torque.setup import TorqueSetup, possible_setup, torque_problem
-from trueup.sysid.torque.torque_data import joint_names, torque_data
 
 if TYPE_CHECKING:
     from trueup.sysid.assess.assessment import Assessment

@@ -12,9 +12,9 @@ from trueup.errors import TrueupError
 from trueup.parameters import ParameterDict
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.torque.bandwidth import ChosenBandwidth, choose_bandwidth, same_columns
+from trueup.sysid.torque.data import TorqueData, joint_names, torque_data
 from trueup.sysid.torque.linear_fit import LinearFit, linear_columns, linear_fit
 from trueup.sysid.torque.problem import TorqueProblem
-from trueup.sysid.torque.torque_data import TorqueData, joint_names, torque_data
 
 
 @dataclass(frozen=True)

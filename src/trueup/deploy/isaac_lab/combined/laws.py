@@ -1,6 +1,6 @@
 """Equations that the writer puts in; this part is not joined, it tells what the others may use.
 
-They are those of :mod:`trueup.networks.base.base_equations`; ``p`` has the parameters.
+They are those of :mod:`trueup.networks.base.equations`; ``p`` has the parameters.
 """
 
 from pathlib import Path

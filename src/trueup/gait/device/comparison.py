@@ -1,0 +1,370 @@
+"""Results of the arms of a comparison at equal speed, and how sure the differences are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.interpolate import PchipInterpolator
+
+from trueup.gait.device.conditions import ARMS, DeviceSettings
+from trueup.gait.search._make_problem import make_problem
+from trueup.gait.search.earlier_runs import configuration_of_run, vector_file
+from trueup.gait.search.fresh_perturbations import candidates_left_over
+from trueup.gait.search.problem import Scenario, evaluate
+from trueup.gait.walk.gait_cycle import mean_cycle
+from trueup.gait.walk.series import WalkSeries, observe_walks
+from trueup.runs.store.database import Store
+from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import read_solution
+
+DURATION, STRIDES = 20.0, 10
+"""How long walks are measured [s], and over how many strides of each leg."""
+
+QUANTITIES = {"effort": "s/(kg m)", "metabolic_rate": "W/kg"}
+"""Quantities that are compared, with units; per kg of all that is carried, as the terms are."""
+
+LEVEL = 0.05
+"""Probability of a difference by chance below which it is significant."""
+
+FEWEST = 5
+"""Walks that a value at equal speed needs."""
+
+PERCENT = np.linspace(0.0, 100.0, 101)
+"""Percent of stance of a torque curve."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A quantity at the target speed, by a line over speed through the last candidates of a search.
+
+    Attributes:
+      value: the quantity; NaN where too few walks last.
+      error: its standard error.
+      lasted: number of walks that last.
+      walked: number of walks.
+    """
+
+    value: float
+    error: float
+    lasted: int
+    walked: int
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain data."""
+        known = np.isfinite(self.value)
+        return {
+            "value": self.value if known else None,
+            "standard_error": self.error if known else None,
+            "lasted": self.lasted,
+            "walked": self.walked,
+        }
+
+
+@dataclass(frozen=True)
+class Torque:
+    """Torque of a device over stance, of one search.
+
+    Attributes:
+      torque: at each percent of stance ``(101,)`` [N m].
+      peak: largest torque [N m].
+      peak_at: percent of stance of the peak.
+      rise: percent of stance from its onset to the peak.
+      fall: percent of stance from the peak to its end.
+      stance: duration of stance [s].
+      work: work of a stride on both legs, over the mass that is carried [J/kg].
+      power: mean power over the gait cycle, of the right leg ``(101,)`` [W].
+    """
+
+    torque: np.ndarray
+    peak: float
+    peak_at: float
+    rise: float
+    fall: float
+    stance: float
+    work: float
+    power: np.ndarray
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain data, without the curves."""
+        seconds = 0.01 * self.stance
+        return {
+            "peak_Nm": self.peak,
+            "peak_at_percent_of_stance": self.peak_at,
+            "rise_s": self.rise * seconds,
+            "fall_s": self.fall * seconds,
+            "stance_s": self.stance,
+            "work_J_kg": self.work,
+        }
+
+
+@dataclass(frozen=True)
+class ArmResult:
+    """A search of an arm.
+
+    Attributes:
+      arm: its arm.
+      seed: its seed.
+      quantities: quantities at the target speed, by name.
+      lasted: time that its best walk lasts without perturbations [s].
+      speed: mean speed of that walk [m/s].
+      survived: perturbed repeats that it survives, and their number.
+      torque: torque of the device; None in arms without.
+    """
+
+    arm: str
+    seed: int
+    quantities: Mapping[str, Measured]
+    lasted: float
+    speed: float
+    survived: tuple[int, int]
+    torque: Torque | None = None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Relative difference of a quantity between an arm and another one, over pairs of seeds.
+
+    Attributes:
+      quantity: what differs.
+      arm: arm.
+      other: arm that it is compared with.
+      per_body: per kg of the body; else per kg of all that is carried.
+      changes: difference of each seed ``(seeds,)`` [%]; NaN where a value is not known.
+    """
+
+    quantity: str
+    arm: str
+    other: str
+    per_body: bool
+    changes: np.ndarray
+
+    @property
+    def known(self) -> np.ndarray:
+        """Differences of seeds whose values are known [%]."""
+        return self.changes[np.isfinite(self.changes)]
+
+    @property
+    def mean(self) -> float:
+        """Mean over the seeds [%]; NaN without any."""
+        return float(self.known.mean()) if len(self.known) else np.nan
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean [%]; NaN of fewer than two seeds."""
+        return float(stats.sem(self.known)) if len(self.known) > 1 else np.nan
+
+    @property
+    def probability(self) -> float:
+        """Probability of such a mean where nothing differs, by Student's test of pairs."""
+        if not self.error > 0.0:
+            return np.nan
+        test: Any = stats.ttest_1samp(self.known, 0.0)
+        return float(test.pvalue)
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether chance gives such a difference in less than one of twenty comparisons."""
+        return bool(self.probability < LEVEL)
+
+    @property
+    def words(self) -> str:
+        """Mean with its standard error, and whether it is significant."""
+        if not len(self.known):
+            return "not known: too few walks last"
+        if not np.isfinite(self.error):
+            return f"{self.mean:+.1f} % in one seed: nothing says how sure that is"
+        sure = "" if self.is_significant else ", not significant"
+        return f"{self.mean:+.1f} ± {self.error:.1f} %{sure}"
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            "quantity": self.quantity,
+            "arm": self.arm,
+            "compared_with": self.other,
+            "per": "body mass" if self.per_body else "carried mass",
+            "mean_percent": _plain(self.mean),
+            "standard_error_percent": _plain(self.error),
+            "p": _plain(self.probability),
+            "significant": self.is_significant,
+            "seeds_percent": [_plain(value) for value in self.changes],
+        }
+
+
+@dataclass(frozen=True)
+class DeviceComparison:
+    """Result of a comparison.
+
+    Attributes:
+      settings: its settings.
+      results: searches, by seed and arm.
+      masses: mass that each arm carries [kg].
+      differences: differences of the arms.
+    """
+
+    settings: DeviceSettings
+    results: Sequence[ArmResult]
+    masses: Mapping[str, float]
+    differences: Sequence[Difference]
+
+    def of(self, arm: str) -> list[ArmResult]:
+        """The searches of an arm, by seed."""
+        return [result for result in self.results if result.arm == arm]
+
+    def difference(
+        self, quantity: str, other: str = "without", per_body: bool = True
+    ) -> Difference:
+        """Difference between the device that is on and another arm."""
+        (found,) = [
+            one
+            for one in self.differences
+            if (one.quantity, one.other, one.per_body) == (quantity, other, per_body)
+        ]
+        return found
+
+    @property
+    def headline(self) -> str:
+        """Effect of the device on the effort, in a sentence."""
+        found, settings = self.difference("metabolic_rate"), self.settings
+        return (
+            f"Metabolic rate with the device {settings.model} (up to {settings.max_torque:g} N m) "
+            f"at {settings.speed:g} m/s, per kg of the body, beside walking without it: "
+            f"{found.words}."
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """The comparison as plain data."""
+        return {
+            "kind": "device comparison",
+            "settings": self.settings.plain(),
+            "headline": self.headline,
+            "masses_kg": dict(self.masses),
+            "results": [
+                {
+                    "arm": one.arm,
+                    "seed": one.seed,
+                    "lasted_s": one.lasted,
+                    "speed_m_s": _plain(one.speed),
+                    "repeats_survived": one.survived[0],
+                    "repeats": one.survived[1],
+                    **{name: value.plain() for name, value in one.quantities.items()},
+                    **({} if one.torque is None else {"torque": one.torque.plain()}),
+                }
+                for one in self.results
+            ],
+            "differences": [one.plain() for one in self.differences],
+        }
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def measured_arm(arm: str, directory: RunDirectory) -> ArmResult:
+    """Result of the finished search of an arm.
+
+    Args:
+      arm: arm.
+      directory: its run.
+
+    Raises:
+      RunDirectoryError: a file of the run is missing or damaged.
+    """
+    configuration = configuration_of_run(directory)
+    problem = make_problem(configuration)
+    parameters = problem.parameters
+    vector = np.loadtxt(vector_file(directory.path))
+    with Store.open(directory.study) as store:
+        history = store.history()
+    scenario = problem.scenarios[0]
+    simulation = scenario.simulation.with_settings(duration=DURATION)
+    long = Scenario(simulation, replace(scenario.objective, strides=STRIDES))
+    last = candidates_left_over(history.X, history.costs[:, 0], history.generation)
+    _, terms = evaluate(long, np.vstack([parameters.complete(last), vector]))
+    speed = scenario.objective.speed
+    quantities = {
+        name: at_speed({key: values[:-1] for key, values in terms.items()}, name, speed)
+        for name in QUANTITIES
+    }
+    survival = next(iter(read_solution(directory).get("survival", {}).values()), {})
+    torque = None
+    if simulation.profile is not None:
+        _, (series,) = observe_walks(simulation, vector[None])
+        percent, knots, _ = simulation.curves(vector[None])[0]
+        assert series is not None  # it has walked above
+        torque = torque_of(percent, knots, series)
+    return ArmResult(
+        arm,
+        configuration.seed,
+        quantities,
+        float(terms["lasted"][-1]),
+        float(terms["speed"][-1]),
+        (int(survival.get("survived", 0)), int(survival.get("perturbations", 0))),
+        torque,
+    )
+
+
+def at_speed(terms: Mapping[str, np.ndarray], name: str, speed: float) -> Measured:
+    """A term at a speed [m/s]: a line over speed through the walks that last for all of
+    :data:`DURATION`."""
+    lasts = (terms["lasted"] >= DURATION - 0.02) & np.isfinite(terms[name])
+    lasted = int(lasts.sum())
+    if lasted < FEWEST or np.ptp(terms["speed"][lasts]) == 0.0:
+        return Measured(np.nan, np.nan, lasted, len(lasts))
+    line: Any = stats.linregress(terms["speed"][lasts] - speed, terms[name][lasts])
+    return Measured(float(line.intercept), float(line.intercept_stderr), lasted, len(lasts))
+
+
+def torque_of(percent: np.ndarray, knots: np.ndarray, series: WalkSeries) -> Torque:
+    """Torque of a device.
+
+    Args:
+      percent: percent of stance of the knots of its curve, rising.
+      knots: torque at them [N m].
+      series: walk with it.
+    """
+    places, first = np.unique(percent, return_index=True)
+    curve = PchipInterpolator(places, knots[first])(PERCENT)
+    peak = int(np.argmax(curve))
+    on = np.flatnonzero(curve > 0.01 * curve[peak]) if curve[peak] > 0.0 else np.array([peak])
+    strides = [series.strides(leg) for leg in range(2)]
+    durations = [series.period * (one.lift_off - one.start) for leg in strides for one in leg]
+    power = mean_cycle(series.device_power[:, 0], strides[0])
+    works = [
+        series.period * series.device_power[one.start : one.end, leg].sum()
+        for leg, found in enumerate(strides)
+        for one in found
+    ]
+    return Torque(
+        curve,
+        float(curve[peak]),
+        float(PERCENT[peak]),
+        float(PERCENT[peak] - PERCENT[on[0]]),
+        float(PERCENT[on[-1]] - PERCENT[peak]),
+        float(np.mean(durations)) if durations else np.nan,
+        2.0 * float(np.mean(works)) / series.mass if works else np.nan,
+        np.zeros(len(PERCENT)) if power is None else power.mean,
+    )
+
+
+def compared(settings: DeviceSettings, results: Sequence[ArmResult]) -> DeviceComparison:
+    """The comparison of all searches that were made."""
+    masses = {arm: settings.mass(arm) for arm in ARMS}
+    by_arm = {arm: {one.seed: one for one in results if one.arm == arm} for arm in ARMS}
+    differences = []
+    for quantity in QUANTITIES:
+        for other in ("without", "off"):
+            pairs = [
+                (one.quantities[quantity].value, by_arm[other][seed].quantities[quantity].value)
+                for seed, one in by_arm["with"].items()
+                if seed in by_arm[other]
+            ]
+            own, their = np.array(pairs, float).reshape(-1, 2).T
+            heavier = masses["with"] / masses[other]
+            differences += [
+                Difference(quantity, "with", other, True, 100.0 * (own / their * heavier - 1.0)),
+                Difference(quantity, "with", other, False, 100.0 * (own / their - 1.0)),
+            ]
+    return DeviceComparison(settings, list(results), masses, differences)

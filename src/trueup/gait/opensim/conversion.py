@@ -1,0 +1,257 @@
+"""Models of OpenSim as models of MuJoCo, compared with their own geometry."""
+
+import hashlib
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import yaml
+
+from trueup import reports
+from trueup.errors import GaitError, ModelError, listing
+from trueup.gait.models.anatomy import ANATOMY, Anatomy
+from trueup.gait.opensim.comparison import MuscleComparison, WrittenModel, compare
+from trueup.gait.opensim.file import read_osim
+from trueup.gait.opensim.import_page import import_page
+from trueup.gait.opensim.mjcf_joints import Skeleton, build_skeleton
+from trueup.gait.opensim.mjcf_muscles import add_muscle
+from trueup.gait.opensim.model import Muscle, OsimModel, Remark
+from trueup.gait.opensim.muscle_fit import MuscleFit, fit_muscle
+from trueup.gait.opensim.muscle_routes import Route, plan_route
+from trueup.gait.opensim.path_faults import Fault, find_faults
+from trueup.gait.opensim.paths import route
+from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates, pose_samples
+from trueup.gait.opensim.read_back import read_back, refusal_of
+from trueup.gait.opensim.walker_parts import add_walker_parts, missing_parts, turned_coordinates
+from trueup.runs.store import atomic
+from trueup.simulation.models.precise_xml import precise_xml
+
+
+@dataclass(frozen=True)
+class OpenSimImport:
+    """A model of OpenSim and what it became.
+
+    Attributes:
+      model: model of OpenSim.
+      spec: model of MuJoCo, compiled.
+      anatomy: names of a walker's parts; None for a model that is no walker.
+      remarks: what was left out, approximated and added, and what deviates.
+      muscles: muscles that are written, compared with those of OpenSim.
+      left_out: muscles that are not, as they would pull the wrong way or jump.
+      samples: poses that they are compared at.
+      sha256: SHA-256 of the file.
+    """
+
+    model: OsimModel
+    spec: mujoco.MjSpec
+    anatomy: Anatomy | None
+    remarks: tuple[Remark, ...]
+    muscles: tuple[MuscleComparison, ...]
+    left_out: tuple[MuscleComparison, ...]
+    samples: PoseSamples
+    sha256: str
+
+    @property
+    def walks(self) -> bool:
+        """A walker of which nothing is left out, and whose muscles are right."""
+        wrong = any(one.kind in ("refused", "deviates") for one in self.remarks)
+        return self.anatomy is not None and not wrong
+
+    def worst(self) -> dict[str, Any]:
+        """Largest errors over all muscles and poses, with the muscle each is found at."""
+        if not self.muscles:
+            return {}
+        errors = {
+            "length_mm": lambda one: 1e3 * one.length_error,
+            "moment_arm_mm": lambda one: 1e3 * one.arm_error[0],
+            "isometric_force": lambda one: one.fit.error,
+            "force_velocity": lambda one: one.fit.velocity_error,
+        }
+        found = {}
+        for key, error in errors.items():
+            muscle = max(self.muscles, key=error)
+            found[key] = {"value": error(muscle), "muscle": muscle.name}
+        return found
+
+    def plain(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "model": self.model.name,
+            "sha256": self.sha256,
+            "bodies": len(self.model.bodies),
+            "coordinates": len(self.model.free),
+            "walker": self.anatomy is not None,
+            "walks": self.walks,
+            "worst": self.worst(),
+            "muscles": {
+                one.name: {
+                    "length_mm": 1e3 * one.length_error,
+                    "moment_arm_mm": 1e3 * one.arm_error[0],
+                    "moment_arm_about": one.arm_error[1],
+                    "isometric_force": one.fit.error,
+                    "isometric_force_rms": one.fit.typical_error,
+                    "force_velocity": one.fit.velocity_error,
+                }
+                for one in self.muscles
+            },
+            "remarks": [
+                {"kind": one.kind, "part": one.part, "words": one.words} for one in self.remarks
+            ],
+        }
+
+    def page(self) -> reports.Page:
+        """Report: errors, curves, and what was left out."""
+        return import_page(
+            self.model,
+            (*self.left_out, *self.muscles),
+            self.samples,
+            self.remarks,
+            self.worst(),
+            self.sha256,
+        )
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> dict[str, Path]:
+        """Write model, anatomy, report and numbers; returns their paths by kind.
+
+        Args:
+          folder: folder, which is made.
+          overwrite: replace the files that it holds.
+
+        Raises:
+          GaitError: it holds such files already.
+          RunDirectoryError: it cannot be written.
+        """
+        folder = Path(folder)
+        files = {
+            "model": folder / "model.xml",
+            "anatomy": folder / f"model{ANATOMY}",
+            "report": folder / "report.html",
+            "numbers": folder / "import.json",
+        }
+        check_target(folder, overwrite=overwrite)
+        folder.mkdir(parents=True, exist_ok=True)
+        atomic.write_text(files["model"], precise_xml(self.spec))
+        if self.anatomy is None:
+            files.pop("anatomy").unlink(missing_ok=True)
+        else:
+            content = self.anatomy.model_dump(mode="json")
+            text = yaml.safe_dump(content, sort_keys=False, width=100, allow_unicode=True)
+            atomic.write_text(files["anatomy"], text)
+        self.page().save(files["report"])
+        atomic.write_json(files["numbers"], self.plain())
+        return files
+
+
+def _fit(model: OsimModel, muscle: Muscle, samples: PoseSamples) -> MuscleFit:
+    """MuJoCo's muscle nearest to one over the lengths that the joints allow."""
+    lengths = route(
+        model, muscle, samples.at(samples.rows(muscle_coordinates(model, muscle)))
+    ).length
+    return fit_muscle(muscle, float(lengths.min()), float(lengths.max()))
+
+
+def check_target(folder: Path, *, overwrite: bool) -> None:
+    """Raise GaitError for a folder that cannot be written into, or holds an import already."""
+    if folder.exists() and not folder.is_dir():
+        raise GaitError(f"{folder} is no folder: choose another --output")
+    if (folder / "model.xml").exists() and not overwrite:
+        raise GaitError(f"{folder} holds a model.xml: choose another --output, or give --overwrite")
+
+
+def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
+    """Convert a model of OpenSim.
+
+    Joints become joints that follow their coordinates, paths become tendons, and muscles those of
+    MuJoCo with the nearest force. What is to be written is read back, simulated for a moment, and
+    compared with the geometry and the curves of the file, which are evaluated without MuJoCo.
+
+    Args:
+      path: ``.osim`` file of version 3 or 4.
+      partial: leave out the parts that cannot be represented and the muscles whose moment arms have
+        a wrong sign or whose length jumps; they are in the remarks, with the muscles that deviate.
+
+    Raises:
+      GaitError: the file cannot be read, or holds parts or muscles that cannot be represented.
+      ModelError: MuJoCo refuses what comes out, or it diverges.
+    """
+    path = Path(path)
+    model = read_osim(path)
+    samples = pose_samples(model)
+    routes = {muscle.name: plan_route(model, muscle, samples) for muscle in model.muscles}
+    planned = [remark for route_ in routes.values() for remark in route_.remarks]
+    refused = [one for one in (*model.remarks, *planned) if one.kind == "refused"]
+    if refused and not partial:
+        parts = listing((f"{one.part}: {one.words}" for one in refused), 6)
+        raise GaitError(
+            f"{path} has {len(refused)} parts that cannot be represented: {parts}. "
+            "Give --partial to leave them out"
+        )
+    fits = {muscle.name: _fit(model, muscle, samples) for muscle in model.muscles}
+    try:
+        built, anatomy, written = _build(model, routes, fits)
+        every = compare(model, written, fits, samples)
+        faults = {one.name: find_faults(one, model, written, samples) for one in every}
+        faulty = {name: found for name, found in faults.items() if found}
+        if faulty and not partial:
+            raise GaitError(_refusal(path, faulty, len(every)))
+        unusable = [name for name, found in faulty.items() if any(one.unusable for one in found)]
+        if unusable:
+            kept = tuple(one for one in model.muscles if one.name not in unusable)
+            built, anatomy, _ = _build(replace(model, muscles=kept), routes, fits)
+    except ModelError as error:
+        raise ModelError(
+            f"{path} does not become a model that can be simulated: {error}"
+        ) from error
+    remarks = [*model.remarks, *planned, *built.remarks]
+    for name, found in faulty.items():
+        kind = "refused" if name in unusable else "deviates"
+        remarks.append(Remark(kind, name, "; ".join(one.words for one in found)))
+    if anatomy is None:
+        words = f"no walker, so no anatomy is written: it lacks {listing(missing_parts(model), 4)}"
+        remarks.append(Remark("left out", "anatomy", words))
+    return OpenSimImport(
+        model,
+        built.spec,
+        anatomy,
+        tuple(dict.fromkeys(remarks)),
+        tuple(one for one in every if one.name not in unusable),
+        tuple(one for one in every if one.name in unusable),
+        samples,
+        hashlib.sha256(path.read_bytes()).hexdigest(),
+    )
+
+
+def _build(
+    model: OsimModel, routes: Mapping[str, Route], fits: Mapping[str, MuscleFit]
+) -> tuple[Skeleton, Anatomy | None, WrittenModel]:
+    """Model of MuJoCo, names of a walker's parts, and the model as it reads when written.
+
+    Raises:
+      ModelError: MuJoCo refuses it, or it diverges.
+    """
+    walker = not missing_parts(model)
+    try:
+        built = build_skeleton(model, turned_coordinates(model) if walker else frozenset())
+        for muscle in model.muscles:
+            add_muscle(built, model, muscle, routes[muscle.name], fits[muscle.name])
+        anatomy = add_walker_parts(built, model) if walker else None
+        with warnings.catch_warnings():
+            # such as masses that no simulation can move
+            warnings.simplefilter("error")
+            built.spec.compile()
+    except (ValueError, UserWarning) as error:
+        raise ModelError(refusal_of(error)) from error
+    return built, anatomy, read_back(precise_xml(built.spec), built, model)
+
+
+def _refusal(path: Path, faulty: Mapping[str, list[Fault]], count: int) -> str:
+    """The muscles whose paths are wrong, each with its gravest fault."""
+    words = "; ".join(f"{name}: {found[0].words}" for name, found in faulty.items())
+    return (
+        f"{len(faulty)} of the {count} muscles of {path} come out wrong in MuJoCo: {words}. Give "
+        "--partial to leave out those whose sign is wrong, whose length jumps or whose way is not "
+        "known, and to write the others as they are"
+    )

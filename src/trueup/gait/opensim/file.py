@@ -1,0 +1,115 @@
+"""Models of OpenSim from ``.osim`` files, of versions 3 and 4."""
+
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from trueup.errors import GaitError, listing
+from trueup.gait.opensim.joints import (
+    Frames,
+    UnknownFunctionError,
+    find_function,
+    read_bodies,
+    read_joints,
+)
+from trueup.gait.opensim.model import Coordinate, Coupler, OsimModel, Remark
+from trueup.gait.opensim.muscles import read_muscles, read_surfaces
+from trueup.gait.opensim.xml import flag, last_name, named, numbers, objects, read_xml, text_of
+
+_WITHOUT_EFFECT = {
+    "MarkerSet": "markers",
+    "ControllerSet": "controllers",
+    "ProbeSet": "probes",
+    "ContactGeometrySet": "contact geometry: soles of spheres are added where a foot is found",
+}
+"""Sets that neither bodies nor muscles depend on."""
+
+
+def read_osim(path: str | Path) -> OsimModel:
+    """Read a model of OpenSim.
+
+    What cannot be represented is in its ``remarks``, as ``refused``.
+
+    Args:
+      path: ``.osim`` file of version 3 or 4.
+
+    Raises:
+      GaitError: the file is missing, no model of OpenSim, or its numbers or names do not fit.
+    """
+    path = Path(path)
+    root = read_xml(path)
+    model = root if root.tag == "Model" else root.find("Model")
+    if model is None:
+        raise GaitError(
+            f"{path} is no model of OpenSim: its root is <{root.tag}>, without a <Model>"
+        )
+    try:
+        return _model(model, path)
+    except GaitError as error:
+        raise GaitError(f"{path}: {error}") from error
+
+
+def _model(model: Element, path: Path) -> OsimModel:
+    remarks: list[Remark] = []
+
+    def refuse(part: str, words: str) -> None:
+        remarks.append(Remark("refused", part, words))
+
+    bodies = read_bodies(model, refuse)
+    frames = Frames(model, bodies)
+    joints, coordinates = read_joints(model, bodies, frames, refuse)
+    surfaces = read_surfaces(model, bodies, refuse)
+    couplers = {}
+    for element in objects(model, "ConstraintSet"):
+        if not flag(element, "isEnforced", True) or flag(element, "isDisabled"):
+            continue
+        if (coupler := _coupler(element, coordinates, refuse)) is not None:
+            couplers[coupler.dependent] = coupler
+    _check_chains(couplers)
+    muscles = read_muscles(model, frames, coordinates, surfaces, refuse)
+    for tag, words in _WITHOUT_EFFECT.items():
+        count = len(list(objects(model, tag)))
+        if count:
+            remarks.append(Remark("left out", tag, f"{count} {words}"))
+    shown = sum(1 for tag in ("Mesh", "DisplayGeometry") for _ in model.iter(tag))
+    if shown:
+        remarks.append(Remark("left out", "geometry", f"{shown} meshes that are only shown"))
+    gravity = numbers(model, "gravity", 3, (0.0, -9.80665, 0.0))
+    name = model.get("name") or path.stem
+    return OsimModel(
+        name, gravity, bodies, joints, coordinates, couplers, surfaces, muscles, tuple(remarks)
+    )
+
+
+def _coupler(element: Element, coordinates: dict[str, Coordinate], refuse) -> Coupler | None:
+    """A constraint between two coordinates; None for another one."""
+    if element.tag != "CoordinateCouplerConstraint":
+        refuse(named(element), f"a constraint of the kind {element.tag}")
+        return None
+    leaders = (text_of(element, "independent_coordinate_names") or "").split()
+    dependent = last_name(text_of(element, "dependent_coordinate_name") or "")
+    if len(leaders) != 1:
+        refuse(named(element), "a constraint with several independent coordinates")
+        return None
+    independent = last_name(leaders[0])
+    for name in (dependent, independent):
+        if name not in coordinates:
+            raise GaitError(
+                f"{named(element)!r} couples the coordinate {name!r}; there are "
+                f"{listing(coordinates)}"
+            )
+    try:
+        function = find_function(element, "coupled_coordinates_function")
+    except UnknownFunctionError as error:
+        refuse(named(element), f"a constraint with {error}")
+        return None
+    return Coupler(named(element), dependent, independent, function)
+
+
+def _check_chains(couplers: dict[str, Coupler]) -> None:
+    for name in couplers:
+        seen, at = {name}, couplers[name].independent
+        while at in couplers:
+            if at in seen:
+                raise GaitError(f"the coordinate {name!r} follows itself through its couplers")
+            seen.add(at)
+            at = couplers[at].independent

@@ -1,0 +1,248 @@
+"""A model of OpenSim as data: bodies, joints, coordinates, surfaces and muscles."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from trueup.gait.opensim.functions import Function
+from trueup.gait.opensim.muscle_curves import MuscleCurves
+
+GROUND = "ground"
+"""Name of the body that stands still."""
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Remark on a part that MuJoCo cannot hold as it is.
+
+    Attributes:
+      kind: ``refused`` without ``partial``, then left out; ``deviates``: refused without it too,
+        then written though its geometry is off; ``left out`` without an effect on motion and
+        muscles; ``approximated``; ``added``.
+      part: the part.
+      words: what became of it.
+    """
+
+    kind: Literal["refused", "deviates", "left out", "approximated", "added"]
+    part: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame fixed in a body: its name and the pose ``(4, 4)`` in it."""
+
+    body: str
+    pose: np.ndarray
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body: mass [kg], center of mass [m], inertia ``(3, 3)`` about it [kg m2]."""
+
+    name: str
+    mass: float
+    center: np.ndarray
+    inertia: np.ndarray
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A coordinate of a joint [rad or m].
+
+    Attributes:
+      name: name.
+      default: value in the default pose.
+      range: lowest and highest value.
+      clamped: the range is a limit.
+      locked: it keeps its default.
+      turns: an angle, else a distance.
+    """
+
+    name: str
+    default: float
+    range: tuple[float, float]
+    clamped: bool
+    locked: bool
+    turns: bool
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One motion of a joint: a function of a coordinate, about or along an axis ``(3,)``.
+
+    ``name`` is rotation1 to rotation3 or translation1 to translation3; without a coordinate the
+    function is constant.
+    """
+
+    name: str
+    axis: np.ndarray
+    coordinate: str | None
+    function: Function
+
+    @property
+    def turns(self) -> bool:
+        """A rotation."""
+        return self.name.startswith("rotation")
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint: three rotations, body-fixed, in that order, and translations in the parent's
+    frame."""
+
+    name: str
+    parent: Frame
+    child: Frame
+    axes: tuple[Axis, ...]
+
+
+@dataclass(frozen=True)
+class Coupler:
+    """A coordinate that is a function of another one."""
+
+    name: str
+    dependent: str
+    independent: str
+    function: Function
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A surface that muscles wrap over.
+
+    Attributes:
+      name: name.
+      body: body that it is fixed in.
+      kind: kind.
+      pose: pose ``(4, 4)`` in the body; the axis of a cylinder is z.
+      radii: semi-axes ``(3,)`` [m]; all alike of a sphere, the first of a cylinder.
+      length: of a cylinder [m].
+      side: direction ``(3,)`` of the half that muscles wrap over; None for either.
+    """
+
+    name: str
+    body: str
+    kind: Literal["cylinder", "sphere", "ellipsoid"]
+    pose: np.ndarray
+    radii: np.ndarray
+    length: float
+    side: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """A point of a muscle's path.
+
+    Attributes:
+      name: name.
+      body: body that it moves with.
+      place: place in the body ``(3,)`` [m]; where it moves, that of its fixed components.
+      active: coordinate and range of values in which the path goes through the point.
+      moves: component of the place -> its function and the coordinate.
+    """
+
+    name: str
+    body: str
+    place: np.ndarray
+    active: tuple[str, float, float] | None = None
+    moves: dict[int, tuple[Function, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PathWrap:
+    """A surface that a path wraps over, between its points ``first`` and ``last`` (from 0)."""
+
+    surface: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Muscle:
+    """A muscle.
+
+    Attributes:
+      name: name.
+      points: points of the path.
+      wraps: surfaces.
+      force: largest isometric force [N].
+      fiber: optimal fiber length [m].
+      tendon: slack length of the tendon [m].
+      pennation: angle of pennation at the optimal length [rad].
+      speed: largest shortening speed [optimal lengths/s].
+      times: time constants of activation and deactivation [s].
+      curves: curves of fiber and tendon.
+      rigid: the tendon does not stretch.
+    """
+
+    name: str
+    points: tuple[PathPoint, ...]
+    wraps: tuple[PathWrap, ...]
+    force: float
+    fiber: float
+    tendon: float
+    pennation: float
+    speed: float
+    times: tuple[float, float]
+    curves: MuscleCurves
+    rigid: bool
+
+
+@dataclass(frozen=True)
+class OsimModel:
+    """A model of OpenSim.
+
+    Attributes:
+      name: name.
+      gravity: gravity ``(3,)`` [m/s2].
+      bodies: bodies by name, without the ground.
+      joints: joints, parents first.
+      coordinates: coordinates by name.
+      couplers: coordinates that follow others, by the name of the one that follows.
+      surfaces: surfaces by name.
+      muscles: muscles.
+      remarks: what the reader could not take.
+    """
+
+    name: str
+    gravity: np.ndarray
+    bodies: dict[str, Body]
+    joints: tuple[Joint, ...]
+    coordinates: dict[str, Coordinate]
+    couplers: dict[str, Coupler]
+    surfaces: dict[str, Surface]
+    muscles: tuple[Muscle, ...]
+    remarks: tuple[Remark, ...]
+
+    def leader(self, coordinate: str) -> tuple[str, tuple[Function, ...]]:
+        """The free coordinate that one follows, and the functions from it, to be applied in
+        order."""
+        functions: tuple[Function, ...] = ()
+        while coordinate in self.couplers:
+            coupler = self.couplers[coordinate]
+            coordinate, functions = coupler.independent, (coupler.function, *functions)
+        return coordinate, functions
+
+    @cached_property
+    def _joint_of(self) -> dict[str, Joint]:
+        return {joint.child.body: joint for joint in self.joints}
+
+    def chain(self, body: str) -> list[str]:
+        """A body and those that carry it, up to the ground, which is not in it."""
+        found = []
+        while body != GROUND:
+            found.append(body)
+            body = self._joint_of[body].parent.body
+        return found
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Coordinates that are neither locked nor follow others."""
+        return tuple(
+            name
+            for name, one in self.coordinates.items()
+            if name not in self.couplers and not one.locked
+        )

@@ -1,0 +1,122 @@
+"""Lengths and moment arms of the muscles of an OpenSim model, without MuJoCo."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trueup.gait.opensim.kinematics import Values, all_values, body_poses
+from trueup.gait.opensim.model import Muscle, OsimModel, PathPoint
+from trueup.gait.opensim.rotations import moved
+from trueup.gait.opensim.taut_paths import Wrapping, taut_paths
+
+STEP = 1e-5
+"""Step of the differences that moment arms are taken from [rad or m]."""
+
+LARGEST_ARM = 1.1
+"""Moment arm from which a length jumps within the step [m, or 1 of a distance]: a muscle is nowhere
+a metre away from a joint, and follows a distance by no more than its whole."""
+
+
+@dataclass
+class Route:
+    """Paths of a muscle in several poses.
+
+    Attributes:
+      length: lengths ``(n,)`` [m].
+      touched: surface and stretch, by the indices of its points -> poses in which the path touches
+        the surface there ``(n,)``.
+    """
+
+    length: np.ndarray
+    touched: dict[tuple[str, int, int], np.ndarray] = field(default_factory=dict)
+
+
+def point_places(point: PathPoint, values: Values, count: int) -> np.ndarray:
+    """Places of a point in its body ``(n, 3)`` [m]."""
+    place = np.broadcast_to(point.place, (count, 3)).copy()
+    for k, (function, coordinate) in point.moves.items():
+        place[:, k] = function(values[coordinate])
+    return place
+
+
+def point_active(point: PathPoint, values: Values, count: int) -> np.ndarray:
+    """Poses in which the path goes through a point ``(n,)``."""
+    if point.active is None:
+        return np.ones(count, dtype=bool)
+    coordinate, low, high = point.active
+    # OpenSim's own tolerance: a range of exactly the limits of a coordinate holds there
+    return (values[coordinate] >= low - 1e-5) & (values[coordinate] <= high + 1e-5)
+
+
+def route(model: OsimModel, muscle: Muscle, values: Values) -> Route:
+    """Path of a muscle, taut over its surfaces: see :mod:`trueup.gait.opensim.taut_paths`.
+
+    Args:
+      model: model.
+      muscle: one of its muscles.
+      values: values of some coordinates ``(n,)``; others keep their default.
+    """
+    every = all_values(model, values)
+    surfaces = [model.surfaces[one.surface] for one in muscle.wraps]
+    bodies = [one.body for one in (*muscle.points, *surfaces)]
+    poses = body_poses(model, every, bodies)
+    count = max((len(one) for one in every.values()), default=1)
+    places = np.stack(
+        [moved(poses[p.body], point_places(p, every, count)) for p in muscle.points], axis=1
+    )
+    active = np.stack([point_active(p, every, count) for p in muscle.points], axis=1)
+    frames = [poses[surface.body] @ surface.pose for surface in surfaces]
+    found = Route(np.zeros(count))
+    for points, rows in _patterns(active):
+        wraps = [
+            Wrapping(
+                surface,
+                frame[rows],
+                int(np.searchsorted(points, one.first)),
+                int(np.searchsorted(points, one.last, side="right")) - 1,
+            )
+            for one, surface, frame in zip(muscle.wraps, surfaces, frames, strict=True)
+        ]
+        taut = taut_paths(places[rows][:, points], wraps)
+        found.length[rows] = taut.length
+        for k, surface in enumerate(surfaces):
+            for stretch in np.unique(taut.stretch[taut.stretch[:, k] >= 0, k]):
+                key = (surface.name, int(points[stretch]), int(points[stretch + 1]))
+                touched = found.touched.setdefault(key, np.zeros(count, dtype=bool))
+                touched[rows] |= taut.stretch[:, k] == stretch
+    return found
+
+
+def _patterns(active: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Active points, and the poses that have them."""
+    kinds, which = np.unique(active, axis=0, return_inverse=True)
+    for k, kind in enumerate(kinds):
+        yield np.flatnonzero(kind), np.flatnonzero(which.reshape(-1) == k)
+
+
+def moment_arm(model: OsimModel, muscle: Muscle, coordinate: str, values: Values) -> np.ndarray:
+    """Moment arms ``(n,)`` of a muscle about a free coordinate, others following their couplers:
+    minus the derivative of the length, by central differences [m, or 1 of a distance].
+
+    Where the length jumps, as it may where a point comes or goes, it is the derivative on the side
+    that the pose is on.
+
+    Args:
+      model: model.
+      muscle: one of its muscles.
+      coordinate: a free coordinate.
+      values: values of some coordinates ``(n,)``; others keep their default.
+    """
+    at = all_values(model, values)[coordinate]
+    after, before = (
+        route(model, muscle, {**values, coordinate: at + sign * STEP}).length
+        for sign in (1.0, -1.0)
+    )
+    arms = -(after - before) / (2.0 * STEP)
+    jumps = np.flatnonzero(np.abs(arms) > LARGEST_ARM)
+    if jumps.size:
+        here = route(model, muscle, {name: value[jumps] for name, value in values.items()}).length
+        sides = np.stack([here - after[jumps], before[jumps] - here]) / STEP
+        arms[jumps] = sides[np.argmin(np.abs(sides), axis=0), np.arange(len(jumps))]
+    return arms

@@ -1,0 +1,160 @@
+"""Paths through points and over surfaces, pulled taut as OpenSim's GeometryPath does it.
+
+Surfaces are taken in their order. The path as the others have bent it is offered to each: the first
+segment that runs into it is wrapped, and else the one that a wrap lengthens least, such as a
+segment that passes a cylinder on its wrong side. The points where the path reaches and leaves the
+surface become points of the path, so that a surface acts on the segments of another one; what lies
+on a surface is offered to no other one. With several surfaces this is repeated until the lengths
+stay (OpenSim: at most 8 times, until they change by less than 0.5 mm, which leaves steps in its
+lengths that are not repeated here).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.gait.opensim.model import Surface
+from trueup.gait.opensim.rotations import inverse, moved
+from trueup.gait.opensim.wrapping import wrap
+
+ROUNDS = 50
+"""Rounds after which paths over several surfaces are taken as they are."""
+
+TAUT = 1e-10
+"""Change of the length below which a path is taut [m]: moment arms are differences of lengths."""
+
+
+@dataclass(frozen=True)
+class Wrapping:
+    """A surface that a path may wrap over.
+
+    Attributes:
+      surface: surface.
+      pose: its poses ``(n, 4, 4)``.
+      first: index of the point from which on it acts.
+      last: index of the point up to which it acts.
+    """
+
+    surface: Surface
+    pose: np.ndarray
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class TautPaths:
+    """Taut paths.
+
+    Attributes:
+      length: lengths ``(n,)`` [m].
+      stretch: for each surface the index of the point before it, -1 where the path does not touch
+        it ``(n, surfaces)``.
+    """
+
+    length: np.ndarray
+    stretch: np.ndarray
+
+
+def taut_paths(places: np.ndarray, wraps: list[Wrapping]) -> TautPaths:
+    """Taut paths through points, over surfaces.
+
+    Args:
+      places: places of the points ``(n, points, 3)`` [m].
+      wraps: surfaces, in the order in which they are tried.
+    """
+    count = len(places)
+    paths = _Paths(places, wraps)
+    length = paths.lengths(np.arange(count))
+    rows = np.arange(count) if wraps else np.arange(0)
+    for _ in range(ROUNDS if len(wraps) > 1 else 1):
+        for k in range(len(wraps)):
+            paths.bend(k, rows)
+        new = paths.lengths(rows)
+        moving = np.abs(new - length[rows]) > TAUT
+        length[rows], rows = new, rows[moving]
+        if not rows.size:
+            break
+    return TautPaths(length, paths.stretches())
+
+
+class _Paths:
+    """Paths as lists of nodes: the points, then two for each surface."""
+
+    def __init__(self, places: np.ndarray, wraps: list[Wrapping]):
+        count, self.points, _ = places.shape
+        self.wraps = wraps
+        nodes = self.points + 2 * len(wraps)
+        self.place = np.zeros((count, nodes, 3))
+        self.place[:, : self.points] = places
+        self.order = np.full((count, nodes), -1)
+        """Nodes of the paths, in their order, -1 behind the last one."""
+        self.order[:, : self.points] = np.arange(self.points)
+        self.arc = np.zeros((count, len(wraps)))
+        self.to_surface = [inverse(one.pose) for one in wraps]
+
+    def _node(self, k: int) -> int:
+        """The node at which paths reach a surface; the next one is where they leave it."""
+        return self.points + 2 * k
+
+    def bend(self, k: int, rows: np.ndarray) -> None:
+        """Take a surface out of some paths, and wrap them over it anew."""
+        own, one = self._node(k), self.wraps[k]
+        order = self.order[rows]
+        gone = (order == own) | (order == own + 1)
+        order = np.take_along_axis(order, np.argsort(gone, axis=1, kind="stable"), axis=1)
+        order[np.cumsum(np.ones_like(order), axis=1) > (~gone).sum(axis=1)[:, None]] = -1
+        first, last = (np.argmax(order == at, axis=1) for at in (one.first, one.last))
+        seat = np.full(len(rows), -1)  # the segment that is wrapped
+        least, met = np.full(len(rows), np.inf), np.zeros(len(rows), dtype=bool)
+        for segment in range(int(first.min()), int(last.max())):
+            nodes = order[:, segment : segment + 2]
+            on_surface = (nodes[:, 0] >= self.points) & (nodes[:, 1] == nodes[:, 0] + 1)
+            on_surface &= (nodes[:, 0] - self.points) % 2 == 0
+            here = np.flatnonzero((first <= segment) & (segment < last) & ~met & ~on_surface)
+            if not here.size:
+                continue
+            at = rows[here]
+            ends = self.place[at[:, None], nodes[here]]
+            start, end = (moved(self.to_surface[k][at], ends[:, j]) for j in (0, 1))
+            path = wrap(one.surface, start, end)
+            longer = path.length - np.linalg.norm(end - start, axis=1)
+            better = path.touches & (path.meets | (longer < least[here]))
+            chosen, at = here[better], at[better]
+            seat[chosen], least[chosen] = segment, longer[better]
+            met[chosen] |= path.meets[better]
+            self.arc[at, k] = path.arc[better]
+            for j, contact in enumerate((path.first, path.last)):
+                self.place[at, own + j] = moved(one.pose[at], contact[better])
+        taken = np.flatnonzero(seat >= 0)
+        slots = np.arange(order.shape[1])
+        after = slots > seat[taken, None]
+        shifted = np.where(slots > seat[taken, None] + 2, slots - 2, slots)
+        bent = np.take_along_axis(order[taken], shifted, axis=1)
+        bent[after & (slots == seat[taken, None] + 1)] = own
+        bent[after & (slots == seat[taken, None] + 2)] = own + 1
+        order[taken] = bent
+        self.order[rows] = order
+
+    def lengths(self, rows: np.ndarray) -> np.ndarray:
+        """Lengths of some paths ``(rows,)`` [m]."""
+        order = self.order[rows]
+        places = self.place[rows[:, None], np.maximum(order, 0)]
+        steps = np.linalg.norm(np.diff(places, axis=1), axis=2)
+        steps[order[:, 1:] < 0] = 0.0
+        for k in range(len(self.wraps)):
+            row, slot = np.nonzero(order[:, :-1] == self._node(k))
+            steps[row, slot] = self.arc[rows[row], k]
+        return steps.sum(axis=1)
+
+    def stretches(self) -> np.ndarray:
+        """Index of the point before each surface, -1 where a path does not touch it."""
+        found = np.full((len(self.order), len(self.wraps)), -1)
+        for k in range(len(self.wraps)):
+            row, slot = np.nonzero(self.order == self._node(k))
+            before = np.where(
+                (np.arange(self.order.shape[1]) < slot[:, None]) & (self.order[row] < self.points),
+                self.order[row],
+                -1,
+            )
+            found[row, k] = before.max(axis=1)
+        return found

@@ -1,0 +1,310 @@
+"""Shortest paths around cylinders, spheres and ellipsoids, many at once, without MuJoCo.
+
+A path from one point to another is pulled taut: straight to the surface, along a geodesic on it,
+and straight to the end. On a cylinder it is a helix, on a sphere a great circle. On an ellipsoid it
+is the shortest of the curves in planes through both points, which is what OpenSim takes too.
+A point within a surface is not wrapped.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trueup.gait.opensim.model import Surface
+
+PLANES = 72
+"""Planes through both points that are tried around an ellipsoid, before the best is refined."""
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """Paths around a surface.
+
+    Attributes:
+      touches: which paths touch the surface ``(n,)``.
+      meets: those of them whose straight line runs into the surface ``(n,)``.
+      first: where they reach the surface ``(n, 3)``, in its frame [m]; any place without a touch.
+      last: where they leave it, likewise.
+      arc: length on the surface ``(n,)`` [m].
+      length: length of the whole path ``(n,)`` [m]; straight where it does not touch.
+    """
+
+    touches: np.ndarray
+    meets: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    arc: np.ndarray
+    length: np.ndarray
+
+
+def wrap(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
+    """Paths around a surface.
+
+    Args:
+      surface: surface.
+      start: starts ``(n, 3)`` in the frame of the surface [m].
+      end: ends, likewise.
+    """
+    straight = np.linalg.norm(end - start, axis=1)
+    around = {"cylinder": _cylinder, "sphere": _sphere, "ellipsoid": _ellipsoid}[surface.kind]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = around(surface, start, end)
+    return replace(found, length=np.where(found.touches, found.length, straight))
+
+
+def _nearest(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Points of the segments that are nearest to the origin ``(n, k)``."""
+    along = end - start
+    part = -np.sum(start * along, axis=1) / np.maximum(np.sum(along**2, axis=1), 1e-30)
+    return start + np.clip(part, 0.0, 1.0)[:, None] * along
+
+
+@dataclass(frozen=True)
+class _Arcs:
+    """Arcs of a circle about the origin between two tangents ``(n,)``."""
+
+    first: np.ndarray  # angle of the first tangent point
+    angle: np.ndarray  # of the arc
+    leave: np.ndarray  # length of the first tangent
+    arrive: np.ndarray
+
+    def faces(self, sense: float, side: np.ndarray) -> np.ndarray:
+        """Sum of the places of the two tangent points along directions ``(n, 2)``: ``(n,)``."""
+        ends = self.first, self.first + sense * self.angle
+        places: Any = sum(np.cos(end) * side[:, 0] + np.sin(end) * side[:, 1] for end in ends)
+        return places
+
+
+def _arcs(start: np.ndarray, end: np.ndarray, radius: np.ndarray | float, sense: float) -> _Arcs:
+    """Arcs of a circle from points ``(n, 2)`` outside of it; ``sense`` 1 is anticlockwise."""
+    far0, far1 = np.linalg.norm(start, axis=1), np.linalg.norm(end, axis=1)
+    first = np.arctan2(start[:, 1], start[:, 0]) + sense * np.arccos(np.minimum(radius / far0, 1))
+    last = np.arctan2(end[:, 1], end[:, 0]) - sense * np.arccos(np.minimum(radius / far1, 1))
+    angle = np.mod(sense * (last - first), 2.0 * np.pi)
+    return _Arcs(
+        first,
+        angle,
+        np.sqrt(np.maximum(far0**2 - radius**2, 0.0)),
+        np.sqrt(np.maximum(far1**2 - radius**2, 0.0)),
+    )
+
+
+@dataclass(frozen=True)
+class _Bow:
+    """Taut paths around a circle about the origin ``(n,)``."""
+
+    touches: np.ndarray
+    meets: np.ndarray  # the straight line runs into the circle
+    leave: np.ndarray  # length of the first tangent
+    arc: np.ndarray
+    arrive: np.ndarray
+    first: np.ndarray  # place of the first tangent point (n, 2)
+    last: np.ndarray
+
+
+def _circle(start: np.ndarray, end: np.ndarray, radius: float, side: np.ndarray | None) -> _Bow:
+    """Taut paths around a circle in the plane.
+
+    Args:
+      start: starts ``(n, 2)``.
+      end: ends ``(n, 2)``.
+      radius: radius.
+      side: directions ``(n, 2)`` of the half that they go around; None for the shorter way.
+    """
+    near = _nearest(start, end)
+    meets = np.linalg.norm(near, axis=1) < radius
+    touches = meets
+    both = [_arcs(start, end, radius, sense) for sense in (1.0, -1.0)]
+    if side is None:
+        left = both[0].angle <= both[1].angle
+    else:
+        touches = meets | (np.sum(near * side, axis=1) < 0.0)
+        left = both[0].faces(1.0, side) >= both[1].faces(-1.0, side)
+    inside = np.minimum(np.linalg.norm(start, axis=1), np.linalg.norm(end, axis=1)) < radius
+    angle = np.where(left, both[0].angle, both[1].angle)
+    first = np.where(left, both[0].first, both[1].first)
+    last = first + np.where(left, angle, -angle)
+    # beyond half a turn the ends of a path would cross each other
+    touches = touches & ~inside & (angle <= np.pi)
+    first, last = (radius * np.stack([np.cos(a), np.sin(a)], axis=1) for a in (first, last))
+    return _Bow(touches, meets, both[0].leave, radius * angle, both[0].arrive, first, last)
+
+
+def _cylinder(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
+    side = None
+    if surface.side is not None and np.any(surface.side[:2]):
+        side = np.broadcast_to(surface.side[:2], (len(start), 2))
+    bow = _circle(start[:, :2], end[:, :2], float(surface.radii[0]), side)
+    flat = bow.leave + bow.arc + bow.arrive
+    # developed into a plane, a taut path is straight: it climbs evenly
+    climb = end[:, 2] - start[:, 2]
+    heights = [start[:, 2] + climb * part / flat for part in (bow.leave, bow.leave + bow.arc)]
+    half = 0.5 * surface.length
+    past = np.all([at > half for at in heights], axis=0)
+    past |= np.all([at < -half for at in heights], axis=0)
+    whole = np.hypot(flat, climb)
+    first, last = (
+        np.column_stack([place, at])
+        for place, at in zip((bow.first, bow.last), heights, strict=True)
+    )
+    return Wrapped(bow.touches & ~past, bow.meets, first, last, bow.arc * whole / flat, whole)
+
+
+def _sphere(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
+    first = start / np.linalg.norm(start, axis=1, keepdims=True)
+    across = end - np.sum(end * first, axis=1, keepdims=True) * first
+    second = across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-12)
+    plane = np.stack([first, second], axis=1)  # (n, 2, 3)
+    flat = [(plane @ point[..., None])[..., 0] for point in (start, end)]
+    side = None
+    if surface.side is not None:
+        side = plane @ surface.side
+        side = side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12)
+    bow = _circle(flat[0], flat[1], float(surface.radii[0]), side)
+    # unlike a cylinder it is not met by a line that passes it, even on the wrong side
+    meets = np.linalg.norm(_nearest(start, end), axis=1) < float(surface.radii[0])
+    first, last = (np.einsum("nk,nki->ni", place, plane) for place in (bow.first, bow.last))
+    whole = bow.leave + bow.arc + bow.arrive
+    return Wrapped(bow.touches & meets, meets, first, last, bow.arc, whole)
+
+
+_Rule = tuple[np.ndarray, np.ndarray]
+"""Nodes and weights of a quadrature."""
+
+_COARSE, _EXACT = (np.polynomial.legendre.leggauss(count) for count in (8, 24))
+
+
+def _ellipsoid(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
+    radii = surface.radii
+    one, two = start / radii, end / radii  # of a sphere of radius 1
+    near = _nearest(one, two)
+    # as a sphere, it is not met by a line that passes it
+    meets = np.linalg.norm(near, axis=1) < 1.0
+    touches = meets & (np.minimum(np.linalg.norm(one, axis=1), np.linalg.norm(two, axis=1)) > 1.0)
+    length = np.linalg.norm(end - start, axis=1)
+    first, last, arc = start.copy(), end.copy(), np.zeros(len(start))
+    if not touches.any():
+        return Wrapped(touches, meets, first, last, arc, length)
+    planes = _Planes.through(one[touches], two[touches], surface)
+    # every plane twice, once for each side that a path goes around
+    step = 2.0 * np.pi / PLANES
+    turns = np.broadcast_to(np.arange(PLANES) * step, (int(touches.sum()), PLANES))
+    center = _best(turns, planes.lengths(turns, _COARSE))
+    # down to a millionth of a turn: the length is flat there, and off by its square
+    for _ in range(8):
+        turns = center + step * np.linspace(-1.0, 1.0, 9)
+        center = _best(turns, planes.lengths(turns))
+        step /= 4.0
+    length[touches] = planes.lengths(center)[:, 0]
+    first[touches], last[touches] = planes.contacts(center)
+    arc[touches] = planes.arcs(center)[:, 0]
+    touches = touches.copy()
+    touches[touches] = np.isfinite(length[touches])
+    return Wrapped(touches, meets, first, last, arc, length)
+
+
+def _best(turns: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The turn ``(n, 1)`` of the shortest path of each row."""
+    return np.take_along_axis(turns, np.argmin(lengths, axis=1)[:, None], axis=1)
+
+
+@dataclass(frozen=True)
+class _Planes:
+    """Planes through both points of paths, and the ellipsoid's sections in them.
+
+    Tangents stay tangents where the ellipsoid is stretched into a sphere of radius 1, so that they
+    are found there, and only lengths are taken on the ellipsoid. The normal of a plane is ``u``
+    turned by an angle about the line, and the path goes anticlockwise about it.
+    """
+
+    surface: Surface
+    one: np.ndarray  # (n, 3), of the sphere
+    two: np.ndarray
+    along: np.ndarray  # direction of the line (n, 3)
+    u: np.ndarray
+    v: np.ndarray
+
+    @classmethod
+    def through(cls, one: np.ndarray, two: np.ndarray, surface: Surface) -> "_Planes":
+        """Planes through points ``(n, 3)`` of the stretched space."""
+        along = two - one
+        along = along / np.linalg.norm(along, axis=1, keepdims=True)
+        u = np.cross(along, np.eye(3)[np.argmin(np.abs(along), axis=1)])
+        u /= np.linalg.norm(u, axis=1, keepdims=True)
+        return cls(surface, one, two, along, u, np.cross(along, u))
+
+    def _section(self, turns: np.ndarray) -> "_Section":
+        normal = (
+            np.cos(turns)[..., None] * self.u[:, None, :]
+            + np.sin(turns)[..., None] * self.v[:, None, :]
+        )  # (n, planes, 3)
+        height = np.sum(normal * self.one[:, None, :], axis=2)
+        radius = np.sqrt(np.maximum(1.0 - height**2, 1e-12))
+        center = height[..., None] * normal
+        e1 = np.broadcast_to(self.along[:, None, :], normal.shape)
+        e2 = np.cross(normal, e1)
+
+        def flat(points: np.ndarray) -> np.ndarray:
+            away = points[:, None, :] - center
+            return np.stack([np.sum(away * e1, axis=2), np.sum(away * e2, axis=2)], axis=2)
+
+        start, end = (flat(points).reshape(-1, 2) for points in (self.one, self.two))
+        arcs = _arcs(start, end, radius.reshape(-1), 1.0)
+        begin, angle = arcs.first.reshape(height.shape), arcs.angle.reshape(height.shape)
+        return _Section(self.surface.radii, height, radius, center, e1, e2, begin, angle)
+
+    def lengths(self, turns: np.ndarray, rule: _Rule = _EXACT) -> np.ndarray:
+        """Lengths ``(n, planes)`` of the paths, infinite where a plane misses the ellipsoid or the
+        path lies on the wrong side altogether."""
+        section, radii = self._section(turns), self.surface.radii
+        length = np.linalg.norm(section.place(0.0) - self.one[:, None] * radii, axis=2)
+        length += np.linalg.norm(section.place(1.0) - self.two[:, None] * radii, axis=2)
+        length += section.arc(rule)
+        wrong = np.abs(section.height) >= 1.0
+        if self.surface.side is not None:
+            # OpenSim asks where the path leans against the ellipsoid first: an arc that reaches the
+            # right side counts as there
+            wrong |= np.all(
+                [section.place(part) @ self.surface.side < 0.0 for part in (0.0, 0.5, 1.0)], axis=0
+            )
+        return np.where(wrong, np.inf, length)
+
+    def arcs(self, turns: np.ndarray) -> np.ndarray:
+        """Lengths ``(n, planes)`` on the ellipsoid."""
+        return self._section(turns).arc()
+
+    def contacts(self, turns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Points where the paths of one plane each reach and leave the ellipsoid ``(n, 3)``."""
+        section = self._section(turns)
+        return section.place(0.0)[:, 0], section.place(1.0)[:, 0]
+
+
+@dataclass(frozen=True)
+class _Section:
+    """Circles in which planes cut a sphere of radius 1, and the arcs of paths ``(n, planes)``."""
+
+    radii: np.ndarray  # of the ellipsoid (3,)
+    height: np.ndarray  # of a plane over the origin
+    radius: np.ndarray
+    center: np.ndarray  # (n, planes, 3), as the directions
+    e1: np.ndarray
+    e2: np.ndarray
+    begin: np.ndarray
+    angle: np.ndarray
+
+    def place(self, part: float) -> np.ndarray:
+        """Points of the arcs, at a part of them, on the ellipsoid ``(n, planes, 3)``."""
+        at = self.begin + part * self.angle
+        turned = np.cos(at)[..., None] * self.e1 + np.sin(at)[..., None] * self.e2
+        return (self.center + self.radius[..., None] * turned) * self.radii
+
+    def arc(self, rule: _Rule = _EXACT) -> np.ndarray:
+        """Lengths of the arcs on the ellipsoid, by Gauss-Legendre quadrature."""
+        length = np.zeros_like(self.angle)
+        for node, weight in zip(*rule, strict=True):
+            at = self.begin + 0.5 * (node + 1.0) * self.angle
+            rate = np.cos(at)[..., None] * self.e2 - np.sin(at)[..., None] * self.e1
+            rate = rate * self.radius[..., None] * self.radii
+            length += 0.5 * weight * self.angle * np.linalg.norm(rate, axis=2)
+        return length

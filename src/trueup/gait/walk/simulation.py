@@ -1,0 +1,328 @@
+"""Simulation of the walks of many candidates in one batch, with compiled controllers."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch
+
+from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait.compiled import entry_point
+from trueup.gait.controller._exoskeleton_kernel import Clock
+from trueup.gait.controller.exoskeleton import Knots, Profile
+from trueup.gait.controller.program import compile_controller
+from trueup.gait.controller.reflexes import ReflexController, default_controller
+from trueup.gait.models.anatomy import LEGS
+from trueup.gait.models.metabolic import muscle_fibers
+from trueup.gait.models.walker import Walker
+from trueup.gait.walk import _kernel as k
+from trueup.gait.walk._parameters import find_pose, walk_parameters
+from trueup.gait.walk.disturbance_kernel import DISTURBANCE
+from trueup.gait.walk.frames import ACTIVATIONS
+from trueup.gait.walk.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING
+from trueup.gait.walk.initial_state import free_joints, set_initial_state
+from trueup.gait.walk.perturbations import (
+    Perturbations,
+    perturbed_vectors,
+    set_disturbances,
+    set_friction,
+)
+from trueup.gait.walk.records import End, WalkRecords
+from trueup.gait.walk.settings import FRAME_PERIOD, WalkSettings
+from trueup.simulation.engine.warning_capture import captured_warnings
+
+SHORTEST_STANCE_OF_MYOASSIST = 0.035
+"""Longest stance that the exoskeleton of MyoAssist does not count [s]."""
+
+
+class WalkSimulation:
+    """Simulation of the walks of parameter vectors.
+
+    Args:
+      walker: walker.
+      settings: settings of the simulation.
+      controller: reflex controller; the shipped one where absent.
+      profile: torque profile of the exoskeleton, None for a walk without one.
+
+    Raises:
+      GaitError: the walker lacks a part that the controller or the exoskeleton needs, the largest
+        torque is more than the exoskeleton can exert, or its actuators are no motors.
+    """
+
+    def __init__(
+        self,
+        walker: Walker,
+        settings: WalkSettings | None = None,
+        controller: ReflexController | None = None,
+        profile: Profile | None = None,
+    ):
+        self.walker = walker
+        self.settings = WalkSettings() if settings is None else settings
+        self.controller = default_controller() if controller is None else controller
+        self.profile = profile
+        if profile is not None and not walker.has_exoskeleton:
+            raise GaitError(
+                f"{walker.source} has no exoskeleton (actuators "
+                f"{', '.join(walker.anatomy.both(walker.anatomy.exoskeleton))}): walk without one, "
+                "or choose a model that has one"
+            )
+        settings = self.settings
+        if profile is not None:
+            most = walker.exoskeleton_torque
+            # MyoAssist asks for more than its devices can do, and gets what they can
+            if settings.max_torque > most * (1.0 + 1e-9) and not settings.compat:
+                raise GaitError(
+                    f"max_torque is {settings.max_torque:g} N m, and the exoskeleton of "
+                    f"{walker.source} exerts {most:g} N m at most: give that or less"
+                )
+        self.steps = settings.steps_of(walker.model.opt.timestep)
+        self.period = self.steps * walker.model.opt.timestep
+        self.program, self.layout = compile_controller(
+            self.controller,
+            frontal=walker.frontal,
+            period=self.period,
+            delayed=settings.delayed,
+            timestep=walker.model.opt.timestep,
+            compat=settings.compat,
+        )
+        self.body = walker.body_map(self.layout.muscles)
+        self.fibers = muscle_fibers(walker)
+        self.parameters = walk_parameters(
+            self.controller,
+            walker.anatomy,
+            settings.pose,
+            frontal=walker.frontal,
+            profile=profile,
+            per_leg=settings.per_leg,
+            compat=settings.compat,
+        )
+        self.swing_leg = LEGS.index(find_pose(walker.anatomy, settings.pose).swing)
+        walker.keyframe(settings.pose)
+        known = free_joints(walker.model, self.parameters)
+        for name in settings.joint_speeds:
+            if name not in known:
+                raise GaitError(
+                    f"there is no joint {name!r} to give a speed at the start; there are "
+                    f"{listing(known, 60)}.{did_you_mean(name, known)}"
+                )
+        self._batch: Batch | None = None
+        self._walks: k.Walks | None = None
+        self._slippery = False  # the batch has friction of each walk's own
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State for another process, which makes a batch of its own."""
+        return {**self.__dict__, "_batch": None, "_walks": None, "_slippery": False}
+
+    @property
+    def runs(self) -> int:
+        """Number of runs of the controller in a whole walk."""
+        return int(self.settings.duration / self.period + 1e-9)
+
+    def run(
+        self,
+        X: np.ndarray,
+        observe: Callable[[int, Batch], None] | None = None,
+        perturbations: Perturbations | None = None,
+        stop: Callable[[WalkRecords], np.ndarray] | None = None,
+    ) -> WalkRecords:
+        """Walks of parameter vectors ``X (n, size)``.
+
+        The records are overwritten by the next call.
+
+        Args:
+          X: vectors.
+          observe: called with the number of the run and the batch after each run of the
+            controllers, before the model is stepped.
+          perturbations: repeats of each vector, which follow each other in the records; none where
+            absent.
+          stop: called with the records before the start and whenever walks have ended; returns
+            which walks are stopped ``(rows,)``.
+
+        Raises:
+          GaitError: the vectors have another length, or hold values that are not finite.
+        """
+        X = np.atleast_2d(self.parameters.check(X))
+        draws = None
+        if perturbations is not None:
+            drawn = perturbations.draws(self.parameters, self.settings.duration)
+            X, draws = (
+                perturbed_vectors(X, self.parameters, self.walker, drawn),
+                drawn.tiled(len(X)),
+            )
+        with captured_warnings():
+            batch, walks = self._prepared(len(X))
+            self._slippery |= set_friction(batch, draws, self._slippery)
+            set_disturbances(walks.disturbances, draws, self.period, self.walker.frontal)
+            state = set_initial_state(
+                batch, self.walker, self.body, self.parameters, self.layout.muscles, X,
+                self.settings.pose,
+                self.settings.compat,
+                self.settings.joint_speeds,
+            )  # fmt: skip
+            gains = self.parameters.values(X, "gain")
+            legs = gains.reshape(len(X), -1, len(self.layout.gains))
+            walks.registers[:, :, self.layout.gain_registers] = legs
+            knots = self.knots(X)
+            walks.curve[:] = self.curves(X)
+            invalid = {**state.invalid, **(knots.invalid if knots else {})}
+            records = WalkRecords(
+                frames=walks.frames,
+                length=walks.status[:, k.Status.length],
+                ended=walks.status[:, k.Status.ended],
+                invalid=invalid,
+                period=self.period * self.frame_every,
+                muscles=self.walker.muscle_names,
+                mass=self.walker.mass,
+                level=self.walker.slope == 0.0 and self.walker.stairs is None,
+            )
+            self._walk(batch, walks, state.activation, records, observe, stop)
+        return records
+
+    @property
+    def rules(self) -> np.ndarray:
+        """Settings of the compiled code, an array of one."""
+        settings = self.settings
+        rules = np.zeros(1, dtype=k.RULES)
+        rules["threshold"] = self.controller.load_threshold
+        rules["period"] = self.period
+        rules["frame_every"] = self.frame_every
+        rules["max_torque"] = settings.max_torque
+        rules["has_exo"] = self.profile is not None
+        rules["exo_in_swing"] = settings.compat
+        # a millionth of a millisecond for times that are sums of periods
+        rules["shortest_swing"] = 0.0 if settings.compat else SHORTEST_SWING - 1e-9
+        shortest = SHORTEST_STANCE_OF_MYOASSIST if settings.compat else SHORTEST_STANCE - 1e-9
+        rules["shortest_stance"] = shortest
+        rules["lowest"] = settings.lowest
+        rules["steepest"] = np.deg2rad(settings.steepest)
+        return rules
+
+    def curves(self, X: np.ndarray) -> np.ndarray:
+        """Torque curves ``(n, 3, knots)``: percent of stance, torque [N m] and room for slopes."""
+        knots = self.knots(X)
+        if knots is None:
+            curve = np.zeros((len(X), 3, 2))
+            curve[:, 0] = (0.0, 100.0)
+            return curve
+        return np.stack([knots.percent, knots.torque, np.zeros_like(knots.torque)], axis=1)
+
+    @property
+    def frame_every(self) -> int:
+        """Number of runs of the controller from one frame to the next."""
+        if self.settings.compat:
+            return 1
+        return max(1, round(FRAME_PERIOD / self.period))
+
+    def _walk(
+        self,
+        batch: Batch,
+        walks: k.Walks,
+        activation: np.ndarray,
+        records: WalkRecords,
+        observe: Callable[[int, Batch], None] | None,
+        stop: Callable[[WalkRecords], np.ndarray] | None,
+    ) -> None:
+        settings, body = self.settings, self.body
+        rules = self.rules
+        if settings.compat and settings.delayed:
+            batch.step()
+            batch.forward()
+        fields = self._fields(batch)
+        target = np.full((len(walks.status), 2, 2), np.nan)
+        if settings.compat and settings.delayed:
+            target[:, :, 0] = self._nominal_targets(rules, fields, walks, activation, target)
+        k.start_walks(self.program, body, rules, fields, walks, self.swing_leg, activation, target)
+        stage = mujoco.mjtStage.mjSTAGE_ACC if settings.compat else mujoco.mjtStage.mjSTAGE_VEL
+        stage_number = int(stage.value)
+        ended = records.ended
+        ended[list(records.invalid)] = End.could_not_start
+        if stop is not None:
+            ended[stop(records) & (ended == End.running)] = End.stopped
+        ids = np.flatnonzero(ended == End.running)
+        last = self.runs
+        fixed = (self.program, body, self.fibers, rules, fields, walks)
+        control = entry_point(k.control_walks, *fixed, ids, 0, True)
+        for tick in range(last + 1):
+            running = control(*fixed, ids, tick, tick < last)
+            if running < len(ids):
+                if stop is not None and tick < last:
+                    ended[stop(records) & (ended == End.running)] = End.stopped
+                ids = ids[ended[ids] == End.running]
+                running = len(ids)
+            if tick == last or not running:
+                break
+            if observe is not None:
+                observe(tick, batch)
+            # MuJoCo checks the order of ids at each call: none are given while all walks go on
+            batch.step(None if running == len(ended) else ids, self.steps, stage_number)
+
+    def _nominal_targets(
+        self,
+        rules: np.ndarray,
+        fields: k.Fields,
+        walks: k.Walks,
+        activation: np.ndarray,
+        target: np.ndarray,
+    ) -> np.ndarray:
+        """Landing angles ``(n, 2)`` by the nominal gains, which MyoAssist's buffers begin with."""
+        places = self.layout.gain_registers
+        own = walks.registers[:, :, places].copy()
+        nominal = self.parameters.values(self.parameters.start[None], "gain")
+        walks.registers[:, :, places] = nominal.reshape(1, -1, len(places))
+        k.start_walks(
+            self.program, self.body, rules, fields, walks, self.swing_leg, activation, target
+        )
+        walks.registers[:, :, places] = own
+        return walks.rings[:, :, int(self.program.head["target_start"][0])].copy()
+
+    def knots(self, X: np.ndarray) -> Knots | None:
+        """Knots of the torque curves of vectors ``(n, size)``; None without an exoskeleton."""
+        if self.profile is None:
+            return None
+        values = self.parameters.values(X, "exoskeleton")
+        return self.profile.knots(values, self.settings.max_torque)
+
+    def _prepared(self, n: int) -> tuple[Batch, k.Walks]:
+        """A batch and rows for ``n`` walks, those of the last call where they fit."""
+        if self._batch is None or self._walks is None or self._batch.nsim != n:
+            self._batch = Batch(self.walker.model, n, self.settings.threads, persistent=True)
+            self._slippery = False
+            layout, body = self.layout, self.body
+            frames = self.runs // self.frame_every + 1
+            columns = ACTIVATIONS + len(body.muscles)
+            curve = np.tile(self.curves(self.parameters.start[None]), (n, 1, 1))
+            self._walks = k.Walks(
+                registers=np.zeros((n, 2, len(layout.registers))),
+                rings=np.zeros((n, 2, layout.ring_size)),
+                measured=np.zeros((n, 2, len(layout.measured))),
+                stimulation=np.zeros((n, 2, len(layout.muscles))),
+                crossed=np.zeros(len(layout.muscles)),
+                clocks=np.zeros((n, 2, len(Clock))),
+                curve=curve,
+                exo=np.zeros((n, 2)),
+                disturbances=np.zeros(n, dtype=DISTURBANCE),
+                energy=np.zeros(n),
+                frames=np.zeros((n, frames, columns)),
+                status=np.zeros((n, 2), dtype=np.int64),
+            )
+        return self._batch, self._walks
+
+    def _fields(self, batch: Batch) -> k.Fields:
+        state = batch.state
+        starts = {
+            name: (batch.bind(name).ctypes.data - state.ctypes.data) // state.itemsize
+            for name in ("qpos", "qvel", "act", "ctrl", "xfrc_applied")
+        }
+        known = {"state", "warning", *starts}
+        outputs: dict[str, Any] = {
+            name: batch.bind(name) for name in k.Fields._fields if name not in known
+        }
+        return k.Fields(state=state, **starts, **outputs, warning=batch.warning)
+
+    def with_settings(self, **changes) -> "WalkSimulation":
+        """The same simulation with other settings."""
+        return WalkSimulation(
+            self.walker, replace(self.settings, **changes), self.controller, self.profile
+        )

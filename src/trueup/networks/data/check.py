@@ -1,0 +1,284 @@
+"""Checks of recordings before a network is trained on them."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import RecordingError, TrueupError, listing
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.command_checks import (
+    check_commands,
+    check_gains,
+    follows_an_angle,
+    look_like_degrees,
+)
+from trueup.networks.data.features import ANGLE, INERTIA, TARGET_ANGLE, VELOCITY
+from trueup.networks.data.reading import RATE_TOLERANCE, read_recorded, series_of, usable
+from trueup.networks.data.recordings import COMMANDS, load_group
+from trueup.networks.data.settings import ACCEPTABLE, SIGNS, TORQUE, UNITS, DataSettings
+from trueup.signals import Finding, QualityReport, Recording, check_quality
+from trueup.signals.clocks.even import sampling_rate
+
+# one recording without a command that changes can be learnt from beside others
+_ACCEPTED = ("excitation",)
+_REPAIRED = ("time order", "duplicate times", "finite")
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """What was found in one recording.
+
+    Attributes:
+        name: name of the file, with its group where two files share one.
+        group: group that it belongs to.
+        samples: number of rows.
+        rate: recorded rate [Hz]; NaN where the clock stands still.
+        duration: [s].
+        quality: findings, the gravest first.
+    """
+
+    name: str
+    group: str
+    samples: int
+    rate: float
+    duration: float
+    quality: QualityReport
+
+
+@dataclass(frozen=True)
+class DataCheck:
+    """What was found in all recordings.
+
+    Attributes:
+        files: of each recording.
+        findings: about the recordings together: rates, groups, whether they can be read as set.
+    """
+
+    files: tuple[FileCheck, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def usable(self) -> bool:
+        """Whether a network can be trained on them."""
+        return all(finding.severity != "refuse" for finding in self.all_findings)
+
+    @property
+    def all_findings(self) -> tuple[Finding, ...]:
+        """Findings about the recordings together, then of each, whose name begins the sentence."""
+        named = [
+            replace(finding, sentence=f"{file.name}: {finding.sentence}")
+            for file in self.files
+            for finding in file.quality.findings
+        ]
+        return (*self.findings, *named)
+
+    @property
+    def doubtful(self) -> tuple[Finding, ...]:
+        """Warnings and refusals among all findings."""
+        return tuple(finding for finding in self.all_findings if finding.severity != "info")
+
+    def raise_if_unusable(self) -> None:
+        """Refuse the recordings if a finding says so.
+
+        Raises:
+            RecordingError: the reasons, one a line, and how to accept those that can be.
+        """
+        refused = [f for f in self.all_findings if f.severity == "refuse"]
+        if not refused:
+            return
+        reasons = "\n".join(f"  - {finding.sentence}" for finding in refused)
+        hint = f"\n{self.how_to_accept}" if self.how_to_accept else ""
+        raise RecordingError(f"the recordings cannot be trained on:\n{reasons}{hint}")
+
+    @property
+    def how_to_accept(self) -> str:
+        """What to set where refusals are known to be right; empty where none can be accepted."""
+        refused = {finding.check for finding in self.all_findings if finding.severity == "refuse"}
+        kinds = ",".join(kind for kind in ACCEPTABLE if kind in refused)
+        return f"If you know better, data.accept=[{kinds}] takes them as they are." if kinds else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The findings as JSON values."""
+        return {
+            "usable": self.usable,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "files": [
+                {
+                    "name": file.name,
+                    "group": file.group,
+                    "samples": file.samples,
+                    "rate": file.rate,
+                    "duration": file.duration,
+                    **file.quality.to_dict(),
+                }
+                for file in self.files
+            ],
+        }
+
+
+def check_data(settings: DataSettings) -> DataCheck:
+    """Check recordings as they were recorded: clock, values, signs, clipping, groups and rates.
+
+    With ``repair`` of the settings, what it mends is a warning, and so is what ``accept`` names.
+
+    Raises:
+        RecordingError: a folder or file is missing or cannot be read.
+        ColumnError: a column does not exist.
+        UnitError: a unit does not fit its quantity.
+    """
+    recorded = read_recorded(settings)
+    found = _check_recorded(recorded, settings)
+    if not all(file.quality.usable for file in found.files):
+        return found
+    try:
+        series = series_of(recorded, settings)
+    except TrueupError as error:
+        if any(finding.severity == "refuse" for finding in found.findings):
+            return found  # the rates, which are told already
+        refused = Finding("reading", "refuse", "", str(error))
+        return replace(found, findings=(*found.findings, refused))
+    return _with_reading(found, series, settings)
+
+
+def read_checked(
+    settings: DataSettings, *, refuse: bool = True
+) -> tuple[list[ActuatorSeries], DataCheck]:
+    """The recordings as `read_series` gives them, and what `check_data` finds in them.
+
+    Args:
+        settings: where they are and how they are read.
+        refuse: whether recordings that cannot be trained on are an error.
+
+    Raises:
+        RecordingError: a finding refuses them.
+        TrueupError: they cannot be read, as `read_series`.
+    """
+    recorded = read_recorded(settings)
+    found = _check_recorded(recorded, settings)
+    if refuse:
+        found.raise_if_unusable()
+    series = series_of(recorded, settings)
+    found = _with_reading(found, series, settings)
+    if refuse:
+        found.raise_if_unusable()
+    return series, found
+
+
+def _check_recorded(recorded: list[Recording], settings: DataSettings) -> DataCheck:
+    names = [Path(each.source).name for each in recorded]
+    if len(set(names)) < len(names):
+        names = [f"{load_group(each)}/{Path(each.source).name}" for each in recorded]
+    files = tuple(_check_file(r, name, settings) for r, name in zip(recorded, names, strict=True))
+    together = (
+        *_check_rates(files, settings),
+        *check_commands(recorded, settings),
+        *check_gains(recorded, settings),
+        *_check_groups(recorded),
+    )
+    return DataCheck(files, together)
+
+
+def _check_file(recording: Recording, name: str, settings: DataSettings) -> FileCheck:
+    quality = _quality(recording, settings)
+    if settings.repair:
+        quality = _quality_with_repair(recording, quality, settings)
+    times = recording.stream.times
+    steps = np.diff(times)
+    moving = len(steps) > 0 and np.median(steps) > 0
+    return FileCheck(
+        name,
+        load_group(recording),
+        len(times),
+        sampling_rate(times) if moving else float("nan"),
+        float(times[-1] - times[0]),
+        quality,
+    )
+
+
+def _quality(recording: Recording, settings: DataSettings) -> QualityReport:
+    stream = recording.stream
+    channels = {name: values for name, values in stream.columns.items() if name != INERTIA}
+    roles = dict.fromkeys(channels, "other")
+    roles |= {name: "control" for name in COMMANDS if name in channels}
+    roles |= {ANGLE: "position", VELOCITY: "velocity"}
+    accepted = {*_ACCEPTED, *({SIGNS, UNITS} & set(settings.accept))}
+    if not follows_an_angle(recording):
+        accepted.add(UNITS)
+    found = check_quality(
+        stream.times,
+        channels,
+        roles={name: role for name, role in roles.items() if name in channels},
+        pairs=[(ANGLE, VELOCITY)] if {ANGLE, VELOCITY} <= set(channels) else [],
+        responses={TARGET_ANGLE: ANGLE} if {TARGET_ANGLE, ANGLE} <= set(channels) else {},
+        accept=accepted,
+    )
+    degrees = look_like_degrees(recording, settings)
+    told = {finding.channel for finding in degrees}
+    rest = [f for f in found.findings if f.check != UNITS or f.channel not in told]
+    refused = [f for f in degrees if f.severity == "refuse"]
+    others = [f for f in degrees if f.severity != "refuse"]
+    return replace(found, findings=(*refused, *rest, *others))
+
+
+def _quality_with_repair(
+    recording: Recording, quality: QualityReport, settings: DataSettings
+) -> QualityReport:
+    """Findings of the repaired signals, and as warnings what was repaired."""
+    try:
+        repaired = _quality(usable(recording, repair=True), settings)
+    except RecordingError as error:
+        beyond = Finding("finite", "refuse", "", f"It cannot be repaired: {error}.")
+        return QualityReport((beyond, *quality.findings), quality.trim)
+    mended = [
+        replace(f, severity="warning", sentence=f"{f.sentence} It is repaired.")
+        for f in quality.findings
+        if f.check in _REPAIRED and f.severity == "refuse"
+    ]
+    refused = repaired.of_severity("refuse")
+    rest = [f for f in repaired.findings if f.severity != "refuse"]
+    return QualityReport((*refused, *mended, *rest), repaired.trim)
+
+
+def _check_rates(files: tuple[FileCheck, ...], settings: DataSettings) -> list[Finding]:
+    rates = np.array([file.rate for file in files])
+    rates = rates[np.isfinite(rates)]
+    if rates.size == 0 or np.ptp(rates) <= RATE_TOLERANCE * rates.min():
+        return []
+    figures = {"lowest": float(rates.min()), "highest": float(rates.max())}
+    sentence = (
+        f"The recordings have different rates, from {rates.min():.6g} to {rates.max():.6g} Hz"
+    )
+    if settings.rate is not None:
+        sentence += f"; all are put on {settings.rate:g} Hz."
+        return [Finding("rates", "info", "", sentence, figures)]
+    sentence += ": set data.rate to the rate that the network is to run at."
+    return [Finding("rates", "refuse", "", sentence, figures)]
+
+
+def _check_groups(recorded: list[Recording]) -> list[Finding]:
+    groups = list(dict.fromkeys(load_group(each) for each in recorded))
+    count = {"groups": float(len(groups)), "files": float(len(recorded))}
+    if len(groups) < 2:
+        sentence = f"All recordings are of one group, {groups[0]!r}: none can be left out."
+        return [Finding("groups", "info", "", sentence, count)]
+    names = listing(groups)
+    sentence = f"{len(recorded)} recordings of {len(groups)} groups: {names}."
+    return [Finding("groups", "info", "", sentence, count)]
+
+
+def _with_reading(
+    found: DataCheck, series: list[ActuatorSeries], settings: DataSettings
+) -> DataCheck:
+    """With what reading as set says: how the torque comes about, what was done to samples."""
+    notes = dict.fromkeys(note for each in series for note in each.notes)
+    findings = [Finding("reading", "info", "", note[0].upper() + note[1:] + ".") for note in notes]
+    moving = {each.source for each in series if np.ptp(each.torque) > 0}
+    for source in dict.fromkeys(each.source for each in series):
+        if source not in moving:
+            name = next(each.name for each in series if each.source == source)
+            sentence = f"{name}: the torque never changes: nothing can be learnt."
+            severity = "warning" if TORQUE in settings.accept else "refuse"
+            findings.append(Finding(TORQUE, severity, TORQUE, sentence))
+    return replace(found, findings=(*found.findings, *findings))

@@ -1,0 +1,1 @@
+"""Corrections of the joints of a MuJoCo model, trained through its simulated motion."""
