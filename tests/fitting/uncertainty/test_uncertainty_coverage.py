@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-REPEATS = 200
+REPEATS = 100
 
 
 @pytest.fixture(scope="module")
