@@ -18,6 +18,9 @@ SHORT = [
     "--perturbed-repeats", "2", "--popsize", "4", "--maxiter", "1",
 ]  # fmt: skip
 
+BRIEF = [SPARING, "--sim-time", "0.3", "--popsize", "4", "--maxiter", "1"]
+"""A search of which only the configuration is looked at."""
+
 
 def called(capsys, *words):
     code = main(["gait", *map(str, words), "--json"])
@@ -83,13 +86,15 @@ def test_the_resolved_configuration_alone_starts_the_same(begun, capsys, tmp_pat
 
 
 def test_a_search_that_goes_on_from_it_takes_its_speeds_over(begun, capsys, tmp_path):
-    assert optimized(capsys, tmp_path / "next", "--param-path", begun)[0] == 0
-    found = configuration_of_run(RunDirectory.open(tmp_path / "next"))
+    def searched(name, *words):
+        ahead = ("optimize", *BRIEF, "--quiet", "--param-path", begun)
+        assert called(capsys, *ahead, "--save-path", tmp_path / name, *words)[0] == 0
+        return configuration_of_run(RunDirectory.open(tmp_path / name))
+
+    found = searched("next")
     former = configuration_of_run(RunDirectory.open(begun))
     assert found.joint_speeds == former.joint_speeds and not found.start_in_cycle
-    given = ("--joint-speeds", "knee_angle_r", -5)
-    assert optimized(capsys, tmp_path / "own", "--param-path", begun, *given)[0] == 0
-    own = configuration_of_run(RunDirectory.open(tmp_path / "own"))
+    own = searched("own", "--joint-speeds", "knee_angle_r", -5)
     assert own.joint_speeds == {"knee_angle_r": -5.0}
 
 
