@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-REPEATS = 100
+REPEATS = 200
 
 
 @pytest.fixture(scope="module")
