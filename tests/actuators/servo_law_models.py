@@ -119,6 +119,17 @@ FREQUENT = 5
 
 def in_mujoco(servos: ServoLaw, log: ServoLog, offset: float = 0.0, substeps: int = FREQUENT):
     """Positions of the pendulum at the samples of a log, as its encoder reads them."""
+    return motions(servos, log, ["hinge"], offset, substeps)["hinge"]
+
+
+def motions(
+    servos: ServoLaw,
+    log: ServoLog,
+    joints: list[str],
+    offset: float = 0.0,
+    substeps: int = FREQUENT,
+) -> dict[str, np.ndarray]:
+    """Positions of joints that all get the goals of a log, at its samples."""
     batch = Batch(servos.compile(), 1)
     batch.bind("qpos")[:], batch.bind("qvel")[:] = log.position[0] + offset, log.speed[0]
     commands = {"goal": log.goal_position, "torque_off": 1.0 - log.torque_enable}
@@ -127,9 +138,17 @@ def in_mujoco(servos: ServoLaw, log: ServoLog, offset: float = 0.0, substeps: in
     if "warmth" in servos.channels:
         commands["warmth"] = log.temperature - 25.0
     controls = servos.controls(
-        **{name: {"hinge": np.repeat(values, substeps)} for name, values in commands.items()}
+        **{
+            name: dict.fromkeys(joints, np.repeat(values, substeps))
+            for name, values in commands.items()
+        }
     )
     with servos.installed(batch):
         found = batch.rollout(len(controls), controls[None], record=["qpos"])["qpos"]
     assert servos.failures(batch) == {}
-    return np.concatenate([[log.position[0]], found[0, substeps - 1 : -1 : substeps, 0] - offset])
+    places = [batch.model.joint(joint).qposadr[0] for joint in joints]
+    sampled = found[0, substeps - 1 : -1 : substeps] - offset
+    return {
+        joint: np.concatenate([[log.position[0]], sampled[:, place]])
+        for joint, place in zip(joints, places, strict=True)
+    }

@@ -14,9 +14,12 @@ from trueup.gait.search.starts import start_of
 from trueup.runs import RunDirectory
 
 SHORT = [
-    SPARING, "--sim-time", "4", "--num-strides", "2",
+    SPARING, "--sim-time", "3", "--num-strides", "1",
     "--perturbed-repeats", "2", "--popsize", "4", "--maxiter", "1",
 ]  # fmt: skip
+
+BRIEF = [SPARING, "--sim-time", "0.3", "--popsize", "4", "--maxiter", "1"]
+"""A search of which only the configuration is looked at."""
 
 
 def called(capsys, *words):
@@ -65,8 +68,8 @@ def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
     (best,) = begun.glob("*_Best.txt")
     speeds = configuration_of_run(RunDirectory.open(begun)).joint_speeds or {}
     pairs = [word for pair in speeds.items() for word in pair]
-    as_searched = ("--config", SPARING, "--sim-time", 4)
-    code, same = called(capsys, "evaluate", best, *as_searched, "--num-strides", 2,
+    as_searched = ("--config", SPARING, "--sim-time", 3)
+    code, same = called(capsys, "evaluate", best, *as_searched, "--num-strides", 1,
                         "--perturbed-repeats", 2, "--joint-speeds", *pairs)  # fmt: skip
     assert code == 0 and same["effort"] == walked["effort"]
     code, _ = called(capsys, "optimize", SPARING, "--save-path", begun, "--resume",
@@ -83,13 +86,15 @@ def test_the_resolved_configuration_alone_starts_the_same(begun, capsys, tmp_pat
 
 
 def test_a_search_that_goes_on_from_it_takes_its_speeds_over(begun, capsys, tmp_path):
-    assert optimized(capsys, tmp_path / "next", "--param-path", begun)[0] == 0
-    found = configuration_of_run(RunDirectory.open(tmp_path / "next"))
+    def searched(name, *words):
+        ahead = ("optimize", *BRIEF, "--quiet", "--param-path", begun)
+        assert called(capsys, *ahead, "--save-path", tmp_path / name, *words)[0] == 0
+        return configuration_of_run(RunDirectory.open(tmp_path / name))
+
+    found = searched("next")
     former = configuration_of_run(RunDirectory.open(begun))
     assert found.joint_speeds == former.joint_speeds and not found.start_in_cycle
-    given = ("--joint-speeds", "knee_angle_r", -5)
-    assert optimized(capsys, tmp_path / "own", "--param-path", begun, *given)[0] == 0
-    own = configuration_of_run(RunDirectory.open(tmp_path / "own"))
+    own = searched("own", "--joint-speeds", "knee_angle_r", -5)
     assert own.joint_speeds == {"knee_angle_r": -5.0}
 
 

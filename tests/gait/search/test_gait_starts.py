@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,12 +34,18 @@ def nudged(path, n=77):
     return vector
 
 
-@pytest.fixture
-def run(capsys, tmp_path):
-    folder = tmp_path / "first"
-    code, _ = called(capsys, *optimized(folder))
-    assert code == 0
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A short run from the nominal vector."""
+    folder = tmp_path_factory.mktemp("finished") / "first"
+    assert main([*map(str, optimized(folder)), "--json"]) == 0
     return folder
+
+
+@pytest.fixture
+def run(finished, tmp_path):
+    """A copy of that run, which a test may change."""
+    return Path(shutil.copytree(finished, tmp_path / "first"))
 
 
 def test_overwriting_the_run_that_it_starts_from_keeps_the_start(capsys, run):

@@ -78,10 +78,21 @@ def test_a_held_joint_gets_one_torque_from_the_first_step_on(network):
     assert runtime.step(inputs[:1])[0] == pytest.approx(torque[-1], rel=1e-4)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.fixture(scope="module", params=FAMILIES)
+def exported(request, tmp_path_factory) -> tuple[Network, dict[str, Path]]:
+    """A network of each family, and its file of each form: exports take seconds."""
+    network = random_network(request.param, layers=1, torque_limit=50.0)
+    folder = tmp_path_factory.mktemp(request.param)
+    suffixes = {**exported_steps.SUFFIXES, "numpy": "npz"}
+    files = {form: folder / f"network.{suffix}" for form, suffix in suffixes.items()}
+    for form, path in files.items():
+        export_network(network, form, path)
+    return network, files
+
+
 @pytest.mark.parametrize("moves", [False, True])
-def test_all_forms_agree_from_the_first_step_on(family, moves, tmp_path: Path):
-    network = random_network(family, layers=1, torque_limit=50.0)
+def test_all_forms_agree_from_the_first_step_on(exported, moves):
+    network, files = exported
     inputs = smooth_inputs(network, 12) + held(network) if moves else held(network)
     wanted = NetworkRuntime(network).rollout(inputs)
     compiled = CompiledRuntime(network)
@@ -89,13 +100,10 @@ def test_all_forms_agree_from_the_first_step_on(family, moves, tmp_path: Path):
         "compiled": [compiled.step(row[None])[0] for row in inputs],
         "recording": predict(network, inputs),
         "torch": TorchNetwork.from_network(network).rollout(inputs),
+        "numpy": predict(load_numpy_network(files["numpy"]), inputs),
     }
-    for form, suffix in exported_steps.SUFFIXES.items():
-        path = tmp_path / f"network.{suffix}"
-        export_network(network, form, path)
-        found[form] = exported_steps.rollout(form, path, network, inputs)
-    export_network(network, "numpy", tmp_path / "network.npz")
-    found["numpy"] = predict(load_numpy_network(tmp_path / "network.npz"), inputs)
+    for form in exported_steps.SUFFIXES:
+        found[form] = exported_steps.rollout(form, files[form], network, inputs)
     for form, torque in found.items():
         np.testing.assert_allclose(torque, wanted, atol=1e-5, err_msg=form)
 

@@ -1,6 +1,5 @@
 """Trackers of trainings: what they are told, when a run is resumed, and when one fails."""
 
-import multiprocessing
 from typing import ClassVar
 
 import pytest
@@ -91,22 +90,15 @@ def test_a_tracker_that_fails_never_stops_a_training(data, tmp_path, monkeypatch
     assert "the disk is full" in (tmp_path / "run" / "log.jsonl").read_text()
 
 
-def _run_tracked(data, directory):
-    run_training(configured(data, "debug=true", "wandb.active=true"), directory, verbose=False)
-
-
 def test_weights_and_biases_takes_a_run_without_a_network_connection(data, tmp_path, monkeypatch):
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
     for name in ("WANDB_DIR", "WANDB_CACHE_DIR", "WANDB_CONFIG_DIR", "WANDB_DATA_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    # in a process of its own: the package leaves a service running until its process ends
-    process = multiprocessing.get_context("spawn").Process(
-        target=_run_tracked, args=(data, tmp_path / "on")
+    # the tracker ends the package's service, so that no process of its own is needed
+    run_training(
+        configured(data, "debug=true", "wandb.active=true"), tmp_path / "on", verbose=False
     )
-    process.start()
-    process.join()
-    assert process.exitcode == 0
     written = list((tmp_path / "on").rglob("offline-run-*/*.wandb"))
     assert len(written) == 1
     content = written[0].read_bytes()

@@ -107,15 +107,18 @@ def write_vectors(
     """
     frontal = problem.scenarios[0].simulation.walker.frontal
     stem = file_stem(configuration, frontal)
+    # one walk where a search ends with its best candidate, else both at once
+    free = np.unique(np.stack([best, best_last]), axis=0)
+    costs = problem.costs(free)[:, 0]
     written = []
-    for ending, free in (("Best", best), ("BestLast", best_last)):
-        (vector,) = problem.parameters.complete(free[None])
+    for ending, one in (("Best", best), ("BestLast", best_last)):
+        (row,) = np.flatnonzero((free == one).all(axis=1))
+        (vector,) = problem.parameters.complete(one[None])
         file = folder / f"{stem}_{ending}.txt"
         atomic.write_text(file, "".join(f"{value:.18e}\n" for value in vector))
-        cost = float(problem.costs(free[None])[0, 0])
-        lines = [f"Cost : {cost!r}"]
-        lines += [f"{name} : {float(value[0])!r}" for name, value in problem.terms.items()]
-        costs = folder / f"{stem}_{ending}_Cost.txt"
-        atomic.write_text(costs, "\n".join(lines) + "\n")
-        written += [file, costs]
+        lines = [f"Cost : {float(costs[row])!r}"]
+        lines += [f"{name} : {float(value[row])!r}" for name, value in problem.terms.items()]
+        cost_file = folder / f"{stem}_{ending}_Cost.txt"
+        atomic.write_text(cost_file, "\n".join(lines) + "\n")
+        written += [file, cost_file]
     return written
