@@ -29,7 +29,7 @@ DEFECTS = {
     "the TorchScript export fails, and the exit code is 0": (
         "test_network_runs.py::test_a_run_writes_what_deployment_and_readers_need",
         "test_network_export.py::test_an_export_is_the_network_over_a_long_run",
-        "test_network_export.py::test_an_unknown_format_names_the_known_ones",
+        "test_network_export.py::test_an_unknown_form_names_the_known_ones",
         "test_network_simulators.py::test_what_does_not_fit_is_said_with_what_would",
     ),
     "a residual over a torque-speed curve fails": (
@@ -94,11 +94,11 @@ DEFECTS = {
     "8: the step of training is not kept, and that of the simulation not checked": (
         "test_network_runs.py::test_a_run_writes_what_deployment_and_readers_need",
         "test_network_control_law.py::test_a_network_steps_at_its_own_rate_and_no_other",
-        "test_network_simulators.py::test_the_combined_actuator_holds_its_rate_and_resets_alone",
+        "test_combined_actuator.py::test_the_combined_actuator_holds_its_rate_and_resets_alone",
     ),
     "9: the spring pushes away": (
         "test_torch_network.py::test_a_spring_of_the_base_pulls_back",
-        "test_network_simulators.py::test_files_of_a_training_whose_spring_pushes_away_keep_their_meaning",
+        "test_combined_actuator.py::test_files_of_a_training_whose_spring_pushes_away_keep_their_meaning",
     ),
     "9: the target velocity of the base is zero": (
         "test_torch_network.py::test_the_base_is_the_same_law_in_torch",
@@ -153,7 +153,7 @@ group."""
 def test_each_defect_has_its_test(defect):
     for entry in DEFECTS[defect]:
         file, name = entry.split("::")
-        (path,) = HERE.rglob(file)
+        (path,) = HERE.parent.rglob(file)
         tree = ast.parse(path.read_text())
         assert name in {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}, entry
 

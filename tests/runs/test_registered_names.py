@@ -72,7 +72,7 @@ def test_a_study_by_a_registered_method(halving, tmp_path):
     runs.resume(tmp_path / "run", verbose=False)
     assert (
         "halving"
-        in yaml.safe_load((tmp_path / "run/experiment.yaml").read_text())["search"]["method"]
+        in yaml.safe_load((tmp_path / "run/experiment.yaml").read_text())["settings"]["method"]
     )
 
 
@@ -122,7 +122,7 @@ def test_other_names_become_the_name_of_the_registry(pendulum, tmp_path):
     limits = Budget(max_evaluations=20)
     runs.study("sphere", tmp_path / "study", settings=made, limits=limits, verbose=False)
     written = yaml.safe_load((tmp_path / "study/experiment.yaml").read_text())
-    assert written["search"]["method"] == "cmaes"
+    assert written["settings"]["method"] == "cmaes"
 
 
 def test_help_and_refusals_list_what_is_registered(halving, pendulum, capsys, monkeypatch):

@@ -146,7 +146,7 @@ def test_runs_of_an_older_version_are_refused_in_one_sentence(files, capsys):
     [
         ({"actuator": "mx64"}, {"actuator"}),
         ({"model": "m1"}, {"model"}),
-        ({"settings": dataclasses.replace(SETTINGS, seed=4)}, {"seed"}),
+        ({"settings": dataclasses.replace(SETTINGS, seed=4), "seed": 4}, {"seed"}),
         ({"settings": dataclasses.replace(SETTINGS, vin=6.0, level=0.8)}, {"vin", "level"}),
         ({"settings": dataclasses.replace(SETTINGS, fixed={})}, {"fixed"}),
         ({"settings": dataclasses.replace(SETTINGS, trials=99)}, set()),

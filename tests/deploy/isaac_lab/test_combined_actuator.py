@@ -61,7 +61,7 @@ def test_the_combined_actuator_is_the_network(isaac_lab, tmp_path):
     cfg = exported(network, "isaac-lab-combined", tmp_path / "run")
     moved = motion()
     check(isaac_lab_torques(ACTIONS, cfg, moved), expected(network, *moved))
-    files = {path.name for path in (tmp_path / "run").iterdir()}
+    files = {path.name for path in (tmp_path / "run").iterdir() if path.is_file()}
     assert files == set(COMBINED_FILES)
     plain = random_network("gru", seed=3)
     cfg = exported(plain, "isaac-lab-combined", tmp_path / "plain", {"effort_limit": 50.0})
