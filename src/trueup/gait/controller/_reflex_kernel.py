@@ -2,7 +2,7 @@
 
 Equations: S. Song and H. Geyer, "A neural circuitry that emphasizes spinal feedback generates
 diverse behaviours of human locomotion", J. Physiol. 593 (2015), called S below: its supraspinal
-layer and its spinal modules M1 to M10, which ``reflex_controller.yaml`` numbers as they do.
+layer and its spinal modules M1 to M10, which ``reflexes.yaml`` numbers as they do.
 Positive force feedback and the phases of stance and swing go back to H. Geyer and H. Herr, "A
 muscle-reflex model that encodes principles of legged mechanics produces human walking dynamics and
 muscle activities", IEEE Trans. Neural Syst. Rehabil. Eng. 18 (2010). Sums are taken in the order of

@@ -1,6 +1,6 @@
 """Description of a reflex controller: gains, signals, muscles and reflexes, by name.
 
-The shipped controller is the file ``reflex_controller.yaml`` beside this module. A new reflex is an
+The shipped controller is the file ``reflexes.yaml`` next to this module. A new reflex is an
 entry there or in a file of one's own, see :func:`load_controller`.
 """
 
@@ -151,7 +151,7 @@ def load_controller(path: str | Path) -> ReflexController:
 @functools.cache
 def default_controller() -> ReflexController:
     """The shipped reflex controller."""
-    return load_controller(Path(__file__).with_name("reflex_controller.yaml"))
+    return load_controller(Path(__file__).with_name("reflexes.yaml"))
 
 
 def _reasons(error: ValidationError) -> str:
