@@ -53,7 +53,7 @@ class Mutation:
         data = source.encode()
         return (data[: self.start] + self.replacement.encode() + data[self.end :]).decode()
 
-    def plain(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, str]:
         """What names the mutation wherever its line stands."""
         return {"file": self.file, "function": self.function, "before": self.before,
                 "after": self.after}  # fmt: skip

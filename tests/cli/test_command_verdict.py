@@ -36,7 +36,7 @@ def test_the_same_verdict_stands_everywhere(files: pendulum.Files, capsys):
     written = json.loads((files.run / "solution.json").read_text())["verdict"]
     assert said == written
     assert said["grade"] == "use"
-    lines = Verdict.from_plain(said).lines()
+    lines = Verdict.from_dict(said).lines()
     assert "\n".join(lines) in shown
     # first: before any table
     assert shown.index(lines[0]) < shown.index("parameter")

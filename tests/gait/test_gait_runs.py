@@ -99,7 +99,7 @@ def test_a_run_begun_on_the_command_line_goes_on_in_python(tmp_path, whole):
     check_beginning(run, whole)
     # nothing is searched again, and the rest is done as before
     outcome = runs.resume(run, limits=Budget(max_generations=max(known, 1)), verbose=False)
-    assert outcome.summary["verdict"] == result.verdict.plain()
+    assert outcome.summary["verdict"] == result.verdict.to_dict()
     assert runs.report(run).html().count("<h2>Verdict</h2>") == 1
 
 
@@ -119,7 +119,7 @@ def test_the_result_holds_what_the_run_came_to(whole):
     assert whole.terms["cost"] == pytest.approx(solution["cost"])
     best = np.loadtxt(next(whole.directory.glob("*_Best.txt")))
     np.testing.assert_allclose(whole.vector, best)
-    assert whole.survivals[0].plain() == solution["survival"][""]
+    assert whole.survivals[0].to_dict() == solution["survival"][""]
     assert whole.configuration.sim_time == 0.2
     state = runs.state(whole.directory)
     assert (state.kind, state.generations) == ("gait", 4)

@@ -82,7 +82,7 @@ def test_the_marginal_of_a_gaussian_is_that_of_its_covariance():
     part = known.marginal([0, 2])
     assert part.names == ("a", "c")
     np.testing.assert_allclose(np.linalg.inv(part.precision), COVARIANCE[::2, ::2], atol=1e-12)
-    again = Gaussian.from_plain(part.plain())
+    again = Gaussian.from_dict(part.to_dict())
     np.testing.assert_array_equal(again.precision, part.precision)
     assert again.inflation == 2.5
 
@@ -100,6 +100,6 @@ def test_an_exact_fit_has_a_precision_and_draws_of_its_values_alone():
     "change", [{"centre": [0.0]}, {"precision": "x"}, {"inflation": None}, {"centre": [0, np.nan]}]
 )
 def test_a_damaged_gaussian_is_refused(change):
-    plain = Gaussian(("a", "b"), np.zeros(2), np.eye(2)).plain()
+    plain = Gaussian(("a", "b"), np.zeros(2), np.eye(2)).to_dict()
     with pytest.raises(FitError, match="what is known of the parameters"):
-        Gaussian.from_plain({**plain, **change})
+        Gaussian.from_dict({**plain, **change})

@@ -22,7 +22,7 @@ def verdict(error: float) -> fitting.Verdict:
 
 @pytest.mark.parametrize(("error", "grade"), [(0.1, "use"), (0.502, "look"), (2, "do not use")])
 def test_a_section_shows_grade_reasons_and_errors(error, grade):
-    plain = json.loads(atomic.to_json(verdict(error).plain()))
+    plain = json.loads(atomic.to_json(verdict(error).to_dict()))
     page = reports.Page("Elbow")
     page.add(reports.verdict_section(plain))
     html = page.html()
@@ -34,13 +34,13 @@ def test_a_section_shows_grade_reasons_and_errors(error, grade):
 
 
 def test_an_unknown_grade_is_refused():
-    plain = {**verdict(0.1).plain(), "grade": "fine"}
+    plain = {**verdict(0.1).to_dict(), "grade": "fine"}
     with pytest.raises(ReportError, match="fine"):
         reports.verdict_section(plain)
 
 
 def test_reasons_link_to_sections_that_the_page_has():
-    plain = verdict(0.1).plain()
+    plain = verdict(0.1).to_dict()
     assert {r["section"] for r in plain["reasons"]} >= {"course", "scores"}
     page = reports.Page("Elbow")
     page.add(reports.verdict_section(plain, anchors={"scores": "errors"}))
@@ -52,7 +52,7 @@ def test_reasons_link_to_sections_that_the_page_has():
 
 def headings(comparisons):
     page = reports.Page("Elbow")
-    page.add(reports.verdict_section(fitting.judge(comparisons=comparisons).plain()))
+    page.add(reports.verdict_section(fitting.judge(comparisons=comparisons).to_dict()))
     return page.html()
 
 

@@ -92,7 +92,7 @@ def plan_design(spec: DesignSpec, execution: Execution) -> dict[str, Any]:
         "simulations_a_piece": draws * (p + 2),
         "seconds_a_piece": prepared.seconds_a_piece,
         "seconds": spec.limits.max_seconds,
-        "limits": robot.limits.plain(),
+        "limits": robot.limits.by_joint(),
         "noise": {c: [n.deviation, n.source] for c, n in prepared.noise.items()},
         "notes": list(prepared.spec.notes),
     }
@@ -131,14 +131,14 @@ def judged_design(prepared: PreparedDesign, solution: Solution, directory: Path)
     last_run = prepared.last_run
     summary = {
         **search_summary(spec, solution),
-        "verdict": verdict_of(rows, part.target_interval, last_run is not None).plain(),
+        "verdict": verdict_of(rows, part.target_interval, last_run is not None).to_dict(),
         "level": spec.experiment.confidence.level,
         "parameters": rows,
         "largest": max((r["relative"] for r in rows if not r["unknown"]), default=1.0),
         "target_interval": part.target_interval,
         "joints": list(robot.joints),
         "families": [FAMILIES[round(row[0])] for row in x],
-        "limits": robot.limits.plain(),
+        "limits": robot.limits.by_joint(),
         "reached": reached(prepared, commands),
         "noise": {c: [n.deviation, n.model.order, n.source] for c, n in prepared.noise.items()},
         "method": predicted.method,

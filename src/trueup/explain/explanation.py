@@ -92,7 +92,7 @@ def summarise(name: str, found: Attribution, seed: int = 0) -> dict[str, Any]:
         "name": name,
         "status": "finished",
         "message": verdict.reasons[0].sentence,
-        "verdict": verdict.plain(),
+        "verdict": verdict.to_dict(),
         "cost": float(fit.cost) if fit is not None else _cost(found),
         "level": level,
         "gap": gap,

@@ -163,7 +163,7 @@ def _summary(spec: GaitSpec, result: GaitResult) -> dict[str, Any]:
         "status": solution.status.value,
         "message": solution.message,
         "advice": solution.status.advice,
-        "verdict": result.verdict.plain(),
+        "verdict": result.verdict.to_dict(),
         "cost": solution.cost,
         "parameters": [
             {
@@ -189,4 +189,4 @@ def _survival_records(problem: GaitProblem, survivals: Sequence[Survival]) -> di
     if not survivals:
         return {}
     names = [scenario.name for scenario in problem.scenarios]
-    return {"survival": {name: one.plain() for name, one in zip(names, survivals, strict=True)}}
+    return {"survival": {name: one.to_dict() for name, one in zip(names, survivals, strict=True)}}

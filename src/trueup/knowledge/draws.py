@@ -26,7 +26,7 @@ class ModelField:
     values: np.ndarray
     """Values ``(n, components)``, in the units of MjModel."""
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Names of the numbers, without the values."""
         return {
             "field": self.field,

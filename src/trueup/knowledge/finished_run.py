@@ -26,7 +26,7 @@ def finished(directory: RunDirectory, anyway: bool) -> tuple[dict[str, Any], Ver
             f"{directory.path}"
         )
     try:
-        verdict = Verdict.from_plain(solution["verdict"])
+        verdict = Verdict.from_dict(solution["verdict"])
     except FitError as error:
         raise RunDirectoryError(f"{directory.solution} is damaged: {error}") from error
     if verdict.grade is Grade.DO_NOT_USE and not anyway:
@@ -82,7 +82,7 @@ def known_of(solution: dict[str, Any], directory: RunDirectory) -> Gaussian:
         )
         raise RunDirectoryError(f"{directory.path} has no intervals to draw from: {reason}")
     try:
-        known = Gaussian.from_plain(solution["known"])
+        known = Gaussian.from_dict(solution["known"])
     except FitError as error:
         raise RunDirectoryError(f"{directory.solution} is damaged: {error}") from error
     with read_as_written(directory.solution):

@@ -29,7 +29,7 @@ class SignalDraw:
     values: np.ndarray
     """``(n,)``."""
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Names of the number, without the values."""
         return {"quantity": self.quantity, "signal": self.signal, "joint": self.joint}
 

@@ -107,7 +107,7 @@ def export_randomisation(
     if mark is not None:
         description[KEY] = mark
     if fleet is not None:
-        content = fleet.content()
+        content = fleet.to_dict()
         description["fleet"] = {key: content[key] for key in ("runs", "outlying")}
     with marked(mark):
         files = _write(target, chosen, written, made, check, description)
@@ -236,7 +236,7 @@ def _description(
         "format_version": 1,
         "trueup": __version__,
         "run": source.solution["name"],
-        "verdict": source.verdict.plain(),
+        "verdict": source.verdict.to_dict(),
         "anyway": anyway,
         "form": form,
         "seed": seed,
@@ -250,11 +250,11 @@ def _description(
         "correlation": made.correlation(),
         "correlation_factor": source.narrower,
         "fields": [
-            {**f.plain(), "array": f"field_{i}", "low": low, "high": high}
+            {**f.to_dict(), "array": f"field_{i}", "low": low, "high": high}
             for i, f in enumerate(made.fields)
             for low, high in [np.quantile(f.values, [0.05, 0.95], axis=0).tolist()]
         ],
-        "signals": [{**s.plain(), "array": f"signal_{i}"} for i, s in enumerate(made.signals)],
+        "signals": [{**s.to_dict(), "array": f"signal_{i}"} for i, s in enumerate(made.signals)],
         "band": [
             {
                 "recording": b.name,

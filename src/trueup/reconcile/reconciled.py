@@ -45,7 +45,7 @@ class ReconciledRuns:
         """Values of search coordinates ``(..., p)``."""
         return np.where(self.log, np.exp(np.where(self.log, z, 0.0)), z)
 
-    def content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data: content of ``reconcile.json``."""
         pooled = self.pooled
         low, high = (self.from_search(end) for end in pooled.intervals.T)
@@ -159,10 +159,10 @@ def reconcile(
         out.reasons[outlier.index] = reason(changes)
     if target is not None:
         with marked(out.mark):
-            page = reconcile_report(out.content())
+            page = reconcile_report(out.to_dict())
             target.mkdir(parents=True, exist_ok=True)
             page.save(target / "report.html")
-            atomic.write_json(target / "reconcile.json", out.content())
+            atomic.write_json(target / "reconcile.json", out.to_dict())
     return out
 
 

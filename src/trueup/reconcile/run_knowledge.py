@@ -65,7 +65,7 @@ class RunKnowledge:
         solution = read_solution(directory)
         known = known_of(solution, directory)
         with read_as_written(directory.solution):
-            verdict = Verdict.from_plain(solution["verdict"])
+            verdict = Verdict.from_dict(solution["verdict"])
             rows = solution["parameters"]
             kept = [
                 i

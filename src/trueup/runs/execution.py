@@ -30,7 +30,7 @@ class Execution:
     trackers: tuple[str, ...] = ()
     """Trackers by name, see :data:`trueup.runs.trackers.TRACKERS`."""
 
-    def record(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data for ``experiment.yaml``; an address with a password is left out."""
         record = dataclasses.asdict(self)
         if record["storage"] and mask(record["storage"]) != record["storage"]:
@@ -39,7 +39,7 @@ class Execution:
         return {**record, **{name: name in chosen for name in TRACKERS}}
 
     def with_former(self, record: Mapping[str, Any]) -> "Execution":
-        """This execution, completed by the :meth:`record` of an earlier sitting."""
+        """This execution, completed by the :meth:`to_dict` of an earlier sitting."""
         known = {field.name for field in dataclasses.fields(self)} - {"trackers"}
         if self.workers is not None or self.scheduler is not None:
             known -= {"workers", "scheduler"}

@@ -157,5 +157,5 @@ def read_spec(directory: RunDirectory, folder: Path | None = None) -> Spec:
 
 
 def read_execution(directory: RunDirectory) -> Mapping[str, Any]:
-    """Where a run was executed, as :meth:`trueup.runs.Execution.record` gives it."""
+    """Where a run was executed, as :meth:`trueup.runs.Execution.to_dict` gives it."""
     return read_experiment(directory)[1].get("execution") or {}

@@ -26,7 +26,7 @@ class Outcome:
     def verdict(self) -> Verdict | None:
         """The verdict, which the summary holds as plain data; None for a result without one."""
         plain = self.summary.get("verdict")
-        return None if plain is None else Verdict.from_plain(plain)
+        return None if plain is None else Verdict.from_dict(plain)
 
     @property
     def report(self) -> Path:

@@ -202,7 +202,7 @@ class Run:
             os.path.relpath(entry["path"], self.directory.path) for entry in self.inputs
         ]
         if execution != Execution():
-            content["execution"] = execution.record()
+            content["execution"] = execution.to_dict()
         write_experiment(self.directory, self.spec.kind, self.spec.format_version, content)
         write_json(self.directory.provenance, self.origin)
         self._described = True

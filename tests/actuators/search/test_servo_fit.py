@@ -413,7 +413,7 @@ def test_a_fit_is_judged_beside_what_knows_less(fitted, logs):
         "the model before the fit": fitted.held_out_start.mae,
     }
     plain = fitted.to_dict()["verdict"]
-    assert plain == verdict.plain()
+    assert plain == verdict.to_dict()
     page = servo_fit_report(fitted).html()
     assert all(reason["sentence"] in page for reason in plain["reasons"])
     # without held-out logs, the same fit is one to look at

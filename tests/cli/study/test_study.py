@@ -311,5 +311,5 @@ def test_the_resolved_experiment_is_plain_and_complete(command, tmp_path):
 
 def test_no_password_is_kept():
     with_password = "postgresql://me:secret@nowhere.invalid/db"
-    assert Execution(storage=with_password).record()["storage"] is None
-    assert Execution(storage="sqlite:///a.db").record()["storage"] == "sqlite:///a.db"
+    assert Execution(storage=with_password).to_dict()["storage"] is None
+    assert Execution(storage="sqlite:///a.db").to_dict()["storage"] == "sqlite:///a.db"

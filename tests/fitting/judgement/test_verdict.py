@@ -117,9 +117,9 @@ def test_a_further_flaw_never_improves_the_grade(asked, other):
 @given(judgements())
 def test_a_verdict_survives_its_way_through_json(asked):
     verdict = judge(**asked)
-    plain = verdict.plain()
-    again = Verdict.from_plain(json.loads(json.dumps(plain)))
-    assert again.plain() == plain
+    plain = verdict.to_dict()
+    again = Verdict.from_dict(json.loads(json.dumps(plain)))
+    assert again.to_dict() == plain
     assert again.grade is verdict.grade
     assert again.lines() == verdict.lines()
 
@@ -297,8 +297,8 @@ def test_what_a_capability_adds_has_its_own_grade():
 
 def test_plain_data_that_is_no_verdict_is_refused():
     with pytest.raises(FitError, match="no verdict"):
-        Verdict.from_plain({"grade": "use"})
-    plain = judge(search=CONVERGED).plain()
+        Verdict.from_dict({"grade": "use"})
+    plain = judge(search=CONVERGED).to_dict()
     plain["reasons"][0]["grade"] = "fine"
     with pytest.raises(FitError, match="fine"):
-        Verdict.from_plain(plain)
+        Verdict.from_dict(plain)

@@ -45,7 +45,7 @@ def test_what_is_told_is_what_was_walked(simulation, real):
     """The same repeats walk the same, and their poses are those that are told."""
     again = survival(simulation, simulation.parameters.start, n=5)
     np.testing.assert_array_equal(real.walked, again.walked)
-    assert real.plain() == again.plain()
+    assert real.to_dict() == again.to_dict()
     names = [name for name, _ in real.entries]
     assert names[-1].startswith("vel") and "knee_angle_r" in names
     # as drawn, but for joints at the end of their range

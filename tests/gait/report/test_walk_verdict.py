@@ -147,7 +147,7 @@ def test_the_same_verdict_stands_everywhere(tmp_path, capsys):
     assert main([*words, "--save-path", str(run), "--quiet", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["verdict"]
     assert json.loads((run / "solution.json").read_text())["verdict"] == told
-    verdict = Verdict.from_plain(told)
+    verdict = Verdict.from_dict(told)
     page = (run / "report.html").read_text()
     assert page.index("<h2>Verdict</h2>") < page.index("<h2>Stick figures</h2>")
     assert main(["study", "resume", str(run), "--quiet"]) == 0

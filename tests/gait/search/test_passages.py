@@ -177,7 +177,7 @@ def some_distribution():
 
 def test_a_distribution_goes_through_its_file():
     own = some_distribution()
-    again = SearchDistribution.from_plain(json.loads(json.dumps(own.plain())))
+    again = SearchDistribution.from_dict(json.loads(json.dumps(own.to_dict())))
     assert again.names == own.names
     np.testing.assert_array_equal(again.deviation, own.deviation)
     np.testing.assert_array_equal(again.correlation, own.correlation)

@@ -177,11 +177,11 @@ def test_survival_is_told_of_other_perturbations(simulation, candidates):
     for ours, theirs in zip(searched, kept, strict=True):
         assert ours is not theirs and (len(set(ours.ravel()) & set(theirs.ravel())) <= 1)
     found = survival(simulation, candidates[0])
-    plain = found.plain()
+    plain = found.to_dict()
     assert plain["perturbations"] == 20 == len(plain["fell"]) == len(plain["walked_m"])
     assert found.survived == 20 - sum(plain["fell"])
-    assert plain == survival(simulation, candidates[0]).plain()
-    assert plain["walked_m"] != survival(simulation, candidates[0], seed=1).plain()["walked_m"]
+    assert plain == survival(simulation, candidates[0]).to_dict()
+    assert plain["walked_m"] != survival(simulation, candidates[0], seed=1).to_dict()["walked_m"]
     assert survival(simulation, candidates[2], n=3).survived == 0
 
 

@@ -328,7 +328,7 @@ def test_the_terminal_judges_as_the_report_does(data, tmp_path, capsys, mode):
     for fold in folds.values():
         for rmse in (fold["settled"]["rmse"], fold["others_settled"]["linear"]["rmse"]):
             assert f"{rmse:.4g}" in said
-    verdict = Verdict.from_plain(metrics["verdict"])
+    verdict = Verdict.from_dict(metrics["verdict"])
     assert verdict.grade is Grade.DO_NOT_USE  # the linear model is better
     page = html.unescape((target / "report.html").read_text())
     assert "\n".join(verdict.lines()) in said

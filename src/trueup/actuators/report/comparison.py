@@ -46,7 +46,7 @@ def comparison_report(
         f"{held} held out"
     )
     page = reports.Page("Friction models compared", subtitle)
-    page.add(reports.verdict_section(c.verdict(notes).plain()))
+    page.add(reports.verdict_section(c.verdict(notes).to_dict()))
     page.add(_overview(c, notes), _errors(c), _criteria(c), _groups(c), _values(c))
     if choice is not None:
         page.add(choice_section(choice))

@@ -116,7 +116,7 @@ class ServoFit:
             "actuator": self.model.servo.name,
             "model": self.model.friction.name,
             "terms": list(self.model.terms),
-            "verdict": self.verdict.plain(),
+            "verdict": self.verdict.to_dict(),
             "status": self.solution.status.value,
             "success": self.solution.success,
             "message": self.solution.message,
@@ -141,7 +141,7 @@ class ServoFit:
                 for i, name in enumerate(space.names)
             ],
             "fixed": dict(self.settings.fixed),
-            "known": self.assessment.known.plain(),
+            "known": self.assessment.known.to_dict(),
             "widening": self.assessment.widening.tolist(),
             "confidence": self.assessment.to_dict(space.names, self.settings.level),
             "choice": None if self.choice is None else self.choice.to_dict(),

@@ -114,7 +114,7 @@ def choose_model(
         benches=benches,
         workers=workers,
         known=known,
-        on_fit=None if on_fit is None else lambda order, found: on_fit(fits.plain()),
+        on_fit=None if on_fit is None else lambda order, found: on_fit(fits.to_dict()),
     )
     choosing = _Choosing(fits, by, least_gain, on_tried, on_progress, limit)
     return choosing.choose(names, suitable, ", ".join(quantities))

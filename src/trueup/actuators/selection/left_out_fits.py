@@ -124,10 +124,6 @@ class FoundFit:
     evaluations: int
     """Candidates that were simulated."""
 
-    def plain(self) -> list[Any]:
-        """Plain data."""
-        return [self.values, self.cost, self.error, self.evaluations]
-
 
 @dataclass(frozen=True)
 class FitOrder:
@@ -181,7 +177,7 @@ class LeftOutFits:
       settings: settings of the fits, ``method`` aside; its terms are in every candidate already.
       benches: load of each log.
       workers: fits at a time.
-      known: fits that were made before, of :meth:`plain`.
+      known: fits that were made before, of :meth:`to_dict`.
       on_fit: called with each fit that is new, in their order.
     """
 
@@ -206,9 +202,12 @@ class LeftOutFits:
         self._stop = Event()
         self._threads = 1
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All fits as plain data."""
-        return {key: found.plain() for key, found in self.found.items()}
+        return {
+            key: [fit.values, fit.cost, fit.error, fit.evaluations]
+            for key, fit in self.found.items()
+        }
 
     def make(self, orders: Sequence[FitOrder], limit: int | None = None) -> list[FoundFit]:
         """Make fits side by side; one that was made before is not made again.

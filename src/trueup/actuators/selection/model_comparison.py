@@ -140,7 +140,7 @@ class ModelComparison:
             notes: further reasons to look, for the verdict.
         """
         return {
-            "verdict": self.verdict(notes).plain(),
+            "verdict": self.verdict(notes).to_dict(),
             "error": self.kind,
             "recommended": self.recommended,
             "reason": self.reason,

@@ -88,7 +88,7 @@ class CompareDevice(OfRuns):
             verbose=not (self.quiet or output.json),
         )
         report = self.save_path / "report.html"
-        output.result({**found.plain(), "report": str(report)})
+        output.result({**found.to_dict(), "report": str(report)})
         output.text(found.headline, "")
         rows = [
             [one.quantity, one.other, "body" if one.per_body else "all carried", one.words]

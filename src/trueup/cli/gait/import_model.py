@@ -73,7 +73,7 @@ class ImportGait:
         check_target(folder, overwrite=self.overwrite)
         found = import_opensim(self.file, partial=self.partial)
         files = found.save(folder, overwrite=self.overwrite)
-        output.result({**found.plain(), "files": {key: str(path) for key, path in files.items()}})
+        output.result({**found.to_dict(), "files": {key: str(path) for key, path in files.items()}})
         rows = [
             [
                 one.name,

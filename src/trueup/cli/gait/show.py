@@ -53,7 +53,7 @@ def run_gait_evaluate(
         answer["report"] = str(found.page.save(report))
     problem = found.walk.problem
     names = [scenario.name for scenario in problem.scenarios]
-    repeats = {name: one.plain() for name, one in zip(names, found.survivals, strict=False)}
+    repeats = {name: one.to_dict() for name, one in zip(names, found.survivals, strict=False)}
     if repeats:
         answer["survival"] = repeats
     output.result({**_answer(found), **answer})
@@ -114,7 +114,7 @@ def _answer(found: WalkEvaluation) -> dict[str, Any]:
     if "stage" in terms:  # MyoAssist counts the trunk as kinematics
         kinematic += mean_term(terms, "trunk")
     return {
-        "verdict": found.verdict.plain(),
+        "verdict": found.verdict.to_dict(),
         "scalar": found.cost,
         "effort": mean_term(terms, "effort"),
         "velocity": mean_term(terms, "velocity"),

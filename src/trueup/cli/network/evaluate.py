@@ -87,7 +87,7 @@ def _evaluate(
         "start": "cold",
         "trained_on": None if known is None else known.to_dict(),
         "findings": found,
-        "verdict": verdict.plain(),
+        "verdict": verdict.to_dict(),
         **scores.to_dict(),
         **motions,
     }

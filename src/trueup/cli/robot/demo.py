@@ -56,7 +56,7 @@ def run_demo(folder: Path, overwrite: bool, seed: int, output: Output) -> int:
             "directory": str(result.directory),
         }
     )
-    output.text("", *Verdict.from_plain(result.summary["verdict"]).lines(), "")
+    output.text("", *Verdict.from_dict(result.summary["verdict"]).lines(), "")
     output.table(
         ["parameter", "unit", "start", "true", "identified", "95 % interval", "truth is"], rows
     )

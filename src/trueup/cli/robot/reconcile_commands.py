@@ -53,7 +53,7 @@ class Reconcile(OfRuns):
             anyway=self.anyway,
             overwrite=self.overwrite,
         )
-        content = found.content()
+        content = found.to_dict()
         joint = None
         if self.joint and self.output is not None:
             from trueup.reconcile.joint_fit import fit_jointly

@@ -134,7 +134,7 @@ def judged_design(prepared: PreparedBenchDesign, solution: Solution, directory: 
     counted = [r for r in rows if not r["unknown"]]
     summary = {
         **search_summary(spec, solution),
-        "verdict": verdict_of(rows, spec.target, True).plain(),
+        "verdict": verdict_of(rows, spec.target, True).to_dict(),
         "level": 0.95,
         "parameters": rows,
         "largest": max((r["with_known"] for r in counted), default=1.0),

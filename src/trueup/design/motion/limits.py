@@ -63,8 +63,8 @@ class ResolvedLimits:
         }
         return {what: np.maximum(value, 0.0) for what, value in found.items()}
 
-    def plain(self) -> list[dict[str, Any]]:
-        """Plain data, a record a joint."""
+    def by_joint(self) -> list[dict[str, Any]]:
+        """Limits of each joint, as plain data."""
         keys = ("lower", "upper", "speed", "acceleration", "torque", "torque_rms")
         return [
             {"joint": joint, **{key: float(getattr(self, key)[i]) for key in keys}}

@@ -149,7 +149,7 @@ class Verdict:
             *(f"  {marks[reason.grade]} {reason.sentence}" for reason in self.reasons),
         ]
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The verdict as plain data: the content of ``verdict`` in ``solution.json``."""
         return {
             "grade": self.grade.value,
@@ -186,8 +186,8 @@ class Verdict:
         }
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> "Verdict":
-        """The verdict of :meth:`plain`, also after a way through JSON.
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Verdict":
+        """The verdict of :meth:`to_dict`, also after a way through JSON.
 
         Raises:
             FitError: a part is missing, or a grade is unknown.

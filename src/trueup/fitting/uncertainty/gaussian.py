@@ -44,8 +44,8 @@ class Gaussian:
         names = tuple(self.names[i] for i in keep)
         return Gaussian(names, self.centre[keep], precision, self.inflation)
 
-    def plain(self) -> dict[str, Any]:
-        """Plain data, from which :meth:`from_plain` makes it again."""
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, from which :meth:`from_dict` makes it again."""
         return {
             "names": list(self.names),
             "centre": self.centre.tolist(),
@@ -54,7 +54,7 @@ class Gaussian:
         }
 
     @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "Gaussian":
+    def from_dict(cls, plain: dict[str, Any]) -> "Gaussian":
         """The Gaussian of plain data.
 
         Raises:

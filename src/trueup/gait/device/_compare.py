@@ -141,7 +141,7 @@ def plan_device(
 
 def write_comparison(folder: Path, found: DeviceComparison) -> None:
     """Write ``result.json``, the tables and the report of a comparison."""
-    atomic.write_json(folder / RESULT, found.plain())
+    atomic.write_json(folder / RESULT, found.to_dict())
     atomic.write_text(folder / "results.csv", _results_table(found))
     atomic.write_text(folder / "torque.csv", _torque_table(found))
     device_page(found).save(folder / "report.html")
@@ -150,7 +150,7 @@ def write_comparison(folder: Path, found: DeviceComparison) -> None:
 def _prepare(folder: Path, settings: DeviceSettings, resume: bool, overwrite: bool) -> None:
     """The folder with the settings of the comparison; raises RunDirectoryError."""
     file = folder / SETTINGS
-    plain = settings.plain()
+    plain = settings.to_dict()
     if file.is_file() and overwrite:
         for arm in ARMS:
             for run in folder.glob(f"{arm}-*"):

@@ -51,7 +51,7 @@ class Measured:
     lasted: int
     walked: int
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
         known = np.isfinite(self.value)
         return {
@@ -86,7 +86,7 @@ class Torque:
     work: float
     power: np.ndarray
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The same as plain data, without the curves."""
         seconds = 0.01 * self.stance
         return {
@@ -178,7 +178,7 @@ class Difference:
         sure = "" if self.is_significant else ", not significant"
         return f"{self.mean:+.1f} ± {self.error:.1f} %{sure}"
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
         return {
             "quantity": self.quantity,
@@ -234,11 +234,11 @@ class DeviceComparison:
             f"{found.words}."
         )
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The comparison as plain data."""
         return {
             "kind": "device comparison",
-            "settings": self.settings.plain(),
+            "settings": self.settings.to_dict(),
             "headline": self.headline,
             "masses_kg": dict(self.masses),
             "results": [
@@ -249,12 +249,12 @@ class DeviceComparison:
                     "speed_m_s": _plain(one.speed),
                     "repeats_survived": one.survived[0],
                     "repeats": one.survived[1],
-                    **{name: value.plain() for name, value in one.quantities.items()},
-                    **({} if one.torque is None else {"torque": one.torque.plain()}),
+                    **{name: value.to_dict() for name, value in one.quantities.items()},
+                    **({} if one.torque is None else {"torque": one.torque.to_dict()}),
                 }
                 for one in self.results
             ],
-            "differences": [one.plain() for one in self.differences],
+            "differences": [one.to_dict() for one in self.differences],
         }
 
 

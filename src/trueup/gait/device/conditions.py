@@ -91,7 +91,7 @@ class DeviceSettings:
         if not 1 <= self.seeds <= MOST_SEEDS:
             raise GaitError(f"the seeds are {self.seeds}; give 1 to {MOST_SEEDS}")
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The settings as plain data."""
         return asdict(self)
 

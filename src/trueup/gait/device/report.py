@@ -21,7 +21,7 @@ def device_page(found: DeviceComparison) -> reports.Page:
     page = reports.Page(
         f"Device {settings.model}, up to {settings.max_torque:g} N m",
         f"Walks at {settings.speed:g} m/s {ground}, seeds: {len(found.of('with'))}",
-        {"settings": settings.plain()},
+        {"settings": settings.to_dict()},
     )
     metabolic, effort = found.difference("metabolic_rate"), found.difference("effort")
     page.add(reports.KeyFigures([_figure(metabolic), _figure(effort)]))

@@ -76,7 +76,7 @@ class OpenSimImport:
             found[key] = {"value": error(muscle), "muscle": muscle.name}
         return found
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "model": self.model.name,
@@ -141,7 +141,7 @@ class OpenSimImport:
             text = yaml.safe_dump(content, sort_keys=False, width=100, allow_unicode=True)
             atomic.write_text(files["anatomy"], text)
         self.page().save(files["report"])
-        atomic.write_json(files["numbers"], self.plain())
+        atomic.write_json(files["numbers"], self.to_dict())
         return files
 
 

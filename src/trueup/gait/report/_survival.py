@@ -73,7 +73,7 @@ class Survival:
         speeds = [k for k, (_, unit) in enumerate(self.entries) if unit != "deg"]
         return self.moved[:, speeds].sum(axis=1)
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data of the repeats, with means."""
         return {
             "perturbations": len(self.fell),

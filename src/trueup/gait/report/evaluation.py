@@ -116,7 +116,7 @@ def evaluate_walk(
                 survivals=survivals,
                 provenance={"target": str(walk.target), "configuration": configuration.to_dict()},
                 video=video,
-                verdict=verdict.plain(),
+                verdict=verdict.to_dict(),
             )
     notes = [
         *checkout_notes(configuration),

@@ -123,7 +123,7 @@ def walk_report(
         [norm] * len(scenarios) if norm is None or isinstance(norm, GaitNorm) else norm
     )
     if verdict is None:
-        verdict = judge_walk(look.problem, look.vector, norms=norms, survivals=survivals).plain()
+        verdict = judge_walk(look.problem, look.vector, norms=norms, survivals=survivals).to_dict()
     page.add(reports.verdict_section(verdict))
     for k, scenario in enumerate(scenarios):
         prefix = f"{scenario.name}: " if len(scenarios) > 1 else ""

@@ -36,7 +36,7 @@ class SearchDistribution:
     deviation: np.ndarray
     correlation: np.ndarray
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data: of the correlations the part below the diagonal, row by row."""
         rows = [
             [_rounded(value) for value in row[:i]]
@@ -46,7 +46,7 @@ class SearchDistribution:
         return {"names": list(self.names), "deviation": deviation, "correlation": rows}
 
     @classmethod
-    def from_plain(cls, content: Any) -> "SearchDistribution":
+    def from_dict(cls, content: Any) -> "SearchDistribution":
         """The distribution of plain data.
 
         Raises:
@@ -89,7 +89,7 @@ class SearchDistribution:
 
 def distribution_of(names: Sequence[str], found: tuple[np.ndarray, np.ndarray]) -> Any:
     """Plain data of what :meth:`trueup.fitting.CmaEs.distribution` gave."""
-    return SearchDistribution(tuple(names), *found).plain()
+    return SearchDistribution(tuple(names), *found).to_dict()
 
 
 def distribution_at(param_path: str | None) -> SearchDistribution | None:
@@ -105,7 +105,7 @@ def distribution_at(param_path: str | None) -> SearchDistribution | None:
     if not path.is_file():
         return None
     try:
-        return SearchDistribution.from_plain(json.loads(path.read_text(encoding="utf-8")))
+        return SearchDistribution.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError) as error:
         raise GaitError(
             f"{path} is no distribution of a search: {error}. Remove it, and the search begins "

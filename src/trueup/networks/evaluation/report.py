@@ -81,7 +81,7 @@ def evaluation_report(
         _shown_provenance(network),
         [score_figures(metrics), *_notes([*_start_notes(metrics), *notes])],
     )
-    page.add(reports.verdict_section((verdict or evaluation_verdict(metrics, None)).plain()))
+    page.add(reports.verdict_section((verdict or evaluation_verdict(metrics, None)).to_dict()))
     page.add(*_score_sections(metrics, recordings))
     if rollouts:
         page.add(_closed_loop_section(series, rollouts))
@@ -157,7 +157,7 @@ def _page(
     lead = [figures, *_notes(_start_notes(metrics))]
     title = f"Learned actuator {folder.name}"
     page = reports.Page(title, _description(network), _shown_provenance(network), lead)
-    verdict = metrics.get("verdict") or training_verdict(metrics).plain()
+    verdict = metrics.get("verdict") or training_verdict(metrics).to_dict()
     return page.add(reports.verdict_section(verdict))
 
 

@@ -83,7 +83,7 @@ class MotionResult:
             "steps": self.training.steps,
             "seconds": self.training.seconds,
             "history": list(self.training.history),
-            "verdict": self.verdict.plain(),
+            "verdict": self.verdict.to_dict(),
         }
 
     def _score(self, name: str) -> dict[str, float]:

@@ -235,7 +235,7 @@ def _metrics(
         settled = [float(fold["others_settled"]["linear"][name]) for fold in folds]
         metrics[f"settled_linear_{name}"] = float(np.mean(settled))
     metrics["folds"] = {result.name: fold for result, fold in zip(results, folds, strict=True)}
-    metrics["verdict"] = training_verdict(metrics).plain()
+    metrics["verdict"] = training_verdict(metrics).to_dict()
     return metrics
 
 

@@ -241,7 +241,7 @@ def _scored(
         beside["ensemble_spread"] = [each.spread for each in torque]
     if configuration.train.callbacks.test_prediction_plotter:
         run_files.write_predictions(folder, judged, scores, beside)
-    content["verdict"] = training_verdict(content).plain()
+    content["verdict"] = training_verdict(content).to_dict()
     atomic.write_json(folder / run_files.METRICS, content)
     return SplitResult(
         split.name, network, linear, scores, scored_on, validated[best], seconds, folder

@@ -67,7 +67,7 @@ def run_study(spec: StudySpec, session: Session) -> Outcome:
         def judge(solution: Solution) -> Outcome:
             converges = SEARCH_METHODS[spec.settings.method].converges
             verdict = judge_search(problem.space, solution, converges)
-            summary = {**bare(solution), "verdict": verdict.plain()}
+            summary = {**bare(solution), "verdict": verdict.to_dict()}
             result = StudyResult(problem, solution, run.directory.path, summary)
             return Outcome(result, summary, complete=has_ended(solution, converges))
 

@@ -112,7 +112,7 @@ class MissingTerm:
             )
         return f"{text}. Make it an unknown, or give its value in the model."
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "kind": self.kind,

@@ -71,7 +71,7 @@ def summarise(
                 missing,
                 torque,
             ),
-        ).plain(),
+        ).to_dict(),
         "status": solution.status.value,
         "success": solution.success,
         "message": solution.message,
@@ -89,7 +89,7 @@ def summarise(
             "reason": assessment.covariance.reason,
             "remarks": list(assessment.covariance.remarks),
         },
-        "known": None if assessment.known is None else assessment.known.marginal(asked).plain(),
+        "known": None if assessment.known is None else assessment.known.marginal(asked).to_dict(),
         "identifiability": _identifiability(assessment),
         "scores": score_rows(assessment.scores),
         "horizons": horizon_rows(horizons),
@@ -97,7 +97,7 @@ def summarise(
         "whiteness": {
             name: [t.sentence for t in tests] for name, tests in assessment.whiteness.items()
         },
-        "missing_terms": [term.plain() for term in missing],
+        "missing_terms": [term.to_dict() for term in missing],
         "insights": insights(
             problem,
             solution,
