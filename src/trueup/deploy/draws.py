@@ -36,7 +36,7 @@ class DrawsExport:
 
 
 def thing_drawn(of: Any) -> str:
-    """What draws are of, as forms name it, see :attr:`DrawsRequest.of`."""
+    """Thing that the draws are of, as forms name it, see :attr:`DrawsRequest.of`."""
     if of is None:
         return MODEL_DRAWS
     return SERVO_DRAWS if isinstance(of, ServoModel) else NETWORK_DRAWS

@@ -35,7 +35,7 @@ class Form:
     name: str
     """Name in the library and on the command line, such as ``mjlab``."""
     thing: str
-    """What it takes, one of :data:`THINGS`."""
+    """Thing that it takes, one of :data:`THINGS`."""
     description: str
     """Content of the file in a few words, for the help of the command."""
     writer: str | Callable[..., Any]

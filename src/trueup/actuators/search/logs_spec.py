@@ -1,4 +1,4 @@
-"""What runs of servo logs have in common: where the logs are, and the servo that moved in them."""
+"""Logs and servo of a run of servo logs, as fields of its spec."""
 
 from typing import Annotated, Any
 

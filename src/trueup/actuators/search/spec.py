@@ -1,4 +1,4 @@
-"""What a servo fit is of."""
+"""Spec of a servo fit: the content of its ``experiment.yaml``."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ class ServoFitInterrupted(RunInterrupted):
 
 
 class FitSpec(LogsSpec):
-    """What a servo fit is of; :meth:`of` makes one from the arguments of a call.
+    """Spec of a servo fit; :meth:`of` makes one from the arguments of a call.
 
     Attributes:
       actuator: name of the servo.

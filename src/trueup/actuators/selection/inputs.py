@@ -15,7 +15,7 @@ from trueup.errors import ParameterError, RecordingError, listing
 
 @dataclass(frozen=True)
 class ComparisonInputs:
-    """What a comparison reads, checked."""
+    """Inputs of a comparison, read and checked."""
 
     logs: RunLogs
     """All logs."""

@@ -61,7 +61,7 @@ def chosen_spec(spec: FitSpec, choice: ModelChoice | None) -> FitSpec:
 
 
 def choice_of_run(spec: FitSpec, directory: RunDirectory) -> ModelChoice | None:
-    """What a finished run has chosen; None for a fit that names its model."""
+    """Choice of a finished run; None for a fit that names its model."""
     if spec.model is not None:
         return None
     return ModelChoice.from_dict(atomic.read_json(directory.inside(CHOICE)))

@@ -1,4 +1,4 @@
-"""What a comparison of servo models is of."""
+"""Spec of a comparison of servo models: the content of its ``experiment.yaml``."""
 
 import os
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from trueup.runs.spec import InputPath, OnResume, Serialised
 
 
 class ComparisonSpec(LogsSpec):
-    """What a comparison of servo models is of; :meth:`of` makes one from the arguments of a call.
+    """Spec of a comparison of servo models; :meth:`of` makes one from the arguments of a call.
 
     Attributes:
       actuator: name of the servo; that of the parameter files, or else of the logs, where None.

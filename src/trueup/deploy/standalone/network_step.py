@@ -68,7 +68,7 @@ def _state(deployment: Deployment, module: str) -> str:
 
 
 def _held(deployment: Deployment, step: str, indent: str = "") -> str:
-    """What comes before the first step of a graph that cannot tell it from others."""
+    """State before the first step of a graph that cannot tell it from others."""
     count = held_steps(deployment.network)
     if not count:
         return ""

@@ -15,7 +15,7 @@ from trueup.runs.studies.settings import StudySettings, resolved_method
 
 
 class StudySpec(Spec):
-    """What a study is of.
+    """Spec of a study.
 
     Attributes:
       problem: test problem, or function in ``file``; empty for an object in Python.
