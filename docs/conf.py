@@ -13,6 +13,7 @@ copyright = "The trueup authors, Apache-2.0"
 version = release = __version__
 
 extensions = [
+    "attribute_texts",
     "executed_examples",
     "generated_reference",
     "myst_parser",
@@ -26,6 +27,7 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
+napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 python_use_unqualified_type_names = True
 html_theme = "furo"

@@ -4,6 +4,7 @@ Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 term
 """
 
 import contextlib
+import dataclasses
 import functools
 import inspect
 import io
@@ -20,10 +21,13 @@ from trueup._secrets import mask
 from trueup._version import __version__
 from trueup.cli import commands
 from trueup.cli.failures import check_paths, in_words, show_traceback, terminated_in_words
-from trueup.cli.network.override_words import overrides_together
+from trueup.cli.help import HELP_KEYS, keys_line, keys_table, with_help
+from trueup.cli.key_words import split_keys
 from trueup.cli.opengl import explained_graphics
+from trueup.cli.option_names import check_options, commands_by_name
 from trueup.cli.output import Output
 from trueup.cli.registered_names import add_registered_names
+from trueup.cli.settings import keys_of
 from trueup.cli.whole_numbers import whole_numbers
 from trueup.errors import TrueupError, TrueupWarning
 
@@ -135,14 +139,20 @@ def _choose(
     alone = bool(words) and words[0] in names
     if len(names) == 1 and not alone:
         return _the_only_one(words, names, program, description, output)
+    keys: tuple[str, ...] = ()
+    if alone:
+        command, name = names[words[0]], f"{program} {words[0]}"
+        given, keys = split_keys(getattr(command, "prepare_words", list)(words[1:]), command)
+        if HELP_KEYS in given and keys_of(command):
+            output.text(*keys_table(command))
+            return DONE
+        check_options(given, name, command, commands_by_name(commands.COMMANDS))
+        words = [words[0], *given]
+        with_help(command)
     described = [
         Annotated[command, tyro.conf.subcommand(name, description=_description(command, alone))]
         for name, command in names.items()
     ]
-    if alone:
-        words = [words[0], *overrides_together(words[1:], names[words[0]])]
-        if (check := getattr(names[words[0]], "check_words", None)) is not None:
-            check(words)
     choices = functools.reduce(operator.or_, described)
     if len(names) == 1:  # the parser knows no choice among one
         program, description = f"{program} {words[0]}", _description(names[words[0]], True)
@@ -152,7 +162,7 @@ def _choose(
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
-            return tyro.cli(
+            parsed = tyro.cli(
                 choices,  # type: ignore[arg-type]
                 prog=program,
                 description=description,
@@ -160,6 +170,7 @@ def _choose(
                 config=(tyro.conf.FlagCreatePairsOff,),
                 registry=add_registered_names(whole_numbers(words)),
             )
+        return dataclasses.replace(parsed, keys=(*keys, *parsed.keys)) if keys else parsed
     except SystemExit as stop:
         if not stop.code:
             return DONE
@@ -192,7 +203,7 @@ def _the_only_one(
 def _description(command: type, alone: bool) -> str:
     """Help of a command: all of it, or the first line for the list of commands."""
     text = inspect.cleandoc(command.__doc__ or "")
-    return text if alone else text.splitlines()[0]
+    return text + keys_line(command) if alone else text.splitlines()[0]
 
 
 def _without_frame(text: str) -> str:

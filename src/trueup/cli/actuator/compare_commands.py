@@ -86,13 +86,14 @@ class CompareServoModels(SimulationOptions):
     json: Json = False
 
     @staticmethod
-    def check_words(words: Sequence[str]) -> None:
-        """Raise FitError where models are separated by blanks."""
+    def prepare_words(words: Sequence[str]) -> list[str]:
+        """The words; models that are separated by blanks are refused."""
         for place, word in enumerate(words[:-2]):
             following = list(takewhile(lambda w: not w.startswith("-"), words[place + 1 :]))
             if word == "--models" and len(following) > 1:
                 names = ",".join(name.strip(",") for name in following)
                 raise FitError(f"--models takes one list, with commas: --models {names}")
+        return list(words)
 
     @property
     def settings(self) -> Any:

@@ -1,5 +1,6 @@
 """``trueup gait``: its commands and their arguments; what they do is imported when they run."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -10,10 +11,18 @@ from trueup._marks import marked
 from trueup.cli.gait.device import CompareDevice
 from trueup.cli.gait.export import ExportWalk
 from trueup.cli.gait.import_model import ImportGait
-from trueup.cli.gait.options import GaitOverrides, WalkOfTarget, check_not_empty
+from trueup.cli.gait.options import (
+    GaitOptions,
+    WalkOfTarget,
+    changes_of,
+    current_options,
+    with_cost,
+)
 from trueup.cli.output import Output
+from trueup.cli.settings import Keys
 from trueup.cli.study.options import Json, OfRuns
 from trueup.errors import GaitError
+from trueup.gait.search.configuration import GaitConfiguration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,59 +46,68 @@ class ListGait:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OptimizeGait(GaitOverrides, OfRuns):
-    """Search gains, pose and exoskeleton torque of a walk that costs little.
+class OptimizeGait(GaitOptions, OfRuns):
+    """Search gains, pose and exoskeleton torque of a walk for the lowest cost.
 
     Examples:
       trueup gait optimize walk
-      trueup gait optimize walk --from nominal --seed 1 --save-path runs/one
+      trueup gait optimize walk --param-path nominal --seed 1 --output runs/one
       trueup gait optimize walk --slope -5 --dry-run
-      trueup gait optimize baseline --model-file walker.xml --reference gait.json --cost kine
+      trueup gait optimize baseline -kine model_file=walker.xml reference=gait.json
       trueup gait optimize mine.yaml --param-path runs/tutorial --max-torque 50 --ExoOn 1
-      trueup gait optimize walk --stages improve --weights effort 300 velocity 100 trunk 20
-      trueup gait optimize tutorial --save-path runs/tutorial --resume
+      trueup gait optimize walk stages=improve weights=effort:300,velocity:100,trunk:20
+      trueup gait optimize tutorial --output runs/tutorial --resume
 
-    Options replace values of the configuration; what is not given is as it says, also where the
-    default below is None. The word none in place of names with values leaves out those that the
-    configuration gives. The run directory holds the resolved configuration, every evaluation
-    with its terms, the vectors *_Best.txt and *_BestLast.txt, and the verdict: is the walk steady,
-    is it natural? Ctrl-C saves and says how to resume.
+    Options and KEY=VALUE replace values of the configuration. The run directory holds the resolved
+    configuration, every evaluation with its terms, the vectors *_Best.txt and *_BestLast.txt, and
+    the verdict: is the walk steady, is it natural? Ctrl-C saves and says how to resume.
     Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
+    KEYS: ClassVar[type] = GaitConfiguration
+    WITHOUT: ClassVar[tuple[str, ...]] = ("says",)
+
     configuration: Annotated[Positional[str], arg(metavar="CONFIG")]
     """Configuration by name, or a YAML, .bat or .sh file; trueup gait list shows the names."""
-    save_path: Annotated[Path | None, arg(aliases=["-o", "--output"], metavar="DIRECTORY")] = None
-    """Run directory; runs/CONFIG where absent."""
+    keys: Keys = ()
+    output: Annotated[Path | None, arg(aliases=["-o", "--save-path"], metavar="DIRECTORY")] = None
+    """Run directory; by default runs/CONFIG."""
     threads: Annotated[int, arg(metavar="INT")] = 0
-    """Threads that simulate; all cores where absent. The result is the same with any number."""
+    """Simulation threads; 0 uses all cores. The result does not depend on it."""
     max_evaluations: Annotated[int | None, arg(metavar="INT")] = None
-    """Stop after this many evaluated candidates; a generation that would pass it is not begun."""
+    """Maximum number of evaluated candidates; a generation that would exceed it is not started."""
     max_seconds: Annotated[float | None, arg(metavar="S")] = None
-    """Stop after this time [s], on a resume counted from there; the last generation is finished."""
+    """Maximum time [s], counted anew on resume; the generation in progress is completed."""
     resume: bool = False
     """Continue the run in the run directory."""
     pickle_path: Annotated[Path | None, arg(metavar="DIRECTORY")] = None
-    """Continue the run in this directory: former name of --save-path DIRECTORY --resume. No pickle
-    is read: for another program's result give its vector to --param-path."""
+    """Continue the run in this directory, as --output DIRECTORY --resume. Pickle files are not
+    read: give the vector of another program's search to --param-path."""
     overwrite: bool = False
-    """Replace the run that the directory holds."""
+    """Replace the run in the directory."""
     dry_run: bool = False
-    """Say what would be searched, and how long it takes; write nothing."""
+    """Report what would be searched, and the time it takes; write nothing."""
     quiet: bool = False
     """No progress."""
     json: Json = False
+
+    @staticmethod
+    def prepare_words(words: Sequence[str]) -> list[str]:
+        """Words with the cost flags of MyoAssist as --cost."""
+        return with_cost(words)
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
         from trueup.cli.gait.optimize import run_optimize
 
-        if self.pickle_path is not None and (self.save_path is not None or self.overwrite):
-            raise GaitError("--pickle-path is --save-path and --resume in one: leave those out")
+        if self.pickle_path is not None and (self.output is not None or self.overwrite):
+            raise GaitError(
+                "--pickle-path means --output and --resume; remove --output and --overwrite"
+            )
         return run_optimize(
             self.configuration,
-            self.pickle_path or self.save_path,
-            self.changes,
+            self.pickle_path or self.output,
+            changes_of(self.keys, current_options(self), without=self.WITHOUT),
             (self.max_evaluations, self.max_seconds),
             self.threads,
             output,
@@ -111,9 +129,8 @@ class EvaluateGait(WalkOfTarget):
       trueup gait evaluate runs/tutorial --report walk.html --norm Schwartz2008.json
       trueup gait evaluate runs/exo --report walk.html --dose 0 10 25 50 --film
       trueup gait evaluate runs/tutorial --perturbations 20
-      trueup gait evaluate walk_Best.txt --model-file walker.xml --exo 1 --max-torque 100
-      trueup gait evaluate walk_Best.txt --config tutorial --model-file walker.xml
-          --compat myoassist --json
+      trueup gait evaluate walk_Best.txt model_file=walker.xml ExoOn=1 max_torque=100
+      trueup gait evaluate walk_Best.txt --config tutorial model_file=walker.xml compat=myoassist
 
     A run is evaluated as it was searched; for a file, --config names the configuration. Without
     one a vector walks without neural delays, with an exoskeleton of 100 N m if it has the entries
@@ -140,7 +157,8 @@ class EvaluateGait(WalkOfTarget):
         """Run the command; returns the exit code."""
         from trueup.cli.gait.show import run_gait_evaluate
 
-        check_not_empty("dose", self.dose)
+        if self.dose == ():
+            raise GaitError("--dose requires values; give some or remove it")
         if self.report is None and (self.dose or self.film):
             raise GaitError("--dose and --film are for a report: name its file with --report")
         walk = self.walk
@@ -163,8 +181,8 @@ class VideoOfGait(WalkOfTarget):
 
     Examples:
       trueup gait video runs/tutorial --output walk.mp4
-      trueup gait video runs/tutorial --output slow.mp4 --pace 0.25 --sim-time 5
-      trueup gait video walk_Best.txt --config tutorial --model-file walker.xml -o walk.mp4
+      trueup gait video runs/tutorial --output slow.mp4 --pace 0.25 sim_time=5
+      trueup gait video walk_Best.txt --config tutorial model_file=walker.xml -o walk.mp4
 
     Which walk is filmed is said as in  trueup gait evaluate. MUJOCO_GL=egl or MUJOCO_GL=osmesa
     chooses the library. Needs the extra video.

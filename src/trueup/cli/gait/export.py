@@ -18,7 +18,7 @@ class ExportWalk(WalkOfTarget):
 
     Examples:
       trueup gait export runs/walk --output walk.mot
-      trueup gait export runs/walk --output walk.sto --sim-time 20
+      trueup gait export runs/walk --output walk.sto sim_time=20
       trueup gait export walk_Best.txt --config walk --output walk.csv
 
     .mot holds the coordinates in degrees and metres, .sto activations, ground reaction and

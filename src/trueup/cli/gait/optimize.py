@@ -11,8 +11,9 @@ from trueup.errors import GaitError
 from trueup.gait import load_configuration
 from trueup.gait._optimize import plan_optimize, start_run
 from trueup.gait.report.walk_words import survival_lines
+from trueup.gait.search.configuration import OF_SEARCHES
 from trueup.gait.search.earlier_runs import vector_file
-from trueup.gait.search.given_walks import OF_SEARCHES, given_walk
+from trueup.gait.search.given_walks import given_walk
 from trueup.runs import Outcome
 from trueup.runs.loop.budget import Budget
 from trueup.runs.loop.progress import duration

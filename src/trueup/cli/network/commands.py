@@ -73,14 +73,14 @@ class CheckRecordings:
     data: Annotated[Path | None, arg(metavar="FOLDER")] = None
     """Folder of the recordings; that of the settings where absent."""
     settings: Settings = None
-    overrides: Overrides = ()
+    keys: Overrides = ()
     json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
         from trueup.cli.network.data import run_check
 
-        return run_check(self.data, self.settings, self.overrides, output)
+        return run_check(self.data, self.settings, self.keys, output)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ class EvaluateNetwork(OfRuns):
     joint: Annotated[str | None, arg(metavar="NAME")] = None
     """Joint of that model; needless where it has one."""
     settings: Settings = None
-    overrides: Overrides = ()
+    keys: Overrides = ()
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -120,7 +120,7 @@ class EvaluateNetwork(OfRuns):
         from trueup.cli.network.evaluate import NamedJoint, run_evaluate
         from trueup.cli.network.trained_recordings import NamedRecordings
 
-        named = NamedRecordings(self.network, self.data, self.settings, self.overrides, self.anyway)
+        named = NamedRecordings(self.network, self.data, self.settings, self.keys, self.anyway)
         joint = NamedJoint(self.inertia, self.model_file, self.joint)
         return run_evaluate(named, joint, self.report, output)
 
@@ -143,7 +143,7 @@ class PredictTorque(OfRuns):
     """Folder for the files: time, features, torque, torque predicted, whether out of the range of
     training, and mean and spread of an ensemble."""
     settings: Settings = None
-    overrides: Overrides = ()
+    keys: Overrides = ()
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -151,7 +151,7 @@ class PredictTorque(OfRuns):
         from trueup.cli.network.evaluate import run_predict
         from trueup.cli.network.trained_recordings import NamedRecordings
 
-        named = NamedRecordings(self.network, self.data, self.settings, self.overrides, self.anyway)
+        named = NamedRecordings(self.network, self.data, self.settings, self.keys, self.anyway)
         return run_predict(named, self.output, output)
 
 

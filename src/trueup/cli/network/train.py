@@ -1,5 +1,6 @@
 """``trueup network train``: its arguments; what it does is imported when it runs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -30,7 +31,7 @@ class TrainNetwork(OfRuns):
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
-    overrides: Annotated[Positional[tuple[str, ...]], arg(metavar="[KEY=VALUE ...]")] = ()
+    keys: Annotated[Positional[tuple[str, ...]], arg(metavar="[KEY=VALUE ...]")] = ()
     """Settings, such as model.gru_hidden_dim=256."""
     config: Annotated[Path | None, arg(metavar="FILE")] = None
     """YAML file with any of the keys, such as config.yaml of a run; overrides win."""
@@ -49,8 +50,8 @@ class TrainNetwork(OfRuns):
     json: Json = False
 
     @staticmethod
-    def check_words(words: list[str]) -> None:
-        """Refuse Hydra's own words that have another form here."""
+    def prepare_words(words: Sequence[str]) -> list[str]:
+        """The words; those of Hydra that have another form here are refused."""
         for word in words:
             if word in ("-m", "--multirun"):
                 raise ExperimentError(
@@ -62,6 +63,7 @@ class TrainNetwork(OfRuns):
                 raise ExperimentError(
                     f"{key} is not read here: only {_RUN_FOLDER} is, which does what --output does"
                 )
+        return list(words)
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -91,9 +93,9 @@ class TrainNetwork(OfRuns):
 
     def _overrides_and_run_folder(self) -> tuple[tuple[str, ...], Path | None]:
         """Overrides without Hydra's key of the run directory, and the run directory."""
-        given = [word for word in self.overrides if word.startswith(f"{_RUN_FOLDER}=")]
+        given = [word for word in self.keys if word.startswith(f"{_RUN_FOLDER}=")]
         if not given:
-            return self.overrides, self.output
+            return self.keys, self.output
         folder = given[-1].partition("=")[2].strip("'\"")
         if not folder:
             raise ExperimentError(f"{_RUN_FOLDER} names no folder: write {_RUN_FOLDER}=DIRECTORY")
@@ -101,5 +103,5 @@ class TrainNetwork(OfRuns):
             raise ExperimentError(
                 f"{given[-1]} and --output {self.output} name two run directories: give one of them"
             )
-        others = tuple(word for word in self.overrides if word not in given)
+        others = tuple(word for word in self.keys if word not in given)
         return others, Path(folder)

@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from trueup._options import Option
 from trueup._registered_names import RegisteredName
 from trueup._seeds import LARGEST_SEED
 from trueup.errors import GaitError, did_you_mean, listing
@@ -48,6 +49,24 @@ PATHS = ("model_file", "reference", "reference_emg", "param_path")
 
 ONE_OR_SEVERAL = ("tgt_vel", "tgt_slope", "reference", "reference_speed")
 """Keys that hold a value, or several."""
+OF_SEARCHES = (
+    "param_path",
+    "stages",
+    "start_in_cycle",
+    "moved",
+    "start_values",
+    "search",
+    "popsize",
+    "maxiter",
+    "sigma_gain",
+    "exo_sigma_gain",
+    "frontal_sigma_gain",
+    "cma_options",
+    "fresh_perturbations",
+    "early_stop",
+)
+"""Keys of a configuration that only a search depends on."""
+
 MOST_REPEATS = 10_000
 """Perturbed repeats at most."""
 POINTS = 4
@@ -63,117 +82,129 @@ class GaitConfiguration(BaseModel):
 
     says: str = ""
     """Purpose, in a sentence."""
-    musc_model: Literal[22, 26, 80] = 22
+    musc_model: Annotated[Literal[22, 26, 80], Option("INT")] = 22
     """Muscles: 22 in the plane, 26 or 80 in space."""
-    model: str = "default"
-    """Device that the model carries: ankle, hip or hip_extension; baseline: none; default: ankle
-    where the exoskeleton is on, else none; names of MyoAssist's devices stand for the nearest
-    one."""
-    model_file: str | None = None
-    """MJCF file of the walker, or one of ours by its name (planar22, myolegs26, myolegs); that of
-    the number of muscles where there is none."""
-    sim_time: float = Field(default=20.0, gt=0.0, le=3600.0)
+    model: Annotated[str, Option("DEVICE")] = "default"
+    """Device on the model: ankle, hip or hip_extension; baseline for none; default: ankle if the
+    exoskeleton is on, else none. Device names of MyoAssist select the nearest one."""
+    model_file: Annotated[str | None, Option("XML", aliases=("--model-path",))] = None
+    """MJCF file of the walker, or the name of a model of the package: planar22, myolegs26, myolegs.
+    By default the model with the number of muscles."""
+    sim_time: Annotated[float, Option("S")] = Field(default=20.0, gt=0.0, le=3600.0)
     """Simulated time [s]."""
-    pose_key: str = "walk_left"
+    pose_key: Annotated[str, Option("NAME")] = "walk_left"
     """Keyframe to start from."""
     start_in_cycle: bool = False
-    """Walks start in the middle of the walk that param_path leads to: its pose, activations and
-    joint_speeds instead of those of a walker that stands still."""
+    """Start in mid-cycle of the walk of param_path: its pose, activations and joint speeds instead
+    of standing still."""
     joint_speeds: dict[str, float] | None = None
-    """Speeds of joints at the start [rad/s, m/s], by name; those of the keyframe where absent."""
-    num_strides: int = Field(default=5, ge=1)
-    """Strides that are judged, the last of a walk."""
-    delayed: bool = True
-    """Neural delays."""
-    optim_mode: Literal["single", "multispeed", "multislope", "evaluate"] = "single"
-    """One condition, several speeds, or several slopes in one cost."""
-    reflex_mode: Literal["uni", "ind"] = "uni"
-    """The same gains for both legs, or gains of each leg's own."""
-    tgt_vel: tuple[Annotated[float, Field(ge=-10.0, le=10.0)], ...] = Field(
-        default=(1.25,), min_length=1
+    """Joint speeds at the start [rad/s, m/s], by name; by default those of the keyframe."""
+    num_strides: Annotated[int, Option("INT")] = Field(default=5, ge=1)
+    """Strides that the cost evaluates, the last ones of a walk."""
+    delayed: Annotated[bool, Option()] = True
+    """Neural delays, 1 or 0."""
+    optim_mode: Annotated[Literal["single", "multispeed", "multislope", "evaluate"], Option()] = (
+        "single"
     )
-    """Target speed, or several of them [m/s]."""
+    """One condition, several speeds, or several slopes in one cost; evaluate: no search."""
+    reflex_mode: Annotated[Literal["uni", "ind"], Option()] = "uni"
+    """uni: the same gains for both legs; ind: separate gains for each leg."""
+    tgt_vel: Annotated[
+        tuple[Annotated[float, Field(ge=-10.0, le=10.0)], ...],
+        Option("M/S [M/S ...]", name="speed", aliases=("--tgt-vel",)),
+    ] = Field(default=(1.25,), min_length=1)
+    """Target speed [m/s], one or several."""
     tgt_vel_tol: float = Field(default=0.0, ge=0.0, le=10.0)
-    """Distance from the target speed up to which the velocity is charged by its square [m/s]; 0: in
-    proportion all along."""
-    tgt_slope: tuple[Annotated[float, Field(ge=-45.0, le=45.0)], ...] = Field(
-        default=(0.0,), min_length=1
-    )
-    """Slope of the ground, or several of them [deg]."""
+    """Speed error up to which the velocity cost is quadratic [m/s]; linear beyond it."""
+    tgt_slope: Annotated[
+        tuple[Annotated[float, Field(ge=-45.0, le=45.0)], ...],
+        Option("DEG [DEG ...]", name="slope", aliases=("--tgt-slope",)),
+    ] = Field(default=(0.0,), min_length=1)
+    """Slope of the ground [deg], one or several."""
     stairs: tuple[float, float] | None = None
-    """Stairs on the ground: rise, negative for those that go down, and run of their steps [m]."""
-    trunk_err_type: Literal["ref_diff", "zero_diff", "vel_square"] = "ref_diff"
-    """Target of the trunk: the reference, upright, or no rate of pitch."""
-    tgt_sym_th: float = Field(default=0.1, ge=0.0, le=1e3)
-    """Difference between the legs that costs nothing [m]."""
-    tgt_grf_th: float = Field(default=1.5, ge=0.0, le=1e3)
-    """Ground reaction that costs nothing [body weights]."""
-    cost: str = "kine"
-    """Kind of cost."""
+    """Stairs: rise, negative for stairs that descend, and run of a step [m]."""
+    trunk_err_type: Annotated[Literal["ref_diff", "zero_diff", "vel_square"], Option()] = "ref_diff"
+    """Trunk error: pitch compared with the reference, pitch compared with upright, or squared pitch
+    rate."""
+    tgt_sym_th: Annotated[float, Option("M")] = Field(default=0.1, ge=0.0, le=1e3)
+    """Difference between the legs below which symmetry costs nothing [m]."""
+    tgt_grf_th: Annotated[float, Option("BW")] = Field(default=1.5, ge=0.0, le=1e3)
+    """Ground reaction force below which it costs nothing [body weights]."""
+    cost: Annotated[str, Option("KIND")] = "kine"
+    """Kind of cost: eff, eff_knee, vel, vel_grf, class, kine, kine_grf, combined, kine_grf_musc,
+    vel_musc or vel_musc_grf; -eff, -vel and so on are the same."""
     weights: dict[str, float] | None = None
-    """Weights of the terms instead of those of the kind."""
+    """Weights of cost terms by name, in place of those of the kind; other terms have none."""
     reference: tuple[str, ...] | None = Field(default=None, min_length=1)
-    """File with a reference gait or a norm, or one for each target speed."""
+    """File with a reference gait or a norm to track, or adult; one, or one for each speed."""
     reference_speed: tuple[str, ...] = Field(default=("Free",), min_length=1)
-    """Speed of the norms of Schwartz et al. 2008 that is tracked, or one for each target speed."""
+    """Speed of the norms of Schwartz et al. 2008 to track; one, or one for each target speed."""
     reference_emg: str | None = None
-    """File with activations to track, MyoAssist's table of 11 columns; those of the reference
-    where absent."""
-    exo: bool = Field(default=False, alias="ExoOn")
-    """Walk with the exoskeleton."""
-    use_4param_spline: bool = True
-    """Four parameters for its torque; else points."""
-    n_points: int = Field(default=POINTS, ge=1, le=100)
-    """Points of its torque; where they are given, and nothing is said of the four parameters, its
-    torque has points."""
-    max_torque: float = Field(default=10.0, ge=0.0, le=1e4)
-    """Its largest torque [N m]."""
-    fixed_exo: bool = False
-    """The search leaves it as it is: as in param_path, or at its defaults."""
+    """File with activations to track, a table of 11 columns as in MyoAssist; by default those of
+    the reference."""
+    exo: Annotated[bool, Option(name="ExoOn", aliases=("--exo-bool",))] = Field(
+        default=False, alias="ExoOn"
+    )
+    """Walk with the exoskeleton, 1 or 0."""
+    use_4param_spline: Annotated[bool, Option(flag=True)] = True
+    """Torque curve of four parameters; else of points."""
+    n_points: Annotated[int, Option("INT")] = Field(default=POINTS, ge=1, le=100)
+    """Points of the torque curve, instead of four parameters."""
+    max_torque: Annotated[float, Option("NM")] = Field(default=10.0, ge=0.0, le=1e4)
+    """Maximum torque of the exoskeleton [N m]."""
+    fixed_exo: Annotated[bool, Option(flag=True)] = False
+    """Keep the torque curve as in param_path, or at its defaults; do not search it."""
     held: dict[str, float] | None = None
-    """Entries that the search leaves at these values, by name."""
+    """Entries of the vector held at these values, by name."""
     moved: tuple[str, ...] | None = Field(default=None, min_length=1)
-    """Entries, or groups of them (gain, pose, activation, exoskeleton), that the search moves; it
-    leaves the others at what it starts from. All where absent, or where it is all."""
+    """Entries, or groups (gain, pose, activation, exoskeleton), that the search changes; all by
+    default. Others keep their start values."""
     start_values: dict[str, float] | None = None
-    """Entries that the search starts with at these values instead of those of param_path."""
+    """Start values of entries by name, in place of those of param_path."""
     search: Annotated[str, RegisteredName(walk_searches, walk_search_named)] = CMA_ES
-    """Search method: CMA-ES, which ``cma`` names too; a scatter of all candidates around the start,
-    for a walk that another search starts from; or another that needs costs only."""
-    popsize: int | None = Field(default=None, ge=4, le=100_000)
-    """Candidates of a generation."""
-    maxiter: int | None = Field(default=None, ge=1)
-    """Generations at most."""
-    sigma_gain: float = Field(default=10.0, gt=0.0, le=1e4)
-    """First standard deviation of every entry, in hundredths; of a scatter, the only one."""
+    """Search method: cmaes (or cma), scatter (all candidates around the start), or another search
+    method that requires costs only."""
+    popsize: Annotated[int | None, Option("INT", name="population", aliases=("--popsize",))] = (
+        Field(default=None, ge=4, le=100_000)
+    )
+    """Candidates in a generation."""
+    maxiter: Annotated[int | None, Option("INT", name="generations", aliases=("--maxiter",))] = (
+        Field(default=None, ge=1)
+    )
+    """Maximum number of generations."""
+    sigma_gain: Annotated[float, Option("PERCENT")] = Field(default=10.0, gt=0.0, le=1e4)
+    """Initial standard deviation of the search [% of each entry]."""
     exo_sigma_gain: float | None = Field(default=None, gt=0.0, le=1e4)
-    """The same of the exoskeleton's entries, which are parts of their range; sigma_gain where
-    absent."""
+    """Initial standard deviation of the exoskeleton's entries [% of their range]; by default
+    sigma_gain."""
     frontal_sigma_gain: float | None = Field(default=None, gt=0.0, le=1e4)
-    """The same of the gains of the frontal plane, of a walker in space; sigma_gain where absent."""
-    cma_options: str = ""
+    """Initial standard deviation of the frontal-plane gains of a 3D walker [%]; by default
+    sigma_gain."""
+    cma_options: Annotated[str, Option("KEY:VALUE,...")] = ""
     """Options of the package cma, such as tolfun:1e-9,tolx:1e-9."""
-    seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
+    seed: Annotated[int, Option("INT")] = Field(default=0, ge=0, le=LARGEST_SEED)
     """Seed of the search."""
     perturbed_repeats: int = Field(default=0, ge=0, le=MOST_REPEATS)
-    """Perturbed repeats that every candidate is scored over; 0: one walk without perturbations."""
+    """Perturbed walks that score each candidate; 0: one walk without perturbations."""
     unperturbed_repeat: bool = False
-    """The first of the repeats is walked without perturbations."""
+    """Make the first of the repeats without perturbations."""
     perturbed_cost: Literal["mean", "worst"] = "mean"
-    """A candidate costs the mean of its repeats, or the worst of them."""
+    """Cost of a candidate: mean or worst of its repeats."""
     perturbation_seed: int = Field(default=0, ge=0, lt=2**64)  # searches draw 64 bits
     """Seed of the repeats, the same for all candidates."""
     fresh_perturbations: bool = False
-    """Each generation walks over perturbations of its own; else all walk over the same."""
+    """Draw new perturbations for each generation; else all generations share them."""
     perturbation_sizes: dict[str, float] | None = None
     """Sizes of perturbations: angle [deg], speed [m/s], friction [part], push [N], noise."""
     early_stop: bool = False
-    """Candidates that cannot be among the better half are not walked to their end."""
-    param_path: str | None = None
-    """Earlier result to start from; shipped: the walk of the package; none: the nominal vector."""
+    """Stop the simulation of candidates that cannot be in the better half."""
+    param_path: Annotated[str | None, Option("PATH", aliases=("--from",))] = None
+    """Start: a run directory, a vector or a parameter file; shipped: the walk of the package;
+    nominal: the nominal vector."""
     stages: dict[str, dict[str, Any]] | None = None
-    """Searches that follow each other in one run: values of this configuration that hold in each,
-    by its name. maxiter of the configuration limits all of them together."""
+    """Stages of the search, in order: by name, the values of this configuration that hold in it;
+    maxiter of the configuration limits all stages together. As KEY=VALUE: names of the stages
+    to run."""
     compat: Literal["myoassist"] | None = None
     """Controller order, bounds and cost of MyoAssist."""
 

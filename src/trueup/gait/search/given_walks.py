@@ -12,7 +12,11 @@ from trueup.gait.controller.parameter_vector import ParameterVector
 from trueup.gait.costs.myoassist import FLAGS
 from trueup.gait.search._make_problem import check_chosen_trunk, make_problem
 from trueup.gait.search._named_entries import of_both_legs
-from trueup.gait.search.configuration import GaitConfiguration, make_configuration
+from trueup.gait.search.configuration import (
+    OF_SEARCHES,
+    GaitConfiguration,
+    make_configuration,
+)
 from trueup.gait.search.configuration_files import MYOASSIST_FILES, check_paths, load_configuration
 from trueup.gait.search.earlier_runs import configuration_of_run
 from trueup.gait.search.fresh_perturbations import judges_anew, told_over
@@ -21,24 +25,6 @@ from trueup.gait.search.problem import GaitProblem
 from trueup.runs.loop._warm_start import warm_start
 from trueup.runs.store.input_check import mark_of_file
 from trueup.runs.store.run_directory import RunDirectory
-
-OF_SEARCHES = (
-    "param_path",
-    "stages",
-    "start_in_cycle",
-    "moved",
-    "start_values",
-    "search",
-    "popsize",
-    "maxiter",
-    "sigma_gain",
-    "exo_sigma_gain",
-    "frontal_sigma_gain",
-    "cma_options",
-    "fresh_perturbations",
-    "early_stop",
-)
-"""Keys of a configuration that only a search depends on."""
 
 _REPEATS = {
     "perturbed_repeats",

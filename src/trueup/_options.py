@@ -1,0 +1,132 @@
+"""Settings as options of the command line: one text for name, type, default, unit and help.
+
+A setting is a field of a dataclass or of a pydantic model, with a docstring below it. Every setting
+can be given to a command as ``KEY=VALUE``; one that is marked with :class:`Option` is an option of
+the commands that use the settings, too.
+"""
+
+import ast
+import dataclasses
+import functools
+import inspect
+import itertools
+import textwrap
+from typing import Any, get_type_hints
+
+MISSING = dataclasses.MISSING
+"""Default of a setting that has to be given."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """Mark of a setting that is an option.
+
+    Attributes:
+      metavar: placeholder of the value, its unit where it has one.
+      name: name of the option where it differs from that of the setting.
+      aliases: further spellings, with their dashes.
+      flag: the option takes no value and sets the setting to true.
+    """
+
+    metavar: str | None = None
+    name: str | None = None
+    aliases: tuple[str, ...] = ()
+    flag: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """A setting, as a command line needs it.
+
+    Attributes:
+      name: name of the field.
+      key: name in files and in ``KEY=VALUE``.
+      annotation: its type, without marks.
+      default: default value; :data:`MISSING` where there is none.
+      text: docstring of the field.
+      option: its mark; None for a setting that is a key only.
+    """
+
+    name: str
+    key: str
+    annotation: Any
+    default: Any
+    text: str
+    option: Option | None
+
+
+@functools.cache
+def settings_of(settings: type) -> dict[str, Setting]:
+    """All settings of a dataclass or a pydantic model, by the names of their fields."""
+    texts = _texts(settings)
+    hints = get_type_hints(settings, include_extras=True)
+    aliases = {
+        name: field.alias
+        for name, field in getattr(settings, "model_fields", {}).items()
+        if field.alias
+    }
+    found = {}
+    for name, default in _defaults(settings).items():
+        marks = getattr(hints[name], "__metadata__", ())
+        found[name] = Setting(
+            name=name,
+            key=aliases.get(name, name),
+            annotation=_without_option(hints[name]),
+            default=default,
+            text=texts.get(name, ""),
+            option=next((mark for mark in marks if isinstance(mark, Option)), None),
+        )
+    return found
+
+
+def _defaults(settings: type) -> dict[str, Any]:
+    """Default of each field, in the order in which they are defined."""
+    if not dataclasses.is_dataclass(settings):
+        return {
+            name: MISSING if field.is_required() else field.get_default(call_default_factory=True)
+            for name, field in settings.model_fields.items()  # type: ignore[attr-defined]
+        }
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(settings):
+        made = field.default_factory
+        found[field.name] = field.default if made is MISSING else made()  # type: ignore[misc]
+    return found
+
+
+def _without_option(annotation: Any) -> Any:
+    """An annotation without :class:`Option` among its marks, which types of others do not know."""
+    marks = getattr(annotation, "__metadata__", ())
+    if not any(isinstance(mark, Option) for mark in marks):
+        return annotation
+    others = tuple(mark for mark in marks if not isinstance(mark, Option))
+    return _annotated(annotation.__origin__, others)
+
+
+def _annotated(annotation: Any, marks: tuple[Any, ...]) -> Any:
+    from typing import Annotated
+
+    return Annotated[(annotation, *marks)] if marks else annotation  # type: ignore[return-value]
+
+
+def _texts(settings: type) -> dict[str, str]:
+    """Docstrings below the fields of a class and of the classes that it derives from."""
+    found: dict[str, str] = {}
+    for kind in reversed(settings.__mro__):
+        if "__annotations__" not in vars(kind) or kind.__module__.split(".")[0] != "trueup":
+            continue
+        try:
+            source = inspect.getsource(kind)
+        except OSError:  # of a class that dataclasses.make_dataclass has made
+            continue
+        (tree,) = ast.parse(textwrap.dedent(source)).body
+        body = tree.body  # type: ignore[attr-defined]
+        for statement, following in itertools.pairwise(body):
+            if (
+                isinstance(statement, ast.AnnAssign)
+                and isinstance(statement.target, ast.Name)
+                and isinstance(following, ast.Expr)
+                and isinstance(following.value, ast.Constant)
+                and isinstance(following.value.value, str)
+            ):
+                found[statement.target.id] = inspect.cleandoc(following.value.value)
+    return found

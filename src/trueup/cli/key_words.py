@@ -1,0 +1,31 @@
+"""Words ``KEY=VALUE``, which may be anywhere among the options of a command."""
+
+import re
+from collections.abc import Sequence
+from typing import get_type_hints
+
+_KEY = re.compile(r"[A-Za-z_][\w.-]*=")
+
+
+def split_keys(words: Sequence[str], command: type) -> tuple[list[str], tuple[str, ...]]:
+    """The words of a command without and with the form ``KEY=VALUE``.
+
+    The parser would take them from one place only. Words of a command without keys stay, and so
+    does the value of an option.
+    """
+    if "keys" not in getattr(command, "__dataclass_fields__", {}):
+        return list(words), ()
+    hints = get_type_hints(command)
+    flags = {f"--{name.replace('_', '-')}" for name, kind in hints.items() if kind is bool}
+    keys = [
+        place
+        for place, word in enumerate(words)
+        if _KEY.match(word) and not (place and _takes_value(words[place - 1], flags))
+    ]
+    others = [word for place, word in enumerate(words) if place not in keys]
+    return others, tuple(words[place] for place in keys)
+
+
+def _takes_value(word: str, flags: set[str]) -> bool:
+    """Whether the word is an option whose value follows as the next word."""
+    return word.startswith("-") and "=" not in word and word.replace("_", "-") not in flags

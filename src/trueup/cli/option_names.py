@@ -1,0 +1,74 @@
+"""Check of the options of a command, before the parser reads them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args, get_type_hints
+
+from tyro.conf import Positional
+
+from trueup.cli.help import words_of
+from trueup.cli.settings import keys_of
+from trueup.errors import ExperimentError, did_you_mean
+
+_OF_ALL = ("--help", "--help-keys", "--json")
+"""Options that every command has."""
+
+
+def check_options(
+    words: Sequence[str], program: str, command: type, others: Mapping[str, type]
+) -> None:
+    """Check that a command has the options that are given.
+
+    Args:
+      words: those of the command.
+      program: its name, such as ``trueup gait evaluate``.
+      command: its class.
+      others: all commands, by name.
+
+    Raises:
+      ExperimentError: it does not have one; the message names the commands that have it.
+    """
+    known = spellings(command)
+    for word in words:
+        name = _normal(word.partition("=")[0])
+        if not name.startswith("--") or name in ("--", *known, *_OF_ALL):
+            continue
+        key = name.removeprefix("--").replace("-", "_")
+        having = [other for other, kind in others.items() if name in spellings(kind)]
+        if setting := next((k for k in keys_of(command) if k.lower() == key), None):
+            advice = f"give it as {setting}=VALUE"
+        elif having:
+            advice = f"{' and '.join(having)} {'has' if len(having) == 1 else 'have'} it"
+        else:
+            advice = f"see {program} --help.{did_you_mean(name, known)}"
+        raise ExperimentError(f"{program} has no option {name}; {advice}")
+
+
+def spellings(command: type) -> list[str]:
+    """All long spellings of the options of a command, with hyphens."""
+    found: list[str] = []
+    for name, hint in get_type_hints(command, include_extras=True).items():
+        if name not in getattr(command, "__dataclass_fields__", {}) or _is_positional(hint):
+            continue
+        words = words_of(hint)
+        found.append(_normal(f"--{name if words.name is None else words.name}"))
+        found += [_normal(alias) for alias in words.aliases or () if alias.startswith("--")]
+    return found
+
+
+def commands_by_name(commands: Iterable[type]) -> dict[str, type]:
+    """All commands by the names that a user types."""
+    found: dict[str, type] = {}
+    for command in commands:
+        name = f"trueup {command.__name__.lower()}"
+        inner: Mapping[str, type] | None = getattr(command, "COMMANDS", None)
+        found |= {name: command} if inner is None else {f"{name} {k}": v for k, v in inner.items()}
+    return found
+
+
+def _normal(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _is_positional(hint: object) -> bool:
+    marker = get_args(Positional[int])[1]
+    return marker in get_args(hint)[1:]
