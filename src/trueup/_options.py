@@ -11,7 +11,12 @@ import functools
 import inspect
 import itertools
 import textwrap
+from collections.abc import Callable, Sequence
 from typing import Any, get_type_hints
+
+from trueup._registered_names import Names, RegisteredName
+
+_NAMES = (Names, RegisteredName)
 
 MISSING = dataclasses.MISSING
 """Default of a setting that has to be given."""
@@ -45,6 +50,7 @@ class Setting:
       default: default value; :data:`MISSING` where there is none.
       text: docstring of the field.
       option: its mark; None for a setting that is a key only.
+      names: names that it takes, where they are those of a registry, looked up when called.
     """
 
     name: str
@@ -53,6 +59,13 @@ class Setting:
     default: Any
     text: str
     option: Option | None
+    names: Callable[[], Sequence[str]] | None = None
+
+    @property
+    def help(self) -> str:
+        """The docstring in one line, with the names that the setting takes."""
+        text = " ".join(self.text.split())
+        return text if self.names is None else f"{text} Names: {', '.join(self.names())}."
 
 
 @functools.cache
@@ -75,6 +88,7 @@ def settings_of(settings: type) -> dict[str, Setting]:
             default=default,
             text=texts.get(name, ""),
             option=next((mark for mark in marks if isinstance(mark, Option)), None),
+            names=next((mark.names for mark in marks if isinstance(mark, _NAMES)), None),
         )
     return found
 

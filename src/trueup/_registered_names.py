@@ -12,6 +12,13 @@ from trueup.errors import TrueupError
 
 
 @dataclass(frozen=True)
+class Names:
+    """Mark of a setting that takes names of a registry, for its help; it checks nothing."""
+
+    names: Callable[[], Sequence[str]]
+
+
+@dataclass(frozen=True)
 class RegisteredName:
     """Annotation of a pydantic field of text: ``Annotated[str, RegisteredName(names, named)]``.
 

@@ -122,7 +122,7 @@ def test_a_configuration_with_a_number_for_a_part_is_refused(place, capfd):
 
 def test_points_of_an_exoskeleton_have_a_limit(place, capfd):
     folder, _ = place("study")
-    words = ["gait", "optimize", "walk", "--exo", "1", "--n-points", "10000"]
+    words = ["gait", "optimize", "walk", "ExoOn=1", "--n-points", "10000"]
     refused([*words, "--save-path", f"{folder}/run"], folder, capfd, named=("n_points", "100"))
 
 

@@ -43,8 +43,8 @@ def test_list(capsys):
 
 
 def test_evaluate_as_myoassist_does(capsys, vector, model):
-    words = ["gait", "evaluate", vector, "--model-file", model, "--sim-time", "8"]
-    code, answer = called(capsys, *words, "--compat", "myoassist")
+    words = ["gait", "evaluate", vector, f"model_file={model}", "sim_time=8"]
+    code, answer = called(capsys, *words, "compat=myoassist")
     assert code == 0 and not answer["fell"]
     assert answer["scalar"] == pytest.approx(166.84005, rel=1e-6)
     assert answer["effort"] == pytest.approx(2.28830, rel=1e-5)
@@ -53,12 +53,12 @@ def test_evaluate_as_myoassist_does(capsys, vector, model):
     assert answer["walked_m"] == pytest.approx(10.2, abs=0.1)
 
 
-@pytest.mark.parametrize(("delayed", "words"), [((), "without"), (("--delayed", "1"), "with")])
+@pytest.mark.parametrize(("delayed", "words"), [((), "without"), (("delayed=1",), "with")])
 def test_evaluate_says_who_walks_and_how(capsys, tmp_path, delayed, words):
     """A vector alone does not tell: with and without delays it walks differently."""
     vector = tmp_path / "ones.txt"
     np.savetxt(vector, np.ones(77))
-    assert main(["gait", "evaluate", str(vector), "--sim-time", "0.3", *delayed]) == 0
+    assert main(["gait", "evaluate", str(vector), "sim_time=0.3", *delayed]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f"That is planar22, 0.3 s {words} neural delays on level ground." in lines
 
@@ -67,15 +67,15 @@ def test_evaluate_does_not_tell_the_mean_of_repeats_as_one_walk(capsys, tmp_path
     """A walk that lasts alone and falls when pushed did not walk the mean of both and fall."""
     vector = tmp_path / "ones.txt"
     np.savetxt(vector, np.ones(77))
-    words = ["gait", "evaluate", str(vector), "--sim-time", "0.3"]
+    words = ["gait", "evaluate", str(vector), "sim_time=0.3"]
     assert main(words) == 0
     first, *lines = capsys.readouterr().out.splitlines()
     (line,) = (line for line in lines if ": walked " in line)
     assert line.endswith("0.30 s without falling.") and first.startswith("Verdict: ")
-    pushes = ["--perturbed-repeats", "4", "--perturbation-sizes", "angle", "40"]
-    code, answer = called(capsys, *words, *pushes, "--unperturbed-repeat", "1")
+    pushes = ["perturbed_repeats=4", "perturbation_sizes=angle:40"]
+    code, answer = called(capsys, *words, *pushes, "unperturbed_repeat=1")
     assert code == 0 and 0.0 < answer["terms"]["fell"] < 1.0  # the first is not perturbed
-    assert main([*words, *pushes, "--unperturbed-repeat", "1"]) == 0
+    assert main([*words, *pushes, "unperturbed_repeat=1"]) == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if " on average; " in line)
     fell, lasted = round(4 * answer["terms"]["fell"]), answer["terms"]["lasted"]
     assert f": 4 walks, of {answer['walked_m']:.3f} m in {lasted:.2f} s on average; " in line
@@ -84,7 +84,7 @@ def test_evaluate_does_not_tell_the_mean_of_repeats_as_one_walk(capsys, tmp_path
 
 def options(model, vector, target, *more):
     words = ["--model-file", model, "--sim_time", "0.3", "--popsize", "4", "--param-path", vector]
-    words += ["-eff", "--delayed", "0", "--save-path", target, "--quiet", "--compat", "myoassist"]
+    words += ["-eff", "--delayed", "0", "--save-path", target, "--quiet", "compat=myoassist"]
     return ["gait", "optimize", "tutorial", *words, *more]
 
 
@@ -132,7 +132,7 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         (["optimize", "tutorail"], "no configuration 'tutorail'"),
         (["optimize", "tutorial", "--model-file", "absent.xml"], "no model file"),
         (["optimize", "tutorial", "-eff", "-vel"], "exclude each other"),
-        (["optimize", "tutorial", "--optim-mode", "evaluate"], "searches nothing"),
+        (["optimize", "tutorial", "optim_mode=evaluate"], "searches nothing"),
         (["optimize", "tutorial", "--pickle-path", "run.pkl"], "names a run directory"),
         (["optimize", "tutorial", "--cma-options", "tolfn:1"], "tolfn"),
         (["evaluate", "absent.txt"], "no run and no file"),
@@ -147,8 +147,8 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         (["optimize", FIRST_WALK, "--threads", "-2"], "0 for all cores"),
         (["optimize", FIRST_WALK, "--cost", "efff"], "Did you mean 'eff'"),
         (["optimize", "baseline", "--tgt-vel", "1.75"], "--reference adult"),
-        (["optimize", "baseline", "--reference", "names.csv"], "trunk, then hip, knee and ankle"),
-        (["optimize", "baseline", "--reference", "few.csv"], "2 rows of 3 numbers"),
+        (["optimize", "baseline", "reference=names.csv"], "trunk, then hip, knee and ankle"),
+        (["optimize", "baseline", "reference=few.csv"], "2 rows of 3 numbers"),
     ],
 )
 def test_mistakes(capsys, tmp_path, monkeypatch, model, words, message):
@@ -175,13 +175,13 @@ def test_mistakes(capsys, tmp_path, monkeypatch, model, words, message):
 def test_wrong_vectors(capsys, tmp_path, model, vector, change, message):
     path = tmp_path / "wrong.txt"
     np.savetxt(path, change(np.loadtxt(vector)))
-    words = ["gait", "evaluate", path, "--model-file", model, "--sim-time", "0.1", "--exo", "1"]
+    words = ["gait", "evaluate", path, f"model_file={model}", "sim_time=0.1", "ExoOn=1"]
     code, answer = called(capsys, *words)
     assert code == 2 and message in answer["message"]
 
 
 def test_a_vector_with_a_torque_curve_needs_an_exoskeleton(capsys, tmp_path, model, vector):
-    words = ["gait", "evaluate", vector, "--model-file", model, "--sim-time", "0.1", "--exo", "0"]
+    words = ["gait", "evaluate", vector, f"model_file={model}", "sim_time=0.1", "ExoOn=0"]
     code, answer = called(capsys, *words)
     assert code == 2
     assert "the other 4 may be the torque curve of an exoskeleton: --ExoOn 1" in answer["message"]

@@ -91,7 +91,7 @@ def test_a_table_has_all_with_units(walked, tmp_path):
 
 def test_the_command_writes_the_walk_of_a_vector(capsys, tmp_path):
     np.savetxt(tmp_path / "vector.txt", np.ones(77))
-    words = ["gait", "export", str(tmp_path / "vector.txt"), "--sim-time", "0.5", "--json"]
+    words = ["gait", "export", str(tmp_path / "vector.txt"), "sim_time=0.5", "--json"]
     assert main([*words, "--output", str(tmp_path / "walk.mot")]) == 0
     assert json.loads(capsys.readouterr().out)["lasted_s"] == pytest.approx(0.5)
     assert read_storage(tmp_path / "walk.mot").columns[0] == "time"

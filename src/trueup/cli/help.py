@@ -31,7 +31,7 @@ def with_help(command: type) -> type:
         words = words_of(hints[name])
         others = [mark for mark in marks if mark is not words]
         if words.help is None:
-            words = dataclasses.replace(words, help=" ".join(setting.text.split()))
+            words = dataclasses.replace(words, help=setting.help)
         if words.help_behavior_hint is None and _is_empty(setting.default):
             hint = "(required)" if setting.default is MISSING else ""
             words = dataclasses.replace(words, help_behavior_hint=hint)
@@ -60,9 +60,7 @@ def keys_table(command: type) -> list[str]:
         default = setting.default
         shown = "" if _is_empty(default) else f" = {value_in_words(default)}"
         lines += ["", f"{setting.key}: {type_in_words(setting.annotation)}{shown}"]
-        lines += textwrap.wrap(
-            " ".join(setting.text.split()), 96, initial_indent="    ", subsequent_indent="    "
-        )
+        lines += textwrap.wrap(setting.help, 96, initial_indent="    ", subsequent_indent="    ")
     return lines
 
 

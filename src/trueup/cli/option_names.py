@@ -37,7 +37,8 @@ def check_options(
         if setting := next((k for k in keys_of(command) if k.lower() == key), None):
             advice = f"give it as {setting}=VALUE"
         elif having:
-            advice = f"{' and '.join(having)} {'has' if len(having) == 1 else 'have'} it"
+            several = f"{', '.join(having[:-1])} and {having[-1]} have it"
+            advice = several if len(having) > 1 else f"{having[0]} has it"
         else:
             advice = f"see {program} --help.{did_you_mean(name, known)}"
         raise ExperimentError(f"{program} has no option {name}; {advice}")

@@ -92,7 +92,7 @@ def _option(setting: Setting, given_type: Any) -> Any:
         name=option.name,
         metavar=option.metavar or _words_in(setting.annotation),
         aliases=list(option.aliases),
-        help=" ".join(setting.text.split()),
+        help=setting.help,
         help_behavior_hint="" if shown == "" else f"(default: {value_in_words(shown)})",
     )
     if option.flag:

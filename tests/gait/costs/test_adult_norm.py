@@ -103,14 +103,14 @@ def test_a_walk_is_judged_beside_the_norm(tmp_path, capsys):
     vector = tmp_path / "nominal.txt"
     problem = make_problem(GaitConfiguration(), threads=1)
     np.savetxt(vector, problem.parameters.start)
-    words = ["gait", "evaluate", str(vector), "--sim-time", "2", "--json"]
+    words = ["gait", "evaluate", str(vector), "sim_time=2", "--json"]
     assert main(words) == 0
     assert "adult walking" in capsys.readouterr().out
 
 
 def test_the_command_takes_the_norm_by_its_name(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = ["optimize", "walk", "--speed", "1.6", "--reference", "adult", "--dry-run", "--json"]
+    words = ["optimize", "walk", "--speed", "1.6", "reference=adult", "--dry-run", "--json"]
     assert main(["gait", *words]) == 0
     assert not any(
         "No gait is tracked" in note for note in json.loads(capsys.readouterr().out)["notes"]

@@ -137,12 +137,12 @@ def test_what_cannot_be_attached(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("baseline", "--exo", "1"), "planar22 has no exoskeleton"),
+        (("baseline", "ExoOn=1"), "planar22 has no exoskeleton"),
         (("baseline", "--model", "osl"), "no device 'osl'"),
         (("baseline", "--model-file", "myoleg26"), "Did you mean 'myolegs26'"),
         (("exo_4param", "--model-file", "planar22_exo", "--model", "hip"), "already"),
-        (("baseline", "--stairs", "0.9", "0.3"), "a rise of 0.9 m"),
-        (("baseline", "--stairs", "0.1", "0.3", "--tgt-slope", "5"), "slope or stairs"),
+        (("baseline", "stairs=0.9,0.3"), "a rise of 0.9 m"),
+        (("baseline", "stairs=0.1,0.3", "--tgt-slope", "5"), "slope or stairs"),
         (("baseline", "--pose-key", "walk_up"), "no pose 'walk_up'"),
     ],
 )

@@ -267,10 +267,10 @@ def called(capsys, *words):
 def test_commands_walk_with_it_where_no_file_is_named(capsys, tmp_path):
     vector = tmp_path / "ones.txt"
     np.savetxt(vector, np.ones(77))
-    words = ["gait", "evaluate", vector, "--sim-time", "2"]
+    words = ["gait", "evaluate", vector, "sim_time=2"]
     code, plain = called(capsys, *words)
     assert code == 0 and not plain["fell"] and plain["walked_m"] > 1.0
-    assert called(capsys, *words, "--model-file", "planar22")[1]["scalar"] == plain["scalar"]
+    assert called(capsys, *words, "model_file=planar22")[1]["scalar"] == plain["scalar"]
 
 
 @pytest.mark.parametrize(("name", "size"), [("baseline", 77), ("exo_4param", 81)])

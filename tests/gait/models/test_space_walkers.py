@@ -323,9 +323,9 @@ def called(capsys, *words):
 def test_commands_walk_with_models_by_name(capsys, tmp_path):
     vector = tmp_path / "ones.txt"
     np.savetxt(vector, np.ones(97))
-    words = ["gait", "evaluate", vector, "--sim-time", "0.3", "--json", "--model-file"]
+    words = ["gait", "evaluate", vector, "sim_time=0.3", "--json"]
     for name in NAMES:
-        code, out, _ = called(capsys, *words, name)
+        code, out, _ = called(capsys, *words, f"model_file={name}")
         answer = json.loads(out)
         assert code == 0 and not answer["fell"] and answer["walked_m"] > 0.2
 

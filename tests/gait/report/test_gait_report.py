@@ -429,7 +429,7 @@ def test_films_that_cannot_be(tmp_path, short, name, change, message):
 def test_without_opengl_there_is_one_message_and_no_file(tmp_path, short, library):
     np.savetxt(tmp_path / "walk.txt", short.parameters.start)
     words = ["gait", "video", str(tmp_path / "walk.txt"), "--output", str(tmp_path / "walk.mp4")]
-    words += ["--model-file", "planar22_exo", "--sim-time", "0.05", "--json"]
+    words += ["model_file=planar22_exo", "sim_time=0.05", "--json"]
     environment = {**os.environ, "MUJOCO_GL": library, "DISPLAY": ""}
     environment.pop("WAYLAND_DISPLAY", None)
     code = f"import sys; from trueup.cli import main; sys.exit(main({words!r}))"
@@ -451,7 +451,7 @@ def test_evaluate_writes_a_report(capsys, tmp_path, short):
     vector = tmp_path / "walk.txt"
     np.savetxt(vector, 1.01 * short.parameters.start)
     norm_of(0.2, 0.1).reference.save(tmp_path / "norm.json")
-    words = ["gait", "evaluate", vector, "--model-file", "planar22_exo", "--sim-time", 0.3]
+    words = ["gait", "evaluate", vector, "model_file=planar22_exo", "sim_time=0.3"]
     code, alone = called(capsys, *words)
     assert code == 0 and "report" not in alone
     more = ["--report", tmp_path / "walk.html", "--norm", tmp_path / "norm.json", "--dose", 0, 30]
@@ -468,7 +468,7 @@ def test_evaluate_writes_a_report(capsys, tmp_path, short):
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", html)
     code, answer = called(capsys, *words, "--dose", 10)
     assert code == 2 and "--report" in answer["message"]
-    code, answer = called(capsys, *words, *more[:2], "--dose", 10, "--exo", 0)
+    code, answer = called(capsys, *words, *more[:2], "--dose", 10, "ExoOn=0")
     assert code == 2
 
 

@@ -94,8 +94,8 @@ def called(capsys, *words):
 
 def test_the_report_of_a_vector_shows_it(capsys, tmp_path, simulation):
     np.savetxt(tmp_path / "walk.txt", simulation.parameters.start)
-    words = ["gait", "evaluate", tmp_path / "walk.txt", "--model-file", "planar22"]
-    words += ["--sim-time", 0.3, "--perturbations", 4]
+    words = ["gait", "evaluate", tmp_path / "walk.txt", "model_file=planar22"]
+    words += ["sim_time=0.3", "--perturbations", 4]
     code, alone = called(capsys, *words)
     assert code == 0 and alone["survival"][""]["perturbations"] == 4
     code, answer = called(capsys, *words, "--report", tmp_path / "walk.html")
@@ -109,7 +109,7 @@ def test_the_report_of_a_vector_shows_it(capsys, tmp_path, simulation):
 def test_the_report_of_a_robust_run_shows_it(capsys, tmp_path):
     run = tmp_path / "run"
     words = ["gait", "optimize", FIRST_WALK, "--sim-time", 0.2, "--popsize", 4, "--maxiter", 1]
-    words += ["--perturbed-repeats", 2, "--save-path", run, "--quiet", "--stairs", -0.1, 0.4]
+    words += ["perturbed_repeats=2", "--save-path", run, "--quiet", "stairs=-0.1,0.4"]
     code, answer = called(capsys, *words)
     assert code == 0 and answer["survival"][""]["perturbations"] == 20
     html = (run / "report.html").read_text()

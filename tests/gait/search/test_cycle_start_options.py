@@ -1,4 +1,4 @@
-"""``--start-in-cycle`` and ``--joint-speeds`` of ``trueup gait optimize``."""
+"""The keys ``start_in_cycle`` and ``joint_speeds`` of ``trueup gait optimize``."""
 
 import json
 
@@ -15,7 +15,7 @@ from trueup.runs import RunDirectory
 
 SHORT = [
     SPARING, "--sim-time", "3", "--num-strides", "1",
-    "--perturbed-repeats", "2", "--popsize", "4", "--maxiter", "1",
+    "perturbed_repeats=2", "--popsize", "4", "--maxiter", "1",
 ]  # fmt: skip
 
 BRIEF = [SPARING, "--sim-time", "0.3", "--popsize", "4", "--maxiter", "1"]
@@ -35,7 +35,7 @@ def optimized(capsys, target, *words):
 def begun(tmp_path_factory):
     """A run that starts in the cycle of a walk."""
     target = tmp_path_factory.mktemp("cycle") / "run"
-    words = ["--param-path", str(SHIPPED_WALK), "--start-in-cycle", "--save-path", str(target)]
+    words = ["--param-path", str(SHIPPED_WALK), "start_in_cycle=1", "--save-path", str(target)]
     assert main(["gait", "optimize", *SHORT, *words, "--quiet", "--json"]) == 0
     return target
 
@@ -64,13 +64,13 @@ def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
     # the result is chosen, and told, over perturbations that no candidate was scored by
     assert "candidates and means of the last generations" in solution["message"]
     assert walked["effort"] == pytest.approx(solution["terms"]["effort"], rel=1e-12)
-    code, walked = called(capsys, "evaluate", begun, "--perturbed-repeats", 2)
+    code, walked = called(capsys, "evaluate", begun, "perturbed_repeats=2")
     (best,) = begun.glob("*_Best.txt")
     speeds = configuration_of_run(RunDirectory.open(begun)).joint_speeds or {}
-    pairs = [word for pair in speeds.items() for word in pair]
-    as_searched = ("--config", SPARING, "--sim-time", 3)
-    code, same = called(capsys, "evaluate", best, *as_searched, "--num-strides", 1,
-                        "--perturbed-repeats", 2, "--joint-speeds", *pairs)  # fmt: skip
+    pairs = ",".join(f"{name}:{speed}" for name, speed in speeds.items())
+    as_searched = ("--config", SPARING, "sim_time=3")
+    code, same = called(capsys, "evaluate", best, *as_searched, "num_strides=1",
+                        "perturbed_repeats=2", f"joint_speeds={pairs}")  # fmt: skip
     assert code == 0 and same["effort"] == walked["effort"]
     code, _ = called(capsys, "optimize", SPARING, "--save-path", begun, "--resume",
                      "--maxiter", 2, "--quiet")  # fmt: skip
@@ -94,20 +94,20 @@ def test_a_search_that_goes_on_from_it_takes_its_speeds_over(begun, capsys, tmp_
     found = searched("next")
     former = configuration_of_run(RunDirectory.open(begun))
     assert found.joint_speeds == former.joint_speeds and not found.start_in_cycle
-    own = searched("own", "--joint-speeds", "knee_angle_r", -5)
+    own = searched("own", "joint_speeds=knee_angle_r:-5")
     assert own.joint_speeds == {"knee_angle_r": -5.0}
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--start-in-cycle",), "name it with --param-path"),
-        (("--joint-speeds", "knee", 1), "no joint 'knee'"),
+        (("start_in_cycle=1",), "name it with --param-path"),
+        (("joint_speeds=knee:1",), "no joint 'knee'"),
         (
-            ("--start-in-cycle", "--param-path", SHIPPED_WALK, "--joint-speeds", "knee_angle_r", 1),
+            ("start_in_cycle=1", "--param-path", SHIPPED_WALK, "joint_speeds=knee_angle_r:1"),
             "leave it, or joint_speeds",
         ),
-        (("--start-in-cycle", "--param-path", SHIPPED_WALK, "--tgt-slope", -20), "one that lasts"),
+        (("start_in_cycle=1", "--param-path", SHIPPED_WALK, "--tgt-slope", -20), "one that lasts"),
     ],
 )
 def test_starts_that_cannot_be(words, message, capsys, tmp_path):

@@ -306,7 +306,7 @@ def test_a_run_is_walked_without_perturbations_too(capsys, tmp_path):
     assert called(capsys, *WORDS, "--maxiter", 2, "--save-path", tmp_path / "run")[0] == 0
     code, over_repeats = called(capsys, "evaluate", tmp_path / "run")
     assert code == 0
-    words = ("--perturbed-repeats", 0, "--unperturbed-repeat", 0)
+    words = ("perturbed_repeats=0", "unperturbed_repeat=0")
     code, alone = called(capsys, "evaluate", tmp_path / "run", *words)
     assert code == 0 and alone["scalar"] != over_repeats["scalar"]
     (best,) = (tmp_path / "run").glob("*_Best.txt")
@@ -385,7 +385,7 @@ def interrupted(*_):
 
 
 def test_a_scatter_has_no_fresh_perturbations(capsys, tmp_path):
-    words = ("--search", "scatter", "--save-path", tmp_path / "run", "--maxiter", 1)
+    words = ("search=scatter", "--save-path", tmp_path / "run", "--maxiter", 1)
     code, answer = called(capsys, *WORDS, *words)
     assert code == 2 and "fresh_perturbations" in answer["message"]
     assert not (tmp_path / "run").exists()

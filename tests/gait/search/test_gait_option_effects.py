@@ -1,6 +1,5 @@
 """Options of ``trueup gait optimize``: each one does what it says, with either spelling."""
 
-import dataclasses
 import json
 import pickle
 import re
@@ -10,8 +9,8 @@ import numpy as np
 import pytest
 from given_configurations import FIRST_WALK
 
+from trueup._options import settings_of
 from trueup.cli import main
-from trueup.cli.gait.options import GaitOverrides
 from trueup.errors import FitError, GaitError
 from trueup.fitting import ScatterSearch
 from trueup.gait import EarlyStoppingCmaEs, GaitConfiguration, load_configuration, make_problem
@@ -132,7 +131,7 @@ def test_what_a_scatter_has_not_is_refused(changes, words):
 
 
 def test_a_scatter_goes_on_where_it_was_interrupted(capsys, tmp_path):
-    words = ("--search", "scatter", "--popsize", 5, "--seed", 3)
+    words = ("search=scatter", "--popsize", 5, "--seed", 3)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     code, answer = optimized(capsys, whole, *words, "--maxiter", 3)
     assert code == 0 and answer["stats"]["evaluations"] == 15
@@ -220,12 +219,12 @@ def test_the_mode_evaluate_evaluates(capsys, tmp_path):
     path = tmp_path / "walk_Best.txt"
     np.savetxt(path, problem_of(ExoOn=True).parameters.start)
     words = ("optimize", "tutorial", "-vel", "--sim_time", 0.1, "--delayed", 0)
-    words = (*words, "--optim_mode", "evaluate")
+    words = (*words, "optim_mode=evaluate")
     code, answer = called(capsys, *words, "--param_path", path)
     assert code == 0 and {"scalar", "walked_m", "fell"} <= set(answer)
-    words = ("evaluate", path, "--config", "tutorial", "-vel", "--sim_time", 0.1)
-    assert called(capsys, *words, "--delayed", 0)[1]["scalar"] == answer["scalar"]
-    code, survived = called(capsys, *words, "--delayed", 0, "--perturbations", 3)
+    words = ("evaluate", path, "--config", "tutorial", "cost=vel", "sim_time=0.1")
+    assert called(capsys, *words, "delayed=0")[1]["scalar"] == answer["scalar"]
+    code, survived = called(capsys, *words, "delayed=0", "--perturbations", 3)
     (found,) = survived["survival"].values()
     assert code == 0 and found["perturbations"] == 3 and len(found["lasted_s"]) == 3
 
@@ -238,7 +237,7 @@ UNDERSCORED = (
     ("--delayed", 0),
     ("--reflex_mode", "ind"),
     ("--tgt_vel", 1.0, 1.2),
-    ("--tgt_vel_tol", 0.05),
+    ("tgt_vel_tol=0.05",),
     ("--tgt_slope", 0),
     ("--optim_mode", "multispeed"),
     ("--trunk_err_type", "zero_diff"),
@@ -247,22 +246,22 @@ UNDERSCORED = (
     ("--ExoOn", 1),
     ("--max_torque", 20),
     ("--fixed_exo",),
-    ("--held", "vel_pelvis_tx", 0.9),
-    ("--moved", "gain", "knee_angle_r"),
-    ("--start_values", "knee_angle_r", 1.1),
-    ("--perturbation_sizes", "push", 10),
+    ("held=vel_pelvis_tx:0.9",),
+    ("moved=gain,knee_angle_r",),
+    ("start_values=knee_angle_r:1.1",),
+    ("perturbation_sizes=push:10",),
     ("--popsize", 4),
     ("--maxiter", 1),
     ("--threads", 1),
     ("--sigma_gain", 5),
-    ("--exo_sigma_gain", 8),
+    ("exo_sigma_gain=8",),
     ("--cma_options", "tolfun:1e-9"),
     ("--save_path", "runs/all"),
-    ("--perturbed_repeats", 2),
-    ("--unperturbed_repeat", 1),
-    ("--perturbed_cost", "worst"),
-    ("--fresh_perturbations", 0),
-    ("--early_stop", 1),
+    ("perturbed_repeats=2",),
+    ("unperturbed_repeat=1",),
+    ("perturbed_cost=worst",),
+    ("fresh_perturbations=0",),
+    ("early_stop=1",),
 )
 
 
@@ -283,8 +282,8 @@ def test_points_are_meant_where_their_number_is_given(capsys, tmp_path):
     """Without a word on the spline; the four parameters of a configuration are then left."""
     path = tmp_path / "walk.txt"
     np.savetxt(path, problem_of(ExoOn=True, use_4param_spline=False, n_points=3).parameters.start)
-    words = ("evaluate", path, "--model-file", "planar22", "--exo", 1, "--sim-time", 0.05)
-    code, _ = called(capsys, *words, "--n-points", 3)
+    words = ("evaluate", path, "model_file=planar22", "ExoOn=1", "sim_time=0.05")
+    code, _ = called(capsys, *words, "n_points=3")
     assert code == 0
     code, answer = called(capsys, *words)
     assert code == 2 and "4 exoskeleton" in answer["message"]
@@ -349,7 +348,7 @@ def test_entries_that_cannot_be_held_are_refused(held, words):
 
 
 def test_entries_are_held_by_an_option(capsys, tmp_path):
-    held = ("--held", "Tr_Sw", 0.7, "1_SOL_FG", 1.4)
+    held = ("held=Tr_Sw:0.7,1_SOL_FG:1.4",)
     assert optimized(capsys, tmp_path / "run", *held)[0] == 0
     names = problem_of().parameters.names
     best = np.loadtxt(next((tmp_path / "run").glob("*_Best.txt")))
@@ -372,15 +371,13 @@ def test_a_kind_of_cost_replaces_the_weights_of_a_configuration(capsys, tmp_path
     assert code == 0 and found.weights is None
     scenario = make_problem(found, threads=1).scenarios[0]
     assert scenario.objective.weights == PRESETS["-eff"]
-    code, message = searched(capsys, tmp_path, "--compat", "myoassist", "--overwrite")
+    code, message = searched(capsys, tmp_path, "compat=myoassist", "--overwrite")
     assert code == 2 and "in place of the weights" in message
 
 
 def test_weights_and_sizes_by_options(capsys, tmp_path):
-    words = ("--weights", "effort", 300, "velocity", 50, "--perturbed-repeats", 2)
-    code, found = searched(
-        capsys, tmp_path, *words, "--perturbation-sizes", "push", 0, "angle", 0.5
-    )
+    words = ("weights=effort:300,velocity:50", "perturbed_repeats=2")
+    code, found = searched(capsys, tmp_path, *words, "perturbation_sizes=push:0,angle:0.5")
     assert code == 0 and found.weights == {"effort": 300.0, "velocity": 50.0}
     assert found.perturbation_sizes == {"push": 0.0, "angle": 0.5}
 
@@ -388,27 +385,28 @@ def test_weights_and_sizes_by_options(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--held", "Tr_Sw", 0.7, "Tr_Sw", 0.8), "--held gives 'Tr_Sw' twice"),
-        (("--held", "Tr_S", 0.7), "no entry 'Tr_S'"),
-        (("--weights", "efort", 1), "no cost term 'efort'"),
-        (("--weights", "effort", -1), "has to be 0 or more"),
-        (("--weights", "effort", 1, "-eff"), "weights of its own"),
-        (("--perturbation-sizes", "pus", 1), "no perturbations 'pus'"),
-        (("--perturbation-sizes", "push", 1, "push", 2), "--perturbation-sizes gives 'push' twice"),
-        (("--unperturbed-repeat", 1), "there are none: give perturbed_repeats"),
+        (("held=Tr_Sw:0.7,Tr_Sw:0.8",), "held has 'Tr_Sw' twice"),
+        (("held=Tr_S:0.7",), "no entry 'Tr_S'"),
+        (("weights=efort:1",), "no cost term 'efort'"),
+        (("weights=effort:-1",), "has to be 0 or more"),
+        (("weights=effort:1", "-eff"), "has its own weights"),
+        (("perturbation_sizes=pus:1",), "no perturbations 'pus'"),
+        (("perturbation_sizes=push:1,push:2",), "perturbation_sizes has 'push' twice"),
+        (("unperturbed_repeat=1",), "there are none: give perturbed_repeats"),
         (("--n-points", 6, "--use-4param-spline"), "n_points for one of 6 points: give one of"),
-        (("--moved",), "--moved is given without a value"),
-        (("--moved", ""), "--moved is given without a value"),
-        (("--weights",), "--weights is given without a value"),
-        (("--held",), "--held is given without a value"),
-        (("--start_values",), "--start-values is given without a value"),
-        (("--tgt-vel",), "--tgt-vel is given without a value"),
-        (("--moved", "gain", "--moved=pose"), "--moved is given twice: give it once"),
-        (
-            ("--start_values", "Tr_Sw", 1, "--start-values", "C_d", 1),
-            "--start-values is given twice",
-        ),
-        (("--moved", "all", "gain"), "'all' stands for every entry"),
+        (("moved=",), "moved requires a value"),
+        (("weights=",), "weights requires a value"),
+        (("--tgt-vel",), "--speed requires a value"),
+        (("moved=gain", "moved=pose"), "moved is given twice"),
+        (("start_values=Tr_Sw:1", "start-values=C_d:1"), "start_values is given twice"),
+        (("--tgt-vel", 1, "tgt_vel=1.2"), "tgt_vel is given twice"),
+        (("held=Tr_Sw",), "expected values by name, as in held=first:1.5,second:2"),
+        (("tgt_vel_tol=fast",), "tgt_vel_tol: Input should be a valid number"),
+        (("movd=gain",), "there is no key 'movd'"),
+        (("--moved", "gain"), "has no option --moved; give it as moved=VALUE"),
+        (("-eff", "-vel"), "costs 'eff', 'vel' exclude each other"),
+        (("says=nothing",), "says has no effect here"),
+        (("moved=all,gain",), "'all' stands for every entry"),
     ],
 )
 def test_wrong_pairs_leave_nothing_behind(capsys, tmp_path, words, message):
@@ -417,15 +415,74 @@ def test_wrong_pairs_leave_nothing_behind(capsys, tmp_path, words, message):
     assert not (tmp_path / "run").exists()
 
 
-def test_every_key_of_a_configuration_is_an_option():
-    options = {entry.name for entry in dataclasses.fields(GaitOverrides)}
-    assert set(GaitConfiguration.model_fields) - options == {"says"}
+GIVEN = {
+    "musc_model": (26, "26"),
+    "model": ("hip", "hip"),
+    "model_file": ("planar22", "planar22"),
+    "sim_time": (0.25, "0.25"),
+    "pose_key": ("walk_right", "walk_right"),
+    "num_strides": (3, "3"),
+    "delayed": (False, "0"),
+    "optim_mode": ("multispeed", "multispeed"),
+    "reflex_mode": ("ind", "ind"),
+    "tgt_vel": ((0.8, 1.2), "0.8,1.2"),
+    "tgt_slope": ((-3.0,), "-3"),
+    "trunk_err_type": ("vel_square", "vel_square"),
+    "tgt_sym_th": (0.3, "0.3"),
+    "tgt_grf_th": (1.1, "1.1"),
+    "cost": ("vel_grf", "vel_grf"),
+    "exo": (True, "1"),
+    "use_4param_spline": (True, "1"),
+    "n_points": (6, "6"),
+    "max_torque": (33.0, "33"),
+    "fixed_exo": (True, "1"),
+    "popsize": (12, "12"),
+    "maxiter": (7, "7"),
+    "sigma_gain": (4.5, "4.5"),
+    "cma_options": ("tolx:1e-9", "tolx:1e-9"),
+    "seed": (5, "5"),
+    "param_path": ("shipped", "shipped"),
+}
+"""A value of each key that is an option, other than its default, and its text."""
 
 
-def test_help_names_every_term(capsys):
+@pytest.mark.parametrize("name", GIVEN)
+def test_an_option_and_its_key_give_the_same_value(monkeypatch, name):
+    given: list[dict[str, object]] = []
+    monkeypatch.setattr(
+        "trueup.cli.gait.optimize.run_optimize",
+        lambda _, __, changes, *a, **k: given.append(changes),
+    )
+    setting = settings_of(GaitConfiguration)[name]
+    value, text = GIVEN[name]
+    spelled = setting.option.name or name
+    texts = [] if setting.option.flag else text.split(",")
+    for option in (spelled, name) if name not in ("exo", "maxiter") else (spelled,):
+        main(["gait", "optimize", "walk", f"--{option}", *texts])
+    for key in (setting.key, name, name.replace("_", "-")):
+        main(["gait", "optimize", "walk", f"{key}={text}"])
+    assert len(given) >= 4
+    for changes in given:
+        assert set(changes) == {setting.key}
+        assert configured(**changes) == configured(**{setting.key: value})
+
+
+def test_every_option_of_a_configuration_is_tried():
+    marked = [s.name for s in settings_of(GaitConfiguration).values() if s.option is not None]
+    assert marked == list(GIVEN)
+
+
+def test_help_describes_every_key(capsys):
     assert main(["gait", "optimize", "--help"]) == 0
-    told = capsys.readouterr().out.split("Terms: ")[1].split(";")[0]
-    assert tuple(re.findall(r"\w+", told)) == tuple(TERMS)
+    shown = capsys.readouterr().out
+    keys = shown.split("describes them): ")[1].split(".\n")[0]
+    further = set(re.findall(r"\w+", keys))
+    assert further == set(GaitConfiguration.model_fields) - set(GIVEN) - {"says"}
+    assert main(["gait", "optimize", "--help-keys"]) == 0
+    described = capsys.readouterr().out
+    assert set(re.findall(r"^(\w+): ", described, re.M)) == further
+    for term in TERMS:
+        assert term in described
 
 
 def test_what_a_configuration_gives_by_name_can_be_left_out(capsys, tmp_path):
@@ -434,7 +491,7 @@ def test_what_a_configuration_gives_by_name_can_be_left_out(capsys, tmp_path):
         "moved: [gain]\nheld: {knee_angle_r: 1.1}\nstart_values: {Tr_Sw: 0.7}\ncost: eff\n"
     )
     short = ("--sim-time", 0.05, "--popsize", 4, "--maxiter", 1, "--quiet", "--save-path")
-    words = ("--moved", "all", "--held", "none", "--start-values", "none")
+    words = ("moved=all", "held=none", "start_values=none")
     code, _ = called(capsys, "optimize", file, *short, tmp_path / "run", *words)
     assert code == 0
     found = configuration_of_run(RunDirectory.open(tmp_path / "run"))
@@ -444,4 +501,4 @@ def test_what_a_configuration_gives_by_name_can_be_left_out(capsys, tmp_path):
 def test_an_empty_list_of_torques_is_refused(capsys, tmp_path):
     words = ("evaluate", tmp_path / "walk.txt", "--report", tmp_path / "walk.html", "--dose")
     code, answer = called(capsys, *words)
-    assert code == 2 and "--dose is given without a value" in answer["message"]
+    assert code == 2 and "--dose requires values" in answer["message"]

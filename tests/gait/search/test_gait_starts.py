@@ -60,7 +60,7 @@ def test_a_reference_within_the_run_that_is_replaced_is_refused(capsys, run):
     reference = run / "mine.json"
     reference.write_text("{}")
     before = sorted(path.name for path in run.iterdir())
-    words = optimized(run, "--reference", reference, "--overwrite")
+    words = optimized(run, f"reference={reference}", "--overwrite")
     code, answer = called(capsys, *words)
     assert code == 2 and "lies in the run directory" in answer["message"]
     assert sorted(path.name for path in run.iterdir()) == before
@@ -115,7 +115,7 @@ def test_a_resume_that_is_refused_changes_no_file(capsys, run):
 def test_a_pose_that_cannot_be_is_refused_before_a_folder_is_made(capsys, tmp_path, held):
     file = tmp_path / "vector.json"
     file.write_text(json.dumps({"hip_flexion_r": 100.0}))
-    words = ("--held", "hip_flexion_r", "100") if held else ("--param-path", file)
+    words = ("held=hip_flexion_r:100",) if held else ("--param-path", file)
     code, answer = called(capsys, *optimized(tmp_path / "run", *words))
     assert code == 2 and "the pose has hip_flexion_r at" in answer["message"]
     assert not (tmp_path / "run").exists()
@@ -130,7 +130,7 @@ def test_a_torque_curve_out_of_order_is_refused_before_a_folder_is_made(
     vector = np.loadtxt(best)
     vector[-3:] = 0.95, 0.9, 0.05  # rise, time of the peak, fall
     np.savetxt(tmp_path / "vector.txt", vector)
-    words = ["gait", "optimize", "tutorial", "--model-file", model, "--compat", "myoassist", "-eff"]
+    words = ["gait", "optimize", "tutorial", "--model-file", model, "compat=myoassist", "-eff"]
     words += ["--param-path", tmp_path / "vector.txt", "--save-path", tmp_path / "run", *SHORT]
     code, answer = called(capsys, *words)
     assert code == 2 and "cannot walk" in answer["message"]
@@ -141,7 +141,7 @@ def test_a_vector_without_a_device_is_not_taken_for_the_free_entries_of_one_with
     """With three entries held the unknowns are as many as the entries of a bare vector."""
     vector = nudged(tmp_path / "vector.txt")
     words = ["--model", "ankle", "--ExoOn", "1", "--param-path", tmp_path / "vector.txt"]
-    words += ["--held", "exo_rise", "0.3", "exo_peak_time", "0.6", "exo_fall", "0.1"]
+    words += ["held=exo_rise:0.3,exo_peak_time:0.6,exo_fall:0.1"]
     assert called(capsys, *optimized(tmp_path / "run", *words))[0] == 0
     start = start_of_run(tmp_path / "run")
     assert len(start) == 77
@@ -169,7 +169,7 @@ def test_gains_of_both_legs_become_those_of_each(capsys, run, tmp_path):
 def test_a_run_walks_the_same_with_gains_of_each_leg(capsys, run):
     code, one = called(capsys, "gait", "evaluate", run)
     assert code == 0
-    code, other = called(capsys, "gait", "evaluate", run, "--reflex-mode", "ind")
+    code, other = called(capsys, "gait", "evaluate", run, "reflex_mode=ind")
     assert code == 0 and other["scalar"] == one["scalar"]
 
 
@@ -196,15 +196,15 @@ def test_evaluate_takes_no_other_vector(capsys, tmp_path, run, content, message)
         best = json.loads((run / "solution.json").read_text())["parameters"]
         content = {row["name"]: row["value"] for row in best}
         content |= {"exo_peak": 3.0, "exo_rise": 0.2, "exo_peak_time": 0.5, "exo_fall": 0.2}
-        words = ["--ExoOn", "1", "--model", "ankle"]
+        words = ["ExoOn=1", "model=ankle"]
     file = tmp_path / "vector.json"
     file.write_text(json.dumps(content))
-    code, answer = called(capsys, "gait", "evaluate", file, "--sim-time", "0.3", *words)
+    code, answer = called(capsys, "gait", "evaluate", file, "sim_time=0.3", *words)
     assert code == 2 and message in answer["message"]
 
 
 def test_evaluate_takes_no_run_of_another_model(capsys, run):
-    code, answer = called(capsys, "gait", "evaluate", run, "--ExoOn", "1", "--model", "ankle")
+    code, answer = called(capsys, "gait", "evaluate", run, "ExoOn=1", "model=ankle")
     assert code == 2 and "it lacks 'exo_peak'" in answer["message"]
 
 
@@ -215,24 +215,30 @@ def test_files_without_a_vector_are_one_error(capsys, tmp_path, name):
         np.save(file, np.ones(77) + 1j)
     else:
         file.write_bytes(b"a b c" if name == "words.txt" else b"")
-    code, answer = called(capsys, "gait", "evaluate", file, "--sim-time", "0.3")
+    code, answer = called(capsys, "gait", "evaluate", file, "sim_time=0.3")
     assert code == 2 and name in answer["message"]
 
 
 @pytest.mark.parametrize(
-    "words", [("--start-in-cycle",), ("--param-path", "nosuchfile"), ("--search", "scatter")]
+    ("word", "message"),
+    [
+        ("start_in_cycle=1", "start_in_cycle has no effect here; remove it"),
+        ("param_path=nosuchfile", "param_path has no effect here; remove it"),
+        ("search=scatter", "search has no effect here; remove it"),
+        ("--param-path=nosuchfile", "no option --param-path; trueup "),
+    ],
 )
-def test_options_of_a_search_are_refused_where_nothing_is_searched(capsys, run, words):
-    code, answer = called(capsys, "gait", "evaluate", run, *words)
-    assert code == 2 and f"{words[0]}" in answer["message"] and "for a search" in answer["message"]
+def test_settings_of_a_search_are_refused_where_nothing_is_searched(capsys, run, word, message):
+    code, answer = called(capsys, "gait", "evaluate", run, word)
+    assert code == 2 and message in answer["message"]
 
 
 def test_the_mode_evaluate_walks_as_its_own_configuration_says(capsys, run, tmp_path):
     """The run was searched for a third of a second; the configuration named here says otherwise."""
-    words = ["gait", "optimize", FIRST_WALK, "--optim-mode", "evaluate", "--sim-time", "0.2"]
+    words = ["gait", "optimize", FIRST_WALK, "optim_mode=evaluate", "sim_time=0.2"]
     code, answer = called(capsys, *words, "--param-path", run)
     assert code == 0
     file = next(run.glob("*_Best.txt"))
-    words = ["gait", "evaluate", file, "--config", FIRST_WALK, "--sim-time", "0.2"]
+    words = ["gait", "evaluate", file, "--config", FIRST_WALK, "sim_time=0.2"]
     code, other = called(capsys, *words)
     assert code == 0 and answer["scalar"] == other["scalar"]

@@ -24,7 +24,7 @@ def called(capsys, *words):
 
 
 def evaluated(capsys, path, *words):
-    return called(capsys, "gait", "evaluate", path, "--sim-time", "0.1", *words)
+    return called(capsys, "gait", "evaluate", path, "sim_time=0.1", *words)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_bounds_hold_for_all_files(capsys, tmp_path, parameters, ending):
     vector[parameters.index("vel_pelvis_tx")] = 7.0
     vector[parameters.index("exo_fall")] = 1.5
     file = written(tmp_path / f"far.{ending}", parameters, vector)
-    code, answer = evaluated(capsys, file, "--ExoOn", 1)
+    code, answer = evaluated(capsys, file, "ExoOn=1")
     assert code == 2
     told = (
         f"{file} holds values outside of their bounds: 'C_d' is -1 (0 or more), "
@@ -112,7 +112,7 @@ def test_a_column_or_a_row_is_a_vector_and_its_length_tells_of_a_device(
     code, answer = evaluated(capsys, file)
     assert code == 0
     named = written(tmp_path / "walk.json", parameters, parameters.start)
-    code, other = evaluated(capsys, named, "--ExoOn", 1, "--max-torque", 100)
+    code, other = evaluated(capsys, named, "ExoOn=1", "max_torque=100")
     assert code == 0 and answer["scalar"] == other["scalar"]
 
 
@@ -145,7 +145,7 @@ def test_a_curve_that_reaches_out_of_stance_is_told(capsys, tmp_path, parameters
     file = written(tmp_path / "walk.txt", parameters, vector)
     code, answer = evaluated(capsys, file)
     assert code == 0 and answer["notes"] == told
-    assert main(["gait", "evaluate", str(file), "--sim-time", "0.1"]) == 0
+    assert main(["gait", "evaluate", str(file), "sim_time=0.1"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert all(line in printed for line in told)
 

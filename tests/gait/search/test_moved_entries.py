@@ -84,7 +84,7 @@ def test_what_cannot_be_moved_is_refused(changes, words):
 
 def test_others_stay_where_the_search_starts(capsys, tmp_path, vector, file):
     run = tmp_path / "run"
-    code, answer = optimized(capsys, run, "--param-path", file, "--moved", *MOVED)
+    code, answer = optimized(capsys, run, "--param-path", file, f"moved={','.join(MOVED)}")
     assert code == 0
     assert [row["name"] for row in answer["parameters"]] == list(MOVED)
     names = problem_of().parameters.names
@@ -96,7 +96,7 @@ def test_others_stay_where_the_search_starts(capsys, tmp_path, vector, file):
 
 def test_others_may_be_held_elsewhere(capsys, tmp_path, vector, file):
     run = tmp_path / "run"
-    words = ("--param-path", file, "--moved", *MOVED, "--held", "Tr_Sw", 0.7)
+    words = ("--param-path", file, f"moved={','.join(MOVED)}", "held=Tr_Sw:0.7")
     assert optimized(capsys, run, *words)[0] == 0
     names = problem_of().parameters.names
     best = best_of(run)
@@ -106,7 +106,7 @@ def test_others_may_be_held_elsewhere(capsys, tmp_path, vector, file):
 
 def test_the_run_alone_goes_on_is_repeated_and_walks(capsys, tmp_path, vector, file):
     run, again, alone = (tmp_path / name for name in ("run", "again", "alone.yaml"))
-    words = ("--param-path", file, "--moved", *MOVED)
+    words = ("--param-path", file, f"moved={','.join(MOVED)}")
     code, whole = optimized(capsys, tmp_path / "whole", *words, "--maxiter", 2)
     assert code == 0
     code, answer = optimized(capsys, run, *words)
@@ -125,7 +125,7 @@ def test_the_run_alone_goes_on_is_repeated_and_walks(capsys, tmp_path, vector, f
 
 def test_another_run_starts_from_all_of_it(capsys, tmp_path, vector, file):
     first, second = tmp_path / "first", tmp_path / "second"
-    assert optimized(capsys, first, "--param-path", file, "--moved", *MOVED)[0] == 0
+    assert optimized(capsys, first, "--param-path", file, f"moved={','.join(MOVED)}")[0] == 0
     assert optimized(capsys, second, "--param-path", first)[0] == 0
     start = experiment_of(second)["start"]
     problem = problem_of()
@@ -136,7 +136,7 @@ def test_another_run_starts_from_all_of_it(capsys, tmp_path, vector, file):
 def test_the_experiment_of_a_run_does_not_mix_two_walks(capsys, tmp_path, vector, file):
     """It holds what was not moved at the values of the first walk."""
     run, other = tmp_path / "run", tmp_path / "other"
-    assert optimized(capsys, run, "--param-path", file, "--moved", *MOVED)[0] == 0
+    assert optimized(capsys, run, "--param-path", file, f"moved={','.join(MOVED)}")[0] == 0
     np.savetxt(tmp_path / "another.txt", vector + 0.01)
     words = ("--param-path", tmp_path / "another.txt")
     experiment = run / "experiment.yaml"
@@ -147,12 +147,12 @@ def test_the_experiment_of_a_run_does_not_mix_two_walks(capsys, tmp_path, vector
 
 def test_start_values_come_before_those_of_the_path(capsys, tmp_path, vector, file):
     run = tmp_path / "run"
-    words = ("--param-path", file, "--start-values", "Tr_Sw", 0.7, "1_SOL_FG", 1.3)
+    words = ("--param-path", file, "start_values=Tr_Sw:0.7,1_SOL_FG:1.3")
     assert optimized(capsys, run, *words)[0] == 0
     start = experiment_of(run)["start"]
     assert (start["Tr_Sw"], start["1_SOL_FG"], start["theta_tgt"]) == (0.7, 1.3, vector[0])
     # what is not moved stays there
-    words = (*words, "--moved", *MOVED)
+    words = (*words, f"moved={','.join(MOVED)}")
     assert optimized(capsys, tmp_path / "some", *words)[0] == 0
     assert experiment_of(tmp_path / "some")["start"]["1_SOL_FG"] == 1.3
     assert best_of(tmp_path / "some")[problem_of().parameters.names.index("Tr_Sw")] == 0.7
@@ -161,7 +161,7 @@ def test_start_values_come_before_those_of_the_path(capsys, tmp_path, vector, fi
 def test_a_repeated_experiment_may_start_elsewhere(capsys, tmp_path, vector, file):
     run, other = tmp_path / "run", tmp_path / "other"
     assert optimized(capsys, run, "--param-path", file)[0] == 0
-    words = ("--start-values", "Tr_Sw", 0.7)
+    words = ("start_values=Tr_Sw:0.7",)
     code, _ = optimized(capsys, other, *words, configuration=run / "experiment.yaml")
     assert code == 0
     first, second = experiment_of(run)["start"], experiment_of(other)["start"]
@@ -171,22 +171,23 @@ def test_a_repeated_experiment_may_start_elsewhere(capsys, tmp_path, vector, fil
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("1_SOL", 1.0), "no entry '1_SOL'"),
-        (("1_SOL_FG", -1.0), "has to be 0 to"),
-        (("1_SOL_FG", 1.0, "1_SOL_FG", 1.1), "twice"),
-        (("1_SOL_FG", 1.0, "--held", "1_SOL_FG", 1.2), "it is held at 1.2"),
-        (("exo_peak", 2.0, "--ExoOn", 1), "has to be 0 to 1"),
-        (("knee_angle_r", 100.0), "cannot walk"),
+        (("1_SOL:1.0",), "no entry '1_SOL'"),
+        (("1_SOL_FG:-1.0",), "has to be 0 to"),
+        (("1_SOL_FG:1.0,1_SOL_FG:1.1",), "twice"),
+        (("1_SOL_FG:1.0", "held=1_SOL_FG:1.2"), "it is held at 1.2"),
+        (("exo_peak:2.0", "--ExoOn", 1), "has to be 0 to 1"),
+        (("knee_angle_r:100.0",), "cannot walk"),
     ],
 )
 def test_start_values_that_cannot_be_are_refused(capsys, tmp_path, words, told):
-    code, answer = optimized(capsys, tmp_path / "run", "--start-values", *words)
+    first, *others = words
+    code, answer = optimized(capsys, tmp_path / "run", f"start_values={first}", *others)
     assert code == 2 and told in answer["message"]
     assert not (tmp_path / "run").exists()
 
 
 def test_both_arms_of_a_comparison_take_the_same_configuration(capsys, tmp_path, vector, file):
-    words = ("--param-path", file, "--perturbed-repeats", 2)
+    words = ("--param-path", file, "perturbed_repeats=2")
     arms = {"with": (), "without": ("--model", "baseline", "--ExoOn", 0)}
     for name, device in arms.items():
         target = tmp_path / name
@@ -209,7 +210,7 @@ def test_a_start_in_the_cycle_of_a_walk_is_what_stays(capsys, tmp_path, monkeypa
     vector = np.ones(77)
     np.savetxt(tmp_path / "vector.txt", vector)
     run = tmp_path / "run"
-    words = ("--param-path", tmp_path / "vector.txt", "--start-in-cycle", "--moved", "1_SOL_FG")
+    words = ("--param-path", tmp_path / "vector.txt", "start_in_cycle=1", "moved=1_SOL_FG")
     assert optimized(capsys, run, *words)[0] == 0
     names = problem_of().parameters.names
     assert best_of(run)[names.index("hip_flexion_r")] == 1.02

@@ -47,7 +47,7 @@ def test_a_batch_file_alone_names_neither(checkout, tmp_path):
 def test_a_vector_walks_as_in_myoassist_by_its_batch_file(recorded_data, capsys):
     tutorial = recorded_data / "myoassist/tutorial"
     (config,), (vector,) = tutorial.glob("*.bat"), tutorial.glob("*_Best.txt")
-    words = ["gait", "evaluate", str(vector), "--config", str(config), "--sim-time", "2", "--json"]
+    words = ["gait", "evaluate", str(vector), "--config", str(config), "sim_time=2", "--json"]
     assert main(words) == 0
     answer = json.loads(capsys.readouterr().out)
     assert any("myoLeg22_2D_TUTORIAL.xml" in note for note in answer["notes"])

@@ -89,8 +89,8 @@ def test_a_start_leaves_out_the_stage_that_finds_a_walk(file, whole, capsys, tmp
     limits = ("--maxiter", 1, "--quiet")
     for words, names in [
         (("--from", whole.directory), ["steady", "sparing"]),
-        (("--from", "nominal", "--stages", "sparing", "find"), ["find", "sparing"]),
-        (("--from", "shipped", "--stages", "find"), ["find"]),
+        (("--from", "nominal", "stages=sparing,find"), ["find", "sparing"]),
+        (("--from", "shipped", "stages=find"), ["find"]),
     ]:
         run = tmp_path / names[0] / names[-1]
         assert called(capsys, "optimize", file, *words, *limits, "--save-path", run)[0] == 0
@@ -138,9 +138,9 @@ def test_a_search_of_attempts_resumes_in_any_of_them(tried, tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--stages", "stedy"), "there is no stage 'stedy'; there are 'find', 'steady', 'sparing'"),
-        (("--stages", "find", "--search", "scatter"), "leave stages"),
-        (("--compat", "myoassist", "-eff"), "leave stages or compat"),
+        (("stages=stedy",), "there is no stage 'stedy'; there are 'find', 'steady', 'sparing'"),
+        (("stages=find", "search=scatter"), "leave stages"),
+        (("compat=myoassist", "-eff"), "leave stages or compat"),
     ],
 )
 def test_stages_that_cannot_be_are_refused(file, capsys, tmp_path, words, told):
@@ -148,7 +148,7 @@ def test_stages_that_cannot_be_are_refused(file, capsys, tmp_path, words, told):
     code, answer = called(capsys, "optimize", file, *words, "--save-path", run)
     assert code == 2 and told in answer["message"]
     assert not run.exists()
-    code, answer = called(capsys, "optimize", FIRST_WALK, "--stages", "find", "--save-path", run)
+    code, answer = called(capsys, "optimize", FIRST_WALK, "stages=find", "--save-path", run)
     assert code == 2 and "has no stages" in answer["message"]
 
 
@@ -180,11 +180,11 @@ def test_an_option_holds_in_every_stage(file):
 
 
 def test_the_norm_is_not_tracked_where_it_does_not_fit(capsys, tmp_path):
-    short = ("--sim-time", 0.2, "--popsize", 4, "--maxiter", 1, "--quiet", "--stages", "steady")
+    short = ("--sim-time", 0.2, "--popsize", 4, "--maxiter", 1, "--quiet", "stages=steady")
     run = tmp_path / "run"
     code, answer = called(capsys, "optimize", "walk", "--tgt-slope", 5, *short, "--save-path", run)
     assert code == 0 and any("No gait is tracked" in note for note in answer["notes"])
-    weighed = ("--weights", "kinematic", 1)
+    weighed = ("weights=kinematic:1",)
     code, answer = called(
         capsys, "optimize", "walk", "--tgt-slope", 5, *short, *weighed, "--save-path", run,
         "--overwrite",

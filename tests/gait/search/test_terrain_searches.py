@@ -8,7 +8,7 @@ from given_configurations import FIRST_WALK
 from trueup.cli import main
 
 CASES = {
-    "stairs": ("--stairs", "0.1", "0.4"),
+    "stairs": ("stairs=0.1,0.4",),
     "hip": ("--model", "hip", "--ExoOn", "1", "--max-torque", "20"),
     "hip_extension": ("--model", "hip_extension", "--ExoOn", "1", "--n-points", "3"),
     "multislope": ("--optim-mode", "multislope", "--tgt-slope", "-3", "3"),

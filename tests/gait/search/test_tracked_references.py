@@ -75,8 +75,7 @@ def test_a_reference_that_lacks_a_joint_leaves_no_folder(capsys, tmp_path):
         FIRST_WALK,
         "--cost",
         "kine",
-        "--reference",
-        tmp_path / "other.json",
+        f"reference={tmp_path / 'other.json'}",
     ]
     words += ["--save-path", tmp_path / "run", "--popsize", "4", "--maxiter", "1"]
     code = main([*map(str, words), "--json"])
@@ -127,22 +126,22 @@ def test_what_the_trunk_is_compared_with_is_told(capsys, tmp_path):
     np.savetxt(tmp_path / "walk.txt", np.ones(77))
     reference().save(tmp_path / "bare.json")
     reference(("hip", "knee", "ankle", "trunk")).save(tmp_path / "whole.json")
-    words = ["gait", "evaluate", str(tmp_path / "walk.txt"), "--sim-time", "0.1", "--reference"]
+    words = ["gait", "evaluate", str(tmp_path / "walk.txt"), "sim_time=0.1"]
     told = "The trunk is compared with upright: the reference has none."
     for name, more, notes in (
         ("bare.json", [], [told]),
-        ("bare.json", ["--trunk-err-type", "zero_diff"], []),
-        ("bare.json", ["-eff"], []),
+        ("bare.json", ["trunk_err_type=zero_diff"], []),
+        ("bare.json", ["cost=eff"], []),
         ("whole.json", [], []),
-        ("whole.json", ["--trunk-err-type", "ref_diff"], []),
+        ("whole.json", ["trunk_err_type=ref_diff"], []),
     ):
-        assert main([*words, str(tmp_path / name), *more, "--json"]) == 0
+        assert main([*words, f"reference={tmp_path / name}", *more, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["notes"] == notes
-    chosen = [str(tmp_path / "bare.json"), "--trunk-err-type", "ref_diff", "--json"]
+    chosen = [f"reference={tmp_path / 'bare.json'}", "trunk_err_type=ref_diff", "--json"]
     assert main([*words, *chosen]) == 2
     assert "compare it with upright" in json.loads(capsys.readouterr().out)["message"]
     page = tmp_path / "walk.html"
-    assert main([*words, str(tmp_path / "bare.json"), "--report", str(page)]) == 0
+    assert main([*words, f"reference={tmp_path / 'bare.json'}", "--report", str(page)]) == 0
     assert told in capsys.readouterr().out
 
 
@@ -150,7 +149,7 @@ def test_what_the_trunk_is_compared_with_is_told(capsys, tmp_path):
 def test_the_report_of_a_run_tells_what_the_trunk_is_compared_with(tmp_path, name, told):
     """The configuration walk compares with upright, and says so itself."""
     reference().save(tmp_path / "bare.json")
-    words = ["gait", "optimize", name, "-kine", "--reference", str(tmp_path / "bare.json")]
+    words = ["gait", "optimize", name, "-kine", f"reference={tmp_path / 'bare.json'!s}"]
     words += ["--sim-time", "0.1", "--popsize", "4", "--maxiter", "1", "--quiet"]
     assert main([*words, "--save-path", str(tmp_path / "run")]) == 0
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
@@ -160,7 +159,7 @@ def test_the_report_of_a_run_tells_what_the_trunk_is_compared_with(tmp_path, nam
 def test_a_search_refuses_a_trunk_that_cannot_be_tracked_and_notes_another(capsys, tmp_path):
     reference().save(tmp_path / "bare.json")
     run = tmp_path / "run"
-    words = ["gait", "optimize", "baseline", "--reference", str(tmp_path / "bare.json")]
+    words = ["gait", "optimize", "baseline", f"reference={tmp_path / 'bare.json'!s}"]
     words += ["--sim-time", "0.1", "--popsize", "4", "--maxiter", "1", "--quiet", "--json"]
     words += ["--save-path", str(run)]
     assert main([*words, "--trunk-err-type", "ref_diff"]) == 2

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import yaml
 from small_trainings import SMALL, configured
+from trueup.cli.network.override_words import overrides_together
 
 from trueup.cli import main
-from trueup.cli.network.override_words import overrides_together
 from trueup.cli.network.train import TrainNetwork
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting import Grade, Verdict

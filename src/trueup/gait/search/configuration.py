@@ -14,10 +14,11 @@ from pydantic import (
 )
 
 from trueup._options import Option
-from trueup._registered_names import RegisteredName
+from trueup._registered_names import Names, RegisteredName
 from trueup._seeds import LARGEST_SEED
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.costs.norm_names import ADULT
+from trueup.gait.costs.terms import TERMS
 from trueup.gait.search.method_names import CMA_ES, walk_search_named, walk_searches
 from trueup.gait.search.shipped_walk import NOMINAL
 from trueup.gait.search.stage_settings import (
@@ -130,10 +131,9 @@ class GaitConfiguration(BaseModel):
     """Difference between the legs below which symmetry costs nothing [m]."""
     tgt_grf_th: Annotated[float, Option("BW")] = Field(default=1.5, ge=0.0, le=1e3)
     """Ground reaction force below which it costs nothing [body weights]."""
-    cost: Annotated[str, Option("KIND")] = "kine"
-    """Kind of cost: eff, eff_knee, vel, vel_grf, class, kine, kine_grf, combined, kine_grf_musc,
-    vel_musc or vel_musc_grf; -eff, -vel and so on are the same."""
-    weights: dict[str, float] | None = None
+    cost: Annotated[str, Option("KIND"), Names(lambda: COSTS)] = "kine"
+    """Kind of cost; -eff means --cost eff, and so on."""
+    weights: Annotated[dict[str, float] | None, Names(lambda: list(TERMS))] = None
     """Weights of cost terms by name, in place of those of the kind; other terms have none."""
     reference: tuple[str, ...] | None = Field(default=None, min_length=1)
     """File with a reference gait or a norm to track, or adult; one, or one for each speed."""
