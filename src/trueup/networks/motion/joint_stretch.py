@@ -1,4 +1,4 @@
-"""Stretches of logs of a joint, simulated side by side."""
+"""Windows of logs of a joint, simulated in a batch."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from trueup.networks.motion.joint_step import SampleInputs
 
 @dataclass(frozen=True, eq=False)
 class JointStretch:
-    """Stretches of logs side by side, from one sample to another; (samples, B) each."""
+    """A batch of windows of logs; signals have the shape (samples, B)."""
 
     joint: DrivenJoint
     position: Tensor
@@ -26,9 +26,9 @@ class JointStretch:
     conditions: dict[str, Tensor]
     """Conditions of the logs by name, (B,) each."""
     kp: Tensor
-    """Firmware gain, (B,)."""
+    """Firmware gain of the angle error, (B,)."""
     gain: Tensor
-    """Gain of the error, (B,)."""
+    """Gain of the angle error, with its firmware factor, (B,)."""
     inputs: tuple[SampleInputs, ...]
     """Commands and conditions of each step."""
     h: float
@@ -45,7 +45,7 @@ class JointStretch:
         return torch.stack([found[name] for name in self.told], dim=-1)
 
     def load_torque(self, step: int, position: Tensor, speed: Tensor, after: Tensor) -> Tensor:
-        """Torque that the load takes over a sample [N m]: inertia times acceleration, weight."""
+        """Torque on the load over a sample [N m]: inertia times acceleration plus gravity."""
         held = self.inputs[step]
         taken = torch.from_numpy(held.inertia) * (after - speed) * self.rate
         return taken + torch.from_numpy(held.gravity) * torch.sin(position)
@@ -59,8 +59,10 @@ class JointStretch:
         gain: Tensor | None = None,
         numbers: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Position and speed one sample on; ``gain`` and ``numbers`` (numbers, B) in place of what
-        the joint has."""
+        """Position and speed at the next sample.
+
+        ``gain`` (B,) and ``numbers`` (numbers, B) override those of
+        the joint."""
         joint = self.joint
         if gain is None:
             gain = self.gain * joint.gain_factors(self.kp) if joint.stated_gains else self.gain

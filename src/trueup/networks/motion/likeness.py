@@ -1,4 +1,4 @@
-"""Likeness of motions: the angles and speeds that they have in common."""
+"""Overlap of motions: the angles and speeds that they have in common."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -6,26 +6,26 @@ from typing import Any
 import numpy as np
 
 _CELLS = 12
-"""Cells along angle and speed in which motions are compared."""
+"""Number of cells along angle and along speed in which motions are compared."""
 _VISITS = 3
-"""Samples that make a cell known."""
+"""Smallest number of samples in a visited cell."""
 
 Moved = Sequence[tuple[np.ndarray, np.ndarray]]
-"""Angles and speeds of a motion, of one or several logs."""
+"""Angles [rad] and speeds [rad/s] of a motion, of one or several logs."""
 
 
 def most_alike(motions: Mapping[str, Moved]) -> str:
-    """Name of the motion that is most like the others in the angles and speeds that it visits.
+    """Name of the motion with the largest overlap with the others in angle and speed.
 
-    What no other visits can neither be learned from them nor judge what was learned; what visits
-    little of what they do judges little.
+    A state that no other motion visits cannot be learned from them and does not test what was
+    learned; a motion that visits few of their states tests little.
     """
     found = likeness(motions)
     return max(sorted(found), key=lambda name: found[name])
 
 
 def likeness(motions: Mapping[str, Moved]) -> dict[str, float]:
-    """Share of a motion that the others visit, times the share of theirs that it visits, [0, 1]."""
+    """Fraction of a motion visited by the others, times that of theirs visited by it, [0, 1]."""
     edges = [
         np.quantile(np.concatenate([each[k] for m in motions.values() for each in m]), [0.01, 0.99])
         for k in (0, 1)

@@ -1,9 +1,9 @@
-"""Choice of the network on the validation part: family, skip, base, and the length of training.
+"""Choice of the network on the validation part: family, skip, base, and number of epochs.
 
-Each candidate is trained for a short time; the best is trained for the rest of it. What costs
-nothing (a constant, a linear model, the base by itself) is judged by the same error, and is the
-network where training brings less than `ENOUGH`. Where only stretches within recordings validate,
-that last judgement is on whole recordings left out in turn, see `left_out`.
+Each candidate is trained for a short time; the best is trained for the rest. The baselines (a
+constant, a linear model, the base by itself) are compared on the same error, and are selected where
+training improves on them by less than `ENOUGH`. Where validation uses intervals within recordings,
+this comparison is on whole recordings held out in turn, see `left_out`.
 """
 
 import time
@@ -35,15 +35,15 @@ from trueup.networks.training.simple_networks import relative_error, simple_netw
 from trueup.runs.store import atomic
 
 CHOICE = "choice.json"
-"""File of a split: what was tried, and what is trained."""
+"""File of a split with the tried candidates and the selected configuration."""
 
 TRIAL_SHARE = 0.35
-"""Share of the time or of the steps in which candidates are tried."""
+"""Fraction of the time or of the steps for the trials of candidates."""
 USED_SHARE = 0.9
-"""Share of the time that is trained for; reading, scoring and the report take the rest."""
+"""Fraction of the time for training; reading, scoring and the report take the rest."""
 
 _CORRECTION = {"learning_rate": 2e-3, "weight_decay": 1.0}
-"""Of layers that correct a linear model of the same samples, which holds what recordings share."""
+"""Weight decay of layers that correct a linear model of the same inputs."""
 
 _MANY_SAMPLES = 30_000
 _DIFFERENT_SCALES = 2.0
@@ -56,9 +56,9 @@ class Trial:
     name: str
     model: ModelSettings
     error: float
-    """Validation error, see `relative_error`; infinite where training diverged."""
+    """Validation error, see `relative_error`; infinite after divergence."""
     pace: float
-    """Time of an epoch [s]."""
+    """Time per epoch [s]."""
 
 
 def chosen_configuration(
@@ -68,19 +68,19 @@ def chosen_configuration(
     seconds: float | None,
     hooks: TrainingHooks,
 ) -> tuple[TrainingConfiguration, TrainingHooks]:
-    """The configuration with the network chosen and its number of epochs set.
+    """The configuration with the selected network and number of epochs.
 
-    A choice that the folder holds is taken up, so that a resumed run trains the same network.
+    An existing choice in the folder is reused, so that a resumed run trains the same network.
 
     Args:
         split: parts for training and validation.
-        configuration: of the run.
-        folder: of the split; takes ``choice.json``.
-        seconds: time for the split [s]; None where steps or epochs set its end.
-        hooks: what follows the training.
+        configuration: configuration of the run.
+        folder: output folder of the split, for ``choice.json``.
+        seconds: time limit of the split [s]; None where steps or epochs are the limit.
+        hooks: callbacks of the training.
 
     Returns:
-        The configuration, and the hooks for the rest of the progress.
+        The configuration, and the hooks for the remaining progress.
 
     Raises:
         Interrupted: a hook stopped the training.
@@ -131,7 +131,7 @@ def chosen_configuration(
 
 
 def choice_share(folds: Sequence[DataSplit]) -> float:
-    """Share of the time in which a choice is made, before the network chosen is trained."""
+    """Fraction of the time for the choice, before the selected network is trained."""
     return TRIAL_SHARE + (LEFT_OUT_SHARE if folds else 0.0)
 
 
@@ -145,7 +145,7 @@ def _left_out(
     hooks: TrainingHooks,
     simple: dict[str, Network],
 ) -> LeftOutErrors:
-    """Errors on recordings left out in turn, of short trainings of the network chosen."""
+    """Errors on recordings held out in turn, from short trainings of the selected network."""
 
     def trained(fold: DataSplit, number: int) -> Network:
         own = _trial_hooks(
@@ -168,7 +168,7 @@ def _left_out(
 
 
 def _trial_hooks(hooks: TrainingHooks, begin: float, share: float) -> TrainingHooks:
-    """Hooks of a training that only helps to choose, in its share of the progress."""
+    """Hooks of a training for the choice, with its part of the progress."""
     return replace(
         hooks,
         started=lambda *_: None,
@@ -180,13 +180,13 @@ def _trial_hooks(hooks: TrainingHooks, begin: float, share: float) -> TrainingHo
 def candidates(
     model: ModelSettings, rate: float, samples: int, linear: Network | None = None
 ) -> list[tuple[str, ModelSettings]]:
-    """Networks that are tried, by name; settings that differ from their defaults are kept.
+    """Candidate networks by name; settings that differ from their defaults are kept.
 
     Args:
-        model: settings of the run.
-        rate: of the recordings [Hz].
-        samples: of the training part.
-        linear: linear network whose history and torque limit they have.
+        model: model settings of the run.
+        rate: sample rate of the recordings [Hz].
+        samples: number of samples of the training part.
+        linear: linear network that defines their history and torque limit.
     """
     width = 64 if samples > _MANY_SAMPLES else 32
     history = int(np.clip(round(0.16 * rate), 8, 64)) if linear is None else linear.history
@@ -220,7 +220,7 @@ def candidates(
 
 
 def trial_network(split: DataSplit, configuration: TrainingConfiguration, folder: Path) -> Network:
-    """The network of a configuration after the length of a trial, kept in a folder."""
+    """The network of a configuration after a trial training, saved in a folder."""
     file = folder / run_files.NETWORK
     if file.is_file():
         return read_network(file)
@@ -274,7 +274,7 @@ def _fitting(
     seconds: float,
     pace: float | None,
 ) -> TrainSettings:
-    """The settings with as many epochs as fit into a time [s], at a pace [s an epoch]."""
+    """The settings with the number of epochs that fit into a time [s] at a pace [s/epoch]."""
     began = time.perf_counter()
     if pace is None:
         pace = _pace(split, configuration, model, train)
@@ -291,7 +291,7 @@ def _pace(
     model: ModelSettings,
     train: TrainSettings,
 ) -> float:
-    """Time of an epoch with its validation [s]; the first, which loads libraries, is left out."""
+    """Time per epoch with validation [s], without the first, which loads libraries."""
     ends: list[float] = []
     _train(
         split,
@@ -324,7 +324,7 @@ def _train(
 
 
 def _short(train: TrainSettings) -> TrainSettings:
-    """The settings with the share of the steps or epochs that a trial has."""
+    """The settings with the steps or epochs of a trial."""
 
     def part(count: int | None) -> int | None:
         return None if count is None else max(1, round(TRIAL_SHARE * count))
@@ -333,9 +333,9 @@ def _short(train: TrainSettings) -> TrainSettings:
 
 
 def _for_split(train: TrainSettings, split: DataSplit) -> TrainSettings:
-    """The settings with the score that the choice goes by, where nothing else is set.
+    """The settings with the score of the choice as the default monitor.
 
-    Groups are weighted where their torque differs; stretches count once they are settled.
+    Groups are weighted where their torque differs; intervals count after settling.
     """
     scales = [float(torque.std()) for torque in by_group(split.training).values()]
     usual = TrainSettings()
@@ -353,7 +353,7 @@ def _for_split(train: TrainSettings, split: DataSplit) -> TrainSettings:
 
 
 def _kept(model: ModelSettings, given: dict[str, Any]) -> ModelSettings:
-    """Settings with the values given, where they stand at their defaults."""
+    """Settings with the given values in place of defaults."""
     usual = {item.name: item.default for item in fields(ModelSettings)}
     changed = {n: v for n, v in given.items() if getattr(model, n) == usual[n]}
     return replace(model, **changed)
@@ -369,7 +369,7 @@ def _without_base(model: ModelSettings) -> ModelSettings:
 
 
 def _after(hooks: TrainingHooks, share: float) -> TrainingHooks:
-    """Hooks of what comes after the trials, whose progress begins at a share."""
+    """Hooks after the trials, with progress starting at ``share``."""
     return replace(
         hooks, progress=lambda words, done: hooks.progress(words, share + (1.0 - share) * done)
     )

@@ -1,4 +1,4 @@
-"""Train on one split: the members of an ensemble, the linear baseline, the score on the test."""
+"""Training on one split: members of an ensemble, linear baseline, test scores."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -45,20 +45,20 @@ from trueup.runs.store.event_log import EventLog
 
 @dataclass(frozen=True, eq=False)
 class SplitResult:
-    """What training on a split gives."""
+    """Result of training on a split."""
 
     name: str
-    """``global``, or the group held out."""
+    """``global``, or the held-out group."""
     network: Network
-    """The member that is best on the validation part."""
+    """The member with the smallest validation error."""
     linear: Network
     """The linear baseline."""
     scores: NetworkScores
-    """On the test part, or on the validation part where there is no test part."""
+    """Scores on the test part, or on the validation part where there is no test part."""
     scored_on: str
-    """``test`` or ``validation``."""
+    """Part of `scores`: ``test`` or ``validation``."""
     validation: NetworkScores
-    """On the validation part."""
+    """Scores on the validation part."""
     seconds: float
     """Wall time of training [s]."""
     folder: Path
@@ -73,16 +73,16 @@ def train_split(
     log: EventLog,
     seconds: float | None = None,
 ) -> SplitResult:
-    """Train and score on one split; goes on from what the folder holds.
+    """Train and score on one split; resumes from the content of the folder.
 
     Args:
         split: parts for training, validation and test.
-        configuration: of the training.
-        folder: takes the files of the split.
-        provenance: kept with the networks.
-        hooks: what follows the training.
-        log: where a tracker that fails is noted.
-        seconds: time for the split [s]; None where steps or epochs set its end.
+        configuration: configuration of the training.
+        folder: output folder of the split.
+        provenance: provenance, saved with the networks.
+        hooks: callbacks of the training.
+        log: log for failures of a tracker.
+        seconds: time limit of the split [s]; None where steps or epochs are the limit.
 
     Raises:
         Interrupted: a hook stopped the training.
@@ -121,12 +121,12 @@ def _member(
     provenance: dict[str, Any],
     hooks: TrainingHooks,
 ) -> tuple[Network, float]:
-    """Network and wall time [s] of a member, counted from zero."""
+    """Network and wall time [s] of a member, with its index counted from zero."""
     folder.mkdir(parents=True, exist_ok=True)
     finished = folder / run_files.FINISHED
     if finished.is_file():
         return read_network(folder / run_files.NETWORK), read_seconds(finished)
-    if hooks.stop():  # asked for while the one before ended
+    if hooks.stop():  # requested at the end of the previous member
         raise Interrupted
     seed = configuration.seed + member
     train = configuration.train
@@ -155,7 +155,7 @@ def _member(
     monitor = train.checkpointing.monitor
     scores = [entry[monitor] for entry in result.history if entry.get(monitor) is not None]
     if train.checkpointing.mode == "max":
-        scores = [1.0 - score for score in scores]  # of R2: what it lacks
+        scores = [1.0 - score for score in scores]  # 1 - R2, which decreases
     atomic.write_json(
         finished,
         {
@@ -255,9 +255,9 @@ def _simplest(
     folder: Path,
     network: Network,
 ) -> tuple[dict[str, Any], Network]:
-    """The trained network, or a simpler one that is as good.
+    """The trained network, or a simpler one with a similar error.
 
-    As good on recordings that were left out in turn, or else on the validation part.
+    The errors are those on recordings held out in turn, or else on the validation part.
     """
     simple = simple_networks(split, configuration.data.features, asked.base, asked.torque_limit)
     chosen = atomic.read_json(folder / CHOICE)
@@ -287,10 +287,10 @@ def _without(
     folder: Path,
     judged: Sequence[ActuatorSeries],
 ) -> dict[str, Any] | None:
-    """Settled scores of the network without features that no simulator has; None without others.
+    """Settled scores with only the features that simulators supply; None where there are none.
 
-    Family and sizes are those of the network; it trains for the share of a trial, and the best of
-    it and of what costs nothing is scored.
+    Family and sizes are those of the network; the training has the length of a trial, and the best
+    of it and the baselines is scored.
     """
     features = tuple(name for name in configuration.data.features if name not in measured)
     if not features:
@@ -304,7 +304,7 @@ def _without(
 
 
 def _ended(folder: Path, members: int, member: int) -> dict[str, Any] | None:
-    """How the training of a member ended; None where an older trueup trained it."""
+    """End of the training of a member; None in runs of older versions."""
     place = folder if members == 1 else member_folder(folder, member)
     record = atomic.read_json(place / run_files.FINISHED)
     names = ("best_epoch", "epochs", "stopped", "late_gain")
@@ -312,14 +312,14 @@ def _ended(folder: Path, members: int, member: int) -> dict[str, Any] | None:
 
 
 def member_folder(folder: Path, member: int) -> Path:
-    """Folder of a member of an ensemble, counted from zero, within that of its split."""
+    """Folder of a member of an ensemble within that of its split, with the index from zero."""
     return folder / MEMBERS / f"{member + 1:02d}"
 
 
 def _closed_loop(
     configuration: TrainingConfiguration, network: Network, series: Sequence[ActuatorSeries]
 ) -> list[RollOut]:
-    """The network driving the joint that the settings describe; empty where they do not."""
+    """Closed-loop scores on the joint of the settings; empty where they describe none."""
     rollout = configuration.rollout
     if rollout.model_file is not None and rollout.joint is not None:
         return roll_out_in_model(network, series, rollout.model_file, rollout.joint)
@@ -338,7 +338,7 @@ def _export(network: Network, file: Path) -> None:
 
 
 def _spread(torque: list[EnsembleTorque]) -> dict[str, float]:
-    """How sure the ensemble is: RMS of the spread, and samples out of the range of training."""
+    """Uncertainty of the ensemble: RMS spread, and samples outside the range of training."""
     spread = np.concatenate([each.spread for each in torque])
     outside = np.concatenate([each.out_of_range for each in torque])
     return {"rms": float(np.sqrt(np.mean(spread**2))), "out_of_range": float(outside.mean())}

@@ -1,10 +1,10 @@
-"""Joints of a MuJoCo model as a differentiable step, with a correction of each one's torque.
+"""Joints of a MuJoCo model as a differentiable step, with a torque correction for each joint.
 
 The gradient is the adjoint of the simulation: each sample is linearised by forward differences in
-the batch engine, all samples of all windows side by side, when the gradient is first asked for. It
-costs three simulations of a sample for each joint (its angle, its speed, its torque), however many
-weights the corrections have: with two joints, 2.9 times the window alone. Differences of the 1954
-weights take as many windows, and evolution one for each member.
+the batch engine, all samples of all windows at once, when the first gradient is computed. The cost
+is three simulations of a sample per joint (its angle, its speed, its torque), independent of the
+number of weights: with two joints, 2.9 times the window alone. Finite differences of the 1954
+weights would cost as many windows, and an evolution strategy one per member.
 """
 
 from collections.abc import Mapping
@@ -21,18 +21,18 @@ from trueup.errors import RunDirectoryError
 from trueup.simulation.engine.segment import INTEGRATION
 
 STEP = 1e-6
-"""Difference of the forward differences, as MuJoCo's own [rad, rad/s, N m]."""
+"""Step of the forward differences, as in MuJoCo [rad, rad/s, N m]."""
 _DRIVEN = mujoco.mjtState.mjSTATE_CTRL | mujoco.mjtState.mjSTATE_QFRC_APPLIED
 _MOST_SIMULATIONS = 16384
 _WORTH_THREADS = 256
 
 
 class ModelBase:
-    """The model of an experiment with its actuators, as it stands: the base of its corrections."""
+    """The unchanged model of an experiment with its actuators: the base of its corrections."""
 
     kind = "model"
     words = "model"
-    joint = None  # it has many, none of which is a servo of a parameter file
+    joint = None  # it has several joints, none with a servo model file
     gains: Mapping[float, float] = {}
 
     def __init__(self, model: mujoco.MjModel, file: str):
@@ -44,12 +44,12 @@ class ModelBase:
 
 
 class ModelJoints(nn.Module):
-    """All joints of a model, stepped from sample to sample in a batch.
+    """All joints of a model, simulated from sample to sample in a batch.
 
     Args:
-        base: model whose joints are all hinges or slides.
-        substeps: time steps a sample.
-        threads: threads; 0 for all cores.
+        base: model with hinge and slide joints only.
+        substeps: time steps per sample.
+        threads: number of threads; 0 uses all cores.
     """
 
     names: tuple[str, ...] = ()
@@ -64,39 +64,41 @@ class ModelJoints(nn.Module):
 
     @property
     def moved(self) -> list[nn.Parameter]:
-        """Parameters that training moves beside the networks: none."""
+        """Trainable parameters in addition to the networks: none."""
         return []
 
     def moved_base(self) -> ModelBase:
-        """The base as it is."""
+        """The base, unchanged."""
         return self.base
 
     def read_base(self, content: Mapping[str, Any], where: str) -> ModelBase:
-        """The base, which has to be that of a checkpoint.
+        """The base, checked against that of a checkpoint.
 
         Raises:
-            RunDirectoryError: it is of another model.
+            RunDirectoryError: the checkpoint belongs to another model.
         """
         if dict(content) != self.base.to_dict():
-            raise RunDirectoryError(f"{where} is of the model {content.get('file')!r}")
+            raise RunDirectoryError(
+                f"{where} belongs to the model {content.get('file')!r}, not {self.base.file!r}"
+            )
         return self.base
 
     def advance(
         self, states: np.ndarray, controls: np.ndarray, torques: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """States after a sample, and whether each is one: a simulation may diverge.
+        """States after a sample, and whether each is valid: a simulation may diverge.
 
         Args:
             states: complete states, (n, state size) of ``mjSTATE_INTEGRATION``.
-            controls: of each step of the sample, (n, substeps, nu).
-            torques: beside those of the actuators, (n, nv) [N m].
+            controls: controls of each step of the sample, (n, substeps, nu).
+            torques: torques in addition to those of the actuators, (n, nv) [N m].
         """
         count, model = len(states), self.base.model
         batch = self._batches.get(count)
         if batch is None:
             if len(self._batches) > 3:
                 self._batches.clear()
-            # waking threads costs more than a few simulations
+            # starting threads takes longer than a few simulations
             threads = self.threads if count * self.substeps >= _WORTH_THREADS else 1
             batch = self._batches[count] = Batch(model, count, threads)
         batch.state[...] = states
@@ -116,8 +118,8 @@ class ModelJoints(nn.Module):
     ) -> np.ndarray:
         """Derivatives of angles and speeds after samples, (n, 2 nv, 3 nv).
 
-        With respect to the angles, speeds and torques before; ``after``: angles and speeds that the
-        samples led to, (n, 2 nv).
+        With respect to the angles, speeds and torques before; ``after``: angles and speeds after
+        the samples, (n, 2 nv).
         """
         model = self.base.model
         nv, found = model.nv, []
@@ -141,12 +143,12 @@ class ModelJoints(nn.Module):
 
     @property
     def angles(self) -> int:
-        """Place of the angles in a state: after the time."""
+        """Index of the angles in a state, after the time."""
         return 1
 
     @property
     def speeds(self) -> int:
-        """Place of the speeds in a state."""
+        """Index of the speeds in a state."""
         return 1 + self.base.model.nq
 
     def joints_of(self, states: np.ndarray) -> np.ndarray:
@@ -154,7 +156,7 @@ class ModelJoints(nn.Module):
         return states[:, self.angles : self.speeds + self.base.model.nv]
 
     def state_of(self, angles: np.ndarray, speeds: np.ndarray, time: float) -> np.ndarray:
-        """Complete state at rest of what is neither angle nor speed, (state size,)."""
+        """Complete state with all entries but angles, speeds and time at rest, (state size,)."""
         model, data = self.base.model, mujoco.MjData(self.base.model)
         data.qpos[:], data.qvel[:], data.time = angles, speeds, time
         state = np.empty(mujoco.mj_stateSize(model, INTEGRATION))
@@ -163,16 +165,16 @@ class ModelJoints(nn.Module):
 
 
 class ModelStretch:
-    """Stretches of recordings side by side; rows are the joints, each of all stretches.
+    """A batch of windows of recordings; rows are the joints, each with all windows.
 
     Args:
         joints: the simulator.
-        position, speed: recorded, (samples, nv * stretches).
-        controls: of each step, (samples - 1, stretches, substeps, nu).
+        position, speed: recorded angle and speed, (samples, nv * stretches).
+        controls: controls of each step, (samples - 1, stretches, substeps, nu).
         command: control of the position servo of each joint, (samples, nv * stretches); NaN where
             the joint has none.
         states: complete states at the start, (stretches, state size).
-        told: inputs of the corrections.
+        inputs: inputs of the corrections.
     """
 
     def __init__(
@@ -200,7 +202,7 @@ class ModelStretch:
     def after(
         self, step: int, position: Tensor, speed: Tensor, correction: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Angles and speeds one sample on; samples follow one another."""
+        """Angles and speeds at the next sample; samples are simulated in order."""
         found = _ModelSample.apply(self, step, position, speed, correction)
         return found[0], found[1]
 
@@ -215,7 +217,7 @@ class ModelStretch:
         return after
 
     def slopes_of(self, step: int) -> Tensor:
-        """Derivatives of a sample, (stretches, 2 nv, 3 nv); those of all samples at once."""
+        """Derivatives of a sample, (stretches, 2 nv, 3 nv); computed for all samples at once."""
         if step not in self._slopes:
             steps = list(self._tape)
             parts = [np.concatenate(each) for each in zip(*self._tape.values(), strict=True)]
