@@ -1,4 +1,4 @@
-"""The exoskeleton's controller, compiled: stance clock and torque curve of a leg.
+"""Compiled controller of the exoskeleton: stance clock and torque curve of a leg.
 
 PCHIP: F. N. Fritsch and J. Butland, "A method for constructing local monotone piecewise cubic
 interpolants", SIAM J. Sci. Stat. Comput. 5 (1984), with the three-point ends of scipy.
@@ -12,7 +12,7 @@ from trueup.gait.compiled import compiled
 
 
 class Clock(IntEnum):
-    """Numbers of a leg's stance clock: times [s], and the count of its last stances."""
+    """State of the stance clock of a leg: times [s], and the number of counted stances."""
 
     in_stance = 0
     time = 1
@@ -33,12 +33,12 @@ class Curve(IntEnum):
 
 
 FIRST_DURATION = 0.6
-"""Duration of stance that is expected until three stances were counted [s]."""
+"""Assumed duration of stance until three stances are counted [s]."""
 
 
 @compiled
 def start_clock(clock):
-    """Begin in swing."""
+    """Initialise the clock in swing."""
     clock[:] = 0.0
     clock[Clock.expected] = FIRST_DURATION
 
@@ -47,24 +47,24 @@ def start_clock(clock):
 def tick_clock(clock, load, threshold, dt, shortest_swing, shortest_stance):
     """Advance a stance clock by a step; returns the percent of stance [0, 100].
 
-    It knows the past alone, and so cannot use :func:`trueup.gait.strides_of`, which sees how long a
-    spell of load will last; the stances that it counts are the same. MyoAssist ends a stance as
-    soon as the load lets up (``shortest_swing`` 0) and counts shorter ones.
+    It is causal, unlike :func:`trueup.gait.strides_of`, which uses the whole duration of a load;
+    both count the same stances. MyoAssist ends a stance as soon as the load is removed
+    (``shortest_swing`` 0) and counts shorter ones.
 
     Args:
-      clock: numbers of the clock, changed.
+      clock: state of the clock, modified.
       load: load on the foot [body weights].
       threshold: load above which the foot is on the ground [body weights].
       dt: time step [s].
-      shortest_swing: a load that lets up for less does not end a stance, as where a foot bounces
-        [s].
-      shortest_stance: a stance of up to this is not counted, as where toes scuff in swing [s].
+      shortest_swing: an unloaded time below this does not end a stance, such as a bounce of the
+        foot [s].
+      shortest_stance: a stance of up to this is not counted, such as a toe scuff in swing [s].
     """
     if load > threshold:
         if clock[Clock.in_stance] == 0.0:
             clock[Clock.time] = 0.0
-        # the first step of a stance has the time of one step already; a lift that was too short to
-        # count is part of the stance
+        # at the first step of a stance one time step has passed; a lift below shortest_swing is
+        # part of the stance
         clock[Clock.time] += clock[Clock.lifted] + dt
         clock[Clock.lifted] = 0.0
         clock[Clock.in_stance] = 1.0
@@ -86,7 +86,7 @@ def tick_clock(clock, load, threshold, dt, shortest_swing, shortest_stance):
 
 @compiled
 def _end_slope(h0, h1, d0, d1):
-    """Slope at an end: of the parabola through three knots, cut so that it stays monotone."""
+    """Slope at an end: of the parabola through three knots, limited to keep it monotone."""
     slope = ((2.0 * h0 + h1) * d0 - h0 * d1) / (h0 + h1)
     if np.sign(slope) != np.sign(d0):
         return 0.0
@@ -99,7 +99,7 @@ def _end_slope(h0, h1, d0, d1):
 def pchip_slopes(x, y, slopes):
     """Slopes of a monotone cubic at its knots ``x (k,)``, at least two.
 
-    Between knots the slope is the weighted harmonic mean of both secants, 0 at an extremum.
+    At inner knots: weighted harmonic mean of both secants, 0 at an extremum (Fritsch & Butland).
     """
     n = len(x)
     if n == 2:

@@ -1,9 +1,9 @@
-"""A search begun several times, of which the best one is gone on with.
+"""Restarts of a search with different seeds, of which the best is continued.
 
-From the nominal vector CMA-ES comes to one of several gaits, by chance: to a shuffle as well as to
-a walk. Which one shows long before its end, and while all candidates still fall early a generation
-costs little. So every attempt has a seed of its own and some generations, and the rest of the time
-goes to the attempt whose candidates cost least.
+From the nominal vector CMA-ES converges to one of several gaits, depending on the seed: a shuffle
+or a walk. The outcome is visible early, and while candidates still fall a generation takes little
+time. So every restart has a separate seed and some generations, and the rest of the time is spent
+on the restart with the lowest cost.
 """
 
 from collections.abc import Callable
@@ -16,50 +16,50 @@ from trueup.fitting.problem import Failures, Problem
 from trueup.parameters import Space
 
 _JUDGED = 5
-"""Generations at the end of an attempt that it is judged by."""
+"""Number of last generations of a restart for its comparison."""
 
 
 class Attempts:
-    """Searches with seeds of their own; the one that comes furthest goes on.
+    """Searches with different seeds, of which the best is continued.
 
     Args:
-      make: makes the search of an attempt, by its number.
-      count: attempts.
-      generations: generations of each, before the best one is chosen.
+      make: creates the search of a restart from its index.
+      count: number of restarts.
+      generations: generations of each restart before the selection.
     """
 
     def __init__(self, make: Callable[[int], Any], count: int, generations: int):
         self.count, self.generations = count, generations
         self.attempt: int | None = 0
-        """Number of the present attempt; None once the best one has been chosen."""
+        """Index of the current restart; None after the selection."""
         self._make = make
         self.search = make(0)
-        """The search at work."""
+        """The current search."""
         self.x, self.cost = self.search.x.copy(), np.inf
-        """The best candidate of all attempts; once one is chosen, its own."""
+        """The best candidate of all restarts; after the selection, of the selected one."""
         self._told_attempt: int | None = 0
         self._ends: list[dict[str, Any]] = []
         self._medians: list[float] = []
 
     @property
     def space(self) -> Space:
-        """Unknowns of the search at work."""
+        """Unknowns of the current search."""
         return self.search.space
 
     @property
     def generation(self) -> int:
-        """Generations of the search at work."""
+        """Number of generations of the current search."""
         return self.search.generation
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """History of the search at work."""
+        """History of the current search."""
         return self.search.history
 
     @property
     def words(self) -> str:
-        """Attempt in words, for the progress; empty once one was chosen."""
-        return "" if self.attempt is None else f", attempt {self.attempt + 1} of {self.count}"
+        """Text of the restart for the progress; empty after the selection."""
+        return "" if self.attempt is None else f", restart {self.attempt + 1} of {self.count}"
 
     def ask(self) -> np.ndarray:
         """The next batch of candidates ``(n, p)``."""
@@ -70,7 +70,7 @@ class Attempts:
         return self.search.evaluate(problem, X, failures)
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the costs of the batch that :meth:`ask` gave; goes on to the next attempt at the end
+        """Accept the costs of the batch from :meth:`ask`; starts the next restart at the end
         of one."""
         search = self.search
         search.tell(X, answer, failures)
@@ -79,7 +79,7 @@ class Attempts:
             self.x, self.cost = search.x.copy(), float(search.cost)
 
     def go_on(self) -> None:
-        """Begin the next attempt, or choose the best one, where the present one is at its end."""
+        """Start the next restart, or select the best, where the current one is finished."""
         search = self.search
         ended = search.generation >= self.generations or search.done() is not None
         if self.attempt is None or not ended:
@@ -98,16 +98,16 @@ class Attempts:
         self.attempt, self._ends = None, []
 
     def done(self) -> Status | None:
-        """Why the search ended, or None."""
+        """Reason for the end of the search, or None."""
         return self.search.done() if self.attempt is None else None
 
     def info(self) -> dict[str, Any]:
-        """Numbers of the search at work, and the number of the attempt that was told last."""
+        """Numbers of the current search, and the index of the last evaluated restart."""
         attempt = {} if self._told_attempt is None else {"attempt": self._told_attempt}
         return {**self.search.info(), **attempt}
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for resumption: plain numbers and arrays."""
         return {
             "attempt": self.attempt,
             "told": self._told_attempt,
@@ -119,7 +119,7 @@ class Attempts:
         }
 
     def from_state(self, state: dict[str, Any], space: Space) -> "Attempts":
-        """This search as it was at :meth:`state`."""
+        """This search restored from :meth:`state`."""
         self.attempt, self._told_attempt = state["attempt"], state["told"]
         self.x, self.cost = np.array(state["x"], float), float(state["cost"])
         self._ends, self._medians = list(state["ends"]), [float(m) for m in state["medians"]]

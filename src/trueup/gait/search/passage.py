@@ -1,9 +1,9 @@
-"""Passages: problems that lead step by step from one that is easy to the one that is meant.
+"""Continuation: intermediate problems between an easy condition and the target condition.
 
-A walk that is at home on level ground falls on a slope of five degrees at once, and so does every
-candidate near it: their costs say little about where to go. On a slope of half a degree most of
-them stay up. So a search that changes the ground or the speed goes through levels between, each as
-soon as its candidates hold up, and keeps its distribution on the way.
+A walk found on level ground falls at once on a slope of five degrees, as do all candidates near it:
+their costs give little information. On a slope of half a degree most of them do not fall. So a
+search that changes the ground or the speed proceeds in steps, each as soon as enough candidates
+complete the previous one, and keeps its distribution.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,19 +15,19 @@ from trueup.gait.costs.stages import WalkObjective
 from trueup.gait.search.problem import GaitProblem
 
 STAY_UP = 0.4
-"""Part of the walks of a generation that stay up before it goes on to the next level."""
+"""Fraction of the walks of a generation without a fall that is required for the next step."""
 
 PACE = 0.15
-"""Distance from the target speed [m/s] that the better half of those have to keep."""
+"""Largest deviation from the target speed of the better half of these walks [m/s]."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """A problem on the way.
+    """An intermediate problem.
 
     Attributes:
-      words: what is walked at it, such as "up 2.5 deg".
-      make: makes its problem.
+      words: description of its condition, such as "up 2.5 deg".
+      make: creates its problem.
     """
 
     words: str
@@ -35,11 +35,11 @@ class Level:
 
 
 class Passage:
-    """Problems on the way to that of a stage, in order, and that one at their end.
+    """Sequence of intermediate problems that ends with the problem of a stage.
 
     Args:
       target: problem of the stage.
-      levels: problems before it.
+      levels: intermediate problems.
     """
 
     def __init__(self, target: GaitProblem, levels: Sequence[Level] = ()):
@@ -51,7 +51,7 @@ class Passage:
         return len(self.levels) + 1
 
     def problem(self, level: int) -> GaitProblem:
-        """The problem of a level, from 0; the last one is the target."""
+        """The problem of a step, counted from 0; the last one is the target."""
         if level == len(self.levels):
             return self.target
         if self._made[0] != level:
@@ -60,12 +60,12 @@ class Passage:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Speed or slope of each level before the last, in words."""
+        """Text with speed or slope of each step before the last."""
         return tuple(level.words for level in self.levels)
 
 
 def holds_up(problem: GaitProblem) -> bool:
-    """Whether the candidates that a problem walked last are ready for the next level."""
+    """Whether the last candidates of a problem are ready for the next step."""
 
     def of_each(ending: str) -> list[np.ndarray]:
         terms = problem.terms.items()
@@ -76,7 +76,7 @@ def holds_up(problem: GaitProblem) -> bool:
         return False
     needed = max(1, round(0.5 * STAY_UP * len(down)))
     return all(
-        np.sort(values)[needed - 1] <= PACE  # NaN, of walks without a stride, come last
+        np.sort(values)[needed - 1] <= PACE  # NaN of walks without a stride are sorted last
         for scenario, values in zip(problem.scenarios, of_each("velocity"), strict=True)
         if isinstance(scenario.objective, WalkObjective)
         and scenario.objective.weights.get("velocity")

@@ -1,4 +1,4 @@
-"""Words that options and configurations take in place of paths; nothing heavy is imported."""
+"""Names that options and configurations accept in place of paths; without heavy imports."""
 
 from pathlib import Path
 
@@ -7,9 +7,9 @@ from trueup.gait.models._own_models import OWN_MODELS
 from trueup.gait.search.shipped_walk import NOMINAL, SHIPPED
 
 PATH_WORDS = (*OWN_MODELS, ADULT, NOMINAL, SHIPPED)
-"""Models, norms and starts that the package holds."""
+"""Names of the models, norms and starts of the package."""
 
 
 def path_or_word(value: str | Path, folder: Path = Path()) -> str:
-    """A path that counts from a folder, absolute; a word in its place stays."""
+    """The absolute form of a path relative to a folder; names are not changed."""
     return str(value) if str(value) in PATH_WORDS else str((folder / value).resolve())

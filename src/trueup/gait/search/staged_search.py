@@ -1,8 +1,8 @@
-"""Searches that follow each other in one run.
+"""Consecutive searches in one run.
 
-Each stage is a CMA-ES over a problem of its own: other weights, perturbed repeats. It begins anew
-at the best candidate of the stage before, or goes on with the distribution that this has come to. A
-stage ends after its generations, or where its search has converged.
+Each stage is a CMA-ES over a separate problem, with other weights or perturbed repeats. It restarts
+at the best candidate of the previous stage, or continues with its final distribution. A stage ends
+after its generations, or when its search has converged.
 """
 
 import dataclasses
@@ -27,10 +27,10 @@ from trueup.gait.search.staged_problem import StagedProblem
 from trueup.parameters import Space
 
 STATE_VERSION = 3
-"""Version of what :meth:`StagedSearch.state` holds."""
+"""Version of the format of :meth:`StagedSearch.state`."""
 
 STAY = 2
-"""Generations at a level before the next one."""
+"""Smallest number of generations at a step."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Stage:
     """A stage of a search.
 
     Attributes:
-      name: name.
-      configuration: configuration that holds in it.
-      deviation: first standard deviations ``(p,)``.
-      step: factor of the step that the stage before has come to, with whose distribution this one
-        goes on; None for a distribution of its own.
-      attempts: how often it begins, and the generations of each attempt.
-      correlation: correlations that the first stage begins with ``(p, p)``; None: none.
-      words: what is walked at each of the levels that it goes through before its problem, see
+      name: name of the stage.
+      configuration: configuration of the stage.
+      deviation: initial standard deviations ``(p,)``.
+      step: factor on the final step size of the previous stage, whose distribution is continued;
+        None: a new distribution.
+      attempts: number of restarts, and generations of each.
+      correlation: initial correlations of the first stage ``(p, p)``; None: none.
+      words: description of each step before its problem, see
         :mod:`trueup.gait.search.passage`.
     """
 
@@ -59,27 +59,27 @@ class Stage:
 
     @property
     def levels(self) -> int:
-        """Problems that it goes through."""
+        """Number of problems of the stage."""
         return len(self.words) + 1
 
     @property
     def generations(self) -> int:
-        """Generations at most, of the attempt that goes on."""
+        """Largest number of generations of the continued restart."""
         assert self.configuration.maxiter is not None  # checked with the configuration
         return self.configuration.maxiter
 
     @property
     def all_generations(self) -> int:
-        """Generations at most, those of all attempts."""
+        """Largest number of generations over all restarts."""
         count, each = self.attempts
         return self.generations + (count - 1) * each
 
     def search(self, space: Space) -> Any:
-        """The search of the stage at its start."""
+        """The search of the stage in its initial state."""
 
         def made(attempt: int) -> Any:
             own = self.configuration
-            if attempt:  # the first one is what the seed says
+            if attempt:  # the first one uses the seed itself
                 seeds = np.random.SeedSequence([own.seed, attempt]).generate_state(1)
                 own = own.model_copy(update={"seed": int(seeds[0])})
             return make_search(own, space)
@@ -89,12 +89,12 @@ class Stage:
 
 
 class StagedSearch:
-    """CMA-ES in stages, one after the other.
+    """CMA-ES in consecutive stages.
 
     Args:
-      space: unknowns with the start of the first stage.
+      space: unknowns with the initial values of the first stage.
       stages: stages.
-      level_to_come: what each level to come adds to costs, see :class:`StagedProblem`.
+      level_to_come: constant that each remaining step adds to costs, see :class:`StagedProblem`.
     """
 
     ends_by_itself = False
@@ -104,22 +104,22 @@ class StagedSearch:
         self.stages = tuple(stages)
         self.level_to_come = level_to_come
         self.stage = self.level = 0
-        """Number of the present stage, and of the level in it."""
+        """Index of the current stage, and of the step in it."""
         self.x, self.cost = space.start.copy(), np.inf
         self.evaluations = self.generation = 0
         self.status: Status | None = None
         self.message = ""
         self.history: list[dict[str, Any]] = []
         self._columns = HistoryColumns()
-        # stage, start and former generations of the distribution that is searched with
+        # stage, initial values and previous generations of the current distribution
         self._began, self._begun_at, self._earlier = 0, space.start.copy(), 0
         self._inner: Any = self._search()
-        # of the batch that was told last, which may have ended its stage
+        # of the last evaluated batch, which may have ended its stage
         self._told_to_come, self._told_info = self._to_come, dict[str, Any]()
         self._at_level, self._holds_up = 0, False
 
     def _search(self) -> Any:
-        """The search of the present stage, at the start of its distribution."""
+        """The search of the current stage, with its initial distribution."""
         began = self.stages[self._began]
         space = dataclasses.replace(
             self.space,
@@ -130,7 +130,7 @@ class StagedSearch:
         return self.stages[self.stage].search(space)
 
     def _enter_next(self) -> None:
-        """Go on to the next stage."""
+        """Enter the next stage."""
         former = self._inner.search if isinstance(self._inner, Attempts) else self._inner
         self.stage += 1
         self.level = self._at_level = 0
@@ -150,7 +150,7 @@ class StagedSearch:
 
     @property
     def words(self) -> str:
-        """Stage in words, for the progress."""
+        """Text of the stage for the progress."""
         stage = self.stages[self.stage]
         more = self._inner.words if isinstance(self._inner, Attempts) else ""
         if self.level < len(stage.words):
@@ -159,7 +159,7 @@ class StagedSearch:
 
     @property
     def own_cost(self) -> float:
-        """Cost of the best candidate without what the levels to come add."""
+        """Cost of the best candidate without the constants of remaining steps."""
         return self.cost - self._told_to_come
 
     # --- ask and tell ----------------------------------------------------------------------------
@@ -169,25 +169,27 @@ class StagedSearch:
         return self._inner.ask()
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> np.ndarray:
-        """Costs ``(n, 1)`` of candidates at the present level of the present stage.
+        """Costs ``(n, 1)`` of candidates at the current step of the current stage.
 
         Raises:
           GaitError: the problem has no stages.
         """
         if not isinstance(problem, StagedProblem):
-            raise GaitError("a staged search needs a gait problem with stages, in this process")
+            raise GaitError(
+                "a staged search requires a gait problem with stages, evaluated in this process"
+            )
         problem.enter(self.stage, self.level)
         answer = self._inner.evaluate(problem, X, failures)
         self._holds_up = holds_up(problem)
         return answer
 
     def costs_of(self, answer: np.ndarray) -> np.ndarray:
-        """Costs as the history holds them."""
+        """Costs in the form of the history."""
         return np.asarray(answer, float) + self._told_to_come
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the costs of the batch that :meth:`ask` gave; goes on to the next level where its
-        candidates hold up, and to the next stage at the end of one."""
+        """Accept the costs of the batch from :meth:`ask`; enters the next step where its candidates
+        are ready, and the next stage at the end of one."""
         inner = self._inner
         inner.tell(X, answer, failures)
         self._told_to_come = self._to_come
@@ -221,17 +223,17 @@ class StagedSearch:
         self.message = f"cost {inner.cost:.6g}: {how} in {self.words}"
 
     def done(self) -> Status | None:
-        """Why the search ended, or None."""
+        """Reason for the end of the search, or None."""
         return self.status
 
     def info(self) -> dict[str, Any]:
-        """Number of the stage of the batch that was told last, and what its search says."""
+        """Stage index of the last evaluated batch, and the numbers of its search."""
         return dict(self._told_info)
 
     # --- state -----------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for resumption: plain numbers and arrays."""
         return {
             "search": "StagedSearch",
             "version": STATE_VERSION,
@@ -252,14 +254,14 @@ class StagedSearch:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> "StagedSearch":
-        """Continue from :meth:`state`: the same history, bit for bit.
+        """The search restored from :meth:`state`, with the same history bit for bit.
 
         Raises:
-          FitError: the state is of another search, problem or version.
+          FitError: the state belongs to another search, problem or version.
         """
         if state.get("search") != "StagedSearch":
             raise FitError(
-                f"the saved state is one of {state.get('search', 'another search')}, not of a "
+                f"the saved state belongs to {state.get('search', 'another search')}, expected a "
                 "staged search"
             )
         require_version(state, STATE_VERSION, "staged search")
@@ -288,16 +290,16 @@ class StagedSearch:
 
     @property
     def distribution(self) -> tuple[np.ndarray, np.ndarray]:
-        """Standard deviations ``(p,)`` and correlations ``(p, p)`` that it has come to."""
+        """Current standard deviations ``(p,)`` and correlations ``(p, p)``."""
         inner = self._inner.search if isinstance(self._inner, Attempts) else self._inner
         return inner.distribution
 
 
 def make_staged_search(problem: StagedProblem, configuration: GaitConfiguration) -> StagedSearch:
-    """The search of a configuration with stages, at the start of its problem.
+    """The search of a configuration with stages, in its initial state.
 
     Raises:
-      GaitError: the distribution beside the walk that it begins with is damaged.
+      GaitError: the distribution of the initial walk is damaged.
     """
     changes = configuration.stages or {}
     stages = [

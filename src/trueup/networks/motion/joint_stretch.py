@@ -61,8 +61,8 @@ class JointStretch:
     ) -> tuple[Tensor, Tensor]:
         """Position and speed at the next sample.
 
-        ``gain`` (B,) and ``numbers`` (numbers, B) override those of
-        the joint."""
+        ``gain`` (B,) and ``numbers`` (numbers, B) override those of the joint.
+        """
         joint = self.joint
         if gain is None:
             gain = self.gain * joint.gain_factors(self.kp) if joint.stated_gains else self.gain
