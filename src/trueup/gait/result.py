@@ -16,11 +16,11 @@ from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.report.walk_words import mean_term
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.fresh_perturbations import (
-    candidates_left_over,
-    judged_anew,
-    judges_anew,
+    evaluation_repeats,
+    final_candidates,
+    is_reevaluated,
     means_of_generations,
-    told_over,
+    reevaluated,
 )
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.staged_problem import StagedProblem
@@ -86,13 +86,13 @@ def judged_gait(
     configuration = spec.configuration
     if isinstance(problem, StagedProblem) and np.isfinite(solution.cost):
         solution = _of_its_stage(problem, solution)
-    if judges_anew(problem, configuration.search) and np.isfinite(solution.cost):
+    if is_reevaluated(problem, configuration.search) and np.isfinite(solution.cost):
         if verbose:
             words = "Evaluating the candidates of the last generations over other repeats ..."
             print(words, file=sys.stderr)
-        solution = _judged_anew(problem, solution, history)
+        solution = _reevaluated(problem, solution, history)
         assert problem.perturbations is not None  # otherwise nothing was evaluated over repeats
-        problem.perturbations = told_over(problem.perturbations)
+        problem.perturbations = evaluation_repeats(problem.perturbations)
     vector = problem.parameters.complete(solution.x[None])[0]
     problem.costs(solution.x[None])
     terms = {name: float(value[0]) for name, value in problem.terms.items()}
@@ -133,16 +133,16 @@ def _of_its_stage(problem: StagedProblem, solution: Solution) -> Solution:
     return dataclasses.replace(solution, cost=own, message=message)
 
 
-def _judged_anew(problem: GaitProblem, solution: Solution, history: History) -> Solution:
+def _reevaluated(problem: GaitProblem, solution: Solution, history: History) -> Solution:
     """The solution with the best of the final candidates and the means of the last generations."""
     costs = history.costs[:, 0]
     rows = np.full(len(costs), True)
     if isinstance(problem, StagedProblem):
-        levels = problem.levels_of(costs)
-        rows = levels == levels[np.nanargmin(costs)]
+        steps = problem.steps_of(costs)
+        rows = steps == steps[np.nanargmin(costs)]
     of_stage = history.X[rows], costs[rows], history.generation[rows]
-    kept = candidates_left_over(*of_stage), means_of_generations(*of_stage), solution.x
-    judged = judged_anew(problem, np.unique(np.vstack(kept), axis=0))
+    kept = final_candidates(*of_stage), means_of_generations(*of_stage), solution.x
+    judged = reevaluated(problem, np.unique(np.vstack(kept), axis=0))
     if isinstance(problem, StagedProblem):
         judged = judged._replace(cost=float(problem.own_costs(np.array([judged.cost]))[0]))
     return dataclasses.replace(

@@ -10,12 +10,12 @@ import numpy as np
 from trueup.errors import GaitError, ModelError
 from trueup.fitting import Solution
 from trueup.gait.begin import begun_search, search_at_start, search_limits, start_mark
-from trueup.gait.report.first_looks import FirstLooks
+from trueup.gait.report.interim_report import InterimReports
 from trueup.gait.report.of_run import page_of_run, page_without_walk
 from trueup.gait.result import GaitResult, judged_gait
 from trueup.gait.search.distribution import DISTRIBUTION, distribution_of
 from trueup.gait.search.earlier_runs import configuration_of_run, kept_start
-from trueup.gait.search.fresh_perturbations import judges_anew
+from trueup.gait.search.fresh_perturbations import is_reevaluated
 from trueup.gait.search.given_walks import problem_to_look_at
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, TermsLog, write_vectors
@@ -43,11 +43,11 @@ def run_gait(spec: GaitSpec, session: Session) -> Outcome:
         for note in spec.notes if run.verbose else ():
             print(note, file=sys.stderr)
         log = TermsLog(run.directory.inside(TERMS_LOG), problem)
-        looks = FirstLooks(run, problem, spec.name, spec.local)
+        interim = InterimReports(run, problem, spec.name, spec.local)
 
         def on_generation(generation: Generation) -> None:
             log.write(generation)
-            looks.after(generation)
+            interim.after(generation)
 
         settings = search_settings(spec, run.hashes, models)
         solution = run.search(problem, search, settings, limits=limits, on_generation=on_generation)
@@ -107,7 +107,7 @@ def write_result(directory: RunDirectory, spec: GaitSpec, search: Any, result: G
       result: result of the run.
     """
     problem, solution = result.problem, result.solution
-    if judges_anew(problem, spec.configuration.search) and np.isfinite(solution.cost):
+    if is_reevaluated(problem, spec.configuration.search) and np.isfinite(solution.cost):
         # the reevaluated candidate, from which other searches start
         content = {"parameters": solution.parameters, "cost": solution.cost}
         atomic.write_json(directory.parameters, content)

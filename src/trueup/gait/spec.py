@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field
 
 from trueup.errors import RunDirectoryError
-from trueup.gait.models._own_models import OWN_MODELS
+from trueup.gait.models._shipped_models import SHIPPED_MODELS
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
 from trueup.gait.search.earlier_runs import FORMAT_VERSION, KIND
 from trueup.runs.spec import OnResume, Serialised, Spec
@@ -72,7 +72,7 @@ class GaitSpec(Spec):
 
         configuration = self.local
         model = configuration.model_file
-        models = [] if model is None or model in OWN_MODELS else model_sources(model)
+        models = [] if model is None or model in SHIPPED_MODELS else model_sources(model)
         return [*models, *map(Path, configuration.reference_files)]
 
     def identity(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def found_in(configuration: GaitConfiguration, folder: Path) -> GaitConfiguratio
     """
 
     def found(path: str | None) -> str | None:
-        if path is None or path in OWN_MODELS or Path(path).exists():
+        if path is None or path in SHIPPED_MODELS or Path(path).exists():
             return path
         moved = folder / Path(path).name
         if not moved.exists():

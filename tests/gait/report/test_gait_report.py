@@ -40,10 +40,10 @@ from trueup.gait import (
     walk_report,
     write_walk_video,
 )
+from trueup.gait.report.annotations import Annotations
 from trueup.gait.report.effort_section import effort_content, effort_of_muscles
-from trueup.gait.report.film_marks import FilmMarks
 from trueup.gait.report.of_walk import cost_rows, progress_section
-from trueup.gait.report.stick_figure import cycle_strip, time_strip
+from trueup.gait.report.stick_figures import cycle_strip, time_strip
 from trueup.gait.report.walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.search.problem import evaluate
 from trueup.reports import Page
@@ -391,7 +391,7 @@ def test_a_film_colours_legs_and_muscles_and_draws_the_ground_reaction(short):
     _, (series,) = observe_walks(simulation, short.parameters.start)
     model = copy.copy(simulation.walker.model)
     loaded = np.flatnonzero(series.ground_force[:, :, 2].max(axis=1) > 100.0)[:1]
-    marks = FilmMarks(simulation.walker, model, series, loaded, np.array([[2.0, 0.0, 1.0]]))
+    marks = Annotations(simulation.walker, model, series, loaded, np.array([[2.0, 0.0, 1.0]]))
     right, left = (model.geom_rgba[model.geom(f"heel_{side}").id] for side in "rl")
     assert right[2] > right[0] and left[0] > left[2]
     lights = model.light_pos.copy()

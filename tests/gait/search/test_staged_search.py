@@ -64,7 +64,7 @@ def test_the_stages_follow_each_other_in_one_history(whole):
     assert whole.solution.cost == stages[2].min()
     assert whole.problem.scenarios[0].objective.weights == {"effort": 20000.0}
     # which is dearer than what the stage before has found: costs of stages do not compare
-    assert whole.solution.cost > stages[1].min() - whole.problem.level_to_come
+    assert whole.solution.cost > stages[1].min() - whole.problem.cost_per_step
     assert whole.problem.perturbations is None
 
 
@@ -80,7 +80,7 @@ def test_a_run_goes_on_in_any_stage(file, whole, tmp_path, generations):
 def test_a_run_that_ends_early_has_the_cost_of_its_stage(file, tmp_path):
     limits = Budget(max_generations=1)
     result = gait.optimize(file, tmp_path / "run", limits=limits, verbose=False)
-    assert result.solution.cost < result.problem.level_to_come
+    assert result.solution.cost < result.problem.cost_per_step
     assert result.problem.names[result.problem.stage] == "find"
     assert "has changed since" not in result.report.read_text(encoding="utf-8")
 

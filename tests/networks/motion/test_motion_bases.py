@@ -118,7 +118,7 @@ def test_the_gains_of_the_firmware_are_found_from_the_motion(base):
     assert found.joint == base
     trainer = MotionTrainer(found, *2 * [MotionLogs.of(base, told)], replace(
         QUICK, identify_gains=True))  # fmt: skip
-    assert trainer.joint.moved_base().gains == pytest.approx(found.gains)
+    assert trainer.joint.trained_base().gains == pytest.approx(found.gains)
 
 
 def test_factors_of_gains_are_interpolated_and_held_beyond_those_that_are_known():

@@ -25,7 +25,7 @@ from trueup.networks import (
 )
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.logs import MAX_STEP, MotionLogs
-from trueup.networks.motion.result import MotionParts, judged, motion_parts
+from trueup.networks.motion.result import MotionParts, evaluated, motion_parts
 from trueup.networks.motion.starting_correction import starting_correction
 from trueup.networks.motion.training import Motion, motion_errors, motions, train_motion
 
@@ -125,15 +125,15 @@ def test_the_torque_can_be_the_target():
 def test_the_gradient_of_a_sample_is_that_of_differences():
     """Of the state, the correction, the gain and the numbers of the base, over two steps."""
     joint = DrivenJoint(MODEL, learned=True)
-    stretch = MotionLogs.of(MODEL, LOGS[:3]).whole(joint)
+    windows = MotionLogs.of(MODEL, LOGS[:3]).whole(joint)
     start = joint.reached().detach()
-    given = [stretch.position[20], stretch.speed[20], torch.tensor([0.01, -0.02, 0.03]).double(),
-             stretch.gain, start[:, None].expand(-1, 3).contiguous()]  # fmt: skip
+    given = [windows.position[20], windows.speed[20], torch.tensor([0.01, -0.02, 0.03]).double(),
+             windows.gain, start[:, None].expand(-1, 3).contiguous()]  # fmt: skip
     given = [each.clone().requires_grad_() for each in given]
-    assert len(stretch.inputs[20].target[0]) == 2
+    assert len(windows.inputs[20].target[0]) == 2
 
     def sample(position, speed, correction, gain, numbers):
-        return stretch.after(20, position, speed, correction, gain, numbers)
+        return windows.after(20, position, speed, correction, gain, numbers)
 
     assert torch.autograd.gradcheck(sample, given, eps=1e-7, atol=1e-5, rtol=1e-4)
 
@@ -147,7 +147,7 @@ def test_a_correction_that_is_worse_on_angles_it_has_not_seen_is_not_written():
     base = MotionBase.of(MODEL)
     done = MotionTraining(network, base, base, (1.0, 0.5), (), 1, 1.0)
     name, motion = LOGS[4].name, Motion(LOGS[4].position, 0.01, None)
-    result = judged(done, parts, {name: motion}, {name: replace(motion, angle_error=0.02)})
+    result = evaluated(done, parts, {name: motion}, {name: replace(motion, angle_error=0.02)})
     assert result.network is None and result.errors == {name: 0.01}
     sentence = " ".join(reason.sentence for reason in result.verdict.reasons)
     assert "20 mrad on held-out logs" in sentence
@@ -164,7 +164,7 @@ def test_a_base_that_was_fitted_to_the_test_logs_is_named():
     for logs in (LOGS[:4], LOGS):
         model = replace(MODEL, provenance={"training_logs": {log.name: 0.01 for log in logs}})
         done = MotionTraining(None, *[MotionBase.of(model)] * 2, (1.0, 1.0), (), 1, 1.0)
-        verdicts.append(judged(done, parts, {name: motion}, {name: motion}).verdict)
+        verdicts.append(evaluated(done, parts, {name: motion}, {name: motion}).verdict)
     words = f"was fitted to '{name}', which test here"
     told = [any(words in reason.sentence for reason in each.reasons) for each in verdicts]
     assert told == [False, True]

@@ -69,6 +69,7 @@ def tick_clock(clock, load, threshold, dt, shortest_swing, shortest_stance):
         clock[Clock.lifted] = 0.0
         clock[Clock.in_stance] = 1.0
     elif clock[Clock.in_stance] == 1.0:
+        # the stance ends only after shortest_swing; until then its clock is halted
         clock[Clock.lifted] += dt
         if clock[Clock.lifted] >= shortest_swing:
             if clock[Clock.time] > shortest_stance:
@@ -76,17 +77,22 @@ def tick_clock(clock, load, threshold, dt, shortest_swing, shortest_stance):
                 clock[Clock.middle] = clock[Clock.newest]
                 clock[Clock.newest] = clock[Clock.time]
                 clock[Clock.count] = min(clock[Clock.count] + 1.0, 3.0)
+                # as in MyoAssist the mean of the last three stances predicts the next one
                 if clock[Clock.count] == 3.0:
                     total = clock[Clock.oldest] + clock[Clock.middle] + clock[Clock.newest]
                     clock[Clock.expected] = total / 3.0
             clock[Clock.in_stance] = 0.0
             clock[Clock.lifted] = 0.0
+    # a stance longer than predicted remains at 100 %
     return min(max(clock[Clock.time] / clock[Clock.expected] * 100.0, 0.0), 100.0)
 
 
 @compiled
 def _end_slope(h0, h1, d0, d1):
     """Slope at an end: of the parabola through three knots, limited to keep it monotone."""
+    # one-sided three-point derivative, as in scipy.interpolate.PchipInterpolator; the curve is
+    # monotone if the slope has the sign of the secant d0 and at most three times its size
+    # (F. N. Fritsch and R. E. Carlson, SIAM J. Numer. Anal. 17, 1980)
     slope = ((2.0 * h0 + h1) * d0 - h0 * d1) / (h0 + h1)
     if np.sign(slope) != np.sign(d0):
         return 0.0
@@ -111,6 +117,8 @@ def pchip_slopes(x, y, slopes):
         if d0 * d1 <= 0.0:
             slopes[k] = 0.0
         else:
+            # weights of unequal intervals, 3 (h0 + h1) alpha in Fritsch and Butland: the secant of
+            # the shorter interval has the larger weight
             w0, w1 = 2.0 * h1 + h0, h1 + 2.0 * h0
             slopes[k] = (w0 + w1) / (w0 / d0 + w1 / d1)
     h0, h1 = x[1] - x[0], x[2] - x[1]
@@ -129,6 +137,7 @@ def pchip_value(x, y, slopes, at):
     h = x[k + 1] - x[k]
     s = (at - x[k]) / h
     d = (y[k + 1] - y[k]) / h
+    # cubic Hermite interpolant in powers of the distance t from the knot, by Horner's rule
     c2 = (3.0 * d - 2.0 * slopes[k] - slopes[k + 1]) / h
     c3 = (slopes[k] - 2.0 * d + slopes[k + 1]) / (h * h)
     t = s * h

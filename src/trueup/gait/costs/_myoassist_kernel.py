@@ -98,6 +98,7 @@ def _find_steps(frames, length, gap, places, sides):
     for i in range(length):
         right = frames[i, Frame.heel_r] > HEEL_LOAD
         left = frames[i, Frame.heel_l] > HEEL_LOAD
+        # a rise of either heel load is a step; the legs need not alternate
         rises = (right and not before_r) or (left and not before_l)
         before_r, before_l = right, left
         if not rises or i - last <= gap:
@@ -107,6 +108,7 @@ def _find_steps(frames, length, gap, places, sides):
         if ankle_l == ankle_r:
             continue
         places[count] = i
+        # at heel strike the leading ankle is more dorsiflexed, its angle smaller
         sides[count] = Side.left if ankle_l < ankle_r else Side.right
         count += 1
     return count
@@ -130,6 +132,7 @@ def _symmetry(frames, places, sides, count, first, strides):
         for joint in range(2):
             square = 0.0
             for axis in range(3):
+                # frames have knee (x, y, z), then ankle (x, y, z), right leg before left leg
                 column = Frame.knee_x_r + 3 * joint + axis
                 one = frames[places[right], column]
                 other = frames[places[left], column + LEG_PLACES]
@@ -145,6 +148,7 @@ def _track(frames, places, count, first, tracked, squared, most, sums):
     """Sum the deviations of columns from their reference over strides; returns their number."""
     strides, columns, reference = 0, tracked.columns, tracked.reference
     sums[:] = 0.0
+    # every second step starts a stride, assuming that the legs alternate
     for k in range(first, count - 2, 2):
         if strides == most:
             break
@@ -197,10 +201,12 @@ def _one_walk(frames, length, setup, effort_muscles, angles, emg, scratch, terms
     dx, dy = frames[b, Frame.x] - frames[a, Frame.x], frames[b, Frame.y] - frames[a, Frame.y]
     dt = frames[b, Frame.time] - frames[a, Frame.time]
     terms[Term.distance_x], terms[Term.distance_y], terms[Term.time] = dx, dy, dt
+    # lateral drift counts as an error of the velocity vector
     terms[Term.velocity] = math.hypot(dx / dt - setup.speed, dy / dt)
     terms[Term.symmetry] = _symmetry(frames, places, sides, end, first, strides)
     few_pairs = math.isnan(terms[Term.symmetry])
     terms[Term.stage] = Stage.few_pairs.value if few_pairs else Stage.complete.value
+    # a sum over frames without the time step, divided by mass and distance
     total = 0.0
     for i in range(a, b + 1):
         for m in range(len(effort_muscles)):
@@ -208,6 +214,7 @@ def _one_walk(frames, length, setup, effort_muscles, angles, emg, scratch, terms
     terms[Term.effort] = total / (setup.mass * math.hypot(dx, dy))
     total = 0.0
     for i in range(a, b):
+        # the whole load counts, not its excess over the threshold
         load = frames[i, Frame.load_r] + frames[i, Frame.load_l]
         total += load if load > setup.grf else 0.0
     terms[Term.grf] = total / (b - a)

@@ -16,12 +16,12 @@ from trueup.gait._optimize import optimize, plan_optimize
 from trueup.gait.device.comparison import (
     PERCENT,
     QUANTITIES,
-    ArmResult,
+    ConditionResult,
     DeviceComparison,
     compared,
-    measured_arm,
+    condition_result,
 )
-from trueup.gait.device.conditions import ARM_WORDS, ARMS, DeviceSettings
+from trueup.gait.device.conditions import CONDITION_NAMES, CONDITIONS, DeviceSettings
 from trueup.gait.device.report import device_page
 from trueup.gait.search.shipped_walk import start_path
 from trueup.runs import RunInterrupted
@@ -73,16 +73,16 @@ def compare_device(
     mark = _start_mark(settings, anyway)
     with marked(mark):
         _prepare(folder, settings, resume, overwrite)
-    results: list[ArmResult] = []
+    results: list[ConditionResult] = []
     for seed in range(settings.seeds):
-        for arm in ARMS:
-            run = folder / f"{arm}-{seed}"
+        for condition in CONDITIONS:
+            run = folder / f"{condition}-{seed}"
             if verbose:
-                print(f"Seed {seed}, {ARM_WORDS[arm]}: {run}", file=sys.stderr)
+                print(f"Seed {seed}, {CONDITION_NAMES[condition]}: {run}", file=sys.stderr)
             try:
                 if not (run / "report.html").is_file():  # the last file of a run
                     optimize(
-                        settings.configuration(arm, seed),
+                        settings.configuration(condition, seed),
                         run,
                         threads=threads,
                         resume=(run / "run.json").is_file(),
@@ -97,7 +97,7 @@ def compare_device(
             except RunInterrupted as error:
                 words = f"Stopped. Resume the comparison in {folder} with --resume."
                 raise RunInterrupted(words, folder, error.solution) from error
-            results.append(measured_arm(arm, RunDirectory.open(run)))
+            results.append(condition_result(condition, RunDirectory.open(run)))
         found = compared(settings, results)
         with marked(mark):
             write_comparison(folder, found)
@@ -130,7 +130,7 @@ def plan_device(
     # the searches of all conditions have the same length
     own = settings.configuration("with", 0)
     plan = plan_optimize(own, folder / "with-0", threads=threads, overwrite=True, anyway=anyway)
-    searches = settings.seeds * len(ARMS)
+    searches = settings.seeds * len(CONDITIONS)
     return {
         "directory": str(folder),
         "searches": searches,
@@ -152,8 +152,8 @@ def _prepare(folder: Path, settings: DeviceSettings, resume: bool, overwrite: bo
     file = folder / SETTINGS
     plain = settings.to_dict()
     if file.is_file() and overwrite:
-        for arm in ARMS:
-            for run in folder.glob(f"{arm}-*"):
+        for condition in CONDITIONS:
+            for run in folder.glob(f"{condition}-*"):
                 shutil.rmtree(run)
         for name in (SETTINGS, RESULT, *TABLES):
             (folder / name).unlink(missing_ok=True)
@@ -190,9 +190,10 @@ def _results_table(found: DeviceComparison) -> str:
     for one in found.results:
         for name, unit in QUANTITIES.items():
             value = one.quantities[name]
-            heavier = found.masses[one.arm] / body
+            heavier = found.masses[one.condition] / body
             rows.append(
-                [one.arm, one.seed, name, unit, value.value, value.value * heavier, value.error,
+                [one.condition, one.seed, name, unit, value.value, value.value * heavier,
+                 value.error,
                  value.lasted, value.walked]
             )  # fmt: skip
     return _csv(rows)

@@ -8,10 +8,10 @@ import numpy as np
 from scipy import stats
 from scipy.interpolate import PchipInterpolator
 
-from trueup.gait.device.conditions import ARMS, DeviceSettings
+from trueup.gait.device.conditions import CONDITIONS, DeviceSettings
 from trueup.gait.search._make_problem import make_problem
 from trueup.gait.search.earlier_runs import configuration_of_run, vector_file
-from trueup.gait.search.fresh_perturbations import candidates_left_over
+from trueup.gait.search.fresh_perturbations import final_candidates
 from trueup.gait.search.problem import Scenario, evaluate
 from trueup.gait.walk.gait_cycle import mean_cycle
 from trueup.gait.walk.series import WalkSeries, observe_walks
@@ -100,11 +100,11 @@ class Torque:
 
 
 @dataclass(frozen=True)
-class ArmResult:
+class ConditionResult:
     """Result of a search of a condition.
 
     Attributes:
-      arm: name of the condition.
+      condition: name of the condition.
       seed: seed of the search.
       quantities: quantities at the target speed, by name.
       lasted: duration of its best walk without perturbations [s].
@@ -113,7 +113,7 @@ class ArmResult:
       torque: torque of the device; None for conditions without torque.
     """
 
-    arm: str
+    condition: str
     seed: int
     quantities: Mapping[str, Measured]
     lasted: float
@@ -128,14 +128,14 @@ class Difference:
 
     Attributes:
       quantity: name of the quantity.
-      arm: condition.
+      condition: condition.
       other: condition that it is compared with.
       per_body: whether per kg of body mass; otherwise per kg of total mass.
       changes: difference of each seed ``(seeds,)`` [%]; NaN where a value is unknown.
     """
 
     quantity: str
-    arm: str
+    condition: str
     other: str
     per_body: bool
     changes: np.ndarray
@@ -182,7 +182,7 @@ class Difference:
         """The fields as JSON values."""
         return {
             "quantity": self.quantity,
-            "arm": self.arm,
+            "arm": self.condition,
             "compared_with": self.other,
             "per": "body mass" if self.per_body else "carried mass",
             "mean_percent": _plain(self.mean),
@@ -205,13 +205,13 @@ class DeviceComparison:
     """
 
     settings: DeviceSettings
-    results: Sequence[ArmResult]
+    results: Sequence[ConditionResult]
     masses: Mapping[str, float]
     differences: Sequence[Difference]
 
-    def of(self, arm: str) -> list[ArmResult]:
+    def of(self, condition: str) -> list[ConditionResult]:
         """Results of the searches of a condition, by seed."""
-        return [result for result in self.results if result.arm == arm]
+        return [result for result in self.results if result.condition == condition]
 
     def difference(
         self, quantity: str, other: str = "without", per_body: bool = True
@@ -243,7 +243,7 @@ class DeviceComparison:
             "masses_kg": dict(self.masses),
             "results": [
                 {
-                    "arm": one.arm,
+                    "arm": one.condition,
                     "seed": one.seed,
                     "lasted_s": one.lasted,
                     "speed_m_s": _plain(one.speed),
@@ -262,11 +262,11 @@ def _plain(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def measured_arm(arm: str, directory: RunDirectory) -> ArmResult:
+def condition_result(condition: str, directory: RunDirectory) -> ConditionResult:
     """Result of the finished search of a condition.
 
     Args:
-      arm: name of the condition.
+      condition: name of the condition.
       directory: run directory of the search.
 
     Raises:
@@ -281,7 +281,7 @@ def measured_arm(arm: str, directory: RunDirectory) -> ArmResult:
     scenario = problem.scenarios[0]
     simulation = scenario.simulation.with_settings(duration=DURATION)
     long = Scenario(simulation, replace(scenario.objective, strides=STRIDES))
-    last = candidates_left_over(history.X, history.costs[:, 0], history.generation)
+    last = final_candidates(history.X, history.costs[:, 0], history.generation)
     _, terms = evaluate(long, np.vstack([parameters.complete(last), vector]))
     speed = scenario.objective.speed
     quantities = {
@@ -295,8 +295,8 @@ def measured_arm(arm: str, directory: RunDirectory) -> ArmResult:
         percent, knots, _ = simulation.curves(vector[None])[0]
         assert series is not None  # a best walk exists, see above
         torque = torque_of(percent, knots, series)
-    return ArmResult(
-        arm,
+    return ConditionResult(
+        condition,
         configuration.seed,
         quantities,
         float(terms["lasted"][-1]),
@@ -349,17 +349,23 @@ def torque_of(percent: np.ndarray, knots: np.ndarray, series: WalkSeries) -> Tor
     )
 
 
-def compared(settings: DeviceSettings, results: Sequence[ArmResult]) -> DeviceComparison:
+def compared(settings: DeviceSettings, results: Sequence[ConditionResult]) -> DeviceComparison:
     """Comparison of all finished searches."""
-    masses = {arm: settings.mass(arm) for arm in ARMS}
-    by_arm = {arm: {one.seed: one for one in results if one.arm == arm} for arm in ARMS}
+    masses = {condition: settings.mass(condition) for condition in CONDITIONS}
+    by_condition = {
+        condition: {one.seed: one for one in results if one.condition == condition}
+        for condition in CONDITIONS
+    }
     differences = []
     for quantity in QUANTITIES:
         for other in ("without", "off"):
             pairs = [
-                (one.quantities[quantity].value, by_arm[other][seed].quantities[quantity].value)
-                for seed, one in by_arm["with"].items()
-                if seed in by_arm[other]
+                (
+                    one.quantities[quantity].value,
+                    by_condition[other][seed].quantities[quantity].value,
+                )
+                for seed, one in by_condition["with"].items()
+                if seed in by_condition[other]
             ]
             own, their = np.array(pairs, float).reshape(-1, 2).T
             heavier = masses["with"] / masses[other]

@@ -13,10 +13,10 @@ from trueup.gait.models.walker import Walker
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
 from trueup.gait.search.shipped_walk import NOMINAL, SHIPPED
 
-ARMS = ("with", "off", "without")
+CONDITIONS = ("with", "off", "without")
 """Conditions: device on, device carried but off, no device."""
 
-ARM_WORDS = {"with": "device on", "off": "device carried but off", "without": "no device"}
+CONDITION_NAMES = {"with": "device on", "off": "device carried but off", "without": "no device"}
 """Condition -> its name in texts."""
 
 MOST_SEEDS = 100
@@ -98,18 +98,20 @@ class DeviceSettings:
         """The settings as JSON values."""
         return asdict(self)
 
-    def configuration(self, arm: str, seed: int) -> GaitConfiguration:
+    def configuration(self, condition: str, seed: int) -> GaitConfiguration:
         """Configuration of the search of a condition.
 
         Raises:
           GaitError: an invalid value.
         """
         search, own = _search(), _search()["devices"][self.model]
-        on = arm == "with"
+        on = condition == "with"
         content = {
             **search["common"],
-            "says": f"Walk with the {ARM_WORDS[arm]}." if arm != "without" else "Walk.",
-            "model": "baseline" if arm == "without" else self.model,
+            "says": f"Walk with the {CONDITION_NAMES[condition]}."
+            if condition != "without"
+            else "Walk.",
+            "model": "baseline" if condition == "without" else self.model,
             "ExoOn": on,
             "max_torque": self.max_torque,
             "moved": [*own["moved"], *(["exoskeleton"] if on else [])],
@@ -123,7 +125,7 @@ class DeviceSettings:
         }
         return make_configuration(content, "the comparison")
 
-    def mass(self, arm: str) -> float:
+    def mass(self, condition: str) -> float:
         """Total mass of a condition, body and device [kg]."""
-        device = None if arm == "without" else self.model
+        device = None if condition == "without" else self.model
         return Walker.load("planar22", device=device).mass

@@ -9,7 +9,7 @@ from trueup.gait.device.comparison import (
     DeviceComparison,
     Difference,
 )
-from trueup.gait.device.conditions import ARM_WORDS, ARMS
+from trueup.gait.device.conditions import CONDITION_NAMES, CONDITIONS
 
 NAMES = {"effort": "effort", "metabolic_rate": "metabolic rate"}
 
@@ -52,13 +52,14 @@ def _findings(found: DeviceComparison) -> list[reports.Finding]:
     if headline.is_significant:
         severity = "good" if headline.mean < 0.0 else "warning"
     said = [reports.Finding(severity, found.headline, "differences")]
-    for arm in ARMS:
-        fell = [one.seed for one in found.of(arm) if one.lasted < 19.9]
+    for condition in CONDITIONS:
+        fell = [one.seed for one in found.of(condition) if one.lasted < 19.9]
         if fell:
             seeds = ", ".join(map(str, fell))
             said.append(
                 reports.Finding(
-                    "warning", f"The best walk falls within 20 s: {ARM_WORDS[arm]}, seed {seeds}."
+                    "warning",
+                    f"The best walk falls within 20 s: {CONDITION_NAMES[condition]}, seed {seeds}.",
                 )
             )
     if len(found.of("with")) < 3:
@@ -76,7 +77,7 @@ def _differences(found: DeviceComparison) -> reports.Section:
     rows = [
         [
             NAMES[one.quantity],
-            ARM_WORDS[one.other],
+            CONDITION_NAMES[one.other],
             "body mass" if one.per_body else "total mass",
             one.mean if np.isfinite(one.mean) else None,
             one.error if np.isfinite(one.error) else None,
@@ -94,7 +95,9 @@ def _differences(found: DeviceComparison) -> reports.Section:
         reports.Column("p", digits=2, align="right"),
         "",
     ]
-    masses = ", ".join(f"{ARM_WORDS[arm]} {mass:.2f} kg" for arm, mass in found.masses.items())
+    masses = ", ".join(
+        f"{CONDITION_NAMES[condition]} {mass:.2f} kg" for condition, mass in found.masses.items()
+    )
     said = (
         f"Means over pairs of seeds at {found.settings.speed:g} m/s, standard errors between the "
         f"pairs, and Student's test of pairs. Carried: {masses}."
@@ -169,7 +172,7 @@ def _searches(found: DeviceComparison) -> reports.Section:
     ]
     rows = [
         [
-            ARM_WORDS[one.arm],
+            CONDITION_NAMES[one.condition],
             one.seed,
             *(
                 value if np.isfinite(value) else None

@@ -98,6 +98,8 @@ def force_length(length, shortest, longest):
     """Isometric force at a length [optimal lengths] relative to the strength, MuJoCo's curve."""
     if length < shortest or length > longest:
         return 0.0
+    # four parabolas of mju_muscleGain: zero slope at both ends and at the optimal length, half of
+    # the force midway between
     rising, falling = 0.5 * (shortest + 1.0), 0.5 * (1.0 + longest)
     if length <= rising:
         x = (length - shortest) / (rising - shortest)
@@ -119,6 +121,8 @@ def force_velocity(velocity, lengthening):
         return 0.0
     if velocity <= 0.0:
         return (velocity + 1.0) * (velocity + 1.0)
+    # parabolas of mju_muscleGain: shortening (1 + v)^2, and lengthening with the same slope 2 at
+    # rest that reaches its limit with slope zero at v = lengthening - 1
     most = lengthening - 1.0
     if velocity <= most:
         return lengthening - (most - velocity) * (most - velocity) / most

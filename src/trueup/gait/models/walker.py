@@ -14,7 +14,7 @@ from trueup.gait.models._exoskeleton_actuators import (
     largest_torque,
     torque_of_control,
 )
-from trueup.gait.models._own_models import OWN_MODELS, build_own_model
+from trueup.gait.models._shipped_models import SHIPPED_MODELS, build_shipped_model
 from trueup.gait.models.anatomy import ANATOMY, Anatomy, load_anatomy, myoassist_anatomy
 from trueup.gait.models.attachments import Device, attach_exoskeleton
 from trueup.gait.models.body_map import BodyMap, NamedParts
@@ -120,13 +120,13 @@ class Walker:
             if anatomy is None and beside.is_file():
                 anatomy = load_anatomy(beside)
         try:
-            if str(path) in OWN_MODELS:
-                spec, own_anatomy = build_own_model(str(path))
+            if str(path) in SHIPPED_MODELS:
+                spec, own_anatomy = build_shipped_model(str(path))
                 anatomy = anatomy or own_anatomy
             elif not path.is_file():
                 raise ModelError(
                     f"no such model file or shipped model {path}; shipped "
-                    f"models: {listing(OWN_MODELS)}.{did_you_mean(path.name, OWN_MODELS)}"
+                    f"models: {listing(SHIPPED_MODELS)}.{did_you_mean(path.name, SHIPPED_MODELS)}"
                 )
             elif device is None and stairs is None:
                 return cls(mujoco.MjModel.from_xml_path(str(path)), anatomy, str(path), slope)

@@ -67,6 +67,8 @@ class ThelenCurves:
         """Force of the tendon (equation 5, with the numbers below it)."""
         # exponential toe up to a third of the force, then linear; with the rounded constants of
         # Thelen the slope has a step of 0.1 % where they meet
+        # constants of Thelen: toe force 0.33, toe strain 0.609 and linear stiffness 1.712, both
+        # relative to the strain at one norm force, and shape factor 3
         strain, toe, shape = np.maximum(length - 1.0, 0.0), 0.609 * self.FmaxTendonStrain, 3.0
         curved = 0.33 * np.expm1(shape * np.minimum(strain, toe) / toe) / np.expm1(shape)
         return curved + 1.712 / self.FmaxTendonStrain * np.maximum(strain - toe, 0.0)
@@ -75,6 +77,7 @@ class ThelenCurves:
         """Factor of the active force (equations 6 and 7, solved for the force)."""
         # Hill hyperbolas: slopes at rest are 1 + 1/Af in shortening and, by the factor 2 of
         # equation 7, twice that in lengthening; zero force above the largest shortening speed
+        # velocities are relative to the largest one, at full activation
         v = np.clip(velocity, -1.0, None)
         shortening = (1.0 + v) / (1.0 - np.minimum(v, 0.0) / self.Af)
         slope, beyond = 2.0 + 2.0 / self.Af, self.Flen - 1.0
@@ -98,6 +101,7 @@ class _Curve:
     after: float
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
+        # distances beyond the ends, times the slopes there, extend the curve linearly
         low, high = np.minimum(x - self.x[0], 0.0), np.maximum(x - self.x[-1], 0.0)
         inside = np.clip(x, self.x[0], self.x[-1])
         k = np.clip(np.searchsorted(self.x, inside, side="right") - 1, 0, len(self.x) - 2)
@@ -112,10 +116,12 @@ class _Curve:
 def _bezier_curve(
     knots: list[tuple[float, float, float]], curviness: float, before: float, after: float
 ) -> _Curve:
-    """Curve through knots (x, y, slope); between two of them a quintic Bezier curve whose inner
-    points lie, in pairs, towards the corner of the tangents: two equal points at each end make the
-    curvature zero there (OpenSim's SegmentedQuinticBezierToolkit, which scales the curviness to
-    0.1 to 0.9)."""
+    """Curve of quintic Bezier segments through knots (x, y, slope).
+
+    The inner control points of a segment are two pairs of equal points towards the intersection of
+    the end tangents; equal points make the curvature zero at the ends. ``curviness`` is scaled to
+    0.1 to 0.9 (SegmentedQuinticBezierToolkit of OpenSim).
+    """
     u = np.linspace(0.0, 1.0, _SAMPLES + 1)
     # B_k(u) = binomial(5, k) u^k (1 - u)^(5 - k), and the derivative of a curve is
     # 5 sum_k (P_k+1 - P_k) binomial(4, k) u^k (1 - u)^(4 - k)
@@ -236,8 +242,9 @@ def _active_curve(curves: MillardCurves) -> _Curve:
     high, slope, least = (
         p["max_norm_active_fiber_length"], p["shallow_ascending_slope"], p["minimum_value"],
     )  # fmt: skip
-    # knots of OpenSim's SmoothSegmentedFunctionFactory, as in the other curves: steep and shallow
-    # part of the ascent, a plateau of 0.1 around 1, and a descent through half of the force
+    # knots as in SmoothSegmentedFunctionFactory of OpenSim, also in the other curves: steep and
+    # shallow part of the ascent, a plateau of width 0.1 around 1, and a descent through half of the
+    # force
     width = 0.05
     top = 1.0 - width
     y1 = 1.0 - slope * (top - bend)
@@ -353,6 +360,9 @@ def isometric_force(
     if rigid:
         return np.where(slack, 0.0, pull(high))
     low = np.full_like(high, least)
+    # bisection for the equilibrium of fiber and tendon: fibers that pull more than the tendon are
+    # too
+    # long; 50 steps reach double precision
     for _ in range(50):
         middle = 0.5 * (low + high)
         long = pull(middle) > curves.tendon((length - middle) / tendon)

@@ -48,8 +48,11 @@ class PoseSamples:
 
 
 def coordinate_range(model: OsimModel, name: str) -> tuple[float, float]:
-    """Range of a coordinate [rad or m], at most a full turn of an angle and a metre from the default
-    for a distance, as files give unlimited distances a range of kilometres."""
+    """Range of a coordinate [rad or m].
+
+    It is at most a full turn of an angle, and a metre from the default of a distance, as files give
+    unlimited distances a range of kilometres.
+    """
     one = model.coordinates[name]
     low, high = one.range
     if one.turns:

@@ -6,7 +6,7 @@ import numpy as np
 
 from trueup import reports
 from trueup.gait.models.anatomy import Anatomy
-from trueup.gait.report.beside_people import energy_note
+from trueup.gait.report.norm_comparison import energy_note
 from trueup.gait.report.walk_sections import muscle_pairs
 from trueup.gait.walk.series import WalkSeries
 

@@ -101,7 +101,7 @@ def evaluate_walk(
     verdict = judge_walk(problem, vector, norms=norms, survivals=survivals)
     page = None
     if look is not None:
-        video = _film(look) if film else None
+        video = _video(look) if film else None
         with marked(walk.mark):
             page = walk_report(
                 look,
@@ -124,10 +124,10 @@ def evaluate_walk(
     return WalkEvaluation(walk, cost, terms, verdict, survivals, notes, page)
 
 
-def _film(look: WalkLook) -> bytes:
+def _video(look: WalkLook) -> bytes:
     """Video of the walk in the first scenario."""
     series = look.series[0][0]
     assert series is not None  # otherwise look_at has raised
-    with tempfile.TemporaryDirectory(prefix="trueup-film-") as folder:
+    with tempfile.TemporaryDirectory(prefix="trueup-video-") as folder:
         walker = look.problem.scenarios[0].simulation.walker
         return write_walk_video(Path(folder) / "walk.mp4", walker, series).read_bytes()

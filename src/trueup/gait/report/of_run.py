@@ -12,7 +12,7 @@ from trueup.gait.report._survival import REPEATS, Survival, survival
 from trueup.gait.report.of_walk import look_at, progress_section, walk_report
 from trueup.gait.report.walk_words import how_it_walks, trunk_notes
 from trueup.gait.search.configuration import GaitConfiguration
-from trueup.gait.search.fresh_perturbations import judges_anew, told_over
+from trueup.gait.search.fresh_perturbations import evaluation_repeats, is_reevaluated
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, read_terms
 from trueup.gait.search.staged_problem import StagedProblem
@@ -61,9 +61,9 @@ def page_of_run(
             problem.own_costs(np.array([least])),
         )
         problem.enter(int(stage))
-        if judges_anew(problem, configuration.search):
+        if is_reevaluated(problem, configuration.search):
             assert problem.perturbations is not None
-            problem.perturbations = told_over(problem.perturbations)
+            problem.perturbations = evaluation_repeats(problem.perturbations)
     rows = {row["name"]: row for row in record.parameters}
     names = problem.space.names
     if any(name not in rows for name in names):
@@ -91,7 +91,7 @@ def page_of_run(
         verdict=verdict,
     )
     words = [f"{how_it_walks(problem)}.", *trunk_notes(problem)]
-    if judges_anew(problem, configuration.search):
+    if is_reevaluated(problem, configuration.search):
         # candidates were evaluated over other perturbations; None before the end of the search
         former = _solution(directory).get("cost")
     else:

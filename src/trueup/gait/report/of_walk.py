@@ -13,8 +13,8 @@ from trueup.gait.costs.stages import WalkObjective
 from trueup.gait.costs.terms import TERMS
 from trueup.gait.report._dose_response import DoseResponse, dose_response
 from trueup.gait.report._survival import Survival
-from trueup.gait.report.beside_people import ProfileScore, energy_note, profile_score
 from trueup.gait.report.effort_section import effort_content, energy_content
+from trueup.gait.report.norm_comparison import ProfileScore, energy_note, profile_score
 from trueup.gait.report.survival_section import survival_section
 from trueup.gait.report.walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.report.walk_verdict import judge_walk
@@ -148,7 +148,7 @@ def walk_report(
         first, *rest = walk_sections(shown, prefix)
         page.add(first)
         if video is not None and k == 0:
-            page.add(reports.Section("Film", content=[reports.Video(video, width=960)]))
+            page.add(reports.Section("Video", content=[reports.Video(video, width=960)]))
         page.add(_cost_section(look, k, prefix, start_name))
         if survived is not None:
             page.add(survival_section(survived, prefix))
@@ -407,9 +407,9 @@ def progress_section(
     """
     numbers = np.unique(record.history.generation)
     costs = np.where(record.valid(), record.history.costs[:, 0], np.nan)
-    levels = np.zeros(len(costs), int)
+    steps = np.zeros(len(costs), int)
     if isinstance(problem, StagedProblem):
-        levels, costs = problem.levels_of(costs), problem.own_costs(costs)
+        steps, costs = problem.steps_of(costs), problem.own_costs(costs)
     rows: list[tuple[int, int, float, float, float]] = []
     for number in numbers:
         own = costs[record.history.generation == number]
@@ -418,16 +418,16 @@ def progress_section(
         if not np.isfinite(own).any() or walked is None or len(walked) != len(own):
             continue
         best = int(np.nanargmin(own))
-        level = int(levels[record.history.generation == number][best])
+        step = int(steps[record.history.generation == number][best])
         of_walks = float(walked[best]), float(np.median(walked))
-        rows.append((int(number), level, float(own[best]), *of_walks))
+        rows.append((int(number), step, float(own[best]), *of_walks))
     if not rows:
         return None
-    generation, level, cost, best_walked, median = (
+    generation, step, cost, best_walked, median = (
         np.array(column) for column in zip(*rows, strict=True)
     )
     # costs of different steps are not comparable: each has a separate curve
-    parts = [np.minimum.accumulate(cost[level == one]) for one in np.unique(level)]
+    parts = [np.minimum.accumulate(cost[step == one]) for one in np.unique(step)]
     so_far = np.concatenate(parts)
     figures = [
         reports.line_figure(

@@ -10,7 +10,7 @@ import numpy as np
 from trueup._writing import write_bytes
 from trueup.errors import GaitError, MissingExtraError
 from trueup.gait.models.walker import Walker
-from trueup.gait.report.film_marks import FilmMarks
+from trueup.gait.report.annotations import Annotations
 from trueup.gait.walk.series import WalkSeries
 
 BELOW_HIPS = 0.1
@@ -71,7 +71,7 @@ def write_walk_video(
     rows = _rows(series, framerate, pace)
     lookat = _smooth(series.places[rows, :, 0].mean(axis=1), framerate / pace)
     model = _lit(walker.model)
-    marks = FilmMarks(walker, model, series, rows, lookat)
+    marks = Annotations(walker, model, series, rows, lookat)
     frames = render_states(
         model,
         _full_physics(walker.model, series.states[rows]),

@@ -10,8 +10,8 @@ from trueup import reports
 from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.models.anatomy import LEGS, Anatomy
 from trueup.gait.report._cycle_figures import CyclePanel, cycle_figure
-from trueup.gait.report.beside_people import on_spans, spans_in_words, step_rows
-from trueup.gait.report.stick_figure import cycle_strip, time_strip
+from trueup.gait.report.norm_comparison import on_spans, spans_text, step_rows
+from trueup.gait.report.stick_figures import cycle_strip, time_strip
 from trueup.gait.walk.gait_cycle import Curve, Stride, mean_cycle, on_ground, over_cycle, resampled
 from trueup.gait.walk.series import JOINTS, WalkSeries
 
@@ -325,8 +325,8 @@ def _muscles(walk: ShownWalk, prefix: str) -> reports.Section:
         title, legs = f"{pattern} · {group}", walk.legs(series.activations[:, columns])
         people = timing.get(group, ())
         panels.append(CyclePanel(title, "", legs, norm, span=(0.0, 1.02), bars=people))
-        own = ["" if curve is None else spans_in_words(on_spans(curve)) for curve in legs]
-        rows.append([title, *own, spans_in_words(people) if people else ""])
+        own = ["" if curve is None else spans_text(on_spans(curve)) for curve in legs]
+        rows.append([title, *own, spans_text(people) if people else ""])
     said = f"{walk.said} Activations are 0 to 1; stance is shaded."
     figure = cycle_figure(
         panels, walk.stance, caption=said, columns=3, height=170, bars="active in people"

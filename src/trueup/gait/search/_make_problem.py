@@ -20,13 +20,13 @@ from trueup.gait.costs.myoassist import (
 )
 from trueup.gait.costs.reference import GaitReference
 from trueup.gait.costs.stages import PRESETS, WalkObjective
-from trueup.gait.models._own_models import BY_MUSCLES, OWN_MODELS
+from trueup.gait.models._shipped_models import BY_MUSCLES, SHIPPED_MODELS
 from trueup.gait.models.attachments import shipped_devices
 from trueup.gait.models.terrain import Stairs
 from trueup.gait.models.walker import Walker
 from trueup.gait.search._named_entries import moved_entries, named_values
 from trueup.gait.search.configuration import GaitConfiguration
-from trueup.gait.search.passage import Level, Passage
+from trueup.gait.search.continuation import Continuation, Step
 from trueup.gait.search.problem import GaitProblem, Scenario
 from trueup.gait.search.stage_settings import BEGINS_AT, GRADUALLY
 from trueup.gait.search.staged_problem import StagedProblem
@@ -56,21 +56,23 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
     if configuration.stages is None:
         return _problem(configuration, threads)
     staged, stages = configuration.staged, configuration.stages
-    passages = [_passage(one, stages[name], threads) for name, one in staged]
-    return StagedProblem([name for name, _ in staged], passages)
+    continuations = [_continuation(one, stages[name], threads) for name, one in staged]
+    return StagedProblem([name for name, _ in staged], continuations)
 
 
-def _passage(configuration: GaitConfiguration, stage: Mapping[str, Any], threads: int) -> Passage:
+def _continuation(
+    configuration: GaitConfiguration, stage: Mapping[str, Any], threads: int
+) -> Continuation:
     """The problem of a stage, with intermediate steps from its initial condition."""
     target = _problem(configuration, threads)
     begins_at = stage.get(BEGINS_AT)
     if begins_at is None or GRADUALLY not in stage:
-        return Passage(target)
+        return Continuation(target)
     (there,), steps = configuration.conditions, stage[GRADUALLY]
     # the steps track the same default norm as the target
     target_tracks = getattr(target.scenarios[0].objective, "reference", None) is not None
 
-    def level(number: int) -> Level:
+    def step(number: int) -> Step:
         part = number / steps
         speed, slope = (a + part * (b - a) for a, b in zip(begins_at, there, strict=True))
         changes: dict[str, Any] = {"tgt_vel": (speed,), "tgt_slope": (slope,)}
@@ -79,9 +81,9 @@ def _passage(configuration: GaitConfiguration, stage: Mapping[str, Any], threads
         own = configuration.model_copy(update=changes)
         words = [f"{speed:.3g} m/s"] if begins_at[0] != there[0] else []
         words += [f"{slope:.2g} deg"] if begins_at[1] != there[1] else []
-        return Level(f"at {' and '.join(words)}", lambda: _problem(own, threads))
+        return Step(f"at {' and '.join(words)}", lambda: _problem(own, threads))
 
-    return Passage(target, [level(number) for number in range(1, steps)])
+    return Continuation(target, [step(number) for number in range(1, steps)])
 
 
 def _problem(configuration: GaitConfiguration, threads: int) -> GaitProblem:
@@ -138,11 +140,11 @@ def without_unfit_norm(configuration: GaitConfiguration) -> tuple[GaitConfigurat
         for name, stage in configuration.stages.items()
     }
     speed, slope = unfit[0]
-    ground = "on level ground"
+    ground = "on step ground"
     if slope:
         ground = f"{'up' if slope > 0.0 else 'down'} {abs(slope):g} deg"
     said = (
-        f"No gait is tracked: the shipped norm is for level walking at "
+        f"No gait is tracked: the shipped norm is for step walking at "
         f"{adult_norm().reference.speed:g} m/s, and this walk is at {speed:g} m/s {ground}. "
         f"Track a gait with --reference FILE, or the norm nevertheless with --reference {ADULT}."
     )
@@ -234,7 +236,7 @@ def _device(configuration: GaitConfiguration) -> str | None:
         )
     if name in shipped_devices():
         return name
-    if model_file is not None and (model_file not in OWN_MODELS or model_file.endswith("_exo")):
+    if model_file is not None and (model_file not in SHIPPED_MODELS or model_file.endswith("_exo")):
         # a model file has its own device, or none
         return None
     if name in ("baseline", "default"):
@@ -315,7 +317,7 @@ def _objective(
     if weights.get("kinematic", 0.0) > 0.0 and reference is None:
         raise GaitError(
             f"the term 'kinematic' requires a reference gait at {speed:g} m/s and {slope:g} deg; "
-            f"the shipped one is for level walking at {adult_norm().reference.speed:g} m/s: use "
+            f"the shipped one is for step walking at {adult_norm().reference.speed:g} m/s: use "
             f"another with --reference FILE, the shipped one with --reference {ADULT}, or "
             "a cost without tracking, such as -eff or -vel"
         )

@@ -8,7 +8,7 @@ generations, and during the search the best candidate is evaluated on walks that
 for its selection.
 
 In both cases the result is selected after the search, among the candidates of the last generations
-and their means, over unseen perturbations (:func:`judged_anew`).
+and their means, over unseen perturbations (:func:`reevaluated`).
 """
 
 from collections.abc import Iterator
@@ -93,7 +93,7 @@ class FreshPerturbationsCmaEs(CmaEs):
         return drawn
 
 
-class Judged(NamedTuple):
+class Reevaluated(NamedTuple):
     """A candidate selected among many on unseen walks."""
 
     x: np.ndarray
@@ -104,7 +104,7 @@ class Judged(NamedTuple):
     """Text on the selection."""
 
 
-def judges_anew(problem: GaitProblem, search: str) -> bool:
+def is_reevaluated(problem: GaitProblem, search: str) -> bool:
     """Whether the result of a search is selected and reported over unseen perturbations.
 
     The cost of the best of many candidates over a few perturbations is biased.
@@ -121,7 +121,7 @@ def means_of_generations(
     under which the cheapest candidate falls.
 
     Args:
-      X, costs, generation: as for :func:`candidates_left_over`.
+      X, costs, generation: as for :func:`final_candidates`.
       most: number of generations.
     """
     found = []
@@ -133,7 +133,7 @@ def means_of_generations(
     return np.array(found).reshape(len(found), X.shape[1])
 
 
-def candidates_left_over(X: np.ndarray, costs: np.ndarray, generation: np.ndarray) -> np.ndarray:
+def final_candidates(X: np.ndarray, costs: np.ndarray, generation: np.ndarray) -> np.ndarray:
     """The cheapest fifth of each of the last five generations, without repetition ``(k, p)``.
 
     A candidate evaluated several times in a generation counts once, by its mean cost.
@@ -153,7 +153,7 @@ def candidates_left_over(X: np.ndarray, costs: np.ndarray, generation: np.ndarra
     return np.unique(np.concatenate(found), axis=0)
 
 
-def told_over(own: Perturbations) -> Perturbations:
+def evaluation_repeats(own: Perturbations) -> Perturbations:
     """Perturbations for the result of a search: 20 unseen repeats.
 
     Args:
@@ -162,7 +162,7 @@ def told_over(own: Perturbations) -> Perturbations:
     return replace(own, repeats=max(own.repeats, _TOLD), seed=_seed(own, _JUDGEMENT, 1))
 
 
-def judged_anew(problem: GaitProblem, candidates: np.ndarray) -> Judged:
+def reevaluated(problem: GaitProblem, candidates: np.ndarray) -> Reevaluated:
     """The cheapest of candidates ``(k, p)`` over unseen perturbations.
 
     The cheapest candidates of a generation are so partly by chance, and most marginal walks fall
@@ -177,7 +177,7 @@ def judged_anew(problem: GaitProblem, candidates: np.ndarray) -> Judged:
     repeats = max(own.repeats, _CHOSEN)
     with _walked_over(problem, replace(own, repeats=repeats, seed=_seed(own, _JUDGEMENT, 0))):
         best = candidates[[int(np.argmin(problem.costs(candidates)))]]
-    others = told_over(own)
+    others = evaluation_repeats(own)
     with _walked_over(problem, others):
         cost = float(problem.costs(best)[0, 0])
     message = (
@@ -185,7 +185,7 @@ def judged_anew(problem: GaitProblem, candidates: np.ndarray) -> Judged:
         "repeats "
         f"as the best of {len(candidates)} candidates and means of the last generations"
     )
-    return Judged(best[0], cost, message)
+    return Reevaluated(best[0], cost, message)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from trueup.gait.search._named_entries import of_both_legs
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
 from trueup.gait.search.configuration_files import MYOASSIST_FILES, check_paths, load_configuration
 from trueup.gait.search.earlier_runs import configuration_of_run
-from trueup.gait.search.fresh_perturbations import judges_anew, told_over
+from trueup.gait.search.fresh_perturbations import evaluation_repeats, is_reevaluated
 from trueup.gait.search.myoassist_checkout import reference_near
 from trueup.gait.search.problem import GaitProblem
 from trueup.runs.loop._warm_start import warm_start
@@ -127,9 +127,9 @@ def problem_to_look_at(configuration: GaitConfiguration, threads: int = 0) -> Ga
     ones.
     """
     problem = make_problem(configuration, threads)
-    if judges_anew(problem, configuration.search):
+    if is_reevaluated(problem, configuration.search):
         assert problem.perturbations is not None
-        problem.perturbations = told_over(problem.perturbations)
+        problem.perturbations = evaluation_repeats(problem.perturbations)
     return problem
 
 

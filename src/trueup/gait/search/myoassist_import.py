@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import GaitError, listing
-from trueup.gait.models._own_models import OWN_MODELS
+from trueup.gait.models._shipped_models import SHIPPED_MODELS
 from trueup.gait.search.configuration import COSTS, GaitConfiguration, make_configuration
 
 _TYPES: dict[str, Any] = {
@@ -85,7 +85,9 @@ def paths_in(configuration: GaitConfiguration) -> dict[str, str]:
     """Key -> path, for the paths of a MyoAssist file."""
     keys = ("model_file", "param_path")
     paths = {key: getattr(configuration, key) for key in keys}
-    return {k: value for k, value in paths.items() if value is not None and value not in OWN_MODELS}
+    return {
+        k: value for k, value in paths.items() if value is not None and value not in SHIPPED_MODELS
+    }
 
 
 def _tried(value: str, path: str | Path) -> list[Path]:

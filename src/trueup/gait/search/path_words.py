@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from trueup.gait.costs.norm_names import ADULT
-from trueup.gait.models._own_models import OWN_MODELS
+from trueup.gait.models._shipped_models import SHIPPED_MODELS
 from trueup.gait.search.shipped_walk import NOMINAL, SHIPPED
 
-PATH_WORDS = (*OWN_MODELS, ADULT, NOMINAL, SHIPPED)
+PATH_WORDS = (*SHIPPED_MODELS, ADULT, NOMINAL, SHIPPED)
 """Names of the models, norms and starts of the package."""
 
 

@@ -17,10 +17,10 @@ from trueup.fitting import Status
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.searches.cost_search import common_state, take_common_state
 from trueup.fitting.searches.saved_state import HistoryColumns, require_version
-from trueup.gait.search.attempts import Attempts
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
+from trueup.gait.search.continuation import is_ready
 from trueup.gait.search.distribution import distribution_at
-from trueup.gait.search.passage import holds_up
+from trueup.gait.search.restarts import Restarts
 from trueup.gait.search.searches import make_search
 from trueup.gait.search.stage_settings import ATTEMPTS, STEP
 from trueup.gait.search.staged_problem import StagedProblem
@@ -41,24 +41,24 @@ class Stage:
       name: name of the stage.
       configuration: configuration of the stage.
       deviation: initial standard deviations ``(p,)``.
-      step: factor on the final step size of the previous stage, whose distribution is continued;
-        None: a new distribution.
-      attempts: number of restarts, and generations of each.
+      step_factor: factor on the final step size of the previous stage, whose distribution is
+        continued; None: a new distribution.
+      restarts: number of restarts, and generations of each.
       correlation: initial correlations of the first stage ``(p, p)``; None: none.
       words: description of each step before its problem, see
-        :mod:`trueup.gait.search.passage`.
+        :mod:`trueup.gait.search.continuation`.
     """
 
     name: str
     configuration: GaitConfiguration
     deviation: np.ndarray
-    step: float | None = None
-    attempts: tuple[int, int] = (1, 1)
+    step_factor: float | None = None
+    restarts: tuple[int, int] = (1, 1)
     words: tuple[str, ...] = ()
     correlation: np.ndarray | None = None
 
     @property
-    def levels(self) -> int:
+    def steps(self) -> int:
         """Number of problems of the stage."""
         return len(self.words) + 1
 
@@ -71,21 +71,21 @@ class Stage:
     @property
     def all_generations(self) -> int:
         """Largest number of generations over all restarts."""
-        count, each = self.attempts
+        count, each = self.restarts
         return self.generations + (count - 1) * each
 
     def search(self, space: Space) -> Any:
         """The search of the stage in its initial state."""
 
-        def made(attempt: int) -> Any:
+        def made(restart: int) -> Any:
             own = self.configuration
-            if attempt:  # the first one uses the seed itself
-                seeds = np.random.SeedSequence([own.seed, attempt]).generate_state(1)
+            if restart:  # the first one uses the seed itself
+                seeds = np.random.SeedSequence([own.seed, restart]).generate_state(1)
                 own = own.model_copy(update={"seed": int(seeds[0])})
             return make_search(own, space)
 
-        count, generations = self.attempts
-        return made(0) if count == 1 else Attempts(made, count, generations)
+        count, generations = self.restarts
+        return made(0) if count == 1 else Restarts(made, count, generations)
 
 
 class StagedSearch:
@@ -94,16 +94,16 @@ class StagedSearch:
     Args:
       space: unknowns with the initial values of the first stage.
       stages: stages.
-      level_to_come: constant that each remaining step adds to costs, see :class:`StagedProblem`.
+      cost_per_step: constant that each remaining step adds to costs, see :class:`StagedProblem`.
     """
 
     ends_by_itself = False
 
-    def __init__(self, space: Space, stages: Sequence[Stage], level_to_come: float):
+    def __init__(self, space: Space, stages: Sequence[Stage], cost_per_step: float):
         self.space = space
         self.stages = tuple(stages)
-        self.level_to_come = level_to_come
-        self.stage = self.level = 0
+        self.cost_per_step = cost_per_step
+        self.stage = self.step = 0
         """Index of the current stage, and of the step in it."""
         self.x, self.cost = space.start.copy(), np.inf
         self.evaluations = self.generation = 0
@@ -115,8 +115,8 @@ class StagedSearch:
         self._began, self._begun_at, self._earlier = 0, space.start.copy(), 0
         self._inner: Any = self._search()
         # of the last evaluated batch, which may have ended its stage
-        self._told_to_come, self._told_info = self._to_come, dict[str, Any]()
-        self._at_level, self._holds_up = 0, False
+        self._last_to_come, self._last_info = self._to_come, dict[str, Any]()
+        self._generations_at_step, self._is_ready = 0, False
 
     def _search(self) -> Any:
         """The search of the current stage, with its initial distribution."""
@@ -131,36 +131,36 @@ class StagedSearch:
 
     def _enter_next(self) -> None:
         """Enter the next stage."""
-        former = self._inner.search if isinstance(self._inner, Attempts) else self._inner
+        former = self._inner.search if isinstance(self._inner, Restarts) else self._inner
         self.stage += 1
-        self.level = self._at_level = 0
-        step = self.stages[self.stage].step
-        if step is None or former.done() is not None:
+        self.step = self._generations_at_step = 0
+        factor = self.stages[self.stage].step_factor
+        if factor is None or former.done() is not None:
             self._began, self._begun_at, self._earlier = self.stage, self.x.copy(), 0
             self._inner = self._search()
             return
         self._earlier = former.generation
         self._inner = self._search().from_state(former.state(), former.space)
-        self._inner.forget_costs(step)
+        self._inner.forget_costs(factor)
 
     @property
     def _to_come(self) -> float:
-        levels = sum(stage.levels for stage in self.stages[self.stage :]) - 1 - self.level
-        return self.level_to_come * levels
+        remaining = sum(stage.steps for stage in self.stages[self.stage :]) - 1 - self.step
+        return self.cost_per_step * remaining
 
     @property
     def words(self) -> str:
         """Text of the stage for the progress."""
         stage = self.stages[self.stage]
-        more = self._inner.words if isinstance(self._inner, Attempts) else ""
-        if self.level < len(stage.words):
-            more = f", {stage.words[self.level]}"
+        more = self._inner.words if isinstance(self._inner, Restarts) else ""
+        if self.step < len(stage.words):
+            more = f", {stage.words[self.step]}"
         return f"stage {self.stage + 1} of {len(self.stages)}, {stage.name}{more}"
 
     @property
     def own_cost(self) -> float:
         """Cost of the best candidate without the constants of remaining steps."""
-        return self.cost - self._told_to_come
+        return self.cost - self._last_to_come
 
     # --- ask and tell ----------------------------------------------------------------------------
 
@@ -178,22 +178,22 @@ class StagedSearch:
             raise GaitError(
                 "a staged search requires a gait problem with stages, evaluated in this process"
             )
-        problem.enter(self.stage, self.level)
+        problem.enter(self.stage, self.step)
         answer = self._inner.evaluate(problem, X, failures)
-        self._holds_up = holds_up(problem)
+        self._is_ready = is_ready(problem)
         return answer
 
     def costs_of(self, answer: np.ndarray) -> np.ndarray:
         """Costs in the form of the history."""
-        return np.asarray(answer, float) + self._told_to_come
+        return np.asarray(answer, float) + self._last_to_come
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
         """Accept the costs of the batch from :meth:`ask`; enters the next step where its candidates
         are ready, and the next stage at the end of one."""
         inner = self._inner
         inner.tell(X, answer, failures)
-        self._told_to_come = self._to_come
-        self._told_info = {**inner.info(), "stage": self.stage, "level": self.level}
+        self._last_to_come = self._to_come
+        self._last_info = {**inner.info(), "stage": self.stage, "level": self.step}
         self.evaluations += len(X)
         if np.isfinite(inner.cost):
             self.x, self.cost = inner.x.copy(), float(inner.cost) + self._to_come
@@ -203,15 +203,15 @@ class StagedSearch:
             | {"stage": self.stage}
         )
         self.generation += 1
-        if isinstance(inner, Attempts):
-            inner.go_on()
-            if inner.attempt is not None:
+        if isinstance(inner, Restarts):
+            inner.advance()
+            if inner.restart is not None:
                 return
         stage = self.stages[self.stage]
-        self._at_level += 1
+        self._generations_at_step += 1
         if inner.done() is None and inner.generation - self._earlier < stage.generations:
-            if self._holds_up and self._at_level >= STAY and self.level + 1 < stage.levels:
-                self.level, self._at_level = self.level + 1, 0
+            if self._is_ready and self._generations_at_step >= STAY and self.step + 1 < stage.steps:
+                self.step, self._generations_at_step = self.step + 1, 0
                 self._inner.forget_costs()
             return
         if self.stage + 1 < len(self.stages) and np.isfinite(inner.cost):
@@ -228,7 +228,7 @@ class StagedSearch:
 
     def info(self) -> dict[str, Any]:
         """Stage index of the last evaluated batch, and the numbers of its search."""
-        return dict(self._told_info)
+        return dict(self._last_info)
 
     # --- state -----------------------------------------------------------------------------------
 
@@ -237,14 +237,16 @@ class StagedSearch:
         return {
             "search": "StagedSearch",
             "version": STATE_VERSION,
-            "stages": [[one.name, one.configuration.to_dict(), one.step] for one in self.stages],
+            "stages": [
+                [one.name, one.configuration.to_dict(), one.step_factor] for one in self.stages
+            ],
             "deviations": [stage.deviation.copy() for stage in self.stages],
-            "attempts": [list(stage.attempts) for stage in self.stages],
+            "attempts": [list(stage.restarts) for stage in self.stages],
             "words": [list(stage.words) for stage in self.stages],
-            "level_to_come": self.level_to_come,
+            "level_to_come": self.cost_per_step,
             "stage": self.stage,
-            "level": self.level,
-            "at_level": self._at_level,
+            "level": self.step,
+            "at_level": self._generations_at_step,
             "began": self._began,
             "begun_at": self._begun_at.copy(),
             "earlier": self._earlier,
@@ -270,17 +272,17 @@ class StagedSearch:
                 name,
                 make_configuration(plain, f"the stage {name!r}", resolved=True),
                 np.array(deviation, float),
-                step,
-                (int(attempts[0]), int(attempts[1])),
+                factor,
+                (int(restarts[0]), int(restarts[1])),
                 tuple(words),
             )
-            for (name, plain, step), deviation, attempts, words in zip(
+            for (name, plain, factor), deviation, restarts, words in zip(
                 state["stages"], state["deviations"], state["attempts"], state["words"], strict=True
             )
         ]
         search = cls(space, stages, float(state["level_to_come"]))
-        search.stage, search.level = int(state["stage"]), int(state["level"])
-        search._at_level = int(state["at_level"])
+        search.stage, search.step = int(state["stage"]), int(state["level"])
+        search._generations_at_step = int(state["at_level"])
         search._began, search._earlier = int(state["began"]), int(state["earlier"])
         search._begun_at = np.array(state["begun_at"], float)
         inner = search._search()
@@ -291,7 +293,7 @@ class StagedSearch:
     @property
     def distribution(self) -> tuple[np.ndarray, np.ndarray]:
         """Current standard deviations ``(p,)`` and correlations ``(p, p)``."""
-        inner = self._inner.search if isinstance(self._inner, Attempts) else self._inner
+        inner = self._inner.search if isinstance(self._inner, Restarts) else self._inner
         return inner.distribution
 
 
@@ -309,15 +311,15 @@ def make_staged_search(problem: StagedProblem, configuration: GaitConfiguration)
             deviation,
             changes[name].get(STEP),
             tuple(changes[name].get(ATTEMPTS, (1, 1))),
-            passage.words,
+            continuation.words,
         )
-        for (name, own), deviation, passage in zip(
-            configuration.staged, problem.deviations, problem.passages, strict=True
+        for (name, own), deviation, continuation in zip(
+            configuration.staged, problem.deviations, problem.continuations, strict=True
         )
     ]
-    step, former = stages[0].step, distribution_at(configuration.param_path)
-    if step is not None and former is not None:
+    factor, former = stages[0].step_factor, distribution_at(configuration.param_path)
+    if factor is not None and former is not None:
         space = dataclasses.replace(problem.space, deviation=stages[0].deviation)
-        deviation, correlation = former.over(space, step)
+        deviation, correlation = former.over(space, factor)
         stages[0] = dataclasses.replace(stages[0], deviation=deviation, correlation=correlation)
-    return StagedSearch(problem.space, stages, problem.level_to_come)
+    return StagedSearch(problem.space, stages, problem.cost_per_step)

@@ -143,10 +143,12 @@ def _record_frame(fields, body, measured, i, time, exo, frame):
             ground = _ground_height(part, fields.site_xpos[i, site, 0])
             lowest = min(lowest, fields.site_xpos[i, site, 2] - ground)
         frame[Frame.sole_r + leg] = lowest
+        # models without a sensor of a joint limit have index -1
         for k in range(part.limits.shape[1]):
             sensor = part.limits[leg, k]
             torque = fields.sensordata[i, sensor] if sensor >= 0 else 0.0
             frame[Frame.limit_hip_r + LEG_ANGLES * leg + k] = torque
+        # joint positions from the pelvis, for the comparison of the legs at touch-down
         for axis in range(3):
             origin = fields.xpos[i, pelvis, axis]
             shift = LEG_PLACES * leg + axis
@@ -172,6 +174,7 @@ def _torque(rule, load, clock, curve):
     if load <= rule.threshold and not rule.exo_in_swing:
         return 0.0  # MyoAssist holds the last torque in swing after a stance that ends early
     torque = pchip_value(curve[Curve.percent], curve[Curve.torque], curve[Curve.slope], percent)
+    # the device acts in one direction only
     return min(max(torque, 0.0), rule.max_torque)
 
 
@@ -186,6 +189,7 @@ def _exoskeleton(part, rule, state, ctrl, measured, clocks, curve, exo):
 @compiled
 def _end_of(rule, warning, height, pitch):
     """Reason for the end of a walk at its current state."""
+    # values of a diverged simulation can remain finite: the warnings of MuJoCo are decisive
     for kind in range(BAD_NUMBERS, warning.shape[0]):
         if warning[kind, 1] > 0:
             return End.diverged
@@ -237,6 +241,7 @@ def control_walks(program, body, fibers, rules, fields, walks, ids, tick, acts):
         i = ids[k]
         measured, status = walks.measured[i], walks.status[i]
         sense(fields, body.parts, body.muscles, rule.threshold, i, measured)
+        # the initial state is neither recorded nor tested: its pose was checked before
         if tick > 0:
             ground = _mean_ground_height(part, fields.xpos[i, part.pelvis, 0])
             height = fields.xpos[i, part.pelvis, 2] - ground
@@ -248,6 +253,7 @@ def control_walks(program, body, fibers, rules, fields, walks, ids, tick, acts):
                 frame = walks.frames[i, status[Status.length]]
                 _record_frame(fields, body, measured, i, tick * rule.period, walks.exo[i], frame)
                 power = metabolic_power(fields, body.muscles, fibers, i)
+                # rectangle rule over the interval of frames
                 walks.energy[i] += power * rule.period * rule.frame_every
                 frame[Frame.metabolic] = walks.energy[i]
                 status[Status.length] += 1
@@ -256,6 +262,7 @@ def control_walks(program, body, fibers, rules, fields, walks, ids, tick, acts):
         running += 1
         if not acts:
             continue
+        # noise is added after the frame, which contains the exact signals
         push(fields, walks.disturbances[i], part.torso, tick, i)
         disturb_senses(walks.disturbances[i], rule.threshold, tick * rule.period, measured)
         stimulation = walks.stimulation[i]

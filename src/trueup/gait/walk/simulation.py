@@ -266,7 +266,7 @@ class WalkSimulation:
         activation: np.ndarray,
         target: np.ndarray,
     ) -> np.ndarray:
-        """Landing angles ``(n, 2)`` by the nominal gains, initial values of buffers in MyoAssist."""
+        """Landing angles ``(n, 2)`` by the nominal gains, as in the buffers of MyoAssist."""
         places = self.layout.gain_registers
         own = walks.registers[:, :, places].copy()
         nominal = self.parameters.values(self.parameters.start[None], "gain")

@@ -216,8 +216,8 @@ def _quality(recording: Recording, settings: DataSettings) -> QualityReport:
         accept=accepted,
     )
     degrees = look_like_degrees(recording, settings)
-    told = {finding.channel for finding in degrees}
-    rest = [f for f in found.findings if f.check != UNITS or f.channel not in told]
+    reported = {finding.channel for finding in degrees}
+    rest = [f for f in found.findings if f.check != UNITS or f.channel not in reported]
     refused = [f for f in degrees if f.severity == "refuse"]
     others = [f for f in degrees if f.severity != "refuse"]
     return replace(found, findings=(*refused, *rest, *others))

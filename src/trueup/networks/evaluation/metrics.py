@@ -212,19 +212,21 @@ def score(
             group=each.group,
             scores=Scores.of(each.torque, predicted),
             settled=Scores.of(each.torque[_settled(each)], predicted[_settled(each)]),
-            others={name: Scores.of(each.torque, other) for name, other in beside.items()},
+            others={name: Scores.of(each.torque, other) for name, other in estimate_of.items()},
             others_settled={
                 name: Scores.of(each.torque[_settled(each)], other[_settled(each)])
-                for name, other in beside.items()
+                for name, other in estimate_of.items()
             },
             out_of_range=_share_out_of_range(network, each),
             predicted=predicted,
             notes=each.notes,
         )
-        for each, predicted, beside in zip(series, predictions, estimates, strict=True)
+        for each, predicted, estimate_of in zip(series, predictions, estimates, strict=True)
     )
-    everywhere = [n for n in estimates[0] if all(n in beside for beside in estimates)]
-    others_everywhere = {name: [beside[name] for beside in estimates] for name in everywhere}
+    everywhere = [n for n in estimates[0] if all(n in estimate_of for estimate_of in estimates)]
+    others_everywhere = {
+        name: [estimate_of[name] for estimate_of in estimates] for name in everywhere
+    }
     return NetworkScores(
         series=scored,
         total=_over(series, predictions),

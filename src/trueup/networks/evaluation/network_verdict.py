@@ -9,7 +9,7 @@ from typing import Any
 
 from trueup.errors import listing
 from trueup.fitting import Comparison, Grade, Reason, SearchEnd, Status, Verdict, judge
-from trueup.networks.evaluation.left_out_scores import BASELINES, LeftOutScores, left_out_scores
+from trueup.networks.evaluation.cross_validation import BASELINES, HeldOutScores, held_out_scores
 from trueup.networks.model.network import Network
 
 ENOUGH_GAIN = 0.01
@@ -31,19 +31,19 @@ def training_verdict(metrics: Mapping[str, Any]) -> Verdict:
     folds = metrics.get("folds")
     parts = {"": metrics} if folds is None else folds
     ends = [end for fold in parts.values() if (end := _search_end(fold)) is not None]
-    left_out = None if folds is not None else left_out_scores(metrics)
+    held_out = None if folds is not None else held_out_scores(metrics)
     return judge(
         search=min(ends, key=lambda end: end.status.success, default=None),
         comparisons=[
-            *([] if left_out is None else left_out.comparisons()),
+            *([] if held_out is None else held_out.comparisons()),
             *(
                 _comparison(fold, f"torque of {name}" if name else "torque")
                 for name, fold in parts.items()
             ),
         ],
         look_at=[
-            *([] if left_out is None else _left_out_reasons(left_out)),
-            *(r for name, fold in parts.items() for r in _reasons(fold, name, left_out is None)),
+            *([] if held_out is None else _held_out_reasons(held_out)),
+            *(r for name, fold in parts.items() for r in _reasons(fold, name, held_out is None)),
         ],
     )
 
@@ -156,7 +156,7 @@ def _search_end(metrics: Mapping[str, Any]) -> SearchEnd | None:
     return SearchEnd(Status.ITERATION_LIMIT, message, converges=False)
 
 
-def _left_out_reasons(found: LeftOutScores) -> list[Reason]:
+def _held_out_reasons(found: HeldOutScores) -> list[Reason]:
     """Reasons from the error over all held-out recordings."""
     text = (
         f"On recordings held out in turn the error is {found.error:.3g} of the standard deviation "

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
-from trueup.networks.evaluation.left_out_scores import left_out_scores
+from trueup.networks.evaluation.cross_validation import held_out_scores
 from trueup.networks.evaluation.metrics import SETTLING
 
 _SCATTER_POINTS = 1500
@@ -205,8 +205,8 @@ def recordings_tables(metrics: Mapping[str, Any]) -> list[reports.Table]:
     rows = [[e["name"], e["rmse"], e["settled"]["rmse"], e["r2"], e["mae"]] for e in files]
     tables = [reports.Table(columns, rows)]
     # separate tables: one with all columns is wider than a phone or a printed page
-    told = names_groups(files)
-    columns = [reports.Column("recording"), *([reports.Column("group")] if told else [])]
+    with_group = names_groups(files)
+    columns = [reports.Column("recording"), *([reports.Column("group")] if with_group else [])]
     columns += [
         reports.Column("samples"),
         reports.Column("out of range", "%", digits=3, note="samples outside those of training"),
@@ -214,7 +214,7 @@ def recordings_tables(metrics: Mapping[str, Any]) -> list[reports.Table]:
     rows = [
         [
             e["name"],
-            *([e["group"]] if told else []),
+            *([e["group"]] if with_group else []),
             e["samples"],
             None if _missing(e["out_of_range"]) else 100.0 * e["out_of_range"],
         ]
@@ -257,9 +257,9 @@ def groups_table(metrics: Mapping[str, Any]) -> reports.Table:
     return reports.Table(columns, rows)
 
 
-def left_out_table(metrics: Mapping[str, Any]) -> list[reports.Table]:
+def held_out_table(metrics: Mapping[str, Any]) -> list[reports.Table]:
     """Errors on each recording held out in turn; empty where a validation part was used."""
-    found = left_out_scores(metrics)
+    found = held_out_scores(metrics)
     if found is None or found.table is None:
         return []
     table, names = found.table, [found.taken, "linear", "constant"]
@@ -284,17 +284,17 @@ def left_out_table(metrics: Mapping[str, Any]) -> list[reports.Table]:
 def score_figures(metrics: Mapping[str, Any]) -> reports.KeyFigures:
     """Key figures: of recordings held out in turn, then of the test part."""
     others = metrics["others_settled"]
-    left_out = left_out_scores(metrics)
+    held_out = held_out_scores(metrics)
     figures, part = [], ""
-    if left_out is not None:
+    if held_out is not None:
         part = f", {metrics.get('scored_on', 'test')} part"
-        note = f"constant {left_out.constant:.3g}, linear {left_out.linear:.3g}"
-        if left_out.worst is not None:
-            note += f"; {left_out.worst[0]} {left_out.worst[1]:.3g}"
+        note = f"constant {held_out.constant:.3g}, linear {held_out.linear:.3g}"
+        if held_out.worst is not None:
+            note += f"; {held_out.worst[0]} {held_out.worst[1]:.3g}"
         label = "error on recordings held out in turn"
         figures += [
-            reports.KeyFigure(left_out.error, label, "of the torque's standard deviation", note),
-            reports.KeyFigure(1.0 - left_out.error**2, "R2 on recordings held out in turn"),
+            reports.KeyFigure(held_out.error, label, "of the torque's standard deviation", note),
+            reports.KeyFigure(1.0 - held_out.error**2, "R2 on recordings held out in turn"),
         ]
     figures += [
         reports.KeyFigure(

@@ -22,7 +22,7 @@ from trueup.networks.evaluation.prediction_figures import (
     PredictedRecording,
     bands_section,
     groups_table,
-    left_out_table,
+    held_out_table,
     names_groups,
     recordings_tables,
     scatter_section,
@@ -30,7 +30,7 @@ from trueup.networks.evaluation.prediction_figures import (
     time_series_section,
 )
 from trueup.networks.model.network import Network
-from trueup.networks.training.kept_files import read_history
+from trueup.networks.training.saved_files import read_history
 from trueup.runs.store import atomic
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _notes(notes: Sequence[tuple[str, str]]) -> list[reports.Findings]:
 def _score_sections(
     metrics: Mapping[str, Any], recordings: Sequence[PredictedRecording], name: str = ""
 ) -> list[reports.Section]:
-    tables: list[Any] = [*([] if name else left_out_table(metrics)), *recordings_tables(metrics)]
+    tables: list[Any] = [*([] if name else held_out_table(metrics)), *recordings_tables(metrics)]
     if len(metrics["groups"]) > 1:
         tables.append(groups_table(metrics))
     if "ensemble" in metrics:
@@ -202,12 +202,12 @@ def _folds_section(metrics: Mapping[str, Any]) -> reports.Section:
         reports.Column("R2", digits=4),
         reports.Column("MAE", "N m", digits=4),
     ]
-    own, beside = [], []
+    own, linear_rows = [], []
     for name, fold in metrics["folds"].items():
         linear, settled = (fold[key]["linear"] for key in ("others", "others_settled"))
         own.append([name, fold["rmse"], fold["settled"]["rmse"], fold["r2"], fold["mae"]])
-        beside.append([name, linear["rmse"], settled["rmse"], linear["r2"]])
-    for rows in (own, beside):
+        linear_rows.append([name, linear["rmse"], settled["rmse"], linear["r2"]])
+    for rows in (own, linear_rows):
         values = np.array([[float(cell) for cell in row[1:]] for row in rows])
         rows.append(["mean", *values.mean(axis=0).tolist()])
         rows.append(["spread", *values.std(axis=0, ddof=1).tolist()])
@@ -219,7 +219,7 @@ def _folds_section(metrics: Mapping[str, Any]) -> reports.Section:
         "validation part of the other groups.",
         [
             reports.Table(columns, own, notes=notes),
-            reports.Table(columns[:4], beside, "The linear model"),
+            reports.Table(columns[:4], linear_rows, "The linear model"),
         ],
     )
 
@@ -333,10 +333,10 @@ def _closed_loop_table(scored: Sequence[Mapping[str, Any]]) -> list[reports.Sect
     motions = [motion for metrics in scored for motion in metrics.get("closed_loop", ())]
     if not motions:
         return []
-    told = names_groups(motions)
+    with_group = names_groups(motions)
     columns = [
         reports.Column("recording"),
-        *([reports.Column("group")] if told else []),
+        *([reports.Column("group")] if with_group else []),
         reports.Column("angle RMSE", "rad", digits=4),
         reports.Column("angle R2", digits=4),
         reports.Column("torque RMSE", "N m", digits=4),
@@ -345,7 +345,7 @@ def _closed_loop_table(scored: Sequence[Mapping[str, Any]]) -> list[reports.Sect
     rows: list[list[Any]] = [
         [
             each["name"],
-            *([each["group"]] if told else []),
+            *([each["group"]] if with_group else []),
             each["angle_rmse"],
             each["angle_r2"],
             each["torque_rmse"],

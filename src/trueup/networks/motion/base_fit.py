@@ -121,17 +121,17 @@ class _Residual:
             numbers = columns.repeat_interleave(windows, dim=1)
         padded = np.column_stack([candidates, np.ones(count)])
         factors = torch.as_tensor(padded[:, self.factors])[:, self.rows].reshape(-1)
-        stretch = logs.stretch(self.joint, rows, starts, self.steps)
-        position, speed = stretch.position[0], stretch.speed[0]
-        correction, gain = torch.zeros_like(position), stretch.gain * factors
+        windows = logs.windows(self.joint, rows, starts, self.steps)
+        position, speed = windows.position[0], windows.speed[0]
+        correction, gain = torch.zeros_like(position), windows.gain * factors
         found: list[Tensor] = []
         with torch.no_grad():
             for step in range(self.steps):
-                position, speed = stretch.after(step, position, speed, correction, gain, numbers)
+                position, speed = windows.after(step, position, speed, correction, gain, numbers)
                 if step + 1 not in self.counted:
                     continue
                 for value, recorded, scale in zip(
-                    (position, speed), (stretch.position, stretch.speed), self.scales, strict=True
+                    (position, speed), (windows.position, windows.speed), self.scales, strict=True
                 ):
                     found.append((value - recorded[step + 1]) / scale)
         stacked = torch.stack(found, dim=1).reshape(count, -1)

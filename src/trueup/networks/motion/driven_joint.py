@@ -128,7 +128,7 @@ class DrivenJoint(nn.Module):
             torch.zeros_like(self.start).index_put((self.places,), self.steps)
         )
 
-    def moved_base(self) -> MotionBase:
+    def trained_base(self) -> MotionBase:
         """The base with the trained parameters."""
         numbers = self.reached().detach()[self.places].tolist()
         factors = self.gain_steps.exp().detach().tolist()

@@ -78,12 +78,14 @@ def starting_networks(
     """A network for each joint, with zero torque before training."""
     whole = logs.whole(joints)
     count = int(logs.lengths.min())
-    told = torch.stack([whole.features(t, whole.position[t], whole.speed[t]) for t in range(count)])
-    by_joint = told.reshape(count, len(logs.joints), -1, told.shape[-1]).permute(1, 0, 2, 3)
+    values = torch.stack(
+        [whole.features(t, whole.position[t], whole.speed[t]) for t in range(count)]
+    )
+    by_joint = values.reshape(count, len(logs.joints), -1, values.shape[-1]).permute(1, 0, 2, 3)
     torques = torque_scales(logs, joints)
     networks = {
         name: zero_network(
-            rows.reshape(-1, told.shape[-1]).numpy(), logs.inputs, logs.rate, torque, settings,
+            rows.reshape(-1, values.shape[-1]).numpy(), logs.inputs, logs.rate, torque, settings,
             settings.seed + place,
         )
         for place, (name, rows, torque) in enumerate(

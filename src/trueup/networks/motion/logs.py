@@ -28,7 +28,7 @@ from trueup.networks.data.features import (
 from trueup.networks.motion.base import NONE, Joint, MotionBase
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.joint_step import SampleInputs
-from trueup.networks.motion.joint_stretch import JointStretch
+from trueup.networks.motion.joint_windows import JointWindows
 from trueup.networks.motion.settings import CONDITIONS, MOTION
 from trueup.signals import suspect_units
 
@@ -165,7 +165,7 @@ class MotionLogs:
         gains = tuple(sorted(set(self.kp.tolist()))) if identify_gains else ()
         return DrivenJoint(base, learned, gains)
 
-    def stretch(self, joint: DrivenJoint, rows: Tensor, starts: Tensor, steps: int) -> JointStretch:
+    def windows(self, joint: DrivenJoint, rows: Tensor, starts: Tensor, steps: int) -> JointWindows:
         """Windows of ``steps + 1`` samples, from starts (B,) in logs (B,)."""
         last = self.position.shape[1] - 1
         at = (starts[:, None] + torch.arange(steps + 1)[None]).clamp(max=last).T.contiguous()
@@ -175,13 +175,13 @@ class MotionLogs:
         held = {n: getattr(self, n)[rows].numpy()
                 for n in ("rate_gain", "voltage", "inertia", "gravity")}  # fmt: skip
         pairs = zip(goal.numpy(), on.numpy(), *moving, strict=True)
-        return JointStretch(
+        return JointWindows(
             joint=joint,
             position=self.position[log, at],
             speed=self.speed[log, at],
             command=goal[..., 0],
             enabled=on[..., 0],
-            told=self.inputs,
+            feature_names=self.inputs,
             conditions={n: each[rows] for n, each in self.conditions.items()},
             kp=self.kp[rows],
             gain=self.gain[rows],
@@ -193,10 +193,10 @@ class MotionLogs:
             torque=None if self.torque is None else self.torque[log, at],
         )
 
-    def whole(self, joint: DrivenJoint) -> JointStretch:
+    def whole(self, joint: DrivenJoint) -> JointWindows:
         """All logs in full, padded to the longest."""
         rows = torch.arange(len(self.names))
-        return self.stretch(joint, rows, torch.zeros_like(rows), int(self.lengths.max()) - 1)
+        return self.windows(joint, rows, torch.zeros_like(rows), int(self.lengths.max()) - 1)
 
     def errors(self, positions: Tensor) -> np.ndarray:
         """RMS angle error of each log (1, logs) [rad], of simulated angles (logs, samples)."""

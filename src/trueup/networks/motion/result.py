@@ -14,7 +14,7 @@ from trueup.actuators.selection.user_models import fitted_to
 from trueup.errors import RecordingError, listing
 from trueup.fitting import Comparison, Grade, Reason, Verdict, judge
 from trueup.fitting.judgement.baselines import BASE_ALONE, CONSTANT
-from trueup.networks.motion.likeness import most_alike
+from trueup.networks.motion.overlap import largest_overlap
 from trueup.networks.motion.training import (
     ENOUGH,
     Motion,
@@ -134,7 +134,7 @@ def motion_parts(
     rest = [log for log in logs if log not in held]
     if not validation and rest:
         several = len({log.trajectory for log in rest}) > 1
-        validation = (_alike(rest),) if several else (rest[-1].name,)
+        validation = (_largest_overlap(rest),) if several else (rest[-1].name,)
     validating = [log for log in rest if named(log, validation)]
     training = [log for log in rest if log not in validating]
     for part, members in (("training", training), ("validation", validating)):
@@ -153,18 +153,18 @@ def scored(done: MotionTraining, parts: MotionParts, directory: Path | None = No
     own = base
     if done.network is not None:
         own = dict(zip(names, motions(done.base, logs, done.network), strict=True))
-    return judged(done, parts, base, own, directory)
+    return evaluated(done, parts, base, own, directory)
 
 
-def _alike(logs: Sequence[ServoLog]) -> str:
+def _largest_overlap(logs: Sequence[ServoLog]) -> str:
     """The trajectory with the largest motion overlap with the others."""
     moved: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for log in logs:
         moved.setdefault(log.trajectory, []).append((log.position, log.speed))
-    return most_alike(moved)
+    return largest_overlap(moved)
 
 
-def judged(
+def evaluated(
     done: MotionTraining,
     parts: MotionParts,
     base: dict[str, Motion],

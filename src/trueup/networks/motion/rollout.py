@@ -13,7 +13,7 @@ SMOOTHING = 0.03
 """Width of the moving average applied to recorded motion before differentiation [s]."""
 
 
-class Stretch(Protocol):
+class Windows(Protocol):
     """A batch of windows of recordings; a row is one joint of one window."""
 
     @property
@@ -39,27 +39,27 @@ class Stretch(Protocol):
 
 def correction_step(
     module: Any,
-    stretch: Stretch,
+    windows: Windows,
     step: int,
     position: Tensor,
     speed: Tensor,
     state: Any,
 ) -> tuple[Tensor, Any]:
     """Torque of the correction at a sample, shape (B,) [N m], and its next state."""
-    inputs = stretch.features(step, position, speed)[:, None]
+    inputs = windows.features(step, position, speed)[:, None]
     torque, state = module.unlimited(inputs, state)
     return torque[:, 0], state
 
 
-def whole_motion(stretch: Stretch, module: Any) -> tuple[Tensor, Tensor]:
+def whole_motion(windows: Windows, module: Any) -> tuple[Tensor, Tensor]:
     """Simulated positions and speeds of windows from their first samples, each (B, samples)."""
-    position, speed, state = stretch.position[0], stretch.speed[0], None
+    position, speed, state = windows.position[0], windows.speed[0], None
     positions, speeds = [position], [speed]
     correction = torch.zeros_like(position)
-    for step in range(len(stretch.position) - 1):
+    for step in range(len(windows.position) - 1):
         if module is not None:
-            correction, state = correction_step(module, stretch, step, position, speed, state)
-        position, speed = stretch.after(step, position, speed, correction)
+            correction, state = correction_step(module, windows, step, position, speed, state)
+        position, speed = windows.after(step, position, speed, correction)
         positions.append(position)
         speeds.append(speed)
     return torch.stack(positions, dim=1), torch.stack(speeds, dim=1)

@@ -23,11 +23,11 @@ def starting_correction(
 ) -> TorchNetwork:
     """Initial correction of a joint; ``alone``: it is the whole torque, initially a linear one."""
     whole = logs.whole(joint)
-    told = [
+    values = [
         whole.features(t, whole.position[t], whole.speed[t]).numpy()
         for t in range(int(logs.lengths.min()))
     ]
-    stacked = np.concatenate(told)
+    stacked = np.concatenate(values)
     network = zero_network(stacked, logs.inputs, logs.rate, logs.torque_scale, settings)
     if alone:
         network = _with_linear_torque(network, logs)
@@ -35,7 +35,7 @@ def starting_correction(
 
 
 def zero_network(
-    told: np.ndarray,
+    values: np.ndarray,
     inputs: tuple[str, ...],
     rate: float,
     torque: float,
@@ -52,15 +52,15 @@ def zero_network(
         settings: family and sizes of the network.
         seed: seed of the weights; None: that of the settings.
     """
-    stats = Normalization.of(inputs, [told], [np.zeros(len(told))])
+    stats = Normalization.of(inputs, [values], [np.zeros(len(values))])
     template: dict[str, Any] = {
         "family": settings.family,
         "normalization": replace(stats, output_deviation=_SHARE * torque),
         "rate": rate,
         "history": 1 if settings.family in RECURRENT else settings.history,
         "activation": "tanh",
-        "feature_lowest": told.min(axis=0),
-        "feature_highest": told.max(axis=0),
+        "feature_lowest": values.min(axis=0),
+        "feature_highest": values.max(axis=0),
     }
     layers = 1 if settings.family in RECURRENT else 2
     seed = settings.seed if seed is None else seed

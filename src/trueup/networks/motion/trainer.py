@@ -160,7 +160,7 @@ class MotionTrainer:
         # drift over full training logs indicates drift on other motions
         if error < self.best_error and learned <= self.own_error:
             self.best_error, self.best = error, self.module.to_network()
-            self.base = self.joint.moved_base()
+            self.base = self.joint.trained_base()
 
     def _whole_errors(self, logs: Any, corrected: bool = True) -> np.ndarray:
         """RMS angle error of each log in full, (joints, logs) [rad]."""
@@ -174,22 +174,22 @@ class MotionTrainer:
         rows = torch.as_tensor(self.random.integers(len(logs.names), size=batch))
         last = logs.lengths[rows.numpy()] - steps - 1
         starts = torch.as_tensor(self.random.integers(warm, np.maximum(last, warm + 1)))
-        return logs.stretch(self.joint, rows, starts - warm, warm + steps)
+        return logs.windows(self.joint, rows, starts - warm, warm + steps)
 
     def _torque_loss(self) -> Tensor:
         """Loss of random windows: error of the torque on the load over the recorded motion."""
         logs, module = self.logs, self.module
         steps, warm = (max(2, round(each * logs.rate)) for each in (TORQUE_WINDOW, BURN_IN))
-        stretch = self._windows(warm, steps)
-        moved = [stretch.features(*each) for each in zip(
-            range(warm + steps), stretch.position, stretch.speed, strict=False)]  # fmt: skip
+        windows = self._windows(warm, steps)
+        moved = [windows.features(*each) for each in zip(
+            range(warm + steps), windows.position, windows.speed, strict=False)]  # fmt: skip
         correction, _ = module.unlimited(torch.stack(moved, dim=1))
         scale, total = module.output_deviation, torch.zeros(())
         for step in range(warm, warm + steps):
-            position, speed = stretch.position[step], stretch.speed[step]
-            _, after = stretch.after(step, position, speed, correction[:, step])
-            found = stretch.load_torque(step, position, speed, after)
-            total = total + (found - stretch.torque[step]).square().mean() / scale**2
+            position, speed = windows.position[step], windows.speed[step]
+            _, after = windows.after(step, position, speed, correction[:, step])
+            found = windows.load_torque(step, position, speed, after)
+            total = total + (found - windows.torque[step]).square().mean() / scale**2
             total = total + self.weight * correction[:, step].square().mean() / scale**2
         return total / steps
 
@@ -198,13 +198,13 @@ class MotionTrainer:
         module, rate = self.module, self.logs.rate
         scale, speed_scale = self._scales
         steps, warm = max(2, round(horizon * rate)), round(BURN_IN * rate)
-        stretch, state = self._windows(warm, steps), None
-        position, speed = stretch.position[0], stretch.speed[0]
+        windows, state = self._windows(warm, steps), None
+        position, speed = windows.position[0], windows.speed[0]
         with torch.no_grad():
             # errors of the recorded initial state decay before the loss counts
             for step in range(warm):
-                correction, state = correction_step(module, stretch, step, position, speed, state)
-                position, speed = stretch.after(step, position, speed, correction)
+                correction, state = correction_step(module, windows, step, position, speed, state)
+                position, speed = windows.after(step, position, speed, correction)
 
         def squared(values: Tensor, unit: Any) -> Tensor:
             """Mean square, scaled for each joint."""
@@ -212,10 +212,10 @@ class MotionTrainer:
 
         total = torch.zeros((), dtype=torch.float64)
         for step in range(warm, warm + steps):
-            correction, state = correction_step(module, stretch, step, position, speed, state)
-            position, speed = stretch.after(step, position, speed, correction)
-            total = total + squared(position - stretch.position[step + 1], scale)
-            error = squared(speed - stretch.speed[step + 1], speed_scale)
+            correction, state = correction_step(module, windows, step, position, speed, state)
+            position, speed = windows.after(step, position, speed, correction)
+            total = total + squared(position - windows.position[step + 1], scale)
+            error = squared(speed - windows.speed[step + 1], speed_scale)
             total = total + _SPEED_WEIGHT * error
             total = total + self.weight * squared(correction, module.output_deviation)
         return total / steps

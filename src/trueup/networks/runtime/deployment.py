@@ -55,8 +55,8 @@ class Deployment:
     @property
     def limit_of_sum(self) -> float | None:
         """Torque limit of network plus excluded base [N m]; not part of the graph."""
-        left_out = self.network.base is not None and not self.base
-        return self.network.torque_limit if left_out else None
+        excluded = self.network.base is not None and not self.base
+        return self.network.torque_limit if excluded else None
 
     @property
     def inputs(self) -> tuple[str, ...]:

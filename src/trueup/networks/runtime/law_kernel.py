@@ -65,6 +65,7 @@ def networks_control(inputs: int, memory: int, layout: ServoLayout) -> ControlLa
     def networks(
         position, velocity, command, period, gains, state, numeric_adr, numeric_data, ctrl_out
     ):
+        # other numerics of the model may precede those of the networks: search for the marker
         start = -1
         for k in range(len(numeric_adr)):
             if numeric_data[numeric_adr[k]] == RECORD_MAGIC:
@@ -72,9 +73,11 @@ def networks_control(inputs: int, memory: int, layout: ServoLayout) -> ControlLa
                 break
         if start < 0:
             return _NO_NETWORK
+        # elements are contiguous in a compiled model; the end marker detects any other layout
         total = int(numeric_data[start + 1])
         if start + total > len(numeric_data) or numeric_data[start + total - 1] != RECORD_MAGIC:
             return _BAD_NETWORK
+        # a network is a discrete-time system, valid at its trained rate only
         if abs(period * gains.rate[0] - 1.0) > 1e-3:
             return _OTHER_STEP
         joints = len(position)
@@ -91,7 +94,11 @@ def networks_control(inputs: int, memory: int, layout: ServoLayout) -> ControlLa
                 elif source == CONSTANT:
                     features[k] = gains.constants[i, k]
                 else:
+                    # commands are ordered by channel, then by joint
                     features[k] = command[(source - FROM_COMMAND) * joints + i]
+            # a view without a copy; a record defines its length by its header, so the view extends
+            # to
+            # the end of all records
             record = numeric_data[start + int(gains.network[i]) : start + total]
             work = np.empty(int(record[HEADER.work_size]))
             state.torque[i] = network_step(record, features, state.memory[i], work)

@@ -3,7 +3,7 @@
 Each candidate is trained for a short time; the best is trained for the rest. The baselines (a
 constant, a linear model, the base by itself) are compared on the same error, and are selected where
 training improves on them by less than `ENOUGH`. Where validation uses intervals within recordings,
-this comparison is on whole recordings held out in turn, see `left_out`.
+this comparison is on whole recordings held out in turn, see `cross_validation`.
 """
 
 import time
@@ -22,13 +22,13 @@ from trueup.networks.model.network_file import read_network, save_network
 from trueup.networks.plain_settings import to_values
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
-from trueup.networks.training.hooks import Interrupted, TrainingHooks
-from trueup.networks.training.left_out import (
-    LEFT_OUT_SHARE,
-    LeftOutErrors,
+from trueup.networks.training.cross_validation import (
+    CROSS_VALIDATION_SHARE,
+    HeldOutErrors,
     folds_of,
-    left_out_errors,
+    held_out_errors,
 )
+from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.networks.training.network_training import TrainedNetwork, by_group, train_network
 from trueup.networks.training.settings import ModelSettings, ModelType, TrainSettings
 from trueup.networks.training.simple_networks import relative_error, simple_networks, start_of
@@ -90,7 +90,7 @@ def chosen_configuration(
         train, seconds = replace(train, max_epochs=1, max_steps=None), None
     folds = folds_of(split) if model.is_chosen and not configuration.debug else []
     share = choice_share(folds) if model.is_chosen else 0.0
-    rest = _after(hooks, share)
+    rest = _remaining_hooks(hooks, share)
     file = folder / CHOICE
     if file.is_file():
         content = atomic.read_json(file)
@@ -108,12 +108,14 @@ def chosen_configuration(
         if not np.isfinite(best.error):
             raise FitError("training of every candidate diverged: check the recordings")
         model, pace = best.model, best.pace
-    left_out = None
+    held_out = None
     if folds:
         if configuration.model.base is not None:
             of = (configuration.data.features, configuration.model.base)
             simple = simple_networks(split, *of, configuration.model.torque_limit)
-        left_out = _left_out(folds, configuration, model, train, seconds, pace, hooks, simple)
+        held_out = _held_out_errors(
+            folds, configuration, model, train, seconds, pace, hooks, simple
+        )
     if seconds is not None:
         left = USED_SHARE * seconds - (time.perf_counter() - began)
         train = _fitting(split, configuration, model, train, left, pace)
@@ -123,8 +125,8 @@ def chosen_configuration(
         "model": to_values(model),
         "train": to_values(train),
         "tried": [{"name": t.name, "error": t.error, "epoch_seconds": t.pace} for t in trials],
-        "left_out_errors": None if left_out is None else left_out.relative(),
-        "left_out": None if left_out is None else asdict(left_out),
+        "left_out_errors": None if held_out is None else held_out.relative(),
+        "left_out": None if held_out is None else asdict(held_out),
     }
     atomic.write_json(file, content)
     return replace(configuration, model=model, train=train), rest
@@ -132,10 +134,10 @@ def chosen_configuration(
 
 def choice_share(folds: Sequence[DataSplit]) -> float:
     """Fraction of the time for the choice, before the selected network is trained."""
-    return TRIAL_SHARE + (LEFT_OUT_SHARE if folds else 0.0)
+    return TRIAL_SHARE + (CROSS_VALIDATION_SHARE if folds else 0.0)
 
 
-def _left_out(
+def _held_out_errors(
     folds: Sequence[DataSplit],
     configuration: TrainingConfiguration,
     model: ModelSettings,
@@ -144,18 +146,20 @@ def _left_out(
     pace: float | None,
     hooks: TrainingHooks,
     simple: dict[str, Network],
-) -> LeftOutErrors:
+) -> HeldOutErrors:
     """Errors on recordings held out in turn, from short trainings of the selected network."""
 
     def trained(fold: DataSplit, number: int) -> Network:
         own = _trial_hooks(
-            hooks.part(f"without {fold.name}, ", number, len(folds)), TRIAL_SHARE, LEFT_OUT_SHARE
+            hooks.part(f"without {fold.name}, ", number, len(folds)),
+            TRIAL_SHARE,
+            CROSS_VALIDATION_SHARE,
         )
         if hooks.stop():
             raise Interrupted
-        settings = _short(train)
+        settings = _trial_settings(train)
         if seconds is not None:
-            left = USED_SHARE * LEFT_OUT_SHARE * seconds / len(folds)
+            left = USED_SHARE * CROSS_VALIDATION_SHARE * seconds / len(folds)
             # members of an ensemble are not trained here
             single = replace(configuration, model=replace(model, ensemble_members=1))
             settings = _fitting(fold, single, model, train, left, pace)
@@ -164,7 +168,7 @@ def _left_out(
             raise Interrupted
         return result.network
 
-    return left_out_errors(folds, trained, simple, train.group_weighting)
+    return held_out_errors(folds, trained, simple, train.group_weighting)
 
 
 def _trial_hooks(hooks: TrainingHooks, begin: float, share: float) -> TrainingHooks:
@@ -224,7 +228,7 @@ def trial_network(split: DataSplit, configuration: TrainingConfiguration, folder
     file = folder / run_files.NETWORK
     if file.is_file():
         return read_network(file)
-    settings = _short(configuration.train)
+    settings = _trial_settings(configuration.train)
     result = _train(split, configuration, configuration.model, settings, TrainingHooks())
     folder.mkdir(parents=True, exist_ok=True)
     save_network(result.network, file)
@@ -248,7 +252,7 @@ def _trials(
         own = _trial_hooks(hooks.part(words, index, len(tried)), 0.0, TRIAL_SHARE)
         if hooks.stop():
             raise Interrupted
-        settings, pace = _short(train), None
+        settings, pace = _trial_settings(train), None
         try:
             if seconds is not None:
                 left = USED_SHARE * TRIAL_SHARE * seconds / len(tried)
@@ -323,7 +327,7 @@ def _train(
     )
 
 
-def _short(train: TrainSettings) -> TrainSettings:
+def _trial_settings(train: TrainSettings) -> TrainSettings:
     """The settings with the steps or epochs of a trial."""
 
     def part(count: int | None) -> int | None:
@@ -368,7 +372,7 @@ def _without_base(model: ModelSettings) -> ModelSettings:
     )
 
 
-def _after(hooks: TrainingHooks, share: float) -> TrainingHooks:
+def _remaining_hooks(hooks: TrainingHooks, share: float) -> TrainingHooks:
     """Hooks after the trials, with progress starting at ``share``."""
     return replace(
         hooks, progress=lambda words, done: hooks.progress(words, share + (1.0 - share) * done)

@@ -106,8 +106,8 @@ def train_network(
     except ImportError as error:
         raise MissingExtraError("training", "network", error.name or "lightning") from error
     from trueup.networks.model.torch_network import TorchNetwork
+    from trueup.networks.training.checkpoint_callback import LAST, CheckpointCallback, StopTraining
     from trueup.networks.training.checkpoint_files import AtomicCheckpoints
-    from trueup.networks.training.keeper import LAST, Keeper, StopTraining
     from trueup.networks.training.lightning_module import LaneBatches, NetworkTraining
 
     started = time.perf_counter()
@@ -142,7 +142,7 @@ def train_network(
         {group: float(torque.std()) for group, torque in by_group(training).items()},
         train.input_noise,
     )
-    keeper = Keeper(train, directory, provenance or {}, hooks or TrainingHooks())
+    callback = CheckpointCallback(train, directory, provenance or {}, hooks or TrainingHooks())
     checkpoint = None
     if directory is not None:
         (directory / "checkpoints").mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def train_network(
             gradient_clip_algorithm=train.gradient_clip_algorithm,
             deterministic=train.deterministic_trainer,
             check_val_every_n_epoch=train.check_val_every_n_epoch,
-            callbacks=[keeper],
+            callbacks=[callback],
             plugins=[AtomicCheckpoints()],
             logger=False,
             enable_checkpointing=False,
@@ -185,7 +185,7 @@ def train_network(
         except SIGTERMException:
             # Lightning handles SIGTERM too, possibly first: its exception is a SystemExit with
             # code 0, with which the command would report success
-            interrupted = not keeper.reason and len(keeper.history) < train.max_epochs
+            interrupted = not callback.reason and len(callback.history) < train.max_epochs
         except RunDirectoryError:  # a file cannot be written
             raise
         except _UNREADABLE as error:
@@ -205,13 +205,13 @@ def train_network(
                 f"{checkpoint} cannot be resumed: {reason}. It is damaged or belongs "
                 "to another network; start again with --overwrite"
             ) from error
-    if keeper.best is None:
-        keeper.best = module.network.to_network(provenance)
+    if callback.best is None:
+        callback.best = module.network.to_network(provenance)
     return TrainedNetwork(
-        network=keeper.best,
-        best_epoch=keeper.best_epoch,
-        history=tuple(keeper.history),
-        stopped=keeper.reason or ("interrupted" if interrupted else "max_epochs"),
+        network=callback.best,
+        best_epoch=callback.best_epoch,
+        history=tuple(callback.history),
+        stopped=callback.reason or ("interrupted" if interrupted else "max_epochs"),
         seconds=time.perf_counter() - started,
         interrupted=interrupted,
     )

@@ -8,8 +8,8 @@ import numpy as np
 
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.cross_validation import folds_of
 from trueup.networks.training.lanes import Lanes
-from trueup.networks.training.left_out import folds_of
 from trueup.networks.training.network_choice import (
     TRIAL_SHARE,
     USED_SHARE,

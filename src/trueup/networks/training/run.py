@@ -18,9 +18,9 @@ from trueup.networks.training.accelerator import check_accelerator
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.networks.training.finished import epochs_of, report
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
-from trueup.networks.training.kept_files import check_kept_files
 from trueup.networks.training.plan import plan_training
 from trueup.networks.training.run_recordings import RunRecordings, read_recordings
+from trueup.networks.training.saved_files import check_saved_files
 from trueup.networks.training.spec import TrainingSpec
 from trueup.networks.training.split_training import SplitResult, train_split
 from trueup.runs import Execution, Outcome, Run, RunDirectory, Session, atomic, provenance
@@ -65,7 +65,7 @@ def run_network(spec: TrainingSpec, session: Session) -> Outcome:
     ) as run:
         if run.resume:
             _check_same_names(run)
-            check_kept_files(run.directory.path)
+            check_saved_files(run.directory.path)
         run.describe()
         _write_start(run, configuration, recordings)
         splits = _train_splits(run, configuration, recordings)
@@ -154,7 +154,7 @@ def _train_splits(
 ) -> list[SplitResult]:
     """Train on each split; finished networks in the folder are not trained again."""
     directory, splits = run.directory, recordings.splits
-    kept = _kept_with_networks(run, configuration)
+    kept = _network_provenance(run, configuration)
     whole = configuration.train.seconds
     seconds = None if whole is None else whole / len(splits)
     results: list[SplitResult] = []
@@ -185,7 +185,7 @@ def _train_splits(
     return results
 
 
-def _kept_with_networks(run: Run, configuration: TrainingConfiguration) -> dict[str, Any]:
+def _network_provenance(run: Run, configuration: TrainingConfiguration) -> dict[str, Any]:
     """Provenance of every network of the run."""
     kept = {key: run.origin[key] for key in ("started", "versions", "inputs")}
     values = configuration.to_dict()

@@ -75,9 +75,9 @@ def recorded_data_folder(run: Path, content: Mapping[str, Any]) -> Path:
         run: run directory; it may have moved together with the recordings.
         content: content of its ``experiment.yaml``; old runs have no absolute path.
     """
-    beside = Path(os.path.normpath(run / content["data_from_run"]))
+    relative = Path(os.path.normpath(run / content["data_from_run"]))
     first = content.get("data_folder")
-    return Path(first) if first is not None and not beside.exists() else beside
+    return Path(first) if first is not None and not relative.exists() else relative
 
 
 def sequence_length(configuration: TrainingConfiguration, rate: float) -> int:
@@ -133,7 +133,7 @@ def write_predictions(
     folder: Path,
     series: Sequence[ActuatorSeries],
     scores: NetworkScores,
-    beside: Mapping[str, Sequence[np.ndarray]],
+    estimates: Mapping[str, Sequence[np.ndarray]],
 ) -> None:
     """Write a CSV file per recording: time [s], torque, prediction and other estimates [N m].
 
@@ -148,7 +148,7 @@ def write_predictions(
             "time_s": each.start + each.times,
             "torque_nm": each.torque,
             "predicted_nm": scored.predicted,
-            **{f"{name}_nm": values[index] for name, values in beside.items()},
+            **{f"{name}_nm": values[index] for name, values in estimates.items()},
         }
         if each.reference_torque is not None:
             columns["reference_nm"] = each.reference_torque

@@ -22,15 +22,15 @@ from trueup.networks.runtime.deployment import Deployment
 from trueup.networks.runtime.ensemble import MEMBERS, EnsembleTorque, NetworkEnsemble
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.cross_validation import best_of, mixtures
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
-from trueup.networks.training.kept_files import read_seconds
-from trueup.networks.training.left_out import best_of, mixtures
 from trueup.networks.training.network_choice import (
     CHOICE,
     chosen_configuration,
     trial_network,
 )
 from trueup.networks.training.network_training import train_network
+from trueup.networks.training.saved_files import read_seconds
 from trueup.networks.training.settings import ModelSettings
 from trueup.networks.training.simple_networks import (
     TRAINED,
@@ -188,7 +188,7 @@ def _scored(
     network = networks[best]
     choice = None
     if asked.is_chosen:
-        choice, network = _simplest(split, configuration, asked, folder, network)
+        choice, network = _selected(split, configuration, asked, folder, network)
     trained = choice is None or choice["taken"].startswith(TRAINED)
     if len(networks) > 1 or choice is not None:
         save_network(network, folder / run_files.NETWORK)
@@ -211,14 +211,14 @@ def _scored(
         "split_by": configuration.data.split_by if split.name == "global" else "group",
         "tested_by": split.tested_by,
         "choice": choice,
-        "ended": _ended(folder, len(networks), best) if trained else None,
+        "ended": _end_of_training(folder, len(networks), best) if trained else None,
         "validation": score(network, split.validation).to_dict(),
         "training_seconds": seconds,
     }
     measured = not_deployable(configuration.data.features)
     if measured:
         content["not_deployable"] = list(measured)
-        content["deployable"] = _without(measured, split, configuration, folder, judged)
+        content["deployable"] = _deployable_scores(measured, split, configuration, folder, judged)
     motions = _closed_loop(configuration, network, judged)
     if motions:
         content["closed_loop"] = [motion.to_dict() for motion in motions]
@@ -230,17 +230,17 @@ def _scored(
                 )
             )
         )
-    beside = {"linear": [predict_series(linear, each) for each in judged]}
+    estimates = {"linear": [predict_series(linear, each) for each in judged]}
     if len(networks) > 1:
         ensemble = NetworkEnsemble(networks)
         torque = [ensemble.predict(each.features(ensemble.inputs)) for each in judged]
         combined = score([each.mean for each in torque], judged, others, mean)
         content["member"] = best + 1
         content["ensemble"] = {**combined.to_dict(), "spread": _spread(torque)}
-        beside["ensemble_mean"] = [each.mean for each in torque]
-        beside["ensemble_spread"] = [each.spread for each in torque]
+        estimates["ensemble_mean"] = [each.mean for each in torque]
+        estimates["ensemble_spread"] = [each.spread for each in torque]
     if configuration.train.callbacks.test_prediction_plotter:
-        run_files.write_predictions(folder, judged, scores, beside)
+        run_files.write_predictions(folder, judged, scores, estimates)
     content["verdict"] = training_verdict(content).to_dict()
     atomic.write_json(folder / run_files.METRICS, content)
     return SplitResult(
@@ -248,7 +248,7 @@ def _scored(
     )
 
 
-def _simplest(
+def _selected(
     split: DataSplit,
     configuration: TrainingConfiguration,
     asked: ModelSettings,
@@ -261,18 +261,18 @@ def _simplest(
     """
     simple = simple_networks(split, configuration.data.features, asked.base, asked.torque_limit)
     chosen = atomic.read_json(folder / CHOICE)
-    left_out = chosen.get("left_out_errors")
-    if left_out:
+    held_out = chosen.get("left_out_errors")
+    if held_out:
         weighting = configuration.train.group_weighting
         named = {**simple, **mixtures(network, split.training, weighting)}
         errors = validation_errors(named, split)
-        name = best_of(left_out)
+        name = best_of(held_out)
         best = named[name]
     else:
         name, best, errors = better_of(network, simple, split)
     choice = {"taken": name, "validation_errors": errors, "tried": chosen["tried"]}
-    if left_out:
-        choice["left_out_errors"] = left_out
+    if held_out:
+        choice["left_out_errors"] = held_out
         choice["left_out"] = chosen.get("left_out")
     if name != TRAINED:
         own = {"split": split.name, "trained_on": _trained_on(split), "choice": name}
@@ -280,7 +280,7 @@ def _simplest(
     return choice, best
 
 
-def _without(
+def _deployable_scores(
     measured: Sequence[str],
     split: DataSplit,
     configuration: TrainingConfiguration,
@@ -303,7 +303,7 @@ def _without(
     return {"features": list(features), "taken": name, **asdict(score(network, judged).settled)}
 
 
-def _ended(folder: Path, members: int, member: int) -> dict[str, Any] | None:
+def _end_of_training(folder: Path, members: int, member: int) -> dict[str, Any] | None:
     """End of the training of a member; None in runs of older versions."""
     place = folder if members == 1 else member_folder(folder, member)
     record = atomic.read_json(place / run_files.FINISHED)

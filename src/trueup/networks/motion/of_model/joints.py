@@ -67,7 +67,7 @@ class ModelJoints(nn.Module):
         """Trainable parameters in addition to the networks: none."""
         return []
 
-    def moved_base(self) -> ModelBase:
+    def trained_base(self) -> ModelBase:
         """The base, unchanged."""
         return self.base
 
@@ -164,17 +164,18 @@ class ModelJoints(nn.Module):
         return state
 
 
-class ModelStretch:
+class ModelWindows:
     """A batch of windows of recordings; rows are the joints, each with all windows.
 
     Args:
         joints: the simulator.
-        position, speed: recorded angle and speed, (samples, nv * stretches).
-        controls: controls of each step, (samples - 1, stretches, substeps, nu).
-        command: control of the position servo of each joint, (samples, nv * stretches); NaN where
+        position, speed: recorded angle and speed, (samples, nv * windows).
+        controls: controls of each step, (samples - 1, windows, substeps, nu).
+        command: control of the position servo of each joint, (samples, nv * windows); NaN where
             the joint has none.
-        states: complete states at the start, (stretches, state size).
-        inputs: inputs of the corrections.
+        states: complete states at the start, (windows, state size).
+        feature_names: names of the inputs of the corrections.
+        features: function of names, angle, command and speed that returns the inputs.
     """
 
     def __init__(
@@ -185,19 +186,19 @@ class ModelStretch:
         controls: np.ndarray,
         command: Tensor,
         states: np.ndarray,
-        told: tuple[str, ...],
+        feature_names: tuple[str, ...],
         features: Any,
     ):
         self.joints, self.position, self.speed = joints, position, speed
-        self.controls, self.command, self.told = controls, command, told
+        self.controls, self.command, self.feature_names = controls, command, feature_names
         self._features = features
         self._state = states
         self._tape: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self._slopes: dict[int, Tensor] = {}
 
     def features(self, step: int, position: Tensor, speed: Tensor) -> Tensor:
-        """Inputs of the corrections at a sample, (nv * stretches, features)."""
-        return self._features(self.told, position, self.command[step], speed)
+        """Inputs of the corrections at a sample, (nv * windows, features)."""
+        return self._features(self.feature_names, position, self.command[step], speed)
 
     def after(
         self, step: int, position: Tensor, speed: Tensor, correction: Tensor
@@ -207,7 +208,7 @@ class ModelStretch:
         return found[0], found[1]
 
     def advance(self, step: int, torques: np.ndarray, keep: bool) -> np.ndarray:
-        """Angles and speeds after a sample, (stretches, 2 nv)."""
+        """Angles and speeds after a sample, (windows, 2 nv)."""
         before, controls = self._state, self.controls[step]
         self._state, valid = self.joints.advance(before, controls, torques)
         after = self.joints.joints_of(self._state).copy()
@@ -217,7 +218,7 @@ class ModelStretch:
         return after
 
     def slopes_of(self, step: int) -> Tensor:
-        """Derivatives of a sample, (stretches, 2 nv, 3 nv); computed for all samples at once."""
+        """Derivatives of a sample, (windows, 2 nv, 3 nv); computed for all samples at once."""
         if step not in self._slopes:
             steps = list(self._tape)
             parts = [np.concatenate(each) for each in zip(*self._tape.values(), strict=True)]
@@ -236,22 +237,22 @@ class _ModelSample(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        stretch: ModelStretch,
+        windows: ModelWindows,
         step: int,
         position: Tensor,
         speed: Tensor,
         correction: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        ctx.stretch, ctx.step = stretch, step
-        nv = stretch.joints.base.model.nv
+        ctx.windows, ctx.step = windows, step
+        nv = windows.joints.base.model.nv
         torques = np.ascontiguousarray(correction.detach().numpy().reshape(nv, -1).T)
-        after = torch.from_numpy(stretch.advance(step, torques, any(ctx.needs_input_grad)))
+        after = torch.from_numpy(windows.advance(step, torques, any(ctx.needs_input_grad)))
         rows = after.T.reshape(2, -1)
         return rows[0].clone(), rows[1].clone()
 
     @staticmethod
     def backward(ctx: Any, *bars: Tensor) -> tuple[Any, ...]:
-        slopes = ctx.stretch.slopes_of(ctx.step)
+        slopes = ctx.windows.slopes_of(ctx.step)
         nv = slopes.shape[1] // 2
         stacked = torch.cat([bar.reshape(nv, -1) for bar in bars]).T
         shares = torch.einsum("wi,wij->jw", stacked, slopes)

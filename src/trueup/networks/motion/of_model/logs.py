@@ -12,7 +12,7 @@ from torch import Tensor
 from trueup.errors import ModelError, RecordingError, listing
 from trueup.networks.data.features import ANGLE, ANGLE_ERROR, VELOCITY
 from trueup.networks.motion.logs import MOVING
-from trueup.networks.motion.of_model.joints import ModelBase, ModelJoints, ModelStretch
+from trueup.networks.motion.of_model.joints import ModelBase, ModelJoints, ModelWindows
 from trueup.networks.motion.settings import MOTION, MotionSettings
 from trueup.signals import TimeSeries
 from trueup.simulation.measured.model_sequences import ModelSequences
@@ -138,9 +138,9 @@ class ModelLogs:
         """The simulator of these recordings; parameters of the model are not trained."""
         return ModelJoints(base, self.substeps)
 
-    def stretch(
+    def windows(
         self, joints: ModelJoints, rows: Tensor, starts: Tensor, steps: int
-    ) -> ModelStretch:
+    ) -> ModelWindows:
         """Windows of ``steps + 1`` samples, from starts (B,) in recordings (B,)."""
         last = self.position.shape[1] - 1
         at = (starts[:, None] + torch.arange(steps + 1)[None]).clamp(max=last)
@@ -157,7 +157,7 @@ class ModelLogs:
             return values.permute(1, 2, 0).reshape(steps + 1, -1).contiguous()
 
         command = torch.from_numpy(_commands(self.base.model, controls[:, :, 0]))
-        return ModelStretch(
+        return ModelWindows(
             joints,
             as_rows(position),
             as_rows(speed),
@@ -165,13 +165,13 @@ class ModelLogs:
             as_rows(command),
             states,
             self.inputs,
-            told,
+            correction_features,
         )
 
-    def whole(self, joints: ModelJoints) -> ModelStretch:
+    def whole(self, joints: ModelJoints) -> ModelWindows:
         """All recordings in full, padded to the longest."""
         rows = torch.arange(len(self.names))
-        return self.stretch(joints, rows, torch.zeros_like(rows), int(self.lengths.max()) - 1)
+        return self.windows(joints, rows, torch.zeros_like(rows), int(self.lengths.max()) - 1)
 
     def errors(self, positions: Tensor) -> np.ndarray:
         """RMS error (joints, recordings) [rad] of simulated angles (rows, samples)."""
@@ -191,7 +191,9 @@ class ModelLogs:
         return float(self.lengths.min()) / self.rate
 
 
-def told(names: tuple[str, ...], position: Tensor, command: Tensor, speed: Tensor) -> Tensor:
+def correction_features(
+    names: tuple[str, ...], position: Tensor, command: Tensor, speed: Tensor
+) -> Tensor:
     """Inputs of corrections, (rows, inputs); the angle error is zero without a position servo."""
     found = {ANGLE: position, VELOCITY: speed}
     if ANGLE_ERROR in names:

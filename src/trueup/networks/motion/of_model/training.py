@@ -10,10 +10,10 @@ import torch
 
 from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
 from trueup.networks.motion.joint_networks import JointNetworks, NetworkSet, starting_networks
-from trueup.networks.motion.likeness import likeness
 from trueup.networks.motion.of_model.joints import ModelBase
 from trueup.networks.motion.of_model.logs import ModelLogs, sample_steps
-from trueup.networks.motion.result import MotionParts, MotionResult, judged
+from trueup.networks.motion.overlap import motion_overlap
+from trueup.networks.motion.result import MotionParts, MotionResult, evaluated
 from trueup.networks.motion.rollout import whole_motion
 from trueup.networks.motion.settings import BURN_IN, TORQUE, MotionSettings
 from trueup.networks.motion.trainer import MotionTrainer
@@ -145,7 +145,7 @@ def scored_model(
     logs = parts.test or parts.validation
     base = joint_motions(logs, None)
     own = base if done.network is None else joint_motions(logs, done.network)
-    return judged(done, parts.records, base, own, directory)
+    return evaluated(done, parts.records, base, own, directory)
 
 
 def joint_motions(logs: ModelLogs, networks: NetworkSet | None) -> dict[str, Motion]:
@@ -182,6 +182,6 @@ def _largest_overlap(logs: ModelLogs) -> str:
             name: [(logs.position[r, :count, j].numpy(), logs.speed[r, :count, j].numpy())]
             for r, (name, count) in enumerate(zip(logs.names, logs.lengths, strict=True))
         }
-        for name, share in likeness(moved).items():
+        for name, share in motion_overlap(moved).items():
             sums[name] += share
     return max(sorted(sums), key=lambda name: sums[name])

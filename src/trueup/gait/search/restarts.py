@@ -19,7 +19,7 @@ _JUDGED = 5
 """Number of last generations of a restart for its comparison."""
 
 
-class Attempts:
+class Restarts:
     """Searches with different seeds, of which the best is continued.
 
     Args:
@@ -30,14 +30,14 @@ class Attempts:
 
     def __init__(self, make: Callable[[int], Any], count: int, generations: int):
         self.count, self.generations = count, generations
-        self.attempt: int | None = 0
+        self.restart: int | None = 0
         """Index of the current restart; None after the selection."""
         self._make = make
         self.search = make(0)
         """The current search."""
         self.x, self.cost = self.search.x.copy(), np.inf
         """The best candidate of all restarts; after the selection, of the selected one."""
-        self._told_attempt: int | None = 0
+        self._last_restart: int | None = 0
         self._ends: list[dict[str, Any]] = []
         self._medians: list[float] = []
 
@@ -59,7 +59,7 @@ class Attempts:
     @property
     def words(self) -> str:
         """Text of the restart for the progress; empty after the selection."""
-        return "" if self.attempt is None else f", restart {self.attempt + 1} of {self.count}"
+        return "" if self.restart is None else f", restart {self.restart + 1} of {self.count}"
 
     def ask(self) -> np.ndarray:
         """The next batch of candidates ``(n, p)``."""
@@ -74,43 +74,43 @@ class Attempts:
         of one."""
         search = self.search
         search.tell(X, answer, failures)
-        self._told_attempt = self.attempt
-        if self.attempt is None or search.cost < self.cost:
+        self._last_restart = self.restart
+        if self.restart is None or search.cost < self.cost:
             self.x, self.cost = search.x.copy(), float(search.cost)
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         """Start the next restart, or select the best, where the current one is finished."""
         search = self.search
         ended = search.generation >= self.generations or search.done() is not None
-        if self.attempt is None or not ended:
+        if self.restart is None or not ended:
             return
         medians = [row["generation_median"] for row in search.history[-_JUDGED:]]
         self._medians.append(np.mean([np.inf if one is None else one for one in medians]).item())
         self._ends.append(search.state())
-        if self.attempt + 1 < self.count:
-            self.attempt += 1
-            self.search = self._make(self.attempt)
+        if self.restart + 1 < self.count:
+            self.restart += 1
+            self.search = self._make(self.restart)
             return
         best = int(np.argmin(self._medians))
         self.search = self._make(best).from_state(self._ends[best], search.space)
         if np.isfinite(self.search.cost):
             self.x, self.cost = self.search.x.copy(), float(self.search.cost)
-        self.attempt, self._ends = None, []
+        self.restart, self._ends = None, []
 
     def done(self) -> Status | None:
         """Reason for the end of the search, or None."""
-        return self.search.done() if self.attempt is None else None
+        return self.search.done() if self.restart is None else None
 
     def info(self) -> dict[str, Any]:
         """Numbers of the current search, and the index of the last evaluated restart."""
-        attempt = {} if self._told_attempt is None else {"attempt": self._told_attempt}
-        return {**self.search.info(), **attempt}
+        restart = {} if self._last_restart is None else {"attempt": self._last_restart}
+        return {**self.search.info(), **restart}
 
     def state(self) -> dict[str, Any]:
         """State for resumption: plain numbers and arrays."""
         return {
-            "attempt": self.attempt,
-            "told": self._told_attempt,
+            "attempt": self.restart,
+            "told": self._last_restart,
             "x": self.x.copy(),
             "cost": self.cost,
             "ends": list(self._ends),
@@ -118,10 +118,10 @@ class Attempts:
             "search": self.search.state(),
         }
 
-    def from_state(self, state: dict[str, Any], space: Space) -> "Attempts":
+    def from_state(self, state: dict[str, Any], space: Space) -> "Restarts":
         """This search restored from :meth:`state`."""
-        self.attempt, self._told_attempt = state["attempt"], state["told"]
+        self.restart, self._last_restart = state["attempt"], state["told"]
         self.x, self.cost = np.array(state["x"], float), float(state["cost"])
         self._ends, self._medians = list(state["ends"]), [float(m) for m in state["medians"]]
-        self.search = self._make(self.attempt or 0).from_state(state["search"], space)
+        self.search = self._make(self.restart or 0).from_state(state["search"], space)
         return self

@@ -11,7 +11,7 @@ from trueup.networks.training.run_files import FINISHED, HISTORY, NETWORK
 from trueup.runs.store import atomic
 
 
-def check_kept_files(folder: Path) -> None:
+def check_saved_files(folder: Path) -> None:
     """Check the saved files of all folds and members before any file is overwritten.
 
     Raises:

@@ -10,21 +10,21 @@ _CELLS = 12
 _VISITS = 3
 """Smallest number of samples in a visited cell."""
 
-Moved = Sequence[tuple[np.ndarray, np.ndarray]]
+AngleSpeed = Sequence[tuple[np.ndarray, np.ndarray]]
 """Angles [rad] and speeds [rad/s] of a motion, of one or several logs."""
 
 
-def most_alike(motions: Mapping[str, Moved]) -> str:
+def largest_overlap(motions: Mapping[str, AngleSpeed]) -> str:
     """Name of the motion with the largest overlap with the others in angle and speed.
 
     A state that no other motion visits cannot be learned from them and does not test what was
     learned; a motion that visits few of their states tests little.
     """
-    found = likeness(motions)
+    found = motion_overlap(motions)
     return max(sorted(found), key=lambda name: found[name])
 
 
-def likeness(motions: Mapping[str, Moved]) -> dict[str, float]:
+def motion_overlap(motions: Mapping[str, AngleSpeed]) -> dict[str, float]:
     """Fraction of a motion visited by the others, times that of theirs visited by it, [0, 1]."""
     edges = [
         np.quantile(np.concatenate([each[k] for m in motions.values() for each in m]), [0.01, 0.99])

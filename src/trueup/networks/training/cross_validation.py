@@ -21,7 +21,7 @@ from trueup.networks.model.network import SKIP, Network, last_layer
 from trueup.networks.training.network_training import with_linear_skip
 from trueup.networks.training.simple_networks import ENOUGH, TRAINED, refitted
 
-LEFT_OUT_SHARE = 0.25
+CROSS_VALIDATION_SHARE = 0.25
 """Fraction of the time for training networks without a recording."""
 
 FEWEST_FILES = 3
@@ -59,7 +59,7 @@ def folds_of(split: DataSplit) -> list[DataSplit]:
 
 
 @dataclass(frozen=True)
-class LeftOutErrors:
+class HeldOutErrors:
     """Errors of networks on recordings held out in turn."""
 
     recordings: tuple[str, ...]
@@ -77,12 +77,12 @@ class LeftOutErrors:
         return {n: float(np.sqrt(np.mean((e / scale) ** 2))) for n, e in self.rmse.items()}
 
 
-def left_out_errors(
+def held_out_errors(
     folds: Sequence[DataSplit],
     trained: Callable[[DataSplit, int], Network],
     simple: dict[str, Network],
     group_weighting: float,
-) -> LeftOutErrors:
+) -> HeldOutErrors:
     """Errors of networks on held-out recordings.
 
     Args:
@@ -106,7 +106,7 @@ def left_out_errors(
             rmse.setdefault(name, []).append(found.total.rmse)
             settled.setdefault(name, []).append(found.settled.rmse)
     names = tuple(Path(fold.name).stem for fold in folds)
-    return LeftOutErrors(names, tuple(deviations), rmse, settled)
+    return HeldOutErrors(names, tuple(deviations), rmse, settled)
 
 
 def mixtures(

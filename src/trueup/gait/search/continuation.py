@@ -1,6 +1,6 @@
 """Continuation: intermediate problems between an easy condition and the target condition.
 
-A walk found on level ground falls at once on a slope of five degrees, as do all candidates near it:
+A walk found on step ground falls at once on a slope of five degrees, as do all candidates near it:
 their costs give little information. On a slope of half a degree most of them do not fall. So a
 search that changes the ground or the speed proceeds in steps, each as soon as enough candidates
 complete the previous one, and keeps its distribution.
@@ -22,7 +22,7 @@ PACE = 0.15
 
 
 @dataclass(frozen=True)
-class Level:
+class Step:
     """An intermediate problem.
 
     Attributes:
@@ -34,37 +34,37 @@ class Level:
     make: Callable[[], GaitProblem]
 
 
-class Passage:
+class Continuation:
     """Sequence of intermediate problems that ends with the problem of a stage.
 
     Args:
       target: problem of the stage.
-      levels: intermediate problems.
+      steps: intermediate problems.
     """
 
-    def __init__(self, target: GaitProblem, levels: Sequence[Level] = ()):
+    def __init__(self, target: GaitProblem, steps: Sequence[Step] = ()):
         self.target = target
-        self.levels = tuple(levels)
-        self._made: tuple[int, GaitProblem] = len(levels), target
+        self.steps = tuple(steps)
+        self._made: tuple[int, GaitProblem] = len(steps), target
 
     def __len__(self) -> int:
-        return len(self.levels) + 1
+        return len(self.steps) + 1
 
-    def problem(self, level: int) -> GaitProblem:
+    def problem(self, step: int) -> GaitProblem:
         """The problem of a step, counted from 0; the last one is the target."""
-        if level == len(self.levels):
+        if step == len(self.steps):
             return self.target
-        if self._made[0] != level:
-            self._made = level, self.levels[level].make()
+        if self._made[0] != step:
+            self._made = step, self.steps[step].make()
         return self._made[1]
 
     @property
     def words(self) -> tuple[str, ...]:
         """Text with speed or slope of each step before the last."""
-        return tuple(level.words for level in self.levels)
+        return tuple(step.words for step in self.steps)
 
 
-def holds_up(problem: GaitProblem) -> bool:
+def is_ready(problem: GaitProblem) -> bool:
     """Whether the last candidates of a problem are ready for the next step."""
 
     def of_each(ending: str) -> list[np.ndarray]:

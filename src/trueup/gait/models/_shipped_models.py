@@ -7,14 +7,14 @@ if TYPE_CHECKING:
 
     from trueup.gait.models.anatomy import Anatomy
 
-OWN_MODELS = ("planar22", "planar22_exo", "myolegs26", "myolegs")
+SHIPPED_MODELS = ("planar22", "planar22_exo", "myolegs26", "myolegs")
 """Names of the models."""
 
 BY_MUSCLES = {22: "planar22", 26: "myolegs26", 80: "myolegs"}
 """Number of muscles -> name of the model."""
 
 
-def build_own_model(name: str) -> "tuple[mujoco.MjSpec, Anatomy]":
+def build_shipped_model(name: str) -> "tuple[mujoco.MjSpec, Anatomy]":
     """A model by its name, with the names of its parts.
 
     Raises:

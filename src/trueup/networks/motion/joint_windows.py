@@ -11,7 +11,7 @@ from trueup.networks.motion.joint_step import SampleInputs
 
 
 @dataclass(frozen=True, eq=False)
-class JointStretch:
+class JointWindows:
     """A batch of windows of logs; signals have the shape (samples, B)."""
 
     joint: DrivenJoint
@@ -21,7 +21,7 @@ class JointStretch:
     command: Tensor
     """Commanded angle at each sample [rad]."""
     enabled: Tensor
-    told: tuple[str, ...]
+    feature_names: tuple[str, ...]
     """Inputs of the correction."""
     conditions: dict[str, Tensor]
     """Conditions of the logs by name, (B,) each."""
@@ -40,9 +40,9 @@ class JointStretch:
     def features(self, step: int, position: Tensor, speed: Tensor) -> Tensor:
         """Inputs of the correction at a sample, (B, features)."""
         found = {**self.conditions, ANGLE: position, VELOCITY: speed}
-        if ANGLE_ERROR in self.told:
+        if ANGLE_ERROR in self.feature_names:
             found[ANGLE_ERROR] = self.enabled[step] * (self.command[step] - position)
-        return torch.stack([found[name] for name in self.told], dim=-1)
+        return torch.stack([found[name] for name in self.feature_names], dim=-1)
 
     def load_torque(self, step: int, position: Tensor, speed: Tensor, after: Tensor) -> Tensor:
         """Torque on the load over a sample [N m]: inertia times acceleration plus gravity."""

@@ -14,11 +14,11 @@ from trueup.networks.evaluation.metrics import predict_series
 from trueup.networks.evaluation.network_verdict import choice_words
 from trueup.networks.evaluation.report import training_report
 from trueup.networks.model.network_file import load_network
-from trueup.networks.training.left_out import (
+from trueup.networks.training.cross_validation import (
     SHARES,
     best_of,
     folds_of,
-    left_out_errors,
+    held_out_errors,
     mixture,
     mixture_name,
     mixtures,
@@ -84,7 +84,7 @@ def test_errors_are_in_deviations_of_the_recording_that_is_left_out():
         return template_network(fold.training, FEATURE_NAMES, model, seed=number)
 
     simple = simple_networks(SPLIT, FEATURE_NAMES, None)
-    found = left_out_errors(folds, start, simple, 0.0)
+    found = held_out_errors(folds, start, simple, 0.0)
     errors = found.relative()
     assert set(errors) == {*simple, *map(mixture_name, SHARES)}
     assert len(found.recordings) == len(folds)

@@ -25,7 +25,7 @@ _JUDGED = {
 
 
 @dataclass(frozen=True)
-class LeftOutScores:
+class HeldOutScores:
     """Errors of the selected network, and of baselines, on recordings held out in turn."""
 
     taken: str
@@ -34,7 +34,7 @@ class LeftOutScores:
     """Error of each network over all recordings, divided by the standard deviation of the
     torque."""
     table: Mapping[str, Any] | None
-    """Errors of each recording, see `LeftOutErrors`; None in runs of older versions."""
+    """Errors of each recording, see `HeldOutErrors`; None in runs of older versions."""
 
     @property
     def error(self) -> float:
@@ -81,9 +81,9 @@ class LeftOutScores:
         ]
 
 
-def left_out_scores(metrics: Mapping[str, Any]) -> LeftOutScores | None:
+def held_out_scores(metrics: Mapping[str, Any]) -> HeldOutScores | None:
     """Errors on recordings held out in turn; None where a validation part was used."""
     choice = metrics.get("choice") or {}
     if not choice.get("left_out_errors"):
         return None
-    return LeftOutScores(choice["taken"], choice["left_out_errors"], choice.get("left_out"))
+    return HeldOutScores(choice["taken"], choice["left_out_errors"], choice.get("left_out"))

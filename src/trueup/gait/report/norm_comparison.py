@@ -64,8 +64,9 @@ def profile_score(
 
 
 def on_spans(curve: Curve) -> list[tuple[float, float]]:
-    """Active intervals of a muscle over the cycle, start and end [0, 1]; for one over the touch-down
-    the end is below the start. The whole cycle is ``(0, 1)``.
+    """Active intervals of a muscle over the cycle, start and end [0, 1].
+
+    For one across the touch-down the end is below the start. The whole cycle is ``(0, 1)``.
 
     Args:
       curve: mean activation over the closed cycle.
@@ -83,7 +84,7 @@ def on_spans(curve: Curve) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b in found]
 
 
-def spans_in_words(spans: Sequence[tuple[float, float]]) -> str:
+def spans_text(spans: Sequence[tuple[float, float]]) -> str:
     """Text of intervals of the cycle in percent, such as ``90 to 16``."""
     return ", ".join(f"{100.0 * a:.0f} to {100.0 * b:.0f}" for a, b in spans) or "never"
 

@@ -16,11 +16,11 @@ from trueup.gait import (
     make_problem,
     walk_report,
 )
-from trueup.gait.report.beside_people import (
+from trueup.gait.report.norm_comparison import (
     energy_note,
     on_spans,
     profile_score,
-    spans_in_words,
+    spans_text,
     step_rows,
 )
 from trueup.gait.search.shipped_walk import SHIPPED_WALK
@@ -69,8 +69,8 @@ def test_muscles_are_on_in_spans_of_the_cycle():
     assert on_spans(Curve(around)) == [(0.9, 0.16)]
     assert on_spans(Curve(np.full(101, 0.01))) == []
     assert on_spans(Curve(np.full(101, 0.5))) == [(0.0, 1.0)]
-    assert spans_in_words([(0.9, 0.16), (0.5, 0.6)]) == "90 to 16, 50 to 60"
-    assert spans_in_words([]) == "never"
+    assert spans_text([(0.9, 0.16), (0.5, 0.6)]) == "90 to 16, 50 to 60"
+    assert spans_text([]) == "never"
 
 
 def test_steps_stand_beside_those_of_adults_where_they_walk_like_that():
