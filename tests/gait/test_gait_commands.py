@@ -76,9 +76,11 @@ def test_evaluate_does_not_tell_the_mean_of_repeats_as_one_walk(capsys, tmp_path
     code, answer = called(capsys, *words, *pushes, "--unperturbed-repeat", "1")
     assert code == 0 and 0.0 < answer["terms"]["fell"] < 1.0  # the first is not perturbed
     assert main([*words, *pushes, "--unperturbed-repeat", "1"]) == 0
-    (line,) = (line for line in capsys.readouterr().out.splitlines() if " on average; " in line)
+    (line,) = (
+        line for line in capsys.readouterr().out.splitlines() if ": 4 walks, on average " in line
+    )
     fell, lasted = round(4 * answer["terms"]["fell"]), answer["terms"]["lasted"]
-    assert f": 4 walks, of {answer['walked_m']:.3f} m in {lasted:.2f} s on average; " in line
+    assert f": 4 walks, on average {answer['walked_m']:.3f} m in {lasted:.2f} s; " in line
     assert line.endswith(f"; {fell} of them fell.")
 
 
@@ -135,7 +137,7 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         (["optimize", "tutorial", "--optim-mode", "evaluate"], "searches nothing"),
         (["optimize", "tutorial", "--pickle-path", "run.pkl"], "names a run directory"),
         (["optimize", "tutorial", "--cma-options", "tolfn:1"], "tolfn"),
-        (["evaluate", "absent.txt"], "no run and no file"),
+        (["evaluate", "absent.txt"], "no run directory or file"),
         (["import", "absent.bat"], "cannot read"),
         (["import", "walker.xml"], "needs no import"),
         (["optimize", "absent.yaml"], "shipped configurations: 'baseline'"),
@@ -167,7 +169,7 @@ def test_mistakes(capsys, tmp_path, monkeypatch, model, words, message):
     ("change", "message"),
     [
         (lambda v: v[:50], "take 81 entries"),
-        (lambda v: v[:77], "without an exoskeleton it takes as many as that: --ExoOn 0"),
+        (lambda v: v[:77], "it fits this walker without an exoskeleton: --ExoOn 0"),
         (lambda v: np.where(np.arange(81) == 52, 60.0, v), "cannot start: the pose has hip"),
         (lambda v: np.where(np.arange(81) == 80, -1.0, v), "out of order"),
     ],
@@ -277,7 +279,7 @@ def test_import_skips_comments_and_takes_the_default_of_myoassist(tmp_path, line
 def test_import_of_a_file_that_starts_nothing(tmp_path):
     file = tmp_path / "run.bat"
     file.write_text("echo run train a--b\npython train.py a--b")
-    with pytest.raises(GaitError, match="no line that starts a training"):
+    with pytest.raises(GaitError, match="not contain a command that starts a training"):
         import_configuration(file)
 
 

@@ -108,7 +108,7 @@ def test_evaluate_drives_a_joint_and_writes_a_report(folder, network, tmp_path, 
     assert code == 0
     assert result["closed_loop"][0]["angle_rmse"] < 0.2
     page = report.read_text()
-    for heading in ("Scores", "Torque over time", "In the loop", "How the recordings were read"):
+    for heading in ("Scores", "Torque over time", "Closed loop", "Processing of the recordings"):
         assert heading in page
     assert main(["network", "evaluate", str(network)]) == 0
     assert "from a cold start" in capsys.readouterr().out

@@ -48,11 +48,11 @@ def test_known_references(recorded_data):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[1]", "lacks the line"),
+        ("[1]", "is missing"),
         ("{", "no JSON file"),
-        ({"version": 2}, "reads version 1"),
-        ({"angles": {}}, "angles has to hold curves"),
-        ({"angles": {"hip": {"mean": [1.0] * 5}}}, "10 numbers or more"),
+        ({"version": 2}, "supports version 1"),
+        ({"angles": {}}, "angles must contain curves"),
+        ({"angles": {"hip": {"mean": [1.0] * 5}}}, "at least 10 numbers"),
         ({"angles": {"hip": {"mean": [1.0] * 12, "sd": [1.0] * 11}}}, "12 means and 11"),
         ({"speed": "fast"}, "speed is 'fast'"),
     ],

@@ -71,9 +71,9 @@ def test_what_chance_may_give_is_not_significant():
     sure, unsure, one = difference(-5.0, -5.2, -4.9), difference(-5.0, 4.0, -1.0), difference(-5.0)
     assert sure.is_significant and sure.words == "-5.0 ± 0.1 %"
     assert not unsure.is_significant and unsure.words.endswith(", not significant")
-    assert not one.is_significant and "nothing says how sure" in one.words
+    assert not one.is_significant and "no standard error" in one.words
     assert not difference(-5.0, -5.0, np.nan).is_significant
-    assert difference(np.nan).words == "not known: too few walks last"
+    assert difference(np.nan).words == "unknown: too few walks are complete"
 
 
 def test_quantities_are_compared_at_equal_speed_among_walks_that_last():
@@ -164,11 +164,11 @@ def test_a_comparison_goes_on_with_more_seeds_but_not_with_another_device(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--model", "hipp"), "there is no device 'hipp' to compare; there are 'ankle', 'hip'"),
+        (("--model", "hipp"), "unknown device 'hipp'; available: 'ankle', 'hip'"),
         (("--max-torque", 200), "exerts up to 150 N m"),
-        (("--max-torque", 0), "give more than 0"),
+        (("--max-torque", 0), "must be above 0"),
         (("--seeds", 0), "give 1 to 100"),
-        (("--from", "nominal"), "the nominal vector is none"),
+        (("--from", "nominal"), "the nominal vector does not walk"),
         (("--from", "nowhere"), "nowhere"),
         (("--popsize", 2), "popsize"),
     ],

@@ -147,7 +147,7 @@ WRONG = {
                 )
             ]
         ),
-        "do not rise",
+        "must be increasing",
     ),
     "twice": (osim.leg([osim.muscle("m", PATH)] * 2), "two muscles"),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""A walk beside people: its score, the times of its muscles, its steps, its energy, the page."""
+"""A walk compared with norms: score, muscle timing, steps, energy, report page."""
 
 from types import SimpleNamespace
 
@@ -111,8 +111,8 @@ def test_the_page_shows_people_beside_the_walk():
     warm = warm_start(SHIPPED_WALK, problem.space, [problem.parameters.names])
     look = look_at(problem, problem.parameters.complete(warm.x[None])[0])
     page = walk_report(look, "walk", norm=adult_norm()).html()
-    for words in ("gait profile score", "Beside adults at this speed", "on in people",
-                  "When muscles are on", "rest included", "double support"):  # fmt: skip
+    for words in ("gait profile score", "Compared with adults at this speed", "active in people",
+                  "Muscle timing", "rest included", "double support"):  # fmt: skip
         assert words in page
 
 

@@ -30,7 +30,7 @@ def first(tmp_path_factory):
     """A run on level ground, of walks of a fraction of a second."""
     content = yaml.safe_load(Path(FIRST_WALK).read_text())
     content |= {"sim_time": 0.3, "popsize": 6, "maxiter": 3, "weights": {"effort": 100}}
-    folder = tmp_path_factory.mktemp("passages")
+    folder = tmp_path_factory.mktemp("continuations")
     path = folder / "first.yaml"
     path.write_text(yaml.safe_dump(content))
     return path, gait.optimize(path, folder / "first", verbose=False)
@@ -212,7 +212,7 @@ def test_a_distribution_fits_a_space_with_other_entries():
 )
 def test_a_damaged_distribution_is_refused(tmp_path, content):
     (tmp_path / DISTRIBUTION).write_text(content)
-    with pytest.raises(GaitError, match=r"is no distribution of a search.*Remove it"):
+    with pytest.raises(GaitError, match=r"is not a distribution of a search.*Remove it"):
         distribution_at(str(tmp_path))
 
 
@@ -249,7 +249,7 @@ def test_the_page_shows_the_costs_of_each_level(uphill):
     record = read_study(RunDirectory.open(result.directory))
     terms, _ = read_terms(result.directory / "terms.jsonl")
     section = progress_section(record, terms, result.problem)
-    assert section is not None and "has a cost of its own" in section.summary
+    assert section is not None and "has a separate cost" in section.summary
     found = history(result.directory)
     own = result.problem.own_costs(found.costs[:, 0])
     first, last = (own[found.generation == number].min() for number in (0, 9))

@@ -238,7 +238,7 @@ def test_nothing_is_judged_without_perturbed_repeats():
 def test_a_problem_without_perturbed_repeats_is_refused():
     plain = VectorisedCosts(lambda X: np.sum(X**2, axis=1), space_of())
     search = FreshPerturbationsCmaEs(plain.space, SETTINGS)
-    with pytest.raises(GaitError, match="need a gait problem with perturbed repeats"):
+    with pytest.raises(GaitError, match="requires a gait problem with perturbed repeats"):
         search.evaluate(plain, search.ask(), {})
 
 
@@ -270,8 +270,8 @@ def test_walks_cost_what_they_cost_over_these_perturbations():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"perturbed_repeats": 0}, "fresh_perturbations.* needs perturbed repeats"),
-        ({"early_stop": True}, "leave one of them"),
+        ({"perturbed_repeats": 0}, "fresh_perturbations.* requires perturbed repeats"),
+        ({"early_stop": True}, "remove one of them"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(changes, words):

@@ -133,7 +133,7 @@ def test_a_torque_curve_out_of_order_is_refused_before_a_folder_is_made(
     words = ["gait", "optimize", "tutorial", "--model-file", model, "--compat", "myoassist", "-eff"]
     words += ["--param-path", tmp_path / "vector.txt", "--save-path", tmp_path / "run", *SHORT]
     code, answer = called(capsys, *words)
-    assert code == 2 and "cannot walk" in answer["message"]
+    assert code == 2 and "cannot start a walk" in answer["message"]
     assert not (tmp_path / "run").exists()
 
 
@@ -186,8 +186,8 @@ def test_what_is_taken_over_and_what_is_not_is_said(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"theta_tgt": 1.0, "bogus": 2.0}, "holds another vector than this walk takes"),
-        ("exo", "outside of their bounds"),
+        ({"theta_tgt": 1.0, "bogus": 2.0}, "are not those of this walk"),
+        ("exo", "outside their bounds"),
     ],
 )
 def test_evaluate_takes_no_other_vector(capsys, tmp_path, run, content, message):

@@ -189,7 +189,7 @@ def test_the_norm_is_not_tracked_where_it_does_not_fit(capsys, tmp_path):
         capsys, "optimize", "walk", "--tgt-slope", 5, *short, *weighed, "--save-path", run,
         "--overwrite",
     )  # fmt: skip
-    assert code == 2 and "needs a reference gait" in answer["message"]
+    assert code == 2 and "requires a reference gait" in answer["message"]
 
 
 @pytest.mark.parametrize(
@@ -232,5 +232,5 @@ def test_the_shipped_walk_says_what_found_it():
 def test_a_first_walk_is_shown_while_the_search_goes_on(file, tmp_path, capsys):
     gait.optimize(file, tmp_path / "run", limits=Budget(max_generations=4))
     said = capsys.readouterr().err
-    assert "to look at while the search goes on" in said
+    assert "interim report, the search continues" in said
     assert said.count("report.html") >= 2  # a first one, and one after a stage

@@ -134,7 +134,7 @@ def test_it_is_found_again_from_its_own_walk(uphill, begun):
 
 
 def test_a_walk_that_falls_has_no_cycle(uphill):
-    with pytest.raises(GaitError, match=r"one that lasts, and this one ends after \d"):
+    with pytest.raises(GaitError, match=r"a walk without a fall, and this one ends after \d"):
         cycle_start(uphill, uphill.parameters.start)
 
 

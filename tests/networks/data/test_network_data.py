@@ -347,7 +347,7 @@ def test_a_target_can_be_any_column(tmp_path):
     np.testing.assert_array_equal(series[0].torque, series[0].reference_torque)
     with pytest.raises(ExperimentError, match="leave one out"):
         read_series(bench(tmp_path, target_name="torEst"))
-    with pytest.raises(ColumnError, match="no target is stated"):
+    with pytest.raises(ColumnError, match="the torque has no column"):
         read_series(bench(tmp_path, columns=columns))
 
 

@@ -45,8 +45,12 @@ def test_a_network_ahead_of_every_baseline_on_unseen_files_can_be_used():
     ("change", "grade", "words"),
     [
         ({"scored_on": "validation"}, Grade.LOOK, "Nothing was held out"),
-        ({"split_by": "time"}, Grade.LOOK, "end of recordings that were trained on"),
-        ({"ended": {**ENDED, "best_epoch": -1}}, Grade.LOOK, "did not better its linear start"),
+        ({"split_by": "time"}, Grade.LOOK, "end of recordings used in training"),
+        (
+            {"ended": {**ENDED, "best_epoch": -1}},
+            Grade.LOOK,
+            "did not improve on its initial linear model",
+        ),
         ({"ended": {**ENDED, "stopped": "max_epochs", "late_gain": 0.2}}, Grade.LOOK, "20 %"),
         ({"ended": {**ENDED, "stopped": "max_epochs", "late_gain": 0.004}}, Grade.USE, "0.4 %"),
         ({"ended": None}, Grade.USE, "Better than every baseline"),
@@ -94,7 +98,7 @@ def test_recordings_left_out_decide_however_easy_the_test_part_is(errors, grade,
     if table or grade is not Grade.LOOK:  # a run of an older trueup keeps no single recordings
         assert verdict.grade is grade
         assert any(words in reason.sentence for reason in verdict.reasons)
-    sentence = f"error of {relative['trained']:.3g} of their torque's deviation"
+    sentence = f"the error is {relative['trained']:.3g} of the standard deviation of the torque"
     assert any(sentence in reason.sentence for reason in verdict.reasons)
     assert all(each.held_out for each in verdict.comparisons)
 
@@ -113,7 +117,7 @@ def test_the_worst_recording_left_out_is_named_in_verdict_and_tiles():
 
 def test_recordings_left_out_say_what_the_end_of_known_recordings_cannot():
     ends = {"split_by": "time"}
-    words = "end of recordings that were trained on"
+    words = "end of recordings used in training"
     scores, _ = left_out()
     known = training_verdict({**scores, **ends})
     assert known.grade is Grade.USE

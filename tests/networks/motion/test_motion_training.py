@@ -153,7 +153,7 @@ def test_a_correction_that_is_worse_on_angles_it_has_not_seen_is_not_written():
     assert "20 mrad on held-out logs" in sentence
     seen = np.concatenate([log.position for log in training[:2]])
     share = np.mean((LOGS[4].position > seen.max()) | (LOGS[4].position < seen.min()))
-    assert share > 0.3 and f"{100 * share:.0f} % of it lies at angles" in sentence
+    assert share > 0.3 and f"{100 * share:.0f} % of its samples are at angles" in sentence
 
 
 def test_a_base_that_was_fitted_to_the_test_logs_is_named():
@@ -211,7 +211,7 @@ def test_the_command_trains_and_says_what_it_is_worth(tmp_path, capsys):
     [
         ({"goal_position": np.zeros(320)}, "never changes"),
         ({"position": 60.0 * LOGS[0].position}, "look like degrees"),
-        ({"mass": 0.0}, "Motion alone gives the torque over the inertia"),
+        ({"mass": 0.0}, "Motion alone determines only the ratio"),
     ],
 )
 def test_logs_that_cannot_be_trained_on_are_refused(change, words):
@@ -225,9 +225,9 @@ def test_horizons_names_and_terms_that_cannot_be(tmp_path):
         train_motion(MODEL, LOGS[:1], LOGS[1:2], replace(QUICK, horizons=(3.0,)))
     with pytest.raises(RecordingError, match="no log has the gain 300"):
         motion_parts(LOGS, test_kp=[300.0])
-    with pytest.raises(RecordingError, match="no log or trajectory is named 't7'"):
+    with pytest.raises(RecordingError, match="no log or trajectory named 't7'"):
         motion_parts(LOGS, test=["t7"])
-    with pytest.raises(RecordingError, match="none is left for training"):
+    with pytest.raises(RecordingError, match=r"none of .* logs remains for training"):
         motion_parts(LOGS, test=["t1"], validation=["t0"])
     loose = ServoModel.create(find_servo("xl330"), friction_model("m1"), ("backlash",))
     with pytest.raises(FitError, match="backlash"):

@@ -121,7 +121,7 @@ def mixtures(
 
 def mixture_name(share: float) -> str:
     """Name of a mixture with a fraction of the network."""
-    return TRAINED if share == 1.0 else f"{TRAINED}, {100 * share:g} % mixed with a linear model"
+    return TRAINED if share == 1.0 else f"{TRAINED}, {100 * share:g} % beside a linear model"
 
 
 def mixture(network: Network, linear: Network, share: float) -> Network:
