@@ -131,7 +131,7 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["optimize", "tutorail"], "no configuration 'tutorail'"),
+        (["optimize", "tutorail"], "unknown configuration 'tutorail'"),
         (["optimize", "tutorial", "--model-file", "absent.xml"], "no model file"),
         (["optimize", "tutorial", "-eff", "-vel"], "exclude each other"),
         (["optimize", "tutorial", "--optim-mode", "evaluate"], "searches nothing"),
@@ -141,7 +141,10 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         (["import", "absent.bat"], "cannot read"),
         (["import", "walker.xml"], "needs no import"),
         (["optimize", "absent.yaml"], "shipped configurations: 'baseline'"),
-        (["optimize", FIRST_WALK, "--model-file", "MODEL", "--model", "hipp"], "no device 'hipp'"),
+        (
+            ["optimize", FIRST_WALK, "--model-file", "MODEL", "--model", "hipp"],
+            "unknown device 'hipp'",
+        ),
         (["optimize", FIRST_WALK, "--sim-time", "inf"], "finite"),
         (["optimize", FIRST_WALK, "--tgt-vel", "nan"], "finite"),
         (["optimize", FIRST_WALK, "--speed", "nan"], "finite"),
@@ -168,9 +171,9 @@ def test_mistakes(capsys, tmp_path, monkeypatch, model, words, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda v: v[:50], "take 81 entries"),
+        (lambda v: v[:50], "require 81 entries"),
         (lambda v: v[:77], "it fits this walker without an exoskeleton: --ExoOn 0"),
-        (lambda v: np.where(np.arange(81) == 52, 60.0, v), "cannot start: the pose has hip"),
+        (lambda v: np.where(np.arange(81) == 52, 60.0, v), "cannot start: hip"),
         (lambda v: np.where(np.arange(81) == 80, -1.0, v), "out of order"),
     ],
 )

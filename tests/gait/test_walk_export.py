@@ -145,7 +145,7 @@ GOOD = (
         (("1\t2\n", "0\t2\n"), "time is not increasing"),
         (("hip_flexion_r", "time"), "several columns named 'time'"),
         (("0\t1\n1\t2\n", ""), "no rows"),
-        (("", ""), "lacks the coordinates 'knee_angle_r', 'ankle_angle_r'"),
+        (("", ""), "has no coordinate 'knee_angle_r', 'ankle_angle_r'"),
     ],
 )
 def test_files_that_are_no_gait_are_refused(tmp_path, change, told):

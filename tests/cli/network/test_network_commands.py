@@ -191,7 +191,7 @@ def test_an_ensemble_tells_how_far_its_members_disagree(folder, tmp_path, comman
         ),
         (["check"], "ExperimentError", "--data FOLDER"),
         (["evaluate", "{run}/inner", "data.batch_size=2.5"], "ExperimentError", "expected int"),
-        (["evaluate", "{run}/inner", "data.rate=1e9"], "RecordingError", "1000 Hz at most"),
+        (["evaluate", "{run}/inner", "data.rate=1e9"], "RecordingError", "at most 1000 Hz"),
         (["check", "--data", "{run}"], "RecordingError", "no file"),
     ],
 )

@@ -105,7 +105,9 @@ def test_every_gain_but_the_unused_one_is_read():
 
 def test_wrong_vectors_are_refused():
     parameters = vector(profile=FourParameterProfile())
-    with pytest.raises(GaitError, match=r"take 81 entries \(51 gain, 8 pose, 18 activation, 4 exo"):
+    with pytest.raises(
+        GaitError, match=r"require 81 entries \(51 gain, 8 pose, 18 activation, 4 exo"
+    ):
         parameters.check(np.ones(77))
     with pytest.raises(GaitError, match=r"'C_d'.*not finite"):
         parameters.check(np.where(np.arange(81) == 3, np.nan, 1.0) * 0.5)

@@ -165,9 +165,9 @@ def test_a_comparison_goes_on_with_more_seeds_but_not_with_another_device(
     ("words", "told"),
     [
         (("--model", "hipp"), "unknown device 'hipp'; available: 'ankle', 'hip'"),
-        (("--max-torque", 200), "exerts up to 150 N m"),
+        (("--max-torque", 200), "at most 150 N m"),
         (("--max-torque", 0), "must be above 0"),
-        (("--seeds", 0), "give 1 to 100"),
+        (("--seeds", 0), "must be from 1 to 100"),
         (("--from", "nominal"), "the nominal vector does not walk"),
         (("--from", "nowhere"), "nowhere"),
         (("--popsize", 2), "popsize"),

@@ -172,10 +172,10 @@ def test_a_walk_that_falls_is_said_to(short):
     slow[problem.parameters.index("vel_pelvis_tx")] -= 2.0
     html = walk_report(look_at(problem, X, slow), "Fall", start_name="slow walk").html()
     assert re.search(r"The walker fell after 0\.\d+ of 0\.5 s", html)
-    assert "Beside the slow walk" in html
+    assert "Compared with the slow walk" in html
     bad = X.copy()
     bad[problem.parameters.index("knee_angle_r")] = 60.0
-    with pytest.raises(GaitError, match="cannot start: the pose has knee_angle_r"):
+    with pytest.raises(GaitError, match="cannot start: knee_angle_r of the pose"):
         look_at(problem, bad)
     assert "Beside the" in walk_report(look_at(problem, X, bad), "Bad start").html()
 
@@ -466,7 +466,7 @@ def test_evaluate_writes_a_report(capsys, tmp_path, short):
     for judged, norm in ((plain, "adult walking"), (verdict, "flat")):
         assert any(norm in reason["sentence"] for reason in judged["reasons"])
     html = (tmp_path / "walk.html").read_text()
-    assert "Dose-response" in html and "Beside the nominal vector" in html
+    assert "Dose-response" in html and "Compared with the nominal vector" in html
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", html)
     code, answer = called(capsys, *words, "--dose", 10)
     assert code == 2 and "--report" in answer["message"]

@@ -102,7 +102,7 @@ def test_a_search_that_goes_on_from_it_takes_its_speeds_over(begun, capsys, tmp_
     ("words", "message"),
     [
         (("--start-in-cycle",), "set it with --param-path"),
-        (("--joint-speeds", "knee", 1), "no joint 'knee'"),
+        (("--joint-speeds", "knee", 1), "unknown joint 'knee'"),
         (
             ("--start-in-cycle", "--param-path", SHIPPED_WALK, "--joint-speeds", "knee_angle_r", 1),
             "remove it, or joint_speeds",

@@ -224,14 +224,19 @@ def test_candidates_are_chosen_by_some_repeats_and_their_cost_told_of_others():
     assert abs(judged.cost - np.sum(judged.x**2)) < 4.0 / np.sqrt(20)
     assert problem.perturbations is own
     assert reevaluated(Unsteady(noise=1.0), candidates).cost == judged.cost
-    for words in (f"cost {judged.cost:.6g}", "over 20 repeats", "over 16 others", "40 candidates"):
+    for words in (
+        f"cost {judged.cost:.6g}",
+        "over 20 repeats",
+        "over 16 other repeats",
+        "40 candidates",
+    ):
         assert words in judged.message
 
 
 def test_nothing_is_judged_without_perturbed_repeats():
     problem = Unsteady()
     problem.perturbations = None
-    with pytest.raises(GaitError, match="there are none"):
+    with pytest.raises(GaitError, match="the problem has none"):
         reevaluated(problem, np.zeros((1, 3)))
 
 

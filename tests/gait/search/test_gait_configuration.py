@@ -184,7 +184,9 @@ def test_configurations_that_do_not_exist(tmp_path):
     with pytest.raises(GaitError) as caught:
         load_configuration("nothing")
     assert all(repr(name) in str(caught.value) for name in configuration_names())
-    with pytest.raises(GaitError, match=r"no configuration 'tutorail'.*Did you mean 'tutorial'"):
+    with pytest.raises(
+        GaitError, match=r"unknown configuration 'tutorail'.*Did you mean 'tutorial'"
+    ):
         load_configuration("tutorail")
     with pytest.raises(GaitError, match="cannot read"):
         load_configuration(tmp_path / "absent.yaml")
@@ -219,5 +221,5 @@ def test_conditions():
     assert several.conditions == [(1.0, 0.0), (1.5, 0.0)]
     with pytest.raises(GaitError, match="tgt_vel need the mode multispeed"):
         _ = plain.with_changes({"tgt_vel": [1.0, 1.5]}).conditions
-    with pytest.raises(GaitError, match=r"no device 'humotec'.*Did you mean 'humotech'"):
+    with pytest.raises(GaitError, match=r"unknown device 'humotec'.*Did you mean 'humotech'"):
         make_problem(plain.with_changes({"model": "humotec"}))

@@ -164,7 +164,7 @@ def test_perturbed_repeats_reach_the_problem():
             GaitError, match=f"^'?{name}.*requires perturbed repeats: set perturbed_repeats"
         ):
             problem_of(**{name: value})
-    with pytest.raises(GaitError, match=r"no perturbations 'pussh'.*Did you mean 'push'"):
+    with pytest.raises(GaitError, match=r"unknown perturbations 'pussh'.*Did you mean 'push'"):
         problem_of(perturbation_sizes={"pussh": 1.0})
 
 
@@ -396,9 +396,9 @@ def test_weights_and_sizes_by_options(capsys, tmp_path):
         (("--held", "Tr_Sw", 0.7, "Tr_Sw", 0.8), "--held gives 'Tr_Sw' twice"),
         (("--held", "Tr_S", 0.7), "no entry 'Tr_S'"),
         (("--weights", "efort", 1), "no cost term 'efort'"),
-        (("--weights", "effort", -1), "has to be 0 or more"),
+        (("--weights", "effort", -1), "must not be negative"),
         (("--weights", "effort", 1, "-eff"), "weights of its own"),
-        (("--perturbation-sizes", "pus", 1), "no perturbations 'pus'"),
+        (("--perturbation-sizes", "pus", 1), "unknown perturbations 'pus'"),
         (("--perturbation-sizes", "push", 1, "push", 2), "--perturbation-sizes gives 'push' twice"),
         (("--unperturbed-repeat", 1), "requires perturbed repeats: set perturbed_repeats"),
         (("--n-points", 6, "--use-4param-spline"), "n_points for one of 6 points: give one of"),

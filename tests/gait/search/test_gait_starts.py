@@ -117,7 +117,7 @@ def test_a_pose_that_cannot_be_is_refused_before_a_folder_is_made(capsys, tmp_pa
     file.write_text(json.dumps({"hip_flexion_r": 100.0}))
     words = ("--held", "hip_flexion_r", "100") if held else ("--param-path", file)
     code, answer = called(capsys, *optimized(tmp_path / "run", *words))
-    assert code == 2 and "the pose has hip_flexion_r at" in answer["message"]
+    assert code == 2 and "hip_flexion_r of the pose is" in answer["message"]
     assert not (tmp_path / "run").exists()
 
 

@@ -100,7 +100,7 @@ def test_lines_of_several_lengths_are_no_vector(capsys, tmp_path):
     file = tmp_path / "lines.txt"
     file.write_text("1 1 1\n" * 25 + "1 1\n")
     code, answer = evaluated(capsys, file)
-    assert code == 2 and "its lines hold 2 to 3 numbers, expected one" in answer["message"]
+    assert code == 2 and "expected one number per line, found 2 to 3" in answer["message"]
 
 
 @pytest.mark.parametrize("shape", [(81,), (81, 1), (1, 81)])

@@ -175,10 +175,10 @@ def test_a_repeated_experiment_may_start_elsewhere(capsys, tmp_path, vector, fil
     ("words", "told"),
     [
         (("1_SOL", 1.0), "no entry '1_SOL'"),
-        (("1_SOL_FG", -1.0), "has to be 0 to"),
+        (("1_SOL_FG", -1.0), "must be from 0 to"),
         (("1_SOL_FG", 1.0, "1_SOL_FG", 1.1), "twice"),
         (("1_SOL_FG", 1.0, "--held", "1_SOL_FG", 1.2), "it is held at 1.2"),
-        (("exo_peak", 2.0, "--ExoOn", 1), "has to be 0 to 1"),
+        (("exo_peak", 2.0, "--ExoOn", 1), "must be from 0 to 1"),
         (("knee_angle_r", 100.0), "cannot start a walk"),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_configuration_for_both_legs_holds_for_gains_of_each(capsys, tmp_path,
     ("words", "told"),
     [
         (("--n-points", 3), r"start_values: 'exo_peak' is not an entry of this torque curve"),
-        (("--n-points", 3), "'exo_torque_2', 'exo_time_0', 'exo_time_1', 'exo_time_2'. Give"),
+        (("--n-points", 3), "'exo_torque_2', 'exo_time_0', 'exo_time_1', 'exo_time_2'. Use"),
         (("--n-points", 3), "--start-values none"),
         (
             ("--held", "exo_torque_1", 0.2),
@@ -90,7 +90,7 @@ def test_a_configuration_for_both_legs_holds_for_gains_of_each(capsys, tmp_path,
         (("--moved", "exo_time_1"), "moved: 'exo_time_1' is not an entry of this torque curve"),
         (("--held", "1_SOL", 1), "held: the parameter vector has no entry '1_SOL'"),
         (("--start-values", "1_SOL", 1), "start_values: the parameter vector has no entry"),
-        (("--start-values", "1_SOL_FG", -1), "start_values: the entry '1_SOL_FG' is to start"),
+        (("--start-values", "1_SOL_FG", -1), "start_values: the initial value of '1_SOL_FG' is"),
         (("--moved", "exo"), "moved: unknown group 'exo'; groups: 'gain', 'pose'"),
         (("--moved", "gains"), "Did you mean 'gain'"),
         (("--start-values", "7_BFSH_PG", 0.5), "it is not used here: remove it"),
@@ -117,7 +117,7 @@ def test_a_fixed_exoskeleton_is_neither_moved_nor_started(capsys, tmp_path, file
     assert sparing(capsys, run, "--fixed-exo", "--param-path", file)[0] == 0
     assert len(experiment_of(run)["start"]) == 9
     np.testing.assert_array_equal(best_of(run)[-4:], (0.3, 0.2, 0.5, 0.2))
-    told = f"The exoskeleton is fixed: {LEFT_OUT} in start_values says nothing here"
+    told = f"The exoskeleton is fixed: {LEFT_OUT} in start_values has no effect"
     assert any(note.startswith(told) for note in experiment_of(run)["notes"])
     words = ("--fixed-exo", "--moved", "gain", "--param-path", file, "--held", "exo_peak", 0.1)
     assert sparing(capsys, tmp_path / "gains", *words)[0] == 0

@@ -83,7 +83,7 @@ def test_a_reference_that_lacks_a_joint_leaves_no_folder(capsys, tmp_path):
     answer = json.loads(capsys.readouterr().out)
     assert code == 2 and "lacks 'hip'" in answer["message"] and "hip_flexion" in answer["message"]
     assert not (tmp_path / "run").exists()
-    with pytest.raises(GaitError, match="lacks 'ankle'"):
+    with pytest.raises(GaitError, match="has no 'ankle'"):
         WalkObjective(reference=reference(joints=("hip", "knee")))
 
 

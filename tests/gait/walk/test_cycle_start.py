@@ -72,8 +72,8 @@ def test_joints_start_at_the_speeds_that_are_given(uphill, vector):
 @pytest.mark.parametrize(
     ("speeds", "said"),
     [
-        ({"knee_angle": 1.0}, r"no joint 'knee_angle'.*knee_angle_r"),
-        ({"pelvis_tx": 1.0}, r"no joint 'pelvis_tx'"),
+        ({"knee_angle": 1.0}, r"unknown joint 'knee_angle'.*knee_angle_r"),
+        ({"pelvis_tx": 1.0}, r"unknown joint 'pelvis_tx'"),
         ({"knee_angle_r": np.nan}, r"knee_angle_r.*not finite"),
     ],
 )

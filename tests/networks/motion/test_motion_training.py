@@ -118,7 +118,7 @@ def test_the_torque_can_be_the_target():
     done = train_motion(MODEL, logs[:4], logs[4:5], settings)
     before, after = (motions(MODEL, logs[4:5], network)[0] for network in (None, done.network))
     assert after.torque_error < 0.8 * before.torque_error
-    with pytest.raises(RecordingError, match="needs the field 'torque'"):
+    with pytest.raises(RecordingError, match="requires the field 'torque'"):
         train_motion(MODEL, LOGS[:2], logs[4:5], settings)
 
 
@@ -165,7 +165,7 @@ def test_a_base_that_was_fitted_to_the_test_logs_is_named():
         model = replace(MODEL, provenance={"training_logs": {log.name: 0.01 for log in logs}})
         done = MotionTraining(None, *[MotionBase.of(model)] * 2, (1.0, 1.0), (), 1, 1.0)
         verdicts.append(evaluated(done, parts, {name: motion}, {name: motion}).verdict)
-    words = f"was fitted to '{name}', which test here"
+    words = f"was fitted to the test logs '{name}'"
     told = [any(words in reason.sentence for reason in each.reasons) for each in verdicts]
     assert told == [False, True]
 

@@ -212,11 +212,11 @@ def _findings(
     duration = scenario.simulation.settings.duration
     found = []
     if series.fell:
-        how = "fell" if series.ended == 1 else "diverged"
+        how = "The walker fell" if series.ended == 1 else "The simulation diverged"
         found.append(
             reports.Finding(
                 "warning",
-                f"{prefix}The simulation {how} after {terms['lasted']:.2f} of {duration:g} s and "
+                f"{prefix}{how} after {terms['lasted']:.2f} of {duration:g} s and "
                 f"{terms['walked']:.2f} m.",
             )
         )
