@@ -107,9 +107,9 @@ def _strides(path: Path, storage: Storage) -> dict[str, list[Stride]]:
     if gaps[joint] > OPEN or len(time) < 10:
         raise GaitError(
             f"{path} is not a gait cycle: over its {len(time)} rows the start and end of {joint} "
-            "differ "
-            f"by {np.rad2deg(gaps[joint]):.0f} degrees. Cut it from touch-down to touch-down of "
-            "the right foot, or add the vertical ground reaction as ground_force_r_vy"
+            f"differ by {np.rad2deg(gaps[joint]):.0f} degrees. Cut it from touch-down to "
+            "touch-down of the right foot, or add the vertical ground reaction as "
+            "ground_force_r_vy"
         )
     last = len(time) - 1
     return {"r": [Stride(0, 0, int(0.6 * last), last)]}

@@ -91,7 +91,7 @@ def read_reference(path: str | Path) -> GaitReference:
     except OSError as error:
         raise GaitError(f"cannot read the reference {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise GaitError(f"{path} is no JSON file: {error}") from error
+        raise GaitError(f"{path} is not a JSON file: {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise GaitError(
             f'{path} is not a reference gait: "format": "{FORMAT}" is missing. Other formats: '

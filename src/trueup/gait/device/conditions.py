@@ -84,8 +84,7 @@ class DeviceSettings:
         if not 0.0 < self.speed <= FASTEST:
             raise GaitError(
                 f"the speed of the comparison is {self.speed:g} m/s; it must be above 0 and at "
-                "most "
-                f"{FASTEST:g} m/s"
+                f"most {FASTEST:g} m/s"
             )
         if self.start == NOMINAL:
             raise GaitError(

@@ -188,8 +188,7 @@ def _searches(found: DeviceComparison) -> reports.Section:
     ]
     said = (
         f"Values at {found.settings.speed:g} m/s per kg of total mass: linear regression over "
-        "speed "
-        "on the last candidates of each search that walk 20 s. Each search has a separate report "
-        "in its folder."
+        "speed on the last candidates of each search that walk 20 s. Each search has a separate "
+        "report in its folder."
     )
     return reports.Section("Searches", "searches", said, [reports.Table(columns, rows)])

@@ -116,9 +116,9 @@ class Walker:
         path = Path(path)
         if path.is_file():
             check_model_file(path)
-            beside = path.with_suffix(ANATOMY)
-            if anatomy is None and beside.is_file():
-                anatomy = load_anatomy(beside)
+            neighbour = path.with_suffix(ANATOMY)
+            if anatomy is None and neighbour.is_file():
+                anatomy = load_anatomy(neighbour)
         try:
             if str(path) in SHIPPED_MODELS:
                 spec, own_anatomy = build_shipped_model(str(path))

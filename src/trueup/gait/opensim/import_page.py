@@ -117,11 +117,10 @@ def _errors(muscles: Sequence[MuscleComparison]) -> reports.Section:
     ]
     said = (
         "Largest differences from the geometry and the curves of the file, evaluated without "
-        "MuJoCo, over the range of each coordinate, with the others at their default and at three "
-        "more "
-        "settings, and over poses with all coordinates drawn. "
-        "MuJoCo muscles have rigid tendons and no pennation:  strength, lengths and "
-        "limits of its curves are fitted to the force of fibers and tendon together."
+        "MuJoCo, over the range of each coordinate, with the others at their default and at "
+        "three more settings, and over poses with all coordinates drawn. MuJoCo muscles have "
+        "rigid tendons and no pennation: strength, lengths and limits of their curves are fitted "
+        "to the force of fibers and tendon together."
     )
     rules = [
         reports.Highlight("length", lambda value: value > FAR_LENGTH),

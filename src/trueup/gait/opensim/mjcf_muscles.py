@@ -121,6 +121,6 @@ def _add_surface(built: Skeleton, surface: Surface) -> tuple[str, str]:
             rgba=(0.4, 0.6, 0.9, 0.3),
         )
     if surface.side is not None and built.spec.site(side) is None:
-        beside = at[:3, :3] @ surface.side * 2.0 * radius
-        body.add_site(name=side, pos=at[:3, 3] + beside, size=(0.002,) * 3, group=4)
+        offset = at[:3, :3] @ surface.side * 2.0 * radius
+        body.add_site(name=side, pos=at[:3, 3] + offset, size=(0.002,) * 3, group=4)
     return surface.name, side

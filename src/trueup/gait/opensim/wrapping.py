@@ -67,8 +67,8 @@ class _Arcs:
 
     first: np.ndarray  # angle of the first tangent point
     angle: np.ndarray  # of the arc
-    leave: np.ndarray  # length of the first tangent
-    arrive: np.ndarray
+    lead_in: np.ndarray  # length of the first tangent
+    lead_out: np.ndarray
 
     def faces(self, sense: float, side: np.ndarray) -> np.ndarray:
         """Sum of the positions of both tangent points along directions ``(n, 2)``: ``(n,)``."""
@@ -97,9 +97,9 @@ class _Bow:
 
     touches: np.ndarray
     meets: np.ndarray  # whether the straight line intersects the circle
-    leave: np.ndarray  # length of the first tangent
+    lead_in: np.ndarray  # length of the first tangent
     arc: np.ndarray
-    arrive: np.ndarray
+    lead_out: np.ndarray
     first: np.ndarray  # position of the first tangent point (n, 2)
     last: np.ndarray
 
@@ -129,7 +129,7 @@ def _circle(start: np.ndarray, end: np.ndarray, radius: float, side: np.ndarray 
     # beyond half a turn the straight ends of a path would intersect
     touches = touches & ~inside & (angle <= np.pi)
     first, last = (radius * np.stack([np.cos(a), np.sin(a)], axis=1) for a in (first, last))
-    return _Bow(touches, meets, both[0].leave, radius * angle, both[0].arrive, first, last)
+    return _Bow(touches, meets, both[0].lead_in, radius * angle, both[0].lead_out, first, last)
 
 
 def _cylinder(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
@@ -137,10 +137,10 @@ def _cylinder(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     if surface.side is not None and np.any(surface.side[:2]):
         side = np.broadcast_to(surface.side[:2], (len(start), 2))
     bow = _circle(start[:, :2], end[:, :2], float(surface.radii[0]), side)
-    flat = bow.leave + bow.arc + bow.arrive
+    flat = bow.lead_in + bow.arc + bow.lead_out
     # developed into a plane, a taut path is straight: its slope along the axis is constant
     climb = end[:, 2] - start[:, 2]
-    heights = [start[:, 2] + climb * part / flat for part in (bow.leave, bow.leave + bow.arc)]
+    heights = [start[:, 2] + climb * part / flat for part in (bow.lead_in, bow.lead_in + bow.arc)]
     half = 0.5 * surface.length
     past = np.all([at > half for at in heights], axis=0)
     past |= np.all([at < -half for at in heights], axis=0)
@@ -166,7 +166,7 @@ def _sphere(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     # unlike a cylinder, a line without intersection is not wrapped, even on the wrong side
     meets = np.linalg.norm(_nearest(start, end), axis=1) < float(surface.radii[0])
     first, last = (np.einsum("nk,nki->ni", place, plane) for place in (bow.first, bow.last))
-    whole = bow.leave + bow.arc + bow.arrive
+    whole = bow.lead_in + bow.arc + bow.lead_out
     return Wrapped(bow.touches & meets, meets, first, last, bow.arc, whole)
 
 

@@ -94,8 +94,7 @@ def numbers(element: Element, tag: str, count: int, default: object = None) -> n
     if len(found) and np.abs(found).max() > _LARGEST:
         raise GaitError(
             f"<{tag}> of {named(element)!r} contains {np.abs(found).max():.3g}; plausible are at "
-            "most "
-            f"{_LARGEST:.0e}"
+            f"most {_LARGEST:.0e}"
         )
     return found
 

@@ -453,9 +453,8 @@ def progress_section(
     ]
     said = (
         f"From generation {generation[0]} to {generation[-1]} the distance of the best walk "
-        "changed from "
-        f"{best_walked[0]:.2f} to {best_walked[-1]:.2f} m, its cost from {cost[0]:.5g} to "
-        f"{cost[-1]:.5g}."
+        f"changed from {best_walked[0]:.2f} to {best_walked[-1]:.2f} m, its cost from "
+        f"{cost[0]:.5g} to {cost[-1]:.5g}."
     )
     if len(parts) > 1:
         said += " Each stage, and each step to another speed or slope, has a separate cost."

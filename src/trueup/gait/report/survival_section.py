@@ -53,8 +53,7 @@ def _perturbed(found: Survival) -> str:
     if sizes.noise:
         parts.append(
             f"noise of the measured signals (SD {sizes.noise:g} rad, m, body weights or fractions "
-            "of "
-            "the strength)"
+            "of the strength)"
         )
     if not parts:
         return "No perturbation: all sizes are 0."

@@ -333,9 +333,8 @@ def _muscles(walk: ShownWalk, prefix: str) -> reports.Section:
     )
     table = reports.Table(["muscle", "right leg", "left leg", "people"], rows)
     said = (
-        "Percent of the gait cycle. A muscle of the walker is active above a fifth of its largest "
-        "mean "
-        "activation."
+        "Percent of the gait cycle. A muscle of the walker is active above a fifth of its "
+        "largest mean activation."
     )
     times = reports.Group("Muscle timing", [reports.Note(said), table], collapsed=True)
     return reports.Section(f"{prefix}Muscles", content=[figure, times])

@@ -324,10 +324,9 @@ def _objective(
     has_activations = reference is not None or configuration.reference_emg is not None
     if weights.get("emg", 0.0) > 0.0 and not has_activations:
         raise GaitError(
-            "the term 'emg' requires reference activations: give their file with --reference-emg, "
-            "a "
-            "reference gait that contains them with --reference, or choose another cost, such as "
-            "-vel"
+            "the term 'emg' requires reference activations: give their file with "
+            "--reference-emg, a reference gait that contains them with --reference, or choose "
+            "another cost, such as -vel"
         )
     return WalkObjective(
         weights=weights,

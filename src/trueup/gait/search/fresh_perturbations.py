@@ -64,9 +64,8 @@ class FreshPerturbationsCmaEs(CmaEs):
         own = getattr(problem, "perturbations", None)
         if not isinstance(own, Perturbations):
             raise GaitError(
-                "fresh_perturbations requires a gait problem with perturbed repeats, evaluated in "
-                "this "
-                "process: set perturbed_repeats, or remove fresh_perturbations"
+                "fresh_perturbations requires a gait problem with perturbed repeats, evaluated "
+                "in this process: set perturbed_repeats, or remove fresh_perturbations"
             )
         walks: Any = problem
         costs = np.full((len(X), 1), np.nan)
@@ -182,8 +181,7 @@ def reevaluated(problem: GaitProblem, candidates: np.ndarray) -> Reevaluated:
         cost = float(problem.costs(best)[0, 0])
     message = (
         f"cost {cost:.6g}, a mean over {others.repeats} repeats; selected over {repeats} other "
-        "repeats "
-        f"as the best of {len(candidates)} candidates and means of the last generations"
+        f"repeats as the best of {len(candidates)} candidates and means of the last generations"
     )
     return Reevaluated(best[0], cost, message)
 

@@ -33,8 +33,7 @@ def make_search(configuration: GaitConfiguration, space: Space) -> Any:
         if foreign := [key for key in for_cma if getattr(configuration, key)]:
             raise GaitError(
                 f"{listing(foreign)} only applies to the search {CMA_ES!r}, and this one is "
-                f"{method!r}: "
-                "remove it"
+                f"{method!r}: remove it"
             )
         if configuration.maxiter is None and not entry.converges:
             raise GaitError(

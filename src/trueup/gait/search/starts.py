@@ -70,8 +70,7 @@ def _with_stages_for_start(configuration: GaitConfiguration) -> GaitConfiguratio
     if not kept:
         raise GaitError(
             f"none of the stages ({listing(stages)}) applies to a search that starts from this "
-            "walk: "
-            "select one with --stages, or start with --from nominal"
+            "walk: select one with --stages, or start with --from nominal"
         )
     kept = _with_beginnings(configuration, kept)
     return configuration if kept == stages else configuration.with_changes({"stages": kept})

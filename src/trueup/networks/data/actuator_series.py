@@ -93,7 +93,7 @@ class ActuatorSeries:
         """Samples of the features in the order given, shape (n, features).
 
         Raises:
-          ColumnError: a feature is unknown, or the recording lacks it.
+          ColumnError: a feature is unknown or not recorded.
         """
         check_feature_names(names)
         missing = [name for name in names if name not in self.channels]

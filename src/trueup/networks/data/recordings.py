@@ -154,8 +154,7 @@ def _mappings(settings: DataSettings) -> dict[str, Any]:
     if TORQUE not in columns and ACCELERATION not in columns:
         raise ColumnError(
             "the torque has no column: map that of a measured torque as columns.torque, or that "
-            "of the "
-            "tangential acceleration as columns.acceleration"
+            "of the tangential acceleration as columns.acceleration"
         )
     needed = {
         name for name in settings.features if name != INERTIA and name not in columns

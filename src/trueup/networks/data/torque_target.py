@@ -53,9 +53,7 @@ def _from_acceleration(recording: Recording, settings: DataSettings) -> tuple[np
         raise ExperimentError(
             f"{recording.source}: the torque is inertia x acceleration / radius, but the group "
             f"{load_group(recording)!r} has no inertia. Motion alone determines only their ratio: "
-            "set "
-            "the inertia in data.inertia_groups, or map a measured torque as "
-            "columns.torque"
+            "set the inertia in data.inertia_groups, or map a measured torque as columns.torque"
         )
     acceleration = columns[ACCELERATION]
     note = f"target: inertia x acceleration / {settings.radius_accel:g} m"

@@ -48,7 +48,7 @@ def fit_linear(
 
     Raises:
         FitError: there are no recordings, their rates differ, or none is longer than the history.
-        ColumnError: a recording lacks a feature.
+        ColumnError: a feature is not recorded.
     """
     if history < 1 or ridge < 0:
         raise FitError(f"history is {history}, ridge {ridge}; they must be at least 1 and 0")

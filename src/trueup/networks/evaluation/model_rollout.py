@@ -55,7 +55,7 @@ def roll_out_in_model(
     Raises:
         SignalError: a recording and the network have different rates.
         ColumnError: a feature, or the angle or velocity of the initial state, is not recorded.
-        LawError: no such hinge joint, or the step of the network is no multiple of the time step.
+        LawError: no such hinge joint, or the network period is not a multiple of the time step.
         ModelError: the model cannot be read or does not compile.
     """
     for each in series:

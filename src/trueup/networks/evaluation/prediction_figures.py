@@ -144,8 +144,7 @@ def bands_section(metrics: Mapping[str, Any]) -> reports.Section | None:
         "Error against speed and frequency",
         "bands",
         "Bands of speed have equal numbers of samples. The squared errors of the frequency bands "
-        "add "
-        "up to the total.",
+        "add up to the total.",
         [reports.figure_grid(figures)],
     )
 
@@ -225,7 +224,7 @@ def recordings_tables(metrics: Mapping[str, Any]) -> list[reports.Table]:
         return tables
     names = [reports.Column("recording")]
     names += [reports.Column(name, "N m", digits=4) for name in ("network", *others)]
-    for title, own, beside in (
+    for title, own, others_key in (
         ("Settled RMSE compared with other estimates", "settled", "others_settled"),
         ("RMSE of whole recordings compared with other estimates", None, "others"),
     ):
@@ -233,7 +232,7 @@ def recordings_tables(metrics: Mapping[str, Any]) -> list[reports.Table]:
             [
                 each["name"],
                 each["rmse"] if own is None else each[own]["rmse"],
-                *(each[beside].get(name, {}).get("rmse") for name in others),
+                *(each[others_key].get(name, {}).get("rmse") for name in others),
             ]
             for each in files
         ]

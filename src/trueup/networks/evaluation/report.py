@@ -392,8 +392,7 @@ def _ensemble_words(ensemble: Mapping[str, Any]) -> str:
     return (
         f"The mean of the ensemble has an RMSE of {ensemble['rmse']:.4g} N m; the RMS spread of "
         f"its members is {spread['rms']:.3g} N m;  {100 * spread['out_of_range']:.1f} % of the "
-        "samples "
-        "lie outside the range of training."
+        "samples lie outside the range of training."
     )
 
 

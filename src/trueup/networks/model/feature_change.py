@@ -1,4 +1,4 @@
-"""An equivalent network with other inputs, where they are a linear transformation of its own.
+"""An equivalent network with other inputs that are a linear transformation of the original ones.
 
 Of target angle, angle and angle error two are independent, ``error = target - angle``: a network
 trained on two of them becomes, with transformed weights of its first layer, a network on another

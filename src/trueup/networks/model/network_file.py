@@ -108,8 +108,7 @@ def network_from_description(
         if content["version"] > VERSION:
             raise FitError(
                 f"{source} has format version {content['version']}; this trueup supports versions "
-                "up "
-                f"to {VERSION}: update trueup"
+                f"up to {VERSION}: update trueup"
             )
         return _network(content, weights)
     except (KeyError, TypeError, ValueError) as error:

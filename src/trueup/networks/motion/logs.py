@@ -102,8 +102,7 @@ class MotionLogs:
         if len(rates) != 1 or any(log.dt is None for log in logs):
             raise RecordingError(
                 f"logs must have one sample rate; these have {listing(map(str, rates))} Hz, and "
-                "raw "
-                "logs have none: resample them to one time step"
+                "raw logs have none: resample them to one time step"
             )
         rate = rates[0]
         _check_motion(logs)
@@ -326,8 +325,7 @@ def _check_motion(logs: Sequence[ServoLog]) -> None:
             if suspect_units(name, values, "angle"):
                 raise RecordingError(
                     f"{log.name}: angles of {name} reach {float(np.abs(values).max()):.4g}; "
-                    "expected "
-                    "radians, these appear to be degrees"
+                    "expected radians, these appear to be degrees"
                 )
 
 

@@ -153,7 +153,7 @@ def network_law(
 
     Raises:
       LawError: a joint does not exist or has several actuators; rates differ; the period of the
-        networks is no multiple of the time step; the inertia is required and missing.
+        networks is not a multiple of the time step; the inertia is required and missing.
       ModelError: the model cannot be read or does not compile.
       FitError: the file of a network cannot be read.
     """
@@ -176,8 +176,7 @@ def network_law(
     if len(rates) > 1:
         raise LawError(
             f"the networks have the rates {listing(f'{rate:g} Hz' for rate in rates)}; a law "
-            "supports "
-            "one rate: train them at the same rate"
+            "supports one rate: train them at the same rate"
         )
     further = _further_channels(chosen, fixed)
     source = read_spec(spec)
