@@ -66,8 +66,8 @@ class FourParameterProfile:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """``exo_peak`` (part of the largest torque), ``exo_rise``, ``exo_peak_time`` and
-        ``exo_fall`` (parts of stance)."""
+        """``exo_peak`` (fraction of the largest torque), ``exo_rise``, ``exo_peak_time`` and
+        ``exo_fall`` (fractions of stance)."""
         starts = {"peak": 0.5, "rise": 0.467, "peak_time": 0.90, "fall": 0.075}
         return tuple(_entry(f"exo_{name}", start, not self.fixed) for name, start in starts.items())
 
@@ -141,8 +141,8 @@ class PointsProfile:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """``exo_torque_<i>`` (parts of the largest torque), then ``exo_time_<i>`` (parts of a
-        part of stance)."""
+        """``exo_torque_<i>`` (fractions of the largest torque), then ``exo_time_<i>`` (fractions of
+        each part of stance)."""
         n = self.count
         middle = n // 2 if n % 2 == 0 else (n - 1) // 2
         free = not self.fixed

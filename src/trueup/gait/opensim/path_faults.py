@@ -234,9 +234,9 @@ def _unsteady(
     if not worst.size:
         return None
     values = samples.at(one.rows[worst])
-    beside = {name: value + HAIR for name, value in values.items()}
-    lengths = [written.paths(written.positions(at))[0][:, tendon] for at in (values, beside)]
-    own = [route(model, one.muscle, at).length for at in (values, beside)]
+    shifted = {name: value + HAIR for name, value in values.items()}
+    lengths = [written.paths(written.positions(at))[0][:, tendon] for at in (values, shifted)]
+    own = [route(model, one.muscle, at).length for at in (values, shifted)]
     steps = np.abs((lengths[1] - lengths[0]) - (own[1] - own[0]))
     if steps.max() <= JUMP:
         return None

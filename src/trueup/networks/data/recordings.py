@@ -182,8 +182,8 @@ def _in_unit_of_feature(path: Path, name: str, values: np.ndarray, unit: str | N
     wanted = FEATURES[name].unit if name in FEATURES else _EXTRA_UNITS.get(name, "N m")
     if find_unit(unit).quantity != find_unit(wanted).quantity:
         raise UnitError(
-            f"{path}: {name} is mapped to a column in {unit}, which is "
-            f"{find_unit(unit).quantity}; it is a {find_unit(wanted).quantity} [{wanted}]"
+            f"{path}: {name} is mapped to a column in {unit} "
+            f"({find_unit(unit).quantity}); expected a {find_unit(wanted).quantity} [{wanted}]"
         )
     return values - _KELVIN if name == TEMPERATURE else values
 

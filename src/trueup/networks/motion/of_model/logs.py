@@ -46,8 +46,7 @@ def joint_names(model: mujoco.MjModel) -> tuple[str, ...]:
     if wider:
         raise ModelError(
             f"joint {listing(wider)} of the model is a free or ball joint; corrections support "
-            "hinge "
-            "and slide joints only. Clamp the robot and set  model: {base: fixed}"
+            "hinge and slide joints only.  Clamp the robot and set  model: {base: fixed}"
         )
     if not names or not model.nu:
         raise ModelError(
