@@ -395,7 +395,7 @@ def test_weights_and_sizes_by_options(capsys, tmp_path):
     [
         (("--held", "Tr_Sw", 0.7, "Tr_Sw", 0.8), "--held gives 'Tr_Sw' twice"),
         (("--held", "Tr_S", 0.7), "no entry 'Tr_S'"),
-        (("--weights", "efort", 1), "no cost term 'efort'"),
+        (("--weights", "efort", 1), "unknown cost term 'efort'"),
         (("--weights", "effort", -1), "must not be negative"),
         (("--weights", "effort", 1, "-eff"), "weights of its own"),
         (("--perturbation-sizes", "pus", 1), "unknown perturbations 'pus'"),
