@@ -132,7 +132,10 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
     ("words", "message"),
     [
         (["optimize", "tutorail"], "unknown configuration 'tutorail'"),
-        (["optimize", "tutorial", "--model-file", "absent.xml"], "no model file"),
+        (
+            ["optimize", "tutorial", "--model-file", "absent.xml"],
+            "no such model file or shipped model",
+        ),
         (["optimize", "tutorial", "-eff", "-vel"], "exclude each other"),
         (["optimize", "tutorial", "--optim-mode", "evaluate"], "searches nothing"),
         (["optimize", "tutorial", "--pickle-path", "run.pkl"], "names a run directory"),
@@ -189,7 +192,9 @@ def test_a_vector_with_a_torque_curve_needs_an_exoskeleton(capsys, tmp_path, mod
     words = ["gait", "evaluate", vector, "--model-file", model, "--sim-time", "0.1", "--exo", "0"]
     code, answer = called(capsys, *words)
     assert code == 2
-    assert "the other 4 may be the torque curve of an exoskeleton: --ExoOn 1" in answer["message"]
+    assert (
+        "the additional 4 may be the torque curve of an exoskeleton: --ExoOn 1" in answer["message"]
+    )
     # as long as that of a walker in space, which has no curve
     words[2] = tmp_path / "space.txt"
     np.savetxt(words[2], np.ones(97))

@@ -142,7 +142,7 @@ def test_wrong_calls_write_nothing(tmp_path, whole):
         optimize(FIRST_WALK, run, changes={"sim_tim": 1.0})
     with pytest.raises(GaitError, match="searches nothing"):
         optimize(FIRST_WALK, run, changes={"optim_mode": "evaluate"})
-    with pytest.raises(GaitError, match="'scatter' has no end"):
+    with pytest.raises(GaitError, match="'scatter' has no termination criterion"):
         optimize(FIRST_WALK, run, changes={"search": "scatter", "maxiter": None})
     assert not run.exists()
     with pytest.raises(RunDirectoryError, match="another configuration"):

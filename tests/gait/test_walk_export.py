@@ -96,7 +96,7 @@ def test_the_command_writes_the_walk_of_a_vector(capsys, tmp_path):
     assert json.loads(capsys.readouterr().out)["lasted_s"] == pytest.approx(0.5)
     assert read_storage(tmp_path / "walk.mot").columns[0] == "time"
     assert main([*words, "--output", str(tmp_path / "walk.xls")]) == 2
-    assert "name it .mot (" in json.loads(capsys.readouterr().out)["message"]
+    assert "available: .mot (" in json.loads(capsys.readouterr().out)["message"]
 
 
 @pytest.mark.parametrize("form", [{}, {"degrees": False}, {"sign": 1.0}])
@@ -137,11 +137,11 @@ GOOD = (
     ("change", "told"),
     [
         (("endheader", "end"), "no line 'endheader'"),
-        (("nRows=2", "nRows=3"), "is cut off"),
+        (("nRows=2", "nRows=3"), "is truncated"),
         (("time", "t"), "expected 'time'"),
         (("1\t2\n", "1\n"), "row 2 has 1 values"),
         (("1\t2\n", "1\tnan\n"), "is not finite"),
-        (("1\t2\n", "1\ttwo\n"), "no numbers"),
+        (("1\t2\n", "1\ttwo\n"), "not numbers"),
         (("1\t2\n", "0\t2\n"), "time is not increasing"),
         (("hip_flexion_r", "time"), "several columns named 'time'"),
         (("0\t1\n1\t2\n", ""), "no rows"),

@@ -138,7 +138,7 @@ def changed(tmp_path, change):
         (lambda c: c["reflexes"][0]["terms"][0].update(signal="reflex 9_HAM"), "reflex 9_HAM"),
         (lambda c: c["signals"][0].update(measured="pich"), "measured signal 'pich'"),
         (lambda c: c["gains"].pop(1), "'alpha_0'"),
-        (lambda c: c["gains"].append(c["gains"][0]), "more than one gain"),
+        (lambda c: c["gains"].append(c["gains"][0]), "names of each gain must be unique"),
         (lambda c: c["reflexes"][0].update(color="red"), "Extra inputs"),
         (lambda c: c.pop("muscles"), "muscles"),
     ],
@@ -152,7 +152,7 @@ def test_files_that_are_no_description(tmp_path):
     with pytest.raises(GaitError, match="cannot read"):
         load_controller(tmp_path / "absent.yaml")
     (tmp_path / "bad.yaml").write_text("a: [", encoding="utf-8")
-    with pytest.raises(GaitError, match="no YAML"):
+    with pytest.raises(GaitError, match="not a YAML"):
         load_controller(tmp_path / "bad.yaml")
     (tmp_path / "list.yaml").write_text("- 1", encoding="utf-8")
     with pytest.raises(GaitError, match="not a valid reflex controller"):

@@ -49,7 +49,7 @@ def test_known_references(recorded_data):
     ("content", "message"),
     [
         ("[1]", "is missing"),
-        ("{", "no JSON file"),
+        ("{", "not a JSON file"),
         ({"version": 2}, "supports version 1"),
         ({"angles": {}}, "angles must contain curves"),
         ({"angles": {"hip": {"mean": [1.0] * 5}}}, "at least 10 numbers"),

@@ -57,7 +57,7 @@ def searched(monkeypatch):
 
     own = "trueup.gait.device._compare"
     monkeypatch.setattr(f"{own}.optimize", optimize)
-    monkeypatch.setattr(f"{own}.measured_arm", measured)
+    monkeypatch.setattr(f"{own}.condition_result", measured)
     monkeypatch.setattr(f"{own}.RunDirectory", SimpleNamespace(open=lambda path: path))
     return calls
 

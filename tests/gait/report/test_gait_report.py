@@ -177,7 +177,7 @@ def test_a_walk_that_falls_is_said_to(short):
     bad[problem.parameters.index("knee_angle_r")] = 60.0
     with pytest.raises(GaitError, match="cannot start: knee_angle_r of the pose"):
         look_at(problem, bad)
-    assert "Beside the" in walk_report(look_at(problem, X, bad), "Bad start").html()
+    assert "Compared with the" in walk_report(look_at(problem, X, bad), "Bad start").html()
 
 
 def test_parts_of_the_cost_add_up(short):
@@ -339,7 +339,7 @@ def test_norms_of_our_own_and_none(tmp_path):
     with pytest.raises(GaitError, match="not a reference gait"):
         read_norm(path)
     path.write_text("{")
-    with pytest.raises(GaitError, match="no JSON"):
+    with pytest.raises(GaitError, match="not a JSON"):
         read_norm(path)
 
 

@@ -191,7 +191,7 @@ def test_configurations_that_do_not_exist(tmp_path):
     with pytest.raises(GaitError, match="cannot read"):
         load_configuration(tmp_path / "absent.yaml")
     (tmp_path / "bad.yaml").write_text("a: [", encoding="utf-8")
-    with pytest.raises(GaitError, match="no YAML"):
+    with pytest.raises(GaitError, match="not a YAML"):
         load_configuration(tmp_path / "bad.yaml")
 
 

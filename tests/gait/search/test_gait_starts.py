@@ -205,7 +205,7 @@ def test_evaluate_takes_no_other_vector(capsys, tmp_path, run, content, message)
 
 def test_evaluate_takes_no_run_of_another_model(capsys, run):
     code, answer = called(capsys, "gait", "evaluate", run, "--ExoOn", "1", "--model", "ankle")
-    assert code == 2 and "it lacks 'exo_peak'" in answer["message"]
+    assert code == 2 and "missing 'exo_peak'" in answer["message"]
 
 
 @pytest.mark.parametrize("name", ["empty.npy", "complex.npy", "empty.txt", "words.txt"])

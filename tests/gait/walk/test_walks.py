@@ -148,7 +148,7 @@ def test_a_walk_starts_on_a_slope(recorded_data, tutorial_vector):
 
 
 def test_what_a_walker_needs(recorded_data, tmp_path):
-    with pytest.raises(ModelError, match="no model file"):
+    with pytest.raises(ModelError, match="no such model file or shipped model"):
         Walker.load(tmp_path / "absent.xml")
     spec = mujoco.MjSpec.from_file(str(recorded_data / MODEL))
     for name in ("Exo_R", "Exo_L"):

@@ -76,7 +76,7 @@ def test_one_of_several_clocks_that_is_broken_is_refused_or_repaired(tmp_path):
         content["torque"]["v"][200:203] = np.nan
 
     missing = drive_log(tmp_path, change=miss_torque)
-    with pytest.raises(RecordingError, match=r"\d+ of \d+ values of torque.*data\.repair=true"):
+    with pytest.raises(RecordingError, match=r"torque holds \d+ of \d+ values.*data\.repair=true"):
         read_series(missing)
     assert not check_data(missing).usable
 

@@ -95,13 +95,13 @@ def test_each_group_held_out_with_mean_and_spread(tmp_path):
 
 def test_what_the_checks_found_stands_in_the_report(tmp_path):
     write_split(tmp_path, "global", recordings())
-    assert "What the checks found" not in training_report(tmp_path).html()
+    assert "Findings of the checks" not in training_report(tmp_path).html()
     told = {"check": "groups", "severity": "info", "sentence": "One group."}
     of_file = {"check": "units", "severity": "warning", "sentence": "it looks like deg."}
     check = {"findings": [told], "files": [{"name": "a.csv", "findings": [of_file]}]}
     (tmp_path / "data_check.json").write_text(json.dumps(check))
     page = training_report(tmp_path).html()
-    for part in ("What the checks found", "One group.", "a.csv: it looks like deg."):
+    for part in ("Findings of the checks", "One group.", "a.csv: it looks like deg."):
         assert part in page
 
 
