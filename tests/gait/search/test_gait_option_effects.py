@@ -346,7 +346,7 @@ def test_entries_can_be_held():
 
 @pytest.mark.parametrize(
     ("held", "words"),
-    [({"1_SOL": 1.0}, "no entry '1_SOL'.*Did you mean"), ({"1_SOL_FG": -1.0}, "has to be 0 to")],
+    [({"1_SOL": 1.0}, "no entry '1_SOL'.*Did you mean"), ({"1_SOL_FG": -1.0}, "must be from 0 to")],
 )
 def test_entries_that_cannot_be_held_are_refused(held, words):
     with pytest.raises(GaitError, match=words):

@@ -72,8 +72,8 @@ def test_recordings_are_found_after_a_move(data, tmp_path):
     ("change", "says"),
     [
         (lambda c: c.pop("seed"), "lacks 'seed'.*--overwrite"),
-        (lambda c: c["configuration"].pop("data"), "'configuration.data' is missing.*--overwrite"),
-        (lambda c: c.update(configuration=None), "'configuration.data' is missing"),
+        (lambda c: c["configuration"].pop("data"), "lacks 'configuration.data'.*--overwrite"),
+        (lambda c: c.update(configuration=None), "lacks 'configuration.data'"),
         (lambda c: c.update(data_from_run=7), "data_from_run"),
         (lambda c: c["configuration"]["train"].update(epochs=3), "cannot be read.*epochs"),
         (lambda c: c["configuration"].update(seed="x"), "cannot be read.*seed"),
