@@ -371,7 +371,7 @@ def test_a_stop_while_the_last_candidates_are_judged_loses_nothing(capsys, tmp_p
     assert called(capsys, *WORDS, "--maxiter", 2, "--save-path", tmp_path / "whole")[0] == 0
     run = tmp_path / "run"
     with monkeypatch.context() as patched:
-        patched.setattr("trueup.gait.result.judged_anew", interrupted)
+        patched.setattr("trueup.gait.result.reevaluated", interrupted)
         code, answer = called(capsys, *WORDS, "--maxiter", 2, "--save-path", run)
     assert code == 130 and "which is saved" in answer["message"]
     assert f"trueup study resume {run}" in answer["message"]
