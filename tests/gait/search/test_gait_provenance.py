@@ -58,7 +58,7 @@ def test_a_run_records_it_and_does_not_go_on_with_another_model(capsys, tmp_path
         made.option.timestep *= 0.5
         return made, anatomy
 
-    monkeypatch.setattr("trueup.gait.models.walker.build_own_model", heavier)
+    monkeypatch.setattr("trueup.gait.models.walker.build_shipped_model", heavier)
     assert main([*again, "--quiet", "--json"]) == 2
     assert (
         "other bounds, start values or settings" in json.loads(capsys.readouterr().out)["message"]
