@@ -23,8 +23,8 @@ def test_a_pattern_needs_no_quotes(tmp_path, capsys):
         ("hydra.run.dir=runs/other", "two run directories"),
         ("hydra.run.dir=", "hydra.run.dir=DIRECTORY"),
         ("hydra.job.name=x", "hydra.job.name"),
-        ("data.target_sampling_frequency_hz=200", "is data.rate"),
-        ("target_sampling_frequency_hz=200", "is data.rate"),
+        ("data.target_sampling_frequency_hz=200", "use data.rate"),
+        ("target_sampling_frequency_hz=200", "use data.rate"),
         ("~train.max_epochs", "write key=value"),
     ],
 )

@@ -55,7 +55,7 @@ REFUSED = {
         ).replace("0.01</location></PathPoint>", "0.01</location></ConditionalPathPoint>"),
         ("'b' of 'flexor'", "'flexion'"),
     ),
-    "a file cut in the middle": (MODEL[: len(MODEL) // 2], ("is no XML file",)),
+    "a file cut in the middle": (MODEL[: len(MODEL) // 2], ("is not an XML file",)),
 }  # fmt: skip
 
 

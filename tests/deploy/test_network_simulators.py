@@ -145,7 +145,7 @@ def test_a_network_on_two_angles_that_needs_their_difference_fits(isaac_lab, tmp
         ("newton", random_network("gru", features=(ANGLE, "voltage_v")), "voltage_v"),
         ("newton", random_network("lstm", **FIT), "one layer; this one has 2"),
         ("isaac-lab-combined", random_network("gru", features=(ANGLE, VELOCITY, "voltage_v")),
-         "depends on more"),
+         "cannot be derived"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_said_with_what_would(tmp_path, form, network, words):

@@ -76,9 +76,11 @@ def test_evaluate_does_not_tell_the_mean_of_repeats_as_one_walk(capsys, tmp_path
     code, answer = called(capsys, *words, *pushes, "unperturbed_repeat=1")
     assert code == 0 and 0.0 < answer["terms"]["fell"] < 1.0  # the first is not perturbed
     assert main([*words, *pushes, "unperturbed_repeat=1"]) == 0
-    (line,) = (line for line in capsys.readouterr().out.splitlines() if " on average; " in line)
+    (line,) = (
+        line for line in capsys.readouterr().out.splitlines() if ": 4 walks, on average " in line
+    )
     fell, lasted = round(4 * answer["terms"]["fell"]), answer["terms"]["lasted"]
-    assert f": 4 walks, of {answer['walked_m']:.3f} m in {lasted:.2f} s on average; " in line
+    assert f": 4 walks, on average {answer['walked_m']:.3f} m in {lasted:.2f} s; " in line
     assert line.endswith(f"; {fell} of them fell.")
 
 
@@ -129,17 +131,23 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["optimize", "tutorail"], "no configuration 'tutorail'"),
-        (["optimize", "tutorial", "--model-file", "absent.xml"], "no model file"),
+        (["optimize", "tutorail"], "unknown configuration 'tutorail'"),
+        (
+            ["optimize", "tutorial", "--model-file", "absent.xml"],
+            "no such model file or shipped model",
+        ),
         (["optimize", "tutorial", "-eff", "-vel"], "exclude each other"),
         (["optimize", "tutorial", "optim_mode=evaluate"], "searches nothing"),
         (["optimize", "tutorial", "--pickle-path", "run.pkl"], "names a run directory"),
         (["optimize", "tutorial", "--cma-options", "tolfn:1"], "tolfn"),
-        (["evaluate", "absent.txt"], "no run and no file"),
+        (["evaluate", "absent.txt"], "no run directory or file"),
         (["import", "absent.bat"], "cannot read"),
         (["import", "walker.xml"], "needs no import"),
         (["optimize", "absent.yaml"], "shipped configurations: 'baseline'"),
-        (["optimize", FIRST_WALK, "--model-file", "MODEL", "--model", "hipp"], "no device 'hipp'"),
+        (
+            ["optimize", FIRST_WALK, "--model-file", "MODEL", "--model", "hipp"],
+            "unknown device 'hipp'",
+        ),
         (["optimize", FIRST_WALK, "--sim-time", "inf"], "finite"),
         (["optimize", FIRST_WALK, "--tgt-vel", "nan"], "finite"),
         (["optimize", FIRST_WALK, "--speed", "nan"], "finite"),
@@ -166,9 +174,9 @@ def test_mistakes(capsys, tmp_path, monkeypatch, model, words, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda v: v[:50], "take 81 entries"),
-        (lambda v: v[:77], "without an exoskeleton it takes as many as that: --ExoOn 0"),
-        (lambda v: np.where(np.arange(81) == 52, 60.0, v), "cannot start: the pose has hip"),
+        (lambda v: v[:50], "require 81 entries"),
+        (lambda v: v[:77], "it fits this walker without an exoskeleton: --ExoOn 0"),
+        (lambda v: np.where(np.arange(81) == 52, 60.0, v), "cannot start: hip"),
         (lambda v: np.where(np.arange(81) == 80, -1.0, v), "out of order"),
     ],
 )
@@ -184,7 +192,9 @@ def test_a_vector_with_a_torque_curve_needs_an_exoskeleton(capsys, tmp_path, mod
     words = ["gait", "evaluate", vector, f"model_file={model}", "sim_time=0.1", "ExoOn=0"]
     code, answer = called(capsys, *words)
     assert code == 2
-    assert "the other 4 may be the torque curve of an exoskeleton: --ExoOn 1" in answer["message"]
+    assert (
+        "the additional 4 may be the torque curve of an exoskeleton: --ExoOn 1" in answer["message"]
+    )
     # as long as that of a walker in space, which has no curve
     words[2] = tmp_path / "space.txt"
     np.savetxt(words[2], np.ones(97))
@@ -277,7 +287,7 @@ def test_import_skips_comments_and_takes_the_default_of_myoassist(tmp_path, line
 def test_import_of_a_file_that_starts_nothing(tmp_path):
     file = tmp_path / "run.bat"
     file.write_text("echo run train a--b\npython train.py a--b")
-    with pytest.raises(GaitError, match="no line that starts a training"):
+    with pytest.raises(GaitError, match="not contain a command that starts a training"):
         import_configuration(file)
 
 

@@ -136,19 +136,19 @@ def test_a_configuration_as_an_object_and_one_that_is_repeated(tmp_path, whole):
 
 def test_wrong_calls_write_nothing(tmp_path, whole):
     run = tmp_path / "run"
-    with pytest.raises(GaitError, match="there is no configuration 'wlk'"):
+    with pytest.raises(GaitError, match="unknown configuration 'wlk'"):
         optimize("wlk", run)
     with pytest.raises(GaitError, match="unknown keys 'sim_tim'"):
         optimize(FIRST_WALK, run, changes={"sim_tim": 1.0})
     with pytest.raises(GaitError, match="searches nothing"):
         optimize(FIRST_WALK, run, changes={"optim_mode": "evaluate"})
-    with pytest.raises(GaitError, match="'scatter' has no end"):
+    with pytest.raises(GaitError, match="'scatter' has no termination criterion"):
         optimize(FIRST_WALK, run, changes={"search": "scatter", "maxiter": None})
     assert not run.exists()
     with pytest.raises(RunDirectoryError, match="another configuration"):
         changes = {**CHANGES, "sigma_gain": 3.0}
         optimize(FIRST_WALK, whole.directory, changes=changes, resume=True, verbose=False)
-    with pytest.raises(RunDirectoryError, match="begun with another configuration"):
+    with pytest.raises(RunDirectoryError, match="started with another configuration"):
         optimize("walk", whole.directory, resume=True, verbose=False)
     with pytest.raises(RunDirectoryError):
         optimize(FIRST_WALK, whole.directory, changes=CHANGES, verbose=False)
@@ -169,7 +169,7 @@ def test_a_model_that_moved_is_found_in_another_folder(tmp_path):
     moved = tmp_path / "elsewhere"
     moved.mkdir()
     source.rename(moved / "walker.xml")
-    with pytest.raises(RunDirectoryError, match=r"gone, and not in"):
+    with pytest.raises(RunDirectoryError, match=r"missing, also in"):
         runs.resume(run, folder=tmp_path, verbose=False)
     outcome = runs.resume(run, folder=moved, limits=Budget(max_generations=5), verbose=False)
     assert outcome.result.directory == run and generations(run) == 5

@@ -96,7 +96,7 @@ def test_inputs_that_moved_are_found_and_the_configuration_stays(spec, tmp_path)
     moved.mkdir()
     (moved / "walker.xml").write_text("<mujoco/>")
     gait.write_text("t")  # not moved
-    with pytest.raises(RunDirectoryError, match=r"walker\.xml of the run is gone, and not in"):
+    with pytest.raises(RunDirectoryError, match=r"walker\.xml of the run is missing, also in"):
         _ = read(spec, tmp_path, tmp_path / "nowhere").local
     again = read(spec, tmp_path, moved)
     assert again.local.model_file == str(moved / "walker.xml")

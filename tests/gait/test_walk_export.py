@@ -96,7 +96,7 @@ def test_the_command_writes_the_walk_of_a_vector(capsys, tmp_path):
     assert json.loads(capsys.readouterr().out)["lasted_s"] == pytest.approx(0.5)
     assert read_storage(tmp_path / "walk.mot").columns[0] == "time"
     assert main([*words, "--output", str(tmp_path / "walk.xls")]) == 2
-    assert "name it .mot (" in json.loads(capsys.readouterr().out)["message"]
+    assert "available: .mot (" in json.loads(capsys.readouterr().out)["message"]
 
 
 @pytest.mark.parametrize("form", [{}, {"degrees": False}, {"sign": 1.0}])
@@ -137,15 +137,15 @@ GOOD = (
     ("change", "told"),
     [
         (("endheader", "end"), "no line 'endheader'"),
-        (("nRows=2", "nRows=3"), "is cut off"),
+        (("nRows=2", "nRows=3"), "is truncated"),
         (("time", "t"), "expected 'time'"),
         (("1\t2\n", "1\n"), "row 2 has 1 values"),
         (("1\t2\n", "1\tnan\n"), "is not finite"),
-        (("1\t2\n", "1\ttwo\n"), "no numbers"),
-        (("1\t2\n", "0\t2\n"), "time does not rise"),
+        (("1\t2\n", "1\ttwo\n"), "not numbers"),
+        (("1\t2\n", "0\t2\n"), "time is not increasing"),
         (("hip_flexion_r", "time"), "several columns named 'time'"),
         (("0\t1\n1\t2\n", ""), "no rows"),
-        (("", ""), "lacks the coordinates 'knee_angle_r', 'ankle_angle_r'"),
+        (("", ""), "has no coordinate 'knee_angle_r', 'ankle_angle_r'"),
     ],
 )
 def test_files_that_are_no_gait_are_refused(tmp_path, change, told):
@@ -160,7 +160,9 @@ def test_files_that_are_no_gait_are_refused(tmp_path, change, told):
 def test_a_motion_that_is_no_cycle_is_refused(tmp_path):
     whole = cycles()
     half = Storage(whole.name, whole.columns, whole.values[:60], True).save(tmp_path / "half.mot")
-    with pytest.raises(GaitError, match=r"no gait cycle.*degrees apart.*ground_force_r_vy"):
+    with pytest.raises(
+        GaitError, match=r"not a gait cycle.*differ by .* degrees.*ground_force_r_vy"
+    ):
         read_motion(half)
 
 

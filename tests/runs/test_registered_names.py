@@ -147,7 +147,7 @@ def test_help_and_refusals_list_what_is_registered(halving, pendulum, capsys, mo
 def test_methods_without_an_end_are_refused_where_one_is_needed(pendulum, tmp_path):
     with pytest.raises(ExperimentError, match="no method of an identification 'random'"):
         pendulum(method="random")
-    with pytest.raises(GaitError, match="'sobol' has no end of its own: give maxiter"):
+    with pytest.raises(GaitError, match="'sobol' has no termination criterion: set maxiter"):
         changes = {"search": "sobol", "maxiter": None}
         gait.optimize("tutorial", tmp_path / "walk", changes=changes, verbose=False)
     assert not (tmp_path / "walk").exists()

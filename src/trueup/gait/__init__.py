@@ -1,8 +1,8 @@
-"""Gait: walkers with muscles, reflex controllers and exoskeletons, and what a walk costs.
+"""Gait: walkers with muscles, reflex controllers, exoskeletons, and the cost of a walk.
 
-A :class:`Walker` is a model whose parts are known by role. A :class:`ReflexController` is described
-by data (gains, signals with their delays, reflexes), laid out once and run for a whole population
-by one compiled call. :class:`WalkSimulation` simulates the walks that parameter vectors lead to.
+A :class:`Walker` is a model with parts named by role. A :class:`ReflexController` is described by
+data (gains, signals with their delays, reflexes), compiled to arrays once, and run for a whole
+population by one call. :class:`WalkSimulation` simulates the walks of parameter vectors.
 """
 
 from typing import TYPE_CHECKING

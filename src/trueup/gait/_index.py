@@ -1,10 +1,10 @@
-"""Names for the places of a row of numbers."""
+"""Named indices of a row of numbers."""
 
 from enum import IntEnum
 
 
 class Index(IntEnum):
-    """Enumeration of places counted from 0: each member is a name and, to compiled code, an
+    """Enumeration of indices counted from 0: each member is a name and, in compiled code, an
     index."""
 
     @staticmethod

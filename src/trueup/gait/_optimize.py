@@ -1,4 +1,4 @@
-"""Optimises a gait in a run directory."""
+"""Optimisation of a gait in a run directory."""
 
 import os
 from collections.abc import Mapping
@@ -31,33 +31,33 @@ def optimize(
     anyway: bool = False,
     verbose: bool = True,
 ) -> GaitResult:
-    """Search the gains, pose and exoskeleton torque of a walk that costs little.
+    """Optimise the gains, pose and exoskeleton torque of a walk for a low cost.
 
-    The run directory holds the resolved configuration, every evaluation with its terms, the vectors
-    ``*_Best.txt`` and ``*_BestLast.txt``, ``solution.json`` with the verdict, and ``report.html``.
-    ``trueup study resume`` continues such a run and ``trueup report`` reports it; a run that was
-    begun by ``trueup gait optimize`` is continued here with ``resume``.
+    The run directory contains the resolved configuration, every evaluation with its terms, the
+    vectors ``*_Best.txt`` and ``*_BestLast.txt``, ``solution.json`` with the verdict, and
+    ``report.html``. ``trueup study resume`` and ``trueup report`` also accept this run, and
+    ``resume`` accepts a run of ``trueup gait optimize``.
 
     Args:
       configuration: configuration; or its name, a YAML file, a ``.bat`` or ``.sh`` file of
-        MyoAssist, or the ``experiment.yaml`` of a run, which is repeated from its start.
-      directory: run directory; ``runs/NAME`` where absent.
+        MyoAssist, or the ``experiment.yaml`` of a run, which is repeated from its initial state.
+      directory: run directory; by default ``runs/NAME``.
       changes: other values of the configuration, by key.
       limits: limits of the search; ``maxiter`` of the configuration is one of them.
-      threads: threads that simulate; 0 for all cores. The result is the same with any number.
-      resume: continue the run that the directory holds.
-      overwrite: replace the run that the directory holds.
-      anyway: start from the walk of a run whose inputs have changed too; every file says so.
+      threads: number of simulation threads; 0 uses all cores. The result does not depend on it.
+      resume: resume the run in the directory.
+      overwrite: replace the run in the directory.
+      anyway: also start from the walk of a run with changed inputs; every file records this.
       verbose: show progress on the error stream.
 
     Returns:
-      The result; its verdict says whether the walk is steady and natural.
+      The result; its verdict states whether the walk is steady and natural.
 
     Raises:
-      GaitError: the configuration does not fit, or the walk that it starts from cannot start.
-      RunDirectoryError: the directory holds another run.
+      GaitError: the configuration is invalid, or the initial walk cannot start.
+      RunDirectoryError: the directory contains another run.
       ModelError: the model is missing or does not compile.
-      RunInterrupted: Ctrl-C; the message says how to continue.
+      RunInterrupted: Ctrl-C; the message contains the command that resumes the run.
     """
     outcome = start_run(
         configuration,
@@ -90,7 +90,7 @@ def plan_optimize(
       ``seconds_at_most`` (None where the search has no limit), and ``notes`` on the start.
 
     Raises:
-      TrueupError: whatever :func:`optimize` would refuse.
+      TrueupError: errors that :func:`optimize` would raise.
     """
     spec, target = _spec(configuration, directory, changes, limits, threads, False, anyway)
     return runs.plan(plan_gait, spec, target, overwrite=overwrite)
@@ -135,7 +135,7 @@ def _spec(
     full = loaded.with_changes(changes)
     if full.optim_mode == "evaluate":
         raise GaitError(
-            "the mode evaluate searches nothing: walk the vector with  trueup gait evaluate FILE, "
+            "the mode evaluate has no search: evaluate the vector with  trueup gait evaluate FILE, "
             "or gait.evaluate_walk"
         )
     target = Path(directory) if directory is not None else Path("runs") / stem
@@ -148,7 +148,7 @@ def _spec(
         loaded=loaded,
         changes=changes,
         source=source,
-        threads=WalkSettings(threads=threads).threads,  # refused before a walk is made
+        threads=WalkSettings(threads=threads).threads,  # checked before any simulation
         repeated=repeated,
         anyway=anyway,
     )

@@ -1,4 +1,4 @@
-"""Begin of a gait optimisation: its problem with the start values, and its search."""
+"""Start of a gait optimisation: its problem with the initial values, and its search."""
 
 import dataclasses
 from typing import Any
@@ -25,14 +25,14 @@ from trueup.runs import Budget
 from trueup.runs.store.input_check import mark_of_file
 
 STARTS = {"param_path", "start_in_cycle", "start_values"}
-"""Keys that say what a search starts from."""
+"""Configuration keys of the initial values of a search."""
 
 
 def start_mark(spec: GaitSpec) -> str | None:
-    """Mark of a new search, where inputs of the walk that it starts from have changed.
+    """Warning of a new search if inputs of its initial walk have changed.
 
     Raises:
-      RunDirectoryError: they have, and the spec does not take such a walk.
+      RunDirectoryError: they have changed, and the spec does not accept such a walk.
     """
     path = spec.configuration.param_path
     if spec.start is not None or path is None:
@@ -41,14 +41,14 @@ def start_mark(spec: GaitSpec) -> str | None:
 
 
 def begun_search(spec: GaitSpec) -> tuple[GaitProblem, GaitSpec]:
-    """The problem with its start values, and the spec with what they and the notes are.
+    """The problem with its initial values, and the spec with these and the notes.
 
-    A search that is resumed, or repeats a run from its start, has the values that are kept of it.
-    A new one resolves its configuration, and finds them.
+    A resumed search, or one that repeats a run, uses the saved values. A new one resolves its
+    configuration and determines them.
 
     Raises:
-      GaitError: the configuration does not fit, or the walk that it starts from cannot start.
-      RunDirectoryError: what is kept are not the values of these unknowns.
+      GaitError: the configuration is invalid, or the initial walk cannot start.
+      RunDirectoryError: the saved values do not belong to these unknowns.
     """
     if spec.start is not None:
         return _kept(spec, spec.start), spec
@@ -57,8 +57,8 @@ def begun_search(spec: GaitSpec) -> tuple[GaitProblem, GaitSpec]:
         moved = (repeated.get("configuration") or {}).get("moved")
         if moved is not None and (STARTS | {"moved"}) & set(spec.changes):
             raise GaitError(
-                f"{spec.source} holds all that its search did not move at the values that it "
-                "started from: for others take the configuration that it was made from"
+                f"{spec.source} fixes all parameters that its search did not optimise at their "
+                "initial values: to change them use the original configuration"
             )
         if not STARTS & set(spec.changes):
             problem, notes = _repeated(spec, repeated)
@@ -68,19 +68,19 @@ def begun_search(spec: GaitSpec) -> tuple[GaitProblem, GaitSpec]:
 
 
 def _kept(spec: GaitSpec, start: dict[str, float]) -> GaitProblem:
-    """The problem of a search that is resumed."""
+    """The problem of a resumed search."""
     problem = make_problem(spec.local, spec.threads)
     problem.space = kept_start(start, problem.space) or problem.space
     return problem
 
 
 def _repeated(spec: GaitSpec, former: dict[str, Any]) -> tuple[GaitProblem, list[str]]:
-    """The problem of a run that is repeated, and the notes on its start."""
+    """The problem of a repeated run, and the notes on its initial values."""
     problem = make_problem(spec.configuration, spec.threads)
     if set(former.get("start") or {}) != set(problem.space.names):
         raise GaitError(
-            f"{spec.source} holds the start of a search with other unknowns: name what "
-            "this one is to start from with --param-path, such as that run's directory"
+            f"{spec.source} has initial values for other unknowns: give the initial vector of "
+            "this search with --param-path, such as the directory of that run"
         )
     problem.space = kept_start(former.get("start"), problem.space) or problem.space
     check_start(problem, problem.space)
@@ -88,7 +88,7 @@ def _repeated(spec: GaitSpec, former: dict[str, Any]) -> tuple[GaitProblem, list
 
 
 def _new(spec: GaitSpec) -> tuple[GaitProblem, GaitConfiguration, list[str]]:
-    """The problem of a new search, its resolved configuration, and the notes on its start."""
+    """The problem of a new search, its resolved configuration, and notes on its initial values."""
     configuration, unfit = spec.configuration, list[str]()
     if not {"weights", "cost"} & set(spec.changes):
         configuration, unfit = without_unfit_norm(configuration)
@@ -112,7 +112,7 @@ def _new(spec: GaitSpec) -> tuple[GaitProblem, GaitConfiguration, list[str]]:
 def _with_start(
     spec: GaitSpec, problem: GaitProblem, configuration: GaitConfiguration, notes: list[str]
 ) -> GaitSpec:
-    """The spec of a search that has begun."""
+    """The spec of a started search."""
     space = problem.space
     start = dict(zip(space.names, space.start.tolist(), strict=True))
     return spec.model_copy(
@@ -121,10 +121,10 @@ def _with_start(
 
 
 def search_at_start(problem: GaitProblem, configuration: GaitConfiguration) -> Any:
-    """The search of a problem, at its start.
+    """The search of a problem in its initial state.
 
     Raises:
-      GaitError: a key belongs to another search, or a scatter has no end.
+      GaitError: a key belongs to another search method, or a standard deviation is infinite.
     """
     if isinstance(problem, StagedProblem):
         return make_staged_search(problem, configuration)
@@ -135,6 +135,6 @@ def search_limits(spec: GaitSpec, search: Any) -> Budget:
     """Limits of a search: those of the spec, and the generations of its configuration."""
     generations = spec.limits.max_generations or spec.configuration.maxiter
     if generations is None and isinstance(search, StagedSearch):
-        # the progress shows the time left
+        # the progress shows the remaining time
         generations = sum(stage.all_generations for stage in search.stages)
     return dataclasses.replace(spec.limits, max_generations=generations)

@@ -1,4 +1,4 @@
-"""Walks as files: motions and forces for OpenSim, tables for everything else."""
+"""Export of walks: motions and forces for OpenSim, and tables."""
 
 import csv
 import io
@@ -18,21 +18,21 @@ FORMATS = {
     ".sto": "activations, ground reaction, moments and device",
     ".csv": "all of them, with units",
 }
-"""Endings of files, and what they hold."""
+"""File suffixes and their content."""
 
 
 def write_walk(path: str | Path, walker: Walker, series: WalkSeries) -> Path:
     """Write a walk over time.
 
-    ``.mot`` holds the coordinates of the model by the names of its joints, in degrees and metres,
-    as OpenSim's tools read motions. ``.sto`` holds the activation of each muscle
-    (``soleus_r/activation``), the ground reaction (``ground_force_r_vx`` forward, ``vy`` upright,
-    ``vz`` to the right) [N], the inner moments of the joints (``knee_r_moment``, extension and
+    ``.mot`` contains the coordinates of the model by the names of its joints, in degrees and
+    metres, in the format of OpenSim motions. ``.sto`` contains the activation of each muscle
+    (``soleus_r/activation``), the ground reaction (``ground_force_r_vx`` forward, ``vy`` vertical,
+    ``vz`` to the right) [N], the internal moments of the joints (``knee_r_moment``, extension and
     plantarflexion positive) [N m] and, where there is a device, its torque [N m] and power [W].
-    ``.csv`` holds all of them, a row of names with units first.
+    ``.csv`` contains all of them, with a header of names and units.
 
     Args:
-      path: file to write; its ending says how.
+      path: output file; its suffix selects the format.
       walker: walker of the walk.
       series: the walk, by :func:`trueup.gait.observe_walks`.
 
@@ -40,13 +40,13 @@ def write_walk(path: str | Path, walker: Walker, series: WalkSeries) -> Path:
       The path.
 
     Raises:
-      GaitError: the file has another ending.
+      GaitError: another suffix.
     """
     path = Path(path)
     ending = path.suffix.lower()
     if ending not in FORMATS:
         known = ", ".join(f"{name} ({what})" for name, what in FORMATS.items())
-        raise GaitError(f"{path} has no ending of a walk: name it {known}")
+        raise GaitError(f"{path} has an unsupported suffix; available: {known}")
     coordinates, forces = _coordinates(walker, series), _forces(series)
     if ending == ".csv":
         return _write_table(path, series, {**coordinates, **forces})
@@ -60,10 +60,10 @@ Columns = dict[str, tuple[np.ndarray, str]]
 
 
 def _coordinates(walker: Walker, series: WalkSeries) -> Columns:
-    """Coordinates of the joints that are hinges or slides [deg, m]."""
+    """Coordinates of hinge and slide joints [deg, m]."""
     model = walker.model
     found: Columns = {}
-    # a state begins with the time, then come the coordinates
+    # a state begins with the time, followed by the coordinates
     first = mujoco.mj_stateSize(model, int(mujoco.mjtState.mjSTATE_TIME.value))
     for joint in range(model.njnt):
         kind = mujoco.mjtJoint(int(model.jnt_type[joint]))

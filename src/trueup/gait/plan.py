@@ -1,4 +1,4 @@
-"""Plan of a gait optimisation: its stages, and the time that they take."""
+"""Plan of a gait optimisation: its stages and their duration."""
 
 import time
 from typing import Any
@@ -13,8 +13,8 @@ from trueup.runs import Execution
 
 
 def plan_gait(spec: GaitSpec, execution: Execution) -> dict[str, Any]:
-    """Stages with their walks, and the time [s] that they take if all walks last."""
-    start_mark(spec)  # refuses a walk whose inputs have changed
+    """Stages with their walks, and their duration [s] if all walks are complete."""
+    start_mark(spec)  # raises if the inputs of the walk have changed
     problem, spec = begun_search(spec)
     search = search_at_start(problem, spec.configuration)
     left = search_limits(spec, search).max_generations
@@ -52,7 +52,7 @@ def plan_gait(spec: GaitSpec, execution: Execution) -> dict[str, Any]:
 
 
 def _simulated(problem: GaitProblem, candidates: int) -> float:
-    """Time that the candidates of the last batch walked [s]."""
+    """Total simulated time of the last batch of candidates [s]."""
     lasted = [v for name, v in problem.terms.items() if name.rpartition(".")[2] == "lasted"]
     repeats = 1 if problem.perturbations is None else problem.perturbations.repeats
     return candidates * repeats * float(np.sum([np.nanmean(values) for values in lasted]))

@@ -1,4 +1,4 @@
-"""Result of a gait optimisation: the best walk, what it costs, and what it is worth."""
+"""Result of a gait optimisation: the best walk, its cost and its verdict."""
 
 import dataclasses
 import sys
@@ -16,11 +16,11 @@ from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.report.walk_words import mean_term
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.fresh_perturbations import (
-    candidates_left_over,
-    judged_anew,
-    judges_anew,
+    evaluation_repeats,
+    final_candidates,
+    is_reevaluated,
     means_of_generations,
-    told_over,
+    reevaluated,
 )
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.staged_problem import StagedProblem
@@ -29,7 +29,7 @@ from trueup.runs import Outcome
 from trueup.runs.store.history import History
 
 LIMITS = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)
-"""Ends of a search that has done what it was asked for."""
+"""Regular ends of a search."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class GaitResult:
 
     Attributes:
       configuration: resolved configuration.
-      problem: problem; its perturbations are those that the result was walked over.
+      problem: problem, with the perturbations of the result.
       solution: solution of the search.
-      vector: whole vector of the best walk ``(size,)``.
-      terms: its terms.
-      survivals: its repeats under unseen perturbations in each scenario; empty where it falls
-        without any.
-      verdict: whether it is steady and natural.
-      notes: what was done about the start.
+      vector: complete vector of the best walk ``(size,)``.
+      terms: cost terms of the best walk.
+      survivals: repeats under unseen perturbations in each scenario; empty for a walk that falls
+        without perturbations.
+      verdict: whether the walk is steady and natural.
+      notes: notes on the initial values.
       directory: run directory.
     """
 
@@ -61,7 +61,7 @@ class GaitResult:
 
     @property
     def report(self) -> Path:
-        """HTML report."""
+        """Path of the HTML report."""
         return self.directory / "report.html"
 
 
@@ -73,26 +73,26 @@ def judged_gait(
     directory: Path,
     verbose: bool,
 ) -> Outcome:
-    """Judge the best walk under perturbations that no candidate was scored by.
+    """Evaluate the best walk under perturbations that no candidate was evaluated over.
 
     Args:
-      spec: what the run is of.
-      problem: its problem; it is that of the best walk from then on.
-      solution: what the search found.
-      history: every evaluation of the search.
+      spec: spec of the run.
+      problem: its problem; set to the stage of the best walk.
+      solution: solution of the search.
+      history: all evaluations of the search.
       directory: run directory.
-      verbose: say on the error stream what takes long.
+      verbose: report long computations on the error stream.
     """
     configuration = spec.configuration
     if isinstance(problem, StagedProblem) and np.isfinite(solution.cost):
         solution = _of_its_stage(problem, solution)
-    if judges_anew(problem, configuration.search) and np.isfinite(solution.cost):
+    if is_reevaluated(problem, configuration.search) and np.isfinite(solution.cost):
         if verbose:
-            words = "Judging the candidates of the last generations over other repeats ..."
+            words = "Evaluating the candidates of the last generations over other repeats ..."
             print(words, file=sys.stderr)
-        solution = _judged_anew(problem, solution, history)
-        assert problem.perturbations is not None  # or nothing could have been judged
-        problem.perturbations = told_over(problem.perturbations)
+        solution = _reevaluated(problem, solution, history)
+        assert problem.perturbations is not None  # otherwise nothing was evaluated over repeats
+        problem.perturbations = evaluation_repeats(problem.perturbations)
     vector = problem.parameters.complete(solution.x[None])[0]
     problem.costs(solution.x[None])
     terms = {name: float(value[0]) for name, value in problem.terms.items()}
@@ -123,7 +123,7 @@ def judged_gait(
 
 
 def _of_its_stage(problem: StagedProblem, solution: Solution) -> Solution:
-    """The solution with the cost of its stage, which the problem enters."""
+    """The solution with the cost of its stage, to which the problem is set."""
     cost = np.array([solution.cost])
     problem.enter(int(problem.stages_of(cost)[0]))
     own = float(problem.own_costs(cost)[0])
@@ -133,16 +133,16 @@ def _of_its_stage(problem: StagedProblem, solution: Solution) -> Solution:
     return dataclasses.replace(solution, cost=own, message=message)
 
 
-def _judged_anew(problem: GaitProblem, solution: Solution, history: History) -> Solution:
-    """The solution with the best of what the last generations left over, and of their means."""
+def _reevaluated(problem: GaitProblem, solution: Solution, history: History) -> Solution:
+    """The solution with the best of the final candidates and the means of the last generations."""
     costs = history.costs[:, 0]
     rows = np.full(len(costs), True)
     if isinstance(problem, StagedProblem):
-        levels = problem.levels_of(costs)
-        rows = levels == levels[np.nanargmin(costs)]
+        steps = problem.steps_of(costs)
+        rows = steps == steps[np.nanargmin(costs)]
     of_stage = history.X[rows], costs[rows], history.generation[rows]
-    kept = candidates_left_over(*of_stage), means_of_generations(*of_stage), solution.x
-    judged = judged_anew(problem, np.unique(np.vstack(kept), axis=0))
+    kept = final_candidates(*of_stage), means_of_generations(*of_stage), solution.x
+    judged = reevaluated(problem, np.unique(np.vstack(kept), axis=0))
     if isinstance(problem, StagedProblem):
         judged = judged._replace(cost=float(problem.own_costs(np.array([judged.cost]))[0]))
     return dataclasses.replace(
@@ -150,7 +150,7 @@ def _judged_anew(problem: GaitProblem, solution: Solution, history: History) -> 
         x=judged.x,
         cost=judged.cost,
         parameters=dict(zip(problem.space.names, map(float, judged.x), strict=True)),
-        message=f"{judged.message}. The search itself: {solution.message}",
+        message=f"{judged.message}. Search: {solution.message}",
     )
 
 
@@ -185,7 +185,7 @@ def _summary(spec: GaitSpec, result: GaitResult) -> dict[str, Any]:
 
 
 def _survival_records(problem: GaitProblem, survivals: Sequence[Survival]) -> dict[str, Any]:
-    """Repeats of each scenario, by its name; nothing where none was walked."""
+    """Repeats of each scenario by name; empty if not simulated."""
     if not survivals:
         return {}
     names = [scenario.name for scenario in problem.scenarios]

@@ -1,4 +1,4 @@
-"""A gait optimisation, from its configuration to its report."""
+"""Run of a gait optimisation, from configuration to report."""
 
 import sys
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ import numpy as np
 from trueup.errors import GaitError, ModelError
 from trueup.fitting import Solution
 from trueup.gait.begin import begun_search, search_at_start, search_limits, start_mark
-from trueup.gait.report.first_looks import FirstLooks
+from trueup.gait.report.interim_report import InterimReports
 from trueup.gait.report.of_run import page_of_run, page_without_walk
 from trueup.gait.result import GaitResult, judged_gait
 from trueup.gait.search.distribution import DISTRIBUTION, distribution_of
 from trueup.gait.search.earlier_runs import configuration_of_run, kept_start
-from trueup.gait.search.fresh_perturbations import judges_anew
+from trueup.gait.search.fresh_perturbations import is_reevaluated
 from trueup.gait.search.given_walks import problem_to_look_at
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, TermsLog, write_vectors
@@ -32,7 +32,7 @@ from trueup.runs.store.yaml_file import read_mapping
 
 
 def run_gait(spec: GaitSpec, session: Session) -> Outcome:
-    """Search a walk; errors as :func:`trueup.runs.start`."""
+    """Optimise a walk; errors as :func:`trueup.runs.start`."""
     mark = start_mark(spec)
     problem, spec = begun_search(spec)
     search = search_at_start(problem, spec.configuration)
@@ -43,11 +43,11 @@ def run_gait(spec: GaitSpec, session: Session) -> Outcome:
         for note in spec.notes if run.verbose else ():
             print(note, file=sys.stderr)
         log = TermsLog(run.directory.inside(TERMS_LOG), problem)
-        looks = FirstLooks(run, problem, spec.name, spec.local)
+        interim = InterimReports(run, problem, spec.name, spec.local)
 
         def on_generation(generation: Generation) -> None:
             log.write(generation)
-            looks.after(generation)
+            interim.after(generation)
 
         settings = search_settings(spec, run.hashes, models)
         solution = run.search(problem, search, settings, limits=limits, on_generation=on_generation)
@@ -69,7 +69,7 @@ def run_gait(spec: GaitSpec, session: Session) -> Outcome:
 
 
 def built_models(problem: GaitProblem) -> list[dict[str, str]]:
-    """Models that are built rather than read, with the SHA-256 of their XML."""
+    """Models that are built instead of read, with the SHA-256 of their XML."""
     found: list[dict[str, str]] = []
     for scenario in problem.scenarios:
         walker = scenario.simulation.walker
@@ -82,7 +82,7 @@ def built_models(problem: GaitProblem) -> list[dict[str, str]]:
 def search_settings(
     spec: GaitSpec, hashes: Sequence[str], models: Sequence[dict[str, str]]
 ) -> dict[str, Any]:
-    """Settings of the history; ``maxiter`` may be another one on resume."""
+    """Settings of the history; ``maxiter`` may change on resume."""
     settings = {**spec.configuration.to_dict(), "maxiter": None}
     return {
         **settings,
@@ -98,17 +98,17 @@ def read_history(directory: RunDirectory) -> History:
 
 
 def write_result(directory: RunDirectory, spec: GaitSpec, search: Any, result: GaitResult) -> None:
-    """Write the vectors of the best candidate and of the best one of the last generation.
+    """Write the vectors of the best candidate and of the best of the last generation.
 
     Args:
       directory: run directory.
-      spec: what the run is of.
-      search: the search at its start, which reads the distribution that it has come to.
+      spec: spec of the run.
+      search: the search in its initial state, for its final distribution.
       result: result of the run.
     """
     problem, solution = result.problem, result.solution
-    if judges_anew(problem, spec.configuration.search) and np.isfinite(solution.cost):
-        # what other searches start from: the candidate that was judged anew
+    if is_reevaluated(problem, spec.configuration.search) and np.isfinite(solution.cost):
+        # the reevaluated candidate, from which other searches start
         content = {"parameters": solution.parameters, "cost": solution.cost}
         atomic.write_json(directory.parameters, content)
     with Store.open(directory.study) as store:
@@ -123,7 +123,7 @@ def write_result(directory: RunDirectory, spec: GaitSpec, search: Any, result: G
 
 
 def page_of_result(directory: RunDirectory, spec: GaitSpec, outcome: Outcome) -> Page:
-    """The report of a run that has just ended."""
+    """The report of a run at its end."""
     result: GaitResult = outcome.result
     start, verdict = result.problem.space.start, outcome.summary["verdict"]
     try:

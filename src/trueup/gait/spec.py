@@ -1,4 +1,4 @@
-"""What a gait optimisation is of: its configuration, and what the search starts from."""
+"""Spec of a gait optimisation: its configuration and the initial values of the search."""
 
 import dataclasses
 import hashlib
@@ -9,28 +9,28 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field
 
 from trueup.errors import RunDirectoryError
-from trueup.gait.models._own_models import OWN_MODELS
+from trueup.gait.models._shipped_models import SHIPPED_MODELS
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
 from trueup.gait.search.earlier_runs import FORMAT_VERSION, KIND
 from trueup.runs.spec import OnResume, Serialised, Spec
 
 
 class GaitSpec(Spec):
-    """What a gait optimisation is of.
+    """Spec of a gait optimisation.
 
     Attributes:
-      configuration: configuration with all changes; resolved once the search has begun. Its paths
+      configuration: configuration with all changes; resolved once the search has started. Its paths
         are absolute.
-      begun_with: :func:`fingerprint` of the configuration that it was made from.
-      start: start values by name; None before the first call has found them.
+      begun_with: :func:`fingerprint` of the original configuration.
+      start: initial values by name; None before the first start.
       loaded: configuration before the changes.
-      changes: values that replaced those of ``loaded``, by key.
-      source: what the configuration is called in messages.
-      threads: threads that simulate; 0 for all cores.
-      anyway: start from the walk of a run whose inputs have changed too; every file says so.
-      repeated: content of the ``experiment.yaml`` of a run that is repeated from its start.
-      directory: run directory that the spec was read from.
-      folder: where the inputs are, if they have moved away from the run.
+      changes: values that replace those of ``loaded``, by key.
+      source: name of the configuration in messages.
+      threads: number of simulation threads; 0 uses all cores.
+      anyway: also start from the walk of a run with changed inputs; every file records this.
+      repeated: content of the ``experiment.yaml`` of a run to repeat from its initial state.
+      directory: run directory from which the spec was read.
+      folder: folder of the inputs, if they were moved.
     """
 
     kind: ClassVar[str] = KIND
@@ -61,26 +61,26 @@ class GaitSpec(Spec):
 
     @property
     def local(self) -> GaitConfiguration:
-        """The configuration with the paths of this machine, where the inputs have moved."""
+        """The configuration with the current paths of moved inputs."""
         if self.folder is None:
             return self.configuration
         return found_in(self.configuration, self.folder)
 
     def paths(self) -> list[Path]:
-        """Model, with the files that it includes, and references."""
+        """Paths of the model, the files that it includes, and references."""
         from trueup.simulation.models.sources import model_sources
 
         configuration = self.local
         model = configuration.model_file
-        models = [] if model is None or model in OWN_MODELS else model_sources(model)
+        models = [] if model is None or model in SHIPPED_MODELS else model_sources(model)
         return [*models, *map(Path, configuration.reference_files)]
 
     def identity(self) -> dict[str, Any]:
-        # a configuration is resolved as the search begins: resumed_by compares what it came from
+        # the configuration is resolved at the start: resumed_by compares the original one
         return {}
 
     def resumed_by(self, call: Self) -> Self:
-        """This spec with more generations, where the configuration of the call asks for them.
+        """This spec with more generations, if the configuration of the call has more.
 
         Raises:
           RunDirectoryError: the run was started with another configuration.
@@ -88,8 +88,8 @@ class GaitSpec(Spec):
         now = call.loaded or call.configuration
         if self.begun_with not in (None, fingerprint(now)) and now != self.configuration:
             raise RunDirectoryError(
-                f"{self.directory} was begun with another configuration than {call.source} is now. "
-                f"To go on as it was begun use  trueup study resume {self.directory}"
+                f"{self.directory} was started with another configuration than {call.source}. "
+                f"To resume it unchanged use  trueup study resume {self.directory}"
             )
         given = self.configuration.with_changes(call.changes)
         kept = self.configuration.maxiter
@@ -98,7 +98,7 @@ class GaitSpec(Spec):
                 f"{self.directory} was started with another configuration: resume it without "
                 "options that change it"
             )
-        # maxiter says anew how many generations there are, unless the call does
+        # maxiter sets the number of generations again, unless the call does
         limits = dataclasses.replace(self.limits, max_generations=None)
         resumed = self.model_copy(update={"configuration": given, "limits": limits})
         return super(GaitSpec, resumed).resumed_by(call)
@@ -111,18 +111,18 @@ def fingerprint(configuration: GaitConfiguration) -> str:
 
 
 def found_in(configuration: GaitConfiguration, folder: Path) -> GaitConfiguration:
-    """The configuration with input files that are gone looked for in a folder, by their names.
+    """The configuration with missing input files replaced by those of the same name in a folder.
 
     Raises:
-      RunDirectoryError: one is not there either.
+      RunDirectoryError: a file is missing there too.
     """
 
     def found(path: str | None) -> str | None:
-        if path is None or path in OWN_MODELS or Path(path).exists():
+        if path is None or path in SHIPPED_MODELS or Path(path).exists():
             return path
         moved = folder / Path(path).name
         if not moved.exists():
-            raise RunDirectoryError(f"the input {path} of the run is gone, and not in {folder}")
+            raise RunDirectoryError(f"the input {path} of the run is missing, also in {folder}")
         return str(moved.resolve())
 
     references = configuration.reference

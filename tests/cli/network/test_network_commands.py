@@ -108,7 +108,7 @@ def test_evaluate_drives_a_joint_and_writes_a_report(folder, network, tmp_path, 
     assert code == 0
     assert result["closed_loop"][0]["angle_rmse"] < 0.2
     page = report.read_text()
-    for heading in ("Scores", "Torque over time", "In the loop", "How the recordings were read"):
+    for heading in ("Scores", "Torque over time", "Closed loop", "Processing of the recordings"):
         assert heading in page
     assert main(["network", "evaluate", str(network)]) == 0
     assert "from a cold start" in capsys.readouterr().out
@@ -191,7 +191,7 @@ def test_an_ensemble_tells_how_far_its_members_disagree(folder, tmp_path, comman
         ),
         (["check"], "ExperimentError", "--data FOLDER"),
         (["evaluate", "{run}/inner", "data.batch_size=2.5"], "ExperimentError", "expected int"),
-        (["evaluate", "{run}/inner", "data.rate=1e9"], "RecordingError", "1000 Hz at most"),
+        (["evaluate", "{run}/inner", "data.rate=1e9"], "RecordingError", "at most 1000 Hz"),
         (["check", "--data", "{run}"], "RecordingError", "no file"),
     ],
 )

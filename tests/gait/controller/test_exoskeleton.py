@@ -200,7 +200,7 @@ def test_no_torque_is_told_that_the_device_cannot_exert(device, most):
     walker = Walker.load("planar22", device=device)
     assert walker.exoskeleton_torque == most
     profile = FourParameterProfile()
-    with pytest.raises(GaitError, match=f"exerts {most:g} N m at most"):
+    with pytest.raises(GaitError, match=f"must be at most {most:g} N m"):
         WalkSimulation(walker, WalkSettings(max_torque=most + 1.0), profile=profile)
     simulation = WalkSimulation(
         walker, WalkSettings(duration=1.0, max_torque=most), profile=profile

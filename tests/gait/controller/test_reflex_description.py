@@ -105,7 +105,9 @@ def test_every_gain_but_the_unused_one_is_read():
 
 def test_wrong_vectors_are_refused():
     parameters = vector(profile=FourParameterProfile())
-    with pytest.raises(GaitError, match=r"take 81 entries \(51 gain, 8 pose, 18 activation, 4 exo"):
+    with pytest.raises(
+        GaitError, match=r"require 81 entries \(51 gain, 8 pose, 18 activation, 4 exo"
+    ):
         parameters.check(np.ones(77))
     with pytest.raises(GaitError, match=r"'C_d'.*not finite"):
         parameters.check(np.where(np.arange(81) == 3, np.nan, 1.0) * 0.5)
@@ -115,7 +117,7 @@ def test_wrong_vectors_are_refused():
         parameters.check_given(late, "late.txt")
     with pytest.raises(GaitError, match="Did you mean 'alpha_0'"):
         parameters.index("alpha0")
-    with pytest.raises(GaitError, match="more than one entry 'C_d'"):
+    with pytest.raises(GaitError, match="repeated: 'C_d'"):
         ParameterVector((*parameters.entries, parameters.entries[3]))
 
 
@@ -136,7 +138,7 @@ def changed(tmp_path, change):
         (lambda c: c["reflexes"][0]["terms"][0].update(signal="reflex 9_HAM"), "reflex 9_HAM"),
         (lambda c: c["signals"][0].update(measured="pich"), "measured signal 'pich'"),
         (lambda c: c["gains"].pop(1), "'alpha_0'"),
-        (lambda c: c["gains"].append(c["gains"][0]), "more than one gain"),
+        (lambda c: c["gains"].append(c["gains"][0]), "names of each gain must be unique"),
         (lambda c: c["reflexes"][0].update(color="red"), "Extra inputs"),
         (lambda c: c.pop("muscles"), "muscles"),
     ],
@@ -150,15 +152,15 @@ def test_files_that_are_no_description(tmp_path):
     with pytest.raises(GaitError, match="cannot read"):
         load_controller(tmp_path / "absent.yaml")
     (tmp_path / "bad.yaml").write_text("a: [", encoding="utf-8")
-    with pytest.raises(GaitError, match="no YAML"):
+    with pytest.raises(GaitError, match="not a YAML"):
         load_controller(tmp_path / "bad.yaml")
     (tmp_path / "list.yaml").write_text("- 1", encoding="utf-8")
-    with pytest.raises(GaitError, match="no reflex controller"):
+    with pytest.raises(GaitError, match="not a valid reflex controller"):
         load_controller(tmp_path / "list.yaml")
 
 
 def test_delays_need_a_fast_controller():
-    with pytest.raises(GaitError, match="not every 10 ms"):
+    with pytest.raises(GaitError, match="controller period is 10 ms"):
         compile_controller(
             default_controller(), frontal=False, period=0.01, delayed=True, timestep=0.01
         )
@@ -288,7 +290,7 @@ def test_gains_of_each_leg(compat_simulation, tutorial_vector, signals):
 
 
 def test_signals_of_another_shape_are_refused(compat_simulation, tutorial_vector):
-    with pytest.raises(GaitError, match=r"have to be \(steps, 2, 32\)"):
+    with pytest.raises(GaitError, match=r"expected \(steps, 2, 32\)"):
         replay_controller(compat_simulation(1.0), tutorial_vector, np.zeros((5, 2, 3)))
 
 

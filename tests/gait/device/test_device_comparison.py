@@ -1,4 +1,4 @@
-"""Comparison of walks with a device and without: arms, statistics, files, refusals."""
+"""Comparison of walks with a device and without: conditions, statistics, files, refusals."""
 
 import csv
 import json
@@ -11,7 +11,7 @@ from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.gait import DeviceSettings
 from trueup.gait.device.comparison import (
-    ArmResult,
+    ConditionResult,
     Difference,
     Measured,
     Torque,
@@ -19,7 +19,7 @@ from trueup.gait.device.comparison import (
     compared,
     torque_of,
 )
-from trueup.gait.device.conditions import ARMS
+from trueup.gait.device.conditions import CONDITIONS
 from trueup.gait.walk.gait_cycle import Stride
 
 
@@ -27,13 +27,13 @@ def difference(*changes):
     return Difference("effort", "with", "without", True, np.array(changes))
 
 
-def arm_result(arm, seed, effort=0.01, rate=4.0):
+def arm_result(condition, seed, effort=0.01, rate=4.0):
     known = {"effort": Measured(effort, 1e-5, 9, 10), "metabolic_rate": Measured(rate, 0.1, 9, 10)}
     torque = None
-    if arm == "with":
+    if condition == "with":
         curve = np.interp(np.arange(101), [0, 20, 50, 80, 100], [0, 0, 30, 0, 0])
         torque = Torque(curve, 30.0, 50.0, 30.0, 30.0, 0.6, 0.2, np.zeros(101))
-    return ArmResult(arm, seed, known, 20.0, 1.25, (15, 20), torque)
+    return ConditionResult(condition, seed, known, 20.0, 1.25, (15, 20), torque)
 
 
 @pytest.fixture
@@ -48,14 +48,16 @@ def searched(monkeypatch):
         for name in ("run.json", "report.html"):
             (run / name).write_text("{}")
 
-    def measured(arm, run):
+    def measured(condition, run):
         seed = int(run.name.rpartition("-")[2])
-        rate = {"with": 3.6, "off": 4.1, "without": 4.0}[arm] * (1.0 + 0.001 * seed)
-        return arm_result(arm, seed, rate=rate + (0.01 * seed if arm == "with" else 0.0))
+        rate = {"with": 3.6, "off": 4.1, "without": 4.0}[condition] * (1.0 + 0.001 * seed)
+        return arm_result(
+            condition, seed, rate=rate + (0.01 * seed if condition == "with" else 0.0)
+        )
 
     own = "trueup.gait.device._compare"
     monkeypatch.setattr(f"{own}.optimize", optimize)
-    monkeypatch.setattr(f"{own}.measured_arm", measured)
+    monkeypatch.setattr(f"{own}.condition_result", measured)
     monkeypatch.setattr(f"{own}.RunDirectory", SimpleNamespace(open=lambda path: path))
     return calls
 
@@ -69,9 +71,9 @@ def test_what_chance_may_give_is_not_significant():
     sure, unsure, one = difference(-5.0, -5.2, -4.9), difference(-5.0, 4.0, -1.0), difference(-5.0)
     assert sure.is_significant and sure.words == "-5.0 ± 0.1 %"
     assert not unsure.is_significant and unsure.words.endswith(", not significant")
-    assert not one.is_significant and "nothing says how sure" in one.words
+    assert not one.is_significant and "no standard error" in one.words
     assert not difference(-5.0, -5.0, np.nan).is_significant
-    assert difference(np.nan).words == "not known: too few walks last"
+    assert difference(np.nan).words == "unknown: too few walks are complete"
 
 
 def test_quantities_are_compared_at_equal_speed_among_walks_that_last():
@@ -89,7 +91,7 @@ def test_quantities_are_compared_at_equal_speed_among_walks_that_last():
 
 
 def test_a_kg_of_the_body_counts_without_the_device():
-    results = [arm_result(arm, seed) for seed in range(3) for arm in ARMS]
+    results = [arm_result(condition, seed) for seed in range(3) for condition in CONDITIONS]
     found = compared(DeviceSettings(), results)
     heavier = found.masses["with"] / found.masses["without"] - 1.0
     assert 0.02 < heavier < 0.03 and found.masses["off"] == found.masses["with"]
@@ -111,7 +113,9 @@ def test_the_torque_has_a_peak_and_times():
 
 
 def test_arms_have_the_same_search_and_differ_by_the_device():
-    with_device, off, without = [DeviceSettings().configuration(arm, 2) for arm in ARMS]
+    with_device, off, without = [
+        DeviceSettings().configuration(condition, 2) for condition in CONDITIONS
+    ]
     assert (with_device.exo, with_device.model) == (True, "ankle")
     assert (off.exo, off.model, without.model) == (False, "ankle", "baseline")
     assert set(with_device.moved) - set(off.moved) == {"exoskeleton"} and off.moved == without.moved
@@ -137,7 +141,7 @@ def test_the_command_writes_a_page_and_tables(searched, capsys, tmp_path):
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     assert len(rows) == 101 and float(rows[50]["torque_Nm_mean"]) == 30.0
     results = list(csv.DictReader((folder / "results.csv").read_text().splitlines()))
-    assert len(results) == 18 and {row["arm"] for row in results} == set(ARMS)
+    assert len(results) == 18 and {row["arm"] for row in results} == set(CONDITIONS)
 
 
 def test_a_comparison_goes_on_with_more_seeds_but_not_with_another_device(
@@ -160,11 +164,11 @@ def test_a_comparison_goes_on_with_more_seeds_but_not_with_another_device(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--model", "hipp"), "there is no device 'hipp' to compare; there are 'ankle', 'hip'"),
-        (("--max-torque", 200), "exerts up to 150 N m"),
-        (("--max-torque", 0), "give more than 0"),
-        (("--seeds", 0), "give 1 to 100"),
-        (("--from", "nominal"), "the nominal vector is none"),
+        (("--model", "hipp"), "unknown device 'hipp'; available: 'ankle', 'hip'"),
+        (("--max-torque", 200), "at most 150 N m"),
+        (("--max-torque", 0), "must be above 0"),
+        (("--seeds", 0), "must be from 1 to 100"),
+        (("--from", "nominal"), "the nominal vector does not walk"),
         (("--from", "nowhere"), "nowhere"),
         (("--popsize", 2), "popsize"),
     ],

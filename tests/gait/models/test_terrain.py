@@ -115,7 +115,7 @@ def test_stairs_that_are_none(sizes, message):
 
 
 def test_ground_that_cannot_be_built():
-    with pytest.raises(GaitError, match="slope or stairs"):
+    with pytest.raises(GaitError, match="slope and stairs cannot"):
         Walker.load("planar22", slope=3.0, stairs=Stairs(0.1, 0.3))
     with pytest.raises(GaitError, match="a slope of 45 degrees"):
         Walker.load("planar22", slope=45.0)

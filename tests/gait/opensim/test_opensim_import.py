@@ -265,7 +265,7 @@ def test_the_command_writes_a_folder(tmp_path, capsys, monkeypatch):
     folder = tmp_path / "made"
     assert mujoco.MjModel.from_xml_path(str(folder / "model.xml")).nu == 1
     page = (folder / "report.html").read_text()
-    assert "Left out, approximated, added" in page and "straight" in page
+    assert "Omitted, approximated, added" in page and "straight" in page
     assert json.loads((folder / "import.json").read_text())["remarks"]
     before = sorted(p.name for p in folder.iterdir())
     assert main(words) == 2

@@ -133,7 +133,7 @@ WRONG = {
     "a ring": (LEG.replace("parent>/ground", "parent>/bodyset/tibia"), "tree"),
     "no fibers": (LEG.replace("<optimal_fiber_length>0.1", "<optimal_fiber_length>0"), "positive"),
     "one point": (osim.leg([osim.muscle("m", PATH[:1])]), "fewer than two"),
-    "falling x": (LEG.replace("<x>-2.1 -1.4", "<x>-2.1 -2.4"), "does not rise"),
+    "falling x": (LEG.replace("<x>-2.1 -1.4", "<x>-2.1 -2.4"), "is not increasing"),
     "no shape": (
         osim.leg([osim.muscle("m", PATH, KshapeActive=0.0)]), "KshapeActive of 'm' is 0"
     ),
@@ -147,7 +147,7 @@ WRONG = {
                 )
             ]
         ),
-        "do not rise",
+        "must be increasing",
     ),
     "twice": (osim.leg([osim.muscle("m", PATH)] * 2), "two muscles"),
 }  # fmt: skip

@@ -40,10 +40,10 @@ from trueup.gait import (
     walk_report,
     write_walk_video,
 )
+from trueup.gait.report.annotations import Annotations
 from trueup.gait.report.effort_section import effort_content, effort_of_muscles
-from trueup.gait.report.film_marks import FilmMarks
 from trueup.gait.report.of_walk import cost_rows, progress_section
-from trueup.gait.report.stick_figure import cycle_strip, time_strip
+from trueup.gait.report.stick_figures import cycle_strip, time_strip
 from trueup.gait.report.walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.search.problem import evaluate
 from trueup.reports import Page
@@ -172,12 +172,12 @@ def test_a_walk_that_falls_is_said_to(short):
     slow[problem.parameters.index("vel_pelvis_tx")] -= 2.0
     html = walk_report(look_at(problem, X, slow), "Fall", start_name="slow walk").html()
     assert re.search(r"The walker fell after 0\.\d+ of 0\.5 s", html)
-    assert "Beside the slow walk" in html
+    assert "Compared with the slow walk" in html
     bad = X.copy()
     bad[problem.parameters.index("knee_angle_r")] = 60.0
-    with pytest.raises(GaitError, match="cannot start: the pose has knee_angle_r"):
+    with pytest.raises(GaitError, match="cannot start: knee_angle_r of the pose"):
         look_at(problem, bad)
-    assert "Beside the" in walk_report(look_at(problem, X, bad), "Bad start").html()
+    assert "Compared with the" in walk_report(look_at(problem, X, bad), "Bad start").html()
 
 
 def test_parts_of_the_cost_add_up(short):
@@ -191,7 +191,7 @@ def test_parts_of_the_cost_add_up(short):
     assert rows["effort"] == pytest.approx((0.04, 100.0, 4.0), rel=1e-14)
     assert rows["pain"] == pytest.approx((0.5, 10.0, 5.0), rel=1e-14)
     assert rows["velocity"][1:] == (None, None)
-    assert rows["falling, missing strides and pace"][2] == pytest.approx(0.0)
+    assert rows["falls, missing strides and missing distance"][2] == pytest.approx(0.0)
 
 
 def test_the_efforts_of_the_muscles_are_parts_of_the_effort(even):
@@ -246,7 +246,9 @@ def test_the_rest_of_the_cost_is_that_of_falling():
         lasted = np.array([10.0 * terms["survived"]])
         (stage,), _ = objective.stage_costs(lasted, np.array([terms["distance"]]), 10.0)
         rest = stage + 50.0 * terms["missing"]
-        assert rows["falling, missing strides and pace"][2] == pytest.approx(rest, abs=1e-9)
+        assert rows["falls, missing strides and missing distance"][2] == pytest.approx(
+            rest, abs=1e-9
+        )
         assert (rest > 1.0) == (terms["survived"] < 1.0)
     total, terms = costs(walk(speed=1.3), **options)
     rows = {row[0]: row[1:] for row in cost_rows(WalkObjective(**options), total, terms)}
@@ -301,12 +303,12 @@ def test_doses_are_walks_with_that_torque(profile):
 
 def test_doses_that_cannot_be(short):
     scenario = short.scenarios[0]
-    with pytest.raises(GaitError, match="none below"):
+    with pytest.raises(GaitError, match="none negative"):
         dose_response(scenario, short.parameters.start, [10.0, -1.0])
     with pytest.raises(GaitError, match="at least one"):
         dose_response(scenario, short.parameters.start, [])
     bare = WalkSimulation(Walker.load("planar22"), WalkSettings(duration=0.1, delayed=False))
-    with pytest.raises(GaitError, match="needs a walk with an exoskeleton"):
+    with pytest.raises(GaitError, match="requires a walk with an exoskeleton"):
         dose_response(Scenario(bare, scenario.objective), bare.parameters.start, [10.0])
 
 
@@ -331,13 +333,13 @@ def test_norms_of_our_own_and_none(tmp_path):
     with pytest.raises(GaitError, match="cannot read"):
         read_norm(tmp_path / "absent.json")
     path.write_text("[1, 2]")
-    with pytest.raises(GaitError, match="no reference gait"):
+    with pytest.raises(GaitError, match="not a reference gait"):
         read_norm(path)
     path.write_text('{"angles": {}}')
-    with pytest.raises(GaitError, match="no reference gait"):
+    with pytest.raises(GaitError, match="not a reference gait"):
         read_norm(path)
     path.write_text("{")
-    with pytest.raises(GaitError, match="no JSON"):
+    with pytest.raises(GaitError, match="not a JSON"):
         read_norm(path)
 
 
@@ -391,7 +393,7 @@ def test_a_film_colours_legs_and_muscles_and_draws_the_ground_reaction(short):
     _, (series,) = observe_walks(simulation, short.parameters.start)
     model = copy.copy(simulation.walker.model)
     loaded = np.flatnonzero(series.ground_force[:, :, 2].max(axis=1) > 100.0)[:1]
-    marks = FilmMarks(simulation.walker, model, series, loaded, np.array([[2.0, 0.0, 1.0]]))
+    marks = Annotations(simulation.walker, model, series, loaded, np.array([[2.0, 0.0, 1.0]]))
     right, left = (model.geom_rgba[model.geom(f"heel_{side}").id] for side in "rl")
     assert right[2] > right[0] and left[0] > left[2]
     lights = model.light_pos.copy()
@@ -412,7 +414,7 @@ def test_a_film_colours_legs_and_muscles_and_draws_the_ground_reaction(short):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("walk.avi", {}, "name it .mp4"),
+        ("walk.avi", {}, "expected the suffix .mp4"),
         ("walk.mp4", {"pace": 0.0}, "above 0"),
         ("walk.mp4", {"width": 2}, "16 pixels"),
     ],
@@ -464,7 +466,7 @@ def test_evaluate_writes_a_report(capsys, tmp_path, short):
     for judged, norm in ((plain, "adult walking"), (verdict, "flat")):
         assert any(norm in reason["sentence"] for reason in judged["reasons"])
     html = (tmp_path / "walk.html").read_text()
-    assert "Dose-response" in html and "Beside the nominal vector" in html
+    assert "Dose-response" in html and "Compared with the nominal vector" in html
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", html)
     code, answer = called(capsys, *words, "--dose", 10)
     assert code == 2 and "--report" in answer["message"]

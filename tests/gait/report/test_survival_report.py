@@ -84,7 +84,7 @@ def test_section_of_the_repeats(found):
     ]  # fmt: skip
     assert [row[4] for row in table.rows] == [40.0, None, 10.0, None, None]
     nothing = replace(found, sizes=PerturbationSizes(0.0, 0.0, 0.0, 0.0, 0.0))
-    assert "Nothing is perturbed" in survival_section(nothing).summary
+    assert "No perturbation" in survival_section(nothing).summary
 
 
 def called(capsys, *words):
@@ -101,9 +101,9 @@ def test_the_report_of_a_vector_shows_it(capsys, tmp_path, simulation):
     code, answer = called(capsys, *words, "--report", tmp_path / "walk.html")
     assert code == 0 and answer["survival"] == alone["survival"]
     html = (tmp_path / "walk.html").read_text()
-    assert "<h2>Under perturbations</h2>" in html and "perturbed repeats stay up" in html
+    assert "<h2>Under perturbations</h2>" in html and "perturbed repeats without a fall" in html
     code, answer = called(capsys, *words[:-1], -1)
-    assert code == 2 and "cannot be below 0" in answer["message"]
+    assert code == 2 and "must be from 0 to" in answer["message"]
 
 
 def test_the_report_of_a_robust_run_shows_it(capsys, tmp_path):

@@ -66,11 +66,11 @@ def test_a_steady_and_natural_walk_can_be_used(walked, repeats):
     verdict = walked(walk(), repeats(5), reference())
     assert verdict.grade is Grade.USE
     found = values(verdict)
-    assert found["time that it stays up"].value == 10.0
-    assert found["distance of the mean speed from 1.25 m/s"].value < 1e-9
-    assert found["repeats under unseen perturbations that stay up"].value == 75.0
+    assert found["time before a fall"].value == 10.0
+    assert found["deviation of the mean speed from 1.25 m/s"].value < 1e-9
+    assert found["repeats under unseen perturbations without a fall"].value == 75.0
     for name in NAMES:
-        assert found[f"{name}, RMS distance from made up"].value < 1.5
+        assert found[f"{name}, RMS difference from made up"].value < 1.5
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_each_joint_has_its_own_limit(walked, repeats):
                 records.column(f"{joint}_{side}")[0] -= np.deg2rad(off)
             verdict = walked(records, repeats(0), reference())
             missed = [c.name for c in verdict.criteria if not c.met]
-            expected = [] if met else [f"{joint} angle, RMS distance from made up"]
+            expected = [] if met else [f"{joint} angle, RMS difference from made up"]
             assert missed == expected
             assert verdict.grade is (Grade.USE if met else Grade.LOOK)
 
@@ -122,7 +122,7 @@ def test_legs_that_differ_do_not_make_up_for_each_other(walked, repeats):
     records.column("hip_r")[0] += np.deg2rad(15.0)
     records.column("hip_l")[0] -= np.deg2rad(15.0)
     found = values(walked(records, repeats(0), reference()))
-    assert found["hip angle, RMS distance from made up"].value == pytest.approx(15.0, abs=0.5)
+    assert found["hip angle, RMS difference from made up"].value == pytest.approx(15.0, abs=0.5)
 
 
 def test_the_end_of_a_search_counts(walked, repeats):

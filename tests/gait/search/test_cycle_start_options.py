@@ -49,7 +49,7 @@ def test_a_run_starts_in_the_cycle(begun):
     problem = make_problem(configuration, threads=1)
     assert problem.scenarios[0].simulation.settings.joint_speeds == speeds
     space, notes = start_of(configuration, problem)
-    assert any("in the middle of that walk" in note for note in notes)
+    assert any("from the state of that walk" in note for note in notes)
     given = json.loads(SHIPPED_WALK.read_text())["parameters"]
     names = list(problem.parameters.names)
     start = problem.parameters.complete(space.start[None])[0]
@@ -101,13 +101,16 @@ def test_a_search_that_goes_on_from_it_takes_its_speeds_over(begun, capsys, tmp_
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("start_in_cycle=1",), "name it with --param-path"),
-        (("joint_speeds=knee:1",), "no joint 'knee'"),
+        (("start_in_cycle=1",), "set it with --param-path"),
+        (("joint_speeds=knee:1",), "unknown joint 'knee'"),
         (
             ("start_in_cycle=1", "--param-path", SHIPPED_WALK, "joint_speeds=knee_angle_r:1"),
-            "leave it, or joint_speeds",
+            "remove it, or joint_speeds",
         ),
-        (("start_in_cycle=1", "--param-path", SHIPPED_WALK, "--tgt-slope", -20), "one that lasts"),
+        (
+            ("start_in_cycle=1", "--param-path", SHIPPED_WALK, "--tgt-slope", -20),
+            "a walk without a fall",
+        ),
     ],
 )
 def test_starts_that_cannot_be(words, message, capsys, tmp_path):

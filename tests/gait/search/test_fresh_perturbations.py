@@ -14,9 +14,9 @@ from trueup.fitting import CmaEs, CmaEsSettings, VectorisedCosts, minimise
 from trueup.gait import FreshPerturbationsCmaEs, Perturbations, load_configuration, make_problem
 from trueup.gait.search.fresh_perturbations import (
     _seed,
-    candidates_left_over,
-    judged_anew,
+    final_candidates,
     means_of_generations,
+    reevaluated,
 )
 from trueup.parameters import Space
 from trueup.runs import Store
@@ -165,13 +165,13 @@ def test_the_cheapest_fifth_of_each_of_the_last_generations_is_left_over():
     generation = np.repeat(np.arange(7), 10)
     X = np.arange(70.0)[:, None]
     costs = np.tile(np.arange(10.0)[::-1], 7)
-    left = candidates_left_over(X, costs, generation)
+    left = final_candidates(X, costs, generation)
     np.testing.assert_array_equal(left[:, 0], [n * 10 + k for n in range(2, 7) for k in (8, 9)])
     # what could not walk is not cheap
     costs[69] = np.nan
-    assert {67.0, 68.0} < set(candidates_left_over(X, costs, generation)[:, 0])
+    assert {67.0, 68.0} < set(final_candidates(X, costs, generation)[:, 0])
     # one candidate at least, each once
-    few = candidates_left_over(np.zeros((6, 1)), np.arange(6.0), np.repeat([0, 1], 3))
+    few = final_candidates(np.zeros((6, 1)), np.arange(6.0), np.repeat([0, 1], 3))
     np.testing.assert_array_equal(few, [[0.0]])
 
 
@@ -193,7 +193,7 @@ def test_a_candidate_that_walked_several_times_counts_once_by_its_mean():
     X = np.array([[1.0]] * 5 + [[2.0]] * 2 + [[3.0]] * 2 + [[4.0], [5.0], [6.0], [7.0]])
     # the first one was lucky once, and dear on average; the third is the cheapest
     costs = np.array([0.0, 9.0, 9.0, 9.0, 9.0, 5.0, 5.0, 2.0, 4.0, 6.0, 6.0, 6.0, 6.0])
-    left = candidates_left_over(X, costs, np.zeros(13, int))
+    left = final_candidates(X, costs, np.zeros(13, int))
     np.testing.assert_array_equal(left, [[3.0]])
 
 
@@ -215,7 +215,7 @@ def test_candidates_are_chosen_by_some_repeats_and_their_cost_told_of_others():
     problem = Unsteady(noise=1.0)
     own = problem.perturbations
     candidates = np.sqrt(np.linspace(0.0, 3.0, 40))[:, None] * np.eye(3)[:1]
-    judged = judged_anew(problem, candidates)
+    judged = reevaluated(problem, candidates)
     (chosen_by, seen, repeats), (told_by, best, others) = problem.seen
     assert (len(seen), repeats) == (40, 16) and (len(best), others) == (1, 20)
     assert len({chosen_by, told_by, own.seed}) == 3
@@ -223,22 +223,27 @@ def test_candidates_are_chosen_by_some_repeats_and_their_cost_told_of_others():
     assert np.sum(judged.x**2) < 1.0
     assert abs(judged.cost - np.sum(judged.x**2)) < 4.0 / np.sqrt(20)
     assert problem.perturbations is own
-    assert judged_anew(Unsteady(noise=1.0), candidates).cost == judged.cost
-    for words in (f"cost {judged.cost:.6g}", "over 20 repeats", "over 16 others", "40 candidates"):
+    assert reevaluated(Unsteady(noise=1.0), candidates).cost == judged.cost
+    for words in (
+        f"cost {judged.cost:.6g}",
+        "over 20 repeats",
+        "over 16 other repeats",
+        "40 candidates",
+    ):
         assert words in judged.message
 
 
 def test_nothing_is_judged_without_perturbed_repeats():
     problem = Unsteady()
     problem.perturbations = None
-    with pytest.raises(GaitError, match="there are none"):
-        judged_anew(problem, np.zeros((1, 3)))
+    with pytest.raises(GaitError, match="the problem has none"):
+        reevaluated(problem, np.zeros((1, 3)))
 
 
 def test_a_problem_without_perturbed_repeats_is_refused():
     plain = VectorisedCosts(lambda X: np.sum(X**2, axis=1), space_of())
     search = FreshPerturbationsCmaEs(plain.space, SETTINGS)
-    with pytest.raises(GaitError, match="need a gait problem with perturbed repeats"):
+    with pytest.raises(GaitError, match="requires a gait problem with perturbed repeats"):
         search.evaluate(plain, search.ask(), {})
 
 
@@ -270,8 +275,8 @@ def test_walks_cost_what_they_cost_over_these_perturbations():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"perturbed_repeats": 0}, "fresh_perturbations.* needs perturbed repeats"),
-        ({"early_stop": True}, "leave one of them"),
+        ({"perturbed_repeats": 0}, "fresh_perturbations.* requires perturbed repeats"),
+        ({"early_stop": True}, "remove one of them"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(changes, words):
@@ -366,7 +371,7 @@ def test_a_stop_while_the_last_candidates_are_judged_loses_nothing(capsys, tmp_p
     assert called(capsys, *WORDS, "--maxiter", 2, "--save-path", tmp_path / "whole")[0] == 0
     run = tmp_path / "run"
     with monkeypatch.context() as patched:
-        patched.setattr("trueup.gait.result.judged_anew", interrupted)
+        patched.setattr("trueup.gait.result.reevaluated", interrupted)
         code, answer = called(capsys, *WORDS, "--maxiter", 2, "--save-path", run)
     assert code == 130 and "which is saved" in answer["message"]
     assert f"trueup study resume {run}" in answer["message"]

@@ -66,7 +66,7 @@ def test_as_many_strides_are_judged_as_people_take_in_the_time():
 
 def test_a_norm_has_to_be_named_to_be_tracked_at_another_speed():
     configuration = load_configuration("walk").with_changes({"tgt_vel": 1.75})
-    with pytest.raises(GaitError, match=r"at 1\.75 m/s.* name another with --reference FILE"):
+    with pytest.raises(GaitError, match=r"at 1\.75 m/s.* use another with --reference FILE"):
         make_problem(configuration, threads=1)
 
 
@@ -91,11 +91,11 @@ def test_the_recorded_batch_file(recorded_data):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("echo hello", "no line that starts a training"),
+        ("echo hello", "not contain a command that starts a training"),
         ("python train.py --sim_tim 3", "unknown argument --sim_tim"),
         ("python train.py --sim_time", "has no value"),
-        ("python train.py --sim_time x", "which is no number"),
-        ("python train.py --delayed 0 stray", "stands where an argument"),
+        ("python train.py --sim_time x", "which is not a number"),
+        ("python train.py --delayed 0 stray", "expected an argument"),
         ("python train.py --popsize 1", "popsize"),
         ('python train.py --model "x', "No closing quotation"),
     ],
@@ -184,12 +184,14 @@ def test_configurations_that_do_not_exist(tmp_path):
     with pytest.raises(GaitError) as caught:
         load_configuration("nothing")
     assert all(repr(name) in str(caught.value) for name in configuration_names())
-    with pytest.raises(GaitError, match=r"no configuration 'tutorail'.*Did you mean 'tutorial'"):
+    with pytest.raises(
+        GaitError, match=r"unknown configuration 'tutorail'.*Did you mean 'tutorial'"
+    ):
         load_configuration("tutorail")
     with pytest.raises(GaitError, match="cannot read"):
         load_configuration(tmp_path / "absent.yaml")
     (tmp_path / "bad.yaml").write_text("a: [", encoding="utf-8")
-    with pytest.raises(GaitError, match="no YAML"):
+    with pytest.raises(GaitError, match="not a YAML"):
         load_configuration(tmp_path / "bad.yaml")
 
 
@@ -219,5 +221,5 @@ def test_conditions():
     assert several.conditions == [(1.0, 0.0), (1.5, 0.0)]
     with pytest.raises(GaitError, match="tgt_vel need the mode multispeed"):
         _ = plain.with_changes({"tgt_vel": [1.0, 1.5]}).conditions
-    with pytest.raises(GaitError, match=r"no device 'humotec'.*Did you mean 'humotech'"):
+    with pytest.raises(GaitError, match=r"unknown device 'humotec'.*Did you mean 'humotech'"):
         make_problem(plain.with_changes({"model": "humotec"}))

@@ -49,16 +49,16 @@ def test_a_run_records_it_and_does_not_go_on_with_another_model(capsys, tmp_path
     assert model["sha256"] in (run / "report.html").read_text()
     capsys.readouterr()
     again = ["gait", "optimize", FIRST_WALK, "--save-path", str(run), "--resume", "--maxiter", "2"]
-    from trueup.gait.models import _own_models
+    from trueup.gait.models import _shipped_models as _own_models
 
-    build = _own_models.build_own_model
+    build = _own_models.build_shipped_model
 
     def heavier(name):
         made, anatomy = build(name)
         made.option.timestep *= 0.5
         return made, anatomy
 
-    monkeypatch.setattr("trueup.gait.models.walker.build_own_model", heavier)
+    monkeypatch.setattr("trueup.gait.models.walker.build_shipped_model", heavier)
     assert main([*again, "--quiet", "--json"]) == 2
     assert (
         "other bounds, start values or settings" in json.loads(capsys.readouterr().out)["message"]

@@ -55,7 +55,7 @@ def test_bounds_hold_for_all_files(capsys, tmp_path, parameters, ending):
     code, answer = evaluated(capsys, file, "ExoOn=1")
     assert code == 2
     told = (
-        f"{file} holds values outside of their bounds: 'C_d' is -1 (0 or more), "
+        f"{file} contains values outside their bounds: 'C_d' is -1 (0 or more), "
         "'vel_pelvis_tx' is 7 (-29 to 6), 'activation_SOL_r' is 51 (1 to 50), "
         "'exo_fall' is 1.5 (0 to 1). The times or torques of the exoskeleton are out of order"
     )
@@ -100,7 +100,7 @@ def test_lines_of_several_lengths_are_no_vector(capsys, tmp_path):
     file = tmp_path / "lines.txt"
     file.write_text("1 1 1\n" * 25 + "1 1\n")
     code, answer = evaluated(capsys, file)
-    assert code == 2 and "its lines hold 2 to 3 numbers, expected one" in answer["message"]
+    assert code == 2 and "expected one number per line, found 2 to 3" in answer["message"]
 
 
 @pytest.mark.parametrize("shape", [(81,), (81, 1), (1, 81)])
@@ -123,16 +123,16 @@ def test_a_column_or_a_row_is_a_vector_and_its_length_tells_of_a_device(
         (
             (0.95, 0.9, 0.5),
             [
-                "The exoskeleton does what it can: the torque peaks at 90 % of stance: it is to "
-                "rise for 95 % and rises from touch-down on, it is to fall for 50 % and falls to "
-                "the end."
+                "The torque curve of the exoskeleton was adjusted: the torque peaks at 90 % of "
+                "stance: its rise of 95 % is truncated at touch-down, its fall of 50 % is "
+                "truncated at lift-off."
             ],
         ),
         (
             (0.4, 0.9, 0.2),
             [
-                "The exoskeleton does what it can: the torque peaks at 90 % of stance: it is to "
-                "fall for 20 % and falls to the end."
+                "The torque curve of the exoskeleton was adjusted: the torque peaks at 90 % of "
+                "stance: its fall of 20 % is truncated at lift-off."
             ],
         ),
     ],
@@ -154,6 +154,6 @@ def test_points_that_meet_are_told():
     times = np.array([[0.5, 1.0, 0.0, 0.5], [0.0, 0.2, 0.2, 1.0], [0.5, 1.4, 0.3, 0.5]])
     knots = PointsProfile(4).knots(np.hstack([np.full((3, 4), 0.5), times]), 10.0)
     assert knots.clipped.keys() == {0, 2} and (np.diff(knots.percent) > 0.0).all()
-    assert "at 12.5, 50, 50, 87.5 % of stance, are not one after the other" in knots.clipped[0]
+    assert "points, 12.5, 50, 50, 87.5 % of stance, are not increasing" in knots.clipped[0]
     strict = PointsProfile(4, strict=True).knots(np.hstack([np.full((3, 4), 0.5), times]), 10.0)
     assert strict.invalid.keys() >= {0, 2} and strict.clipped == {}

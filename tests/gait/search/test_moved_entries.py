@@ -70,10 +70,13 @@ def test_a_group_stands_for_its_entries():
     ("changes", "words"),
     [
         ({"moved": ("1_SOL",)}, r"no entry '1_SOL'.*Did you mean"),
-        ({"moved": MOVED, "held": {"1_SOL_FG": 1.1}}, "'1_SOL_FG' is to be moved and held"),
-        ({"moved": ("gain",), "held": {"1_SOL_FG": 1.1}}, "'1_SOL_FG' is to be moved and held"),
-        ({"moved": ("exoskeleton",)}, "no entry that could be moved"),
-        ({"moved": ("exoskeleton",), "ExoOn": True, "fixed_exo": True}, "no entry that could be"),
+        ({"moved": MOVED, "held": {"1_SOL_FG": 1.1}}, "'1_SOL_FG' is in both moved and held"),
+        ({"moved": ("gain",), "held": {"1_SOL_FG": 1.1}}, "'1_SOL_FG' is in both moved and held"),
+        ({"moved": ("exoskeleton",)}, "no free entry of this walk"),
+        (
+            {"moved": ("exoskeleton",), "ExoOn": True, "fixed_exo": True},
+            "no free entry of this walk",
+        ),
         ({"moved": ()}, "moved: "),
     ],
 )
@@ -141,7 +144,7 @@ def test_the_experiment_of_a_run_does_not_mix_two_walks(capsys, tmp_path, vector
     words = ("--param-path", tmp_path / "another.txt")
     experiment = run / "experiment.yaml"
     code, answer = optimized(capsys, other, *words, configuration=experiment)
-    assert code == 2 and "take the configuration that it was made from" in answer["message"]
+    assert code == 2 and "use the original configuration" in answer["message"]
     assert not other.exists()
 
 
@@ -172,11 +175,11 @@ def test_a_repeated_experiment_may_start_elsewhere(capsys, tmp_path, vector, fil
     ("words", "told"),
     [
         (("1_SOL:1.0",), "no entry '1_SOL'"),
-        (("1_SOL_FG:-1.0",), "has to be 0 to"),
+        (("1_SOL_FG:-1.0",), "must be from 0 to"),
         (("1_SOL_FG:1.0,1_SOL_FG:1.1",), "twice"),
         (("1_SOL_FG:1.0", "held=1_SOL_FG:1.2"), "it is held at 1.2"),
-        (("exo_peak:2.0", "--ExoOn", 1), "has to be 0 to 1"),
-        (("knee_angle_r:100.0",), "cannot walk"),
+        (("exo_peak:2.0", "--ExoOn", 1), "must be from 0 to 1"),
+        (("knee_angle_r:100.0",), "cannot start a walk"),
     ],
 )
 def test_start_values_that_cannot_be_are_refused(capsys, tmp_path, words, told):

@@ -57,7 +57,7 @@ def test_the_name_of_a_gain_means_that_of_both_legs():
     assert set(problem.space.names) == {"1_SOL_FG_r", "1_SOL_FG_l"}
     entries = {entry.name: entry for entry in problem.parameters.entries}
     assert (entries["C_d_r"].start, entries["C_d_l"].start) == (1.1, 1.2)
-    with pytest.raises(GaitError, match=r"'1_SOL_FG_r', '1_SOL_FG_l' is to be moved and held"):
+    with pytest.raises(GaitError, match=r"'1_SOL_FG_r', '1_SOL_FG_l' is in both moved and held"):
         problem_of(**{**changes, "held": {"1_SOL_FG": 1.1}})
 
 
@@ -81,18 +81,21 @@ def test_a_configuration_for_both_legs_holds_for_gains_of_each(capsys, tmp_path,
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--n-points", 3), r"start_values: 'exo_peak' is no entry of this torque curve"),
-        (("--n-points", 3), "'exo_torque_2', 'exo_time_0', 'exo_time_1', 'exo_time_2'. Give"),
+        (("--n-points", 3), r"start_values: 'exo_peak' is not an entry of this torque curve"),
+        (("--n-points", 3), "'exo_torque_2', 'exo_time_0', 'exo_time_1', 'exo_time_2'. Use"),
         (("--n-points", 3), "--start-values none"),
-        (("held=exo_torque_1:0.2",), "held: 'exo_torque_1' is no entry of this torque curve"),
-        (("moved=exo_time_1",), "moved: 'exo_time_1' is no entry of this torque curve"),
+        (
+            ("held=exo_torque_1:0.2",),
+            "held: 'exo_torque_1' is not an entry of this torque curve",
+        ),
+        (("moved=exo_time_1",), "moved: 'exo_time_1' is not an entry of this torque curve"),
         (("held=1_SOL:1",), "held: the parameter vector has no entry '1_SOL'"),
         (("start_values=1_SOL:1",), "start_values: the parameter vector has no entry"),
-        (("start_values=1_SOL_FG:-1",), "start_values: the entry '1_SOL_FG' is to start"),
-        (("moved=exo",), "moved: there is no group 'exo'; the groups are 'gain', 'pose'"),
+        (("start_values=1_SOL_FG:-1",), "start_values: the initial value of '1_SOL_FG' is"),
+        (("moved=exo",), "moved: unknown group 'exo'; groups: 'gain', 'pose'"),
         (("moved=gains",), "Did you mean 'gain'"),
-        (("start_values=7_BFSH_PG:0.5",), "nothing reads it here: leave it out"),
-        (("held=exo_peak:0.2",), "moved, held: 'exo_peak' is to be moved and held"),
+        (("start_values=7_BFSH_PG:0.5",), "it is not used here: remove it"),
+        (("held=exo_peak:0.2",), "'exo_peak' is in both moved and held"),
     ],
 )
 def test_a_wrong_name_is_told_with_where_it_stands(capsys, tmp_path, words, told):
@@ -115,7 +118,7 @@ def test_a_fixed_exoskeleton_is_neither_moved_nor_started(capsys, tmp_path, file
     assert sparing(capsys, run, "--fixed-exo", "--param-path", file)[0] == 0
     assert len(experiment_of(run)["start"]) == 9
     np.testing.assert_array_equal(best_of(run)[-4:], (0.3, 0.2, 0.5, 0.2))
-    told = f"The exoskeleton is fixed: {LEFT_OUT} in start_values says nothing here"
+    told = f"The exoskeleton is fixed: {LEFT_OUT} in start_values has no effect"
     assert any(note.startswith(told) for note in experiment_of(run)["notes"])
     words = ("--fixed-exo", "moved=gain", "--param-path", file, "held=exo_peak:0.1")
     assert sparing(capsys, tmp_path / "gains", *words)[0] == 0
@@ -137,7 +140,7 @@ def test_a_curve_says_nothing_without_an_exoskeleton(capsys, tmp_path, file, wor
     assert sparing(capsys, run, *without, *words)[0] == 0
     (note,) = [line for line in experiment_of(run)["notes"] if line.startswith("No exosk")]
     name = re.search("exo_[a-z0-9_]+", " ".join(words)).group()
-    assert note == f"No exoskeleton is on: {name!r} says nothing here."
+    assert note == f"No exoskeleton is on: {name!r} has no effect."
     assert called(capsys, "evaluate", run)[0] == 0
     # nor to a search with one that goes on from there
     words = ("--ExoOn", 1, "--param-path", run, "--save-path", second)
@@ -154,7 +157,7 @@ def test_what_is_not_moved_counts_among_what_comes_from_the_path(capsys, tmp_pat
     count = problem.space.size - len(CURVE) - 1
     assert experiment_of(run)["notes"] == [
         f"{count} start values come from {file}.",
-        "13 entries are moved, the others stay where they start.",
+        "13 entries are optimised, the others are fixed.",
     ]
 
 
@@ -176,7 +179,7 @@ def test_what_is_not_moved_and_not_in_the_file_is_told(capsys, tmp_path):
 def test_it_is_told_that_what_is_not_moved_stays_nominal(capsys, tmp_path):
     assert sparing(capsys, tmp_path / "run")[0] == 0
     (note,) = experiment_of(tmp_path / "run")["notes"]
-    assert note.startswith("What is not moved stays at the nominal vector")
+    assert note.startswith("Fixed entries have their nominal values")
 
 
 @pytest.mark.parametrize("moved", ["all", "gain"])
@@ -185,4 +188,4 @@ def test_the_experiment_of_a_run_moves_no_others(capsys, tmp_path, file, moved):
     assert sparing(capsys, run, "--param-path", file)[0] == 0
     words = ("optimize", run / "experiment.yaml", "--save-path", tmp_path / "other")
     code, answer = called(capsys, *words, f"moved={moved}")
-    assert code == 2 and "take the configuration that it was made from" in answer["message"]
+    assert code == 2 and "use the original configuration" in answer["message"]

@@ -64,7 +64,7 @@ def test_the_stages_follow_each_other_in_one_history(whole):
     assert whole.solution.cost == stages[2].min()
     assert whole.problem.scenarios[0].objective.weights == {"effort": 20000.0}
     # which is dearer than what the stage before has found: costs of stages do not compare
-    assert whole.solution.cost > stages[1].min() - whole.problem.level_to_come
+    assert whole.solution.cost > stages[1].min() - whole.problem.cost_per_step
     assert whole.problem.perturbations is None
 
 
@@ -80,7 +80,7 @@ def test_a_run_goes_on_in_any_stage(file, whole, tmp_path, generations):
 def test_a_run_that_ends_early_has_the_cost_of_its_stage(file, tmp_path):
     limits = Budget(max_generations=1)
     result = gait.optimize(file, tmp_path / "run", limits=limits, verbose=False)
-    assert result.solution.cost < result.problem.level_to_come
+    assert result.solution.cost < result.problem.cost_per_step
     assert result.problem.names[result.problem.stage] == "find"
     assert "has changed since" not in result.report.read_text(encoding="utf-8")
 
@@ -189,7 +189,7 @@ def test_the_norm_is_not_tracked_where_it_does_not_fit(capsys, tmp_path):
         capsys, "optimize", "walk", "--tgt-slope", 5, *short, *weighed, "--save-path", run,
         "--overwrite",
     )  # fmt: skip
-    assert code == 2 and "needs a reference gait" in answer["message"]
+    assert code == 2 and "requires a reference gait" in answer["message"]
 
 
 @pytest.mark.parametrize(
@@ -232,5 +232,5 @@ def test_the_shipped_walk_says_what_found_it():
 def test_a_first_walk_is_shown_while_the_search_goes_on(file, tmp_path, capsys):
     gait.optimize(file, tmp_path / "run", limits=Budget(max_generations=4))
     said = capsys.readouterr().err
-    assert "to look at while the search goes on" in said
+    assert "interim report, the search continues" in said
     assert said.count("report.html") >= 2  # a first one, and one after a stage

@@ -44,5 +44,5 @@ def test_a_product_is_said_to_be_a_generic_device(capsys, tmp_path, model, told)
     words += ["--popsize", "4", "--maxiter", "1", "--save-path", str(tmp_path / "run"), "--quiet"]
     assert main([*words, "--json"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
-    said = "dephy is walked with as the generic device 'ankle' (1.8 kg, up to 150 N m)"
+    said = "dephy is replaced by the generic device 'ankle' (1.8 kg, up to 150 N m)"
     assert any(note.startswith(said) for note in notes) is told

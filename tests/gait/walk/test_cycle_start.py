@@ -72,8 +72,8 @@ def test_joints_start_at_the_speeds_that_are_given(uphill, vector):
 @pytest.mark.parametrize(
     ("speeds", "said"),
     [
-        ({"knee_angle": 1.0}, r"no joint 'knee_angle'.*knee_angle_r"),
-        ({"pelvis_tx": 1.0}, r"no joint 'pelvis_tx'"),
+        ({"knee_angle": 1.0}, r"unknown joint 'knee_angle'.*knee_angle_r"),
+        ({"pelvis_tx": 1.0}, r"unknown joint 'pelvis_tx'"),
         ({"knee_angle_r": np.nan}, r"knee_angle_r.*not finite"),
     ],
 )
@@ -134,7 +134,7 @@ def test_it_is_found_again_from_its_own_walk(uphill, begun):
 
 
 def test_a_walk_that_falls_has_no_cycle(uphill):
-    with pytest.raises(GaitError, match=r"one that lasts, and this one ends after \d"):
+    with pytest.raises(GaitError, match=r"a walk without a fall, and this one ends after \d"):
         cycle_start(uphill, uphill.parameters.start)
 
 

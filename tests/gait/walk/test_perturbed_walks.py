@@ -186,13 +186,13 @@ def test_survival_is_told_of_other_perturbations(simulation, candidates):
 
 
 def test_wrong_perturbations():
-    with pytest.raises(GaitError, match="at least 1 perturbed repeat"):
+    with pytest.raises(GaitError, match="perturbed repeats is 0; it must be at least 1"):
         Perturbations(0)
-    with pytest.raises(GaitError, match="mean or worst, not by 'median'"):
+    with pytest.raises(GaitError, match="unknown aggregation of repeats 'median'"):
         Perturbations(2, judged_by="median")
-    with pytest.raises(GaitError, match="only repeat would walk without perturbations: give 2"):
+    with pytest.raises(GaitError, match="only repeat would have no perturbations: set at least 2"):
         Perturbations(1, first_unperturbed=True)
     with pytest.raises(GaitError, match="push is -1"):
         PerturbationSizes(push=-1.0)
-    with pytest.raises(GaitError, match="less than 1"):
+    with pytest.raises(GaitError, match="must be below 1"):
         PerturbationSizes(friction=1.5)

@@ -148,7 +148,7 @@ def test_a_walk_starts_on_a_slope(recorded_data, tutorial_vector):
 
 
 def test_what_a_walker_needs(recorded_data, tmp_path):
-    with pytest.raises(ModelError, match="no model file"):
+    with pytest.raises(ModelError, match="no such model file or shipped model"):
         Walker.load(tmp_path / "absent.xml")
     spec = mujoco.MjSpec.from_file(str(recorded_data / MODEL))
     for name in ("Exo_R", "Exo_L"):
@@ -160,7 +160,9 @@ def test_what_a_walker_needs(recorded_data, tmp_path):
     assert WalkSimulation(bare).parameters.size == 77
     with pytest.raises(GaitError, match="no keyframe 'walk_left'"):
         WalkSimulation(Walker(without_keyframes(recorded_data)))
-    with pytest.raises(GaitError, match=r"no pose 'walk_lef'.*Did you mean 'walk_left'"):
+    with pytest.raises(
+        GaitError, match=r"unknown initial pose 'walk_lef'.*Did you mean 'walk_left'"
+    ):
         WalkSimulation(bare, WalkSettings(pose="walk_lef"))
     with pytest.raises(GaitError, match="a slope of 50 degrees"):
         Walker(spec.compile(), slope=50.0)

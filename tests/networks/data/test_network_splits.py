@@ -97,7 +97,7 @@ def test_splits_that_cannot_be_are_refused():
     series, _ = stamped([100, 100], "aa")
     with pytest.raises(SignalError, match="at least two groups"):
         split_lomo(series)
-    with pytest.raises(SignalError, match="nothing is left"):
+    with pytest.raises(SignalError, match="none remains for training"):
         split_held_out(series, "a")
     with pytest.raises(SignalError, match="into 3 parts"):
         split_global(series, by="file")

@@ -60,8 +60,9 @@ def test_the_report_of_a_training_shows_every_part(tmp_path):
         "Scores", "Torque over time", "Predicted against measured", "By speed", "By frequency",
         "Error on whole validation recordings", "Loss while training", "file_a", "file_b",
         "RMSE of the linear", "error of linear", "reference", "seed: 42",
-        "Settled RMSE beside other estimates", "RMSE of whole recordings beside other estimates",
-        "its members differ by 0.02 N m", "How the recordings were read",
+        "Settled RMSE compared with other estimates",
+                  "RMSE of whole recordings compared with other estimates",
+        "RMS spread of its members is 0.02 N m", "Processing of the recordings",
         "Errors beside those of the baselines",
     ):  # fmt: skip
         assert part in page, part
@@ -94,13 +95,13 @@ def test_each_group_held_out_with_mean_and_spread(tmp_path):
 
 def test_what_the_checks_found_stands_in_the_report(tmp_path):
     write_split(tmp_path, "global", recordings())
-    assert "What the checks found" not in training_report(tmp_path).html()
+    assert "Findings of the checks" not in training_report(tmp_path).html()
     told = {"check": "groups", "severity": "info", "sentence": "One group."}
     of_file = {"check": "units", "severity": "warning", "sentence": "it looks like deg."}
     check = {"findings": [told], "files": [{"name": "a.csv", "findings": [of_file]}]}
     (tmp_path / "data_check.json").write_text(json.dumps(check))
     page = training_report(tmp_path).html()
-    for part in ("What the checks found", "One group.", "a.csv: it looks like deg."):
+    for part in ("Findings of the checks", "One group.", "a.csv: it looks like deg."):
         assert part in page
 
 
@@ -109,7 +110,7 @@ def test_the_report_of_an_evaluation_shows_the_joint_in_the_loop():
     network = fit_linear(series, FEATURE_NAMES, 1)
     motion = roll_out(network, series[0], JointModel(5.0, viscous=10.0))
     page = evaluation_report(network, series, score(network, series), [motion]).html()
-    assert "In the loop" in page
+    assert "Closed loop" in page
 
 
 def test_an_unfinished_or_damaged_run_is_refused(tmp_path):
@@ -118,7 +119,7 @@ def test_an_unfinished_or_damaged_run_is_refused(tmp_path):
     write_split(tmp_path, "global", recordings())
     path = next((tmp_path / "predictions").glob("*/*.csv"))
     path.write_text("time_s,torque_nm\n1,x\n")
-    with pytest.raises(RunDirectoryError, match="no file of predictions"):
+    with pytest.raises(RunDirectoryError, match="not a file of predictions"):
         training_report(tmp_path)
 
 

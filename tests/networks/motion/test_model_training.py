@@ -128,8 +128,11 @@ def with_activation(content):
     ("change", "words"),
     [
         (without_elbow, "joint 'elbow' was not measured"),
-        (lambda c: c.update(recordings=c["recordings"][2:]), "needs two beside what is held out"),
-        (with_activation, "states of their own"),
+        (
+            lambda c: c.update(recordings=c["recordings"][2:]),
+            "at least two are required in addition to those held out",
+        ),
+        (with_activation, "activation states"),
     ],
 )
 def test_experiments_that_cannot_be_trained_on_are_refused(change, words, tmp_path):
@@ -144,8 +147,8 @@ def test_options_of_servo_logs_are_refused(arm, tmp_path, capsys):
     for words, message in (
         (["--base", "pd"], "leave --servo"),
         (["--inputs", "kp"], "is a condition of servo logs"),
-        (["--target", "torque"], "are trained by their motion"),
-        (["--validation", "swing9"], "no recording for training is named 'swing9'"),
+        (["--target", "torque"], "are trained on their motion"),
+        (["--validation", "swing9"], "no training recording named 'swing9'"),
         (["--horizons", "9"], "longer than the shortest recording"),
     ):
         assert main(["network", "train-motion", str(arm), "-o", str(tmp_path / "r"), *words]) == 2

@@ -118,7 +118,7 @@ def test_the_gains_of_the_firmware_are_found_from_the_motion(base):
     assert found.joint == base
     trainer = MotionTrainer(found, *2 * [MotionLogs.of(base, told)], replace(
         QUICK, identify_gains=True))  # fmt: skip
-    assert trainer.joint.moved_base().gains == pytest.approx(found.gains)
+    assert trainer.joint.trained_base().gains == pytest.approx(found.gains)
 
 
 def test_factors_of_gains_are_interpolated_and_held_beyond_those_that_are_known():
@@ -158,13 +158,13 @@ def test_conditions_of_a_log_are_told_where_they_differ():
     network = trainer.module.to_network()
     assert network.features[3:] == ("position_gain", "voltage_v", "temperature_c")
     assert len(motion_errors(MODEL, LOGS[4:], network)) == 2
-    with pytest.raises(RecordingError, match="the log holds no temperature"):
+    with pytest.raises(RecordingError, match="the log has no temperature"):
         train_motion(MODEL, [replace(LOGS[0], temperature=None)], LOGS[2:3], settings)
 
 
 def test_gains_that_some_logs_lack_are_refused():
     some = [replace(PD_LOGS[0], damping=1.0), *PD_LOGS[1:]]
-    with pytest.raises(RecordingError, match="1 of 6 logs do: state it in every log"):
+    with pytest.raises(RecordingError, match="1 of 6 logs have one: record it in every log"):
         run_motion_training("pd", some, settings=QUICK)
 
 
@@ -174,8 +174,8 @@ def test_gains_that_some_logs_lack_are_refused():
         (["--base", "pd", "--servo", "m4.json"], "or --base pd or none"),
         ([], "or --base pd or none"),
         (["--base", "xyzzy.json"], "xyzzy.json cannot be read as a base"),
-        (["--base", "list.json"], "holds no base"),
-        (["--base", "kind.json"], "there is no base of the kind 'spring'"),
+        (["--base", "list.json"], "does not contain a base"),
+        (["--base", "kind.json"], "unknown kind of base 'spring'"),
     ],
 )
 def test_bases_that_cannot_be_are_refused(words, message, tmp_path, monkeypatch, capsys):

@@ -25,7 +25,7 @@ from trueup.networks import (
 )
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.logs import MAX_STEP, MotionLogs
-from trueup.networks.motion.result import MotionParts, judged, motion_parts
+from trueup.networks.motion.result import MotionParts, evaluated, motion_parts
 from trueup.networks.motion.starting_correction import starting_correction
 from trueup.networks.motion.training import Motion, motion_errors, motions, train_motion
 
@@ -118,22 +118,22 @@ def test_the_torque_can_be_the_target():
     done = train_motion(MODEL, logs[:4], logs[4:5], settings)
     before, after = (motions(MODEL, logs[4:5], network)[0] for network in (None, done.network))
     assert after.torque_error < 0.8 * before.torque_error
-    with pytest.raises(RecordingError, match="needs the field 'torque'"):
+    with pytest.raises(RecordingError, match="requires the field 'torque'"):
         train_motion(MODEL, LOGS[:2], logs[4:5], settings)
 
 
 def test_the_gradient_of_a_sample_is_that_of_differences():
     """Of the state, the correction, the gain and the numbers of the base, over two steps."""
     joint = DrivenJoint(MODEL, learned=True)
-    stretch = MotionLogs.of(MODEL, LOGS[:3]).whole(joint)
+    windows = MotionLogs.of(MODEL, LOGS[:3]).whole(joint)
     start = joint.reached().detach()
-    given = [stretch.position[20], stretch.speed[20], torch.tensor([0.01, -0.02, 0.03]).double(),
-             stretch.gain, start[:, None].expand(-1, 3).contiguous()]  # fmt: skip
+    given = [windows.position[20], windows.speed[20], torch.tensor([0.01, -0.02, 0.03]).double(),
+             windows.gain, start[:, None].expand(-1, 3).contiguous()]  # fmt: skip
     given = [each.clone().requires_grad_() for each in given]
-    assert len(stretch.inputs[20].target[0]) == 2
+    assert len(windows.inputs[20].target[0]) == 2
 
     def sample(position, speed, correction, gain, numbers):
-        return stretch.after(20, position, speed, correction, gain, numbers)
+        return windows.after(20, position, speed, correction, gain, numbers)
 
     assert torch.autograd.gradcheck(sample, given, eps=1e-7, atol=1e-5, rtol=1e-4)
 
@@ -147,13 +147,13 @@ def test_a_correction_that_is_worse_on_angles_it_has_not_seen_is_not_written():
     base = MotionBase.of(MODEL)
     done = MotionTraining(network, base, base, (1.0, 0.5), (), 1, 1.0)
     name, motion = LOGS[4].name, Motion(LOGS[4].position, 0.01, None)
-    result = judged(done, parts, {name: motion}, {name: replace(motion, angle_error=0.02)})
+    result = evaluated(done, parts, {name: motion}, {name: replace(motion, angle_error=0.02)})
     assert result.network is None and result.errors == {name: 0.01}
     sentence = " ".join(reason.sentence for reason in result.verdict.reasons)
     assert "20 mrad on held-out logs" in sentence
     seen = np.concatenate([log.position for log in training[:2]])
     share = np.mean((LOGS[4].position > seen.max()) | (LOGS[4].position < seen.min()))
-    assert share > 0.3 and f"{100 * share:.0f} % of it lies at angles" in sentence
+    assert share > 0.3 and f"{100 * share:.0f} % of its samples are at angles" in sentence
 
 
 def test_a_base_that_was_fitted_to_the_test_logs_is_named():
@@ -164,8 +164,8 @@ def test_a_base_that_was_fitted_to_the_test_logs_is_named():
     for logs in (LOGS[:4], LOGS):
         model = replace(MODEL, provenance={"training_logs": {log.name: 0.01 for log in logs}})
         done = MotionTraining(None, *[MotionBase.of(model)] * 2, (1.0, 1.0), (), 1, 1.0)
-        verdicts.append(judged(done, parts, {name: motion}, {name: motion}).verdict)
-    words = f"was fitted to '{name}', which test here"
+        verdicts.append(evaluated(done, parts, {name: motion}, {name: motion}).verdict)
+    words = f"was fitted to the test logs '{name}'"
     told = [any(words in reason.sentence for reason in each.reasons) for each in verdicts]
     assert told == [False, True]
 
@@ -211,7 +211,7 @@ def test_the_command_trains_and_says_what_it_is_worth(tmp_path, capsys):
     [
         ({"goal_position": np.zeros(320)}, "never changes"),
         ({"position": 60.0 * LOGS[0].position}, "look like degrees"),
-        ({"mass": 0.0}, "Motion alone gives the torque over the inertia"),
+        ({"mass": 0.0}, "Motion alone determines only the ratio"),
     ],
 )
 def test_logs_that_cannot_be_trained_on_are_refused(change, words):
@@ -225,9 +225,9 @@ def test_horizons_names_and_terms_that_cannot_be(tmp_path):
         train_motion(MODEL, LOGS[:1], LOGS[1:2], replace(QUICK, horizons=(3.0,)))
     with pytest.raises(RecordingError, match="no log has the gain 300"):
         motion_parts(LOGS, test_kp=[300.0])
-    with pytest.raises(RecordingError, match="no log or trajectory is named 't7'"):
+    with pytest.raises(RecordingError, match="no log or trajectory named 't7'"):
         motion_parts(LOGS, test=["t7"])
-    with pytest.raises(RecordingError, match="none is left for training"):
+    with pytest.raises(RecordingError, match=r"none of .* logs remains for training"):
         motion_parts(LOGS, test=["t1"], validation=["t0"])
     loose = ServoModel.create(find_servo("xl330"), friction_model("m1"), ("backlash",))
     with pytest.raises(FitError, match="backlash"):

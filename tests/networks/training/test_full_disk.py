@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from small_trainings import SMALL
 
 from trueup.cli import main
-from trueup.networks.training.keeper import Keeper
+from trueup.networks.training.checkpoint_callback import Keeper
 from trueup.runs import atomic
 
 EVERY_EPOCH = "train.checkpointing.every_seconds=0.01"

@@ -109,11 +109,11 @@ def test_parts_are_named_by_file_by_group_and_by_stretch():
 @pytest.mark.parametrize(
     ("test", "validation", "words"),
     [
-        (["run 9"], [], "no recording or group is named 'run 9'"),
-        (["run 1"], ["g1"], "would both validate and test"),
-        (["*"], [], "nothing is left for training"),
+        (["run 9"], [], "no such recording or group 'run 9'"),
+        (["run 1"], ["g1"], "in both data.validation and data.test"),
+        (["*"], [], "none remains for training"),
         (["40-60%"], ["50-70%"], "overlap"),
-        (["60-40%"], [], "is no stretch"),
+        (["60-40%"], [], "is not an interval"),
     ],
 )
 def test_parts_that_cannot_be_are_refused(test, validation, words):
@@ -157,7 +157,7 @@ def test_nothing_to_learn_is_do_not_use(tmp_path):
     result = train(settings_of(folder), tmp_path / "run", verbose=False)
     verdict = result.metrics["verdict"]
     assert verdict["grade"] == "do not use"
-    assert any("explains nothing" in each["sentence"] for each in verdict["reasons"])
+    assert any("is not better than a constant" in each["sentence"] for each in verdict["reasons"])
 
 
 def test_features_that_no_simulator_supplies_are_named_scored_without_and_refused(tmp_path):

@@ -44,7 +44,7 @@ def test_a_run_writes_what_deployment_and_readers_need(data, tmp_path):
     assert [motion["group"] for motion in motions] == ["0.05kgm2", "0.083kgm2"]
     squares = [motion["angle_rmse"] ** 2 for motion in motions]
     assert result.metrics["angle_rmse"] == pytest.approx(np.sqrt(np.mean(squares)))
-    assert "In the loop" in (run / "report.html").read_text()
+    assert "Closed loop" in (run / "report.html").read_text()
     stats = json.loads((run / "normalization_stats.json").read_text())
     assert stats["feature_names"] == list(network.features)
     (split,) = read_recordings(configured(data)).splits

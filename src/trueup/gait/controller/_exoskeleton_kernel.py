@@ -1,4 +1,4 @@
-"""The exoskeleton's controller, compiled: stance clock and torque curve of a leg.
+"""Compiled controller of the exoskeleton: stance clock and torque curve of a leg.
 
 PCHIP: F. N. Fritsch and J. Butland, "A method for constructing local monotone piecewise cubic
 interpolants", SIAM J. Sci. Stat. Comput. 5 (1984), with the three-point ends of scipy.
@@ -12,7 +12,7 @@ from trueup.gait.compiled import compiled
 
 
 class Clock(IntEnum):
-    """Numbers of a leg's stance clock: times [s], and the count of its last stances."""
+    """State of the stance clock of a leg: times [s], and the number of counted stances."""
 
     in_stance = 0
     time = 1
@@ -33,12 +33,12 @@ class Curve(IntEnum):
 
 
 FIRST_DURATION = 0.6
-"""Duration of stance that is expected until three stances were counted [s]."""
+"""Assumed duration of stance until three stances are counted [s]."""
 
 
 @compiled
 def start_clock(clock):
-    """Begin in swing."""
+    """Initialise the clock in swing."""
     clock[:] = 0.0
     clock[Clock.expected] = FIRST_DURATION
 
@@ -47,28 +47,29 @@ def start_clock(clock):
 def tick_clock(clock, load, threshold, dt, shortest_swing, shortest_stance):
     """Advance a stance clock by a step; returns the percent of stance [0, 100].
 
-    It knows the past alone, and so cannot use :func:`trueup.gait.strides_of`, which sees how long a
-    spell of load will last; the stances that it counts are the same. MyoAssist ends a stance as
-    soon as the load lets up (``shortest_swing`` 0) and counts shorter ones.
+    It is causal, unlike :func:`trueup.gait.strides_of`, which uses the whole duration of a load;
+    both count the same stances. MyoAssist ends a stance as soon as the load is removed
+    (``shortest_swing`` 0) and counts shorter ones.
 
     Args:
-      clock: numbers of the clock, changed.
+      clock: state of the clock, modified.
       load: load on the foot [body weights].
       threshold: load above which the foot is on the ground [body weights].
       dt: time step [s].
-      shortest_swing: a load that lets up for less does not end a stance, as where a foot bounces
-        [s].
-      shortest_stance: a stance of up to this is not counted, as where toes scuff in swing [s].
+      shortest_swing: an unloaded time below this does not end a stance, such as a bounce of the
+        foot [s].
+      shortest_stance: a stance of up to this is not counted, such as a toe scuff in swing [s].
     """
     if load > threshold:
         if clock[Clock.in_stance] == 0.0:
             clock[Clock.time] = 0.0
-        # the first step of a stance has the time of one step already; a lift that was too short to
-        # count is part of the stance
+        # at the first step of a stance one time step has passed; a lift below shortest_swing is
+        # part of the stance
         clock[Clock.time] += clock[Clock.lifted] + dt
         clock[Clock.lifted] = 0.0
         clock[Clock.in_stance] = 1.0
     elif clock[Clock.in_stance] == 1.0:
+        # the stance ends only after shortest_swing; until then its clock is halted
         clock[Clock.lifted] += dt
         if clock[Clock.lifted] >= shortest_swing:
             if clock[Clock.time] > shortest_stance:
@@ -76,17 +77,22 @@ def tick_clock(clock, load, threshold, dt, shortest_swing, shortest_stance):
                 clock[Clock.middle] = clock[Clock.newest]
                 clock[Clock.newest] = clock[Clock.time]
                 clock[Clock.count] = min(clock[Clock.count] + 1.0, 3.0)
+                # as in MyoAssist the mean of the last three stances predicts the next one
                 if clock[Clock.count] == 3.0:
                     total = clock[Clock.oldest] + clock[Clock.middle] + clock[Clock.newest]
                     clock[Clock.expected] = total / 3.0
             clock[Clock.in_stance] = 0.0
             clock[Clock.lifted] = 0.0
+    # a stance longer than predicted remains at 100 %
     return min(max(clock[Clock.time] / clock[Clock.expected] * 100.0, 0.0), 100.0)
 
 
 @compiled
 def _end_slope(h0, h1, d0, d1):
-    """Slope at an end: of the parabola through three knots, cut so that it stays monotone."""
+    """Slope at an end: of the parabola through three knots, limited to keep it monotone."""
+    # one-sided three-point derivative, as in scipy.interpolate.PchipInterpolator; the curve is
+    # monotone if the slope has the sign of the secant d0 and at most three times its size
+    # (F. N. Fritsch and R. E. Carlson, SIAM J. Numer. Anal. 17, 1980)
     slope = ((2.0 * h0 + h1) * d0 - h0 * d1) / (h0 + h1)
     if np.sign(slope) != np.sign(d0):
         return 0.0
@@ -99,7 +105,7 @@ def _end_slope(h0, h1, d0, d1):
 def pchip_slopes(x, y, slopes):
     """Slopes of a monotone cubic at its knots ``x (k,)``, at least two.
 
-    Between knots the slope is the weighted harmonic mean of both secants, 0 at an extremum.
+    At inner knots: weighted harmonic mean of both secants, 0 at an extremum (Fritsch & Butland).
     """
     n = len(x)
     if n == 2:
@@ -111,6 +117,8 @@ def pchip_slopes(x, y, slopes):
         if d0 * d1 <= 0.0:
             slopes[k] = 0.0
         else:
+            # weights of unequal intervals, 3 (h0 + h1) alpha in Fritsch and Butland: the secant of
+            # the shorter interval has the larger weight
             w0, w1 = 2.0 * h1 + h0, h1 + 2.0 * h0
             slopes[k] = (w0 + w1) / (w0 / d0 + w1 / d1)
     h0, h1 = x[1] - x[0], x[2] - x[1]
@@ -129,6 +137,7 @@ def pchip_value(x, y, slopes, at):
     h = x[k + 1] - x[k]
     s = (at - x[k]) / h
     d = (y[k + 1] - y[k]) / h
+    # cubic Hermite interpolant in powers of the distance t from the knot, by Horner's rule
     c2 = (3.0 * d - 2.0 * slopes[k] - slopes[k + 1]) / h
     c3 = (slopes[k] - 2.0 * d + slopes[k + 1]) / (h * h)
     t = s * h

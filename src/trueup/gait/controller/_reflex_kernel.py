@@ -1,12 +1,12 @@
-"""The reflex controller, compiled: one step of one simulation.
+"""Compiled reflex controller: one step of one simulation.
 
 Equations: S. Song and H. Geyer, "A neural circuitry that emphasizes spinal feedback generates
 diverse behaviours of human locomotion", J. Physiol. 593 (2015), called S below: its supraspinal
 layer and its spinal modules M1 to M10, which ``reflexes.yaml`` numbers as they do.
-Positive force feedback and the phases of stance and swing go back to H. Geyer and H. Herr, "A
+Positive force feedback and the phases of stance and swing are those of H. Geyer and H. Herr, "A
 muscle-reflex model that encodes principles of legged mechanics produces human walking dynamics and
-muscle activities", IEEE Trans. Neural Syst. Rehabil. Eng. 18 (2010). Sums are taken in the order of
-MyoAssist's, whose recorded commands are reproduced to the last digits.
+muscle activities", IEEE Trans. Neural Syst. Rehabil. Eng. 18 (2010). The order of summation is
+that of MyoAssist, so that its recorded commands are reproduced to the last digits.
 
 Rows are those of ``_registers``: ``measured (2, signals)``, ``registers (2, registers)`` and
 ``rings (2, ring_size)``, one of each for the right and the left leg. ``program`` is a
@@ -21,7 +21,7 @@ from trueup.gait.controller._registers import Register
 
 @compiled
 def _read(ring, start, length, part, tick):
-    """Oldest value of a ring, or a value between it and the next one, ``part`` of the way back."""
+    """Oldest value of a ring, interpolated towards the next by ``part``."""
     oldest = ring[start + tick % length]
     if part == 0.0:
         return oldest
@@ -31,7 +31,7 @@ def _read(ring, start, length, part, tick):
 
 @compiled
 def _delayed(ring, start, length, part, tick, value):
-    """Value at the end of a delay line, after a new one was stored at its beginning."""
+    """Output of a delay line after a new value is stored."""
     ring[start + tick % length] = value
     return _read(ring, start, length, part, tick + 1)
 
@@ -49,11 +49,10 @@ def _delay_signals(program, measured, registers, rings, tick):
 
 @compiled
 def _landing_angle(row):
-    """Leg angle to land with in the sagittal plane [rad].
+    """Target angle of the leg at landing in the sagittal plane [rad].
 
-    S, supraspinal layer: ``alpha_0 - C_d d - C_v v``, with the distance and the velocity of the
-    pelvis from the stance foot, less the lean of the trunk, which turns it into an angle of the
-    hip.
+    S, supraspinal layer: ``alpha_0 - C_d d - C_v v``, with distance and velocity of the pelvis from
+    the stance foot, minus the lean of the trunk, which converts it to an angle of the hip.
     """
     distance = row[Register.supraspinal_pelvis_x] - row[Register.supraspinal_other_foot_x]
     speed = row[Register.supraspinal_pelvis_vx] - row[Register.supraspinal_other_foot_vx]
@@ -63,7 +62,7 @@ def _landing_angle(row):
 
 @compiled
 def _frontal_landing_angle(row):
-    """Leg angle to land with in the frontal plane [rad], positive towards the leg's own side."""
+    """Target angle of the leg at landing in the frontal plane [rad], positive outwards."""
     distance = row[Register.supraspinal_pelvis_y] - row[Register.supraspinal_other_foot_y]
     speed = row[Register.supraspinal_pelvis_vy] - row[Register.supraspinal_other_foot_vy]
     upright = row[Register.alpha_0_f] - row[Register.C_d_f] * distance - row[Register.C_v_f] * speed
@@ -72,7 +71,7 @@ def _frontal_landing_angle(row):
 
 @compiled
 def _distance_from_landing(frontal_too, row):
-    """Angle between a leg and its landing angle [rad], both as the supraspinal layer sees them."""
+    """Angle between a leg and its landing angle [rad], both with supraspinal delays."""
     leg_angle = row[Register.supraspinal_hip] - 0.5 * row[Register.supraspinal_knee]
     sagittal = leg_angle - row[Register.leg_angle_target]
     if not frontal_too:
@@ -106,10 +105,10 @@ def _supraspinal(program, registers, rings, tick):
         if right > left:
             chosen = 0
         elif left > right or head.myoassist:
-            chosen = 1  # MyoAssist chooses the left leg where both are as far; we choose none
+            chosen = 1  # with equal distances MyoAssist chooses the left leg; here none is chosen
     for leg in range(2):
         # the command is read before the new one is stored, so even without delays it acts one step
-        # later; a leg that was not chosen obeys at once
+        # later; for a leg that was not chosen there is no delay
         start, length = head.command_start, head.command_length
         stored = _read(rings[leg], start, length, head.command_part, tick)
         registers[leg, Register.swing_command] = 0.0 if chosen == 1 - leg else stored
@@ -118,7 +117,7 @@ def _supraspinal(program, registers, rings, tick):
 
 @compiled
 def _see_other_leg(program, row, ring, tick):
-    """Copy the stimulations of the other leg, whose delay lines are ``ring``, for M4."""
+    """Copy the stimulations of the other leg (delay lines ``ring``), for M4."""
     head = program.head[0]
     for k in range(len(program.muscles)):
         muscle = program.muscles[k]
@@ -129,7 +128,7 @@ def _see_other_leg(program, row, ring, tick):
 
 @compiled
 def _angles(row):
-    """Angle and rate of the leg from hip to ankle: thigh and shank count as equally long (S)."""
+    """Angle and rate of the leg from hip to ankle, with thigh and shank of equal length (S)."""
     row[Register.leg_angle] = row[Register.hip] - 0.5 * row[Register.knee]
     row[Register.leg_angle_rate] = row[Register.hip_rate] - 0.5 * row[Register.knee_rate]
     row[Register.hip_target] = row[Register.leg_angle_target] + row[Register.knee_tgt] * 0.5
@@ -138,11 +137,11 @@ def _angles(row):
 
 @compiled
 def _phases(row, other_contact):
-    """Advance the phases of one leg's stride by one step.
+    """Advance the phases of the stride of one leg by one step.
 
-    The order of the tests matters: touch-down, stance, lift-off, swing, and the contact is kept at
-    the end. S: swing begins with flexing the knee (1), goes on with holding it (2) while the leg
-    swings forwards, brakes near the landing angle (3) and straightens once the leg moves back (4).
+    The order of the tests matters: touch-down, stance, lift-off, swing; the contact is stored last.
+    S: in swing the knee is flexed (1), then held (2) while the leg swings forwards; the leg brakes
+    near the landing angle (3) and is extended once it moves back (4).
     """
     contact = row[Register.contact] > 0.5
     if contact and row[Register.contact_before] == 0.0:
@@ -184,7 +183,7 @@ def _phases(row, other_contact):
 
 @compiled
 def _gates(row, other):
-    """Gates of the modules; in double support they shift as the other leg takes the load (S)."""
+    """Gates of the modules; in double support they shift with the load on the other leg (S)."""
     load = other[Register.load]
     unloading = min(max(1.0 - row[Register.Tr_St_sup] * load, 0.0), 1.0)
     loading = row[Register.Tr_Sw] * load
@@ -198,7 +197,7 @@ def _gates(row, other):
 
 @compiled
 def _reflexes(program, row, stimulation, crossed):
-    """Stimulation of each muscle of a leg, and the part of it that the other leg sees."""
+    """Stimulation of each muscle of a leg, and its part with a crossed effect on the other leg."""
     least = program.head[0].prestimulation
     stimulation[:] = least
     crossed[:] = 0.0
@@ -223,15 +222,15 @@ def _reflexes(program, row, stimulation, crossed):
 
 @compiled
 def step_reflexes(program, measured, registers, rings, tick, stimulation, crossed):
-    """Run the controller once.
+    """Run the controller for one step.
 
     Args:
       program: controller.
       measured: measured signals ``(2, signals)``.
-      registers: registers ``(2, registers)``, changed.
-      rings: delay lines ``(2, ring_size)``, changed.
+      registers: registers ``(2, registers)``, modified.
+      rings: delay lines ``(2, ring_size)``, modified.
       tick: number of earlier runs of the controller.
-      stimulation: stimulation of each muscle group ``(2, muscles)`` [0, 1], filled.
+      stimulation: output, stimulation of each muscle group ``(2, muscles)`` [0, 1].
       crossed: scratch ``(muscles,)``.
     """
     _delay_signals(program, measured, registers, rings, tick)
@@ -241,10 +240,10 @@ def step_reflexes(program, measured, registers, rings, tick, stimulation, crosse
         _phases(registers[leg], registers[1 - leg, Register.contact])
     for leg in range(2):
         _gates(registers[leg], registers[1 - leg])
-    # A swinging leg comes first: a leg in stance then sees its stimulation without waiting for the
-    # next step. Where both swing or none does, each sees the step before, so that neither side is
-    # favoured. MyoAssist computes the right leg first where both swing, and counts its lags by
-    # turns.
+    # A leg in swing is computed first, so that a leg in stance uses its current stimulation. Where
+    # both or neither are in swing, each uses the previous step, so that the sides are
+    # symmetric. MyoAssist computes the right leg first where both are in swing, and counts lags in
+    # controller steps.
     head = program.head[0]
     first = 0 if registers[0, Register.swing] == 1.0 else 1
     in_turn = head.myoassist or registers[0, Register.swing] != registers[1, Register.swing]
@@ -257,7 +256,7 @@ def step_reflexes(program, measured, registers, rings, tick, stimulation, crosse
         if turn == 0 or in_turn:
             _see_other_leg(program, row, rings[other], seen)
         if turn == 0 and not in_turn:
-            # before the first leg overwrites what the second one is to see
+            # before the first leg overwrites the values that the second one uses
             _see_other_leg(program, registers[other], rings[leg], seen)
         _reflexes(program, row, stimulation[leg], crossed)
         for k in range(len(program.muscles)):
@@ -275,12 +274,12 @@ def start_reflexes(program, measured, registers, rings, swing_leg, activation, t
     Args:
       program: controller.
       measured: measured signals at the start ``(2, signals)``.
-      registers: registers with the gains ``(2, registers)``, changed.
-      rings: delay lines ``(2, ring_size)``, filled.
-      swing_leg: leg in swing at the start, 0 right or 1 left.
-      activation: initial activations ``(2, muscles)``, which fill the lines of the stimulations.
-      target: landing angles of each leg ``(2, 2)`` [rad], sagittal and frontal, which fill their
-        lines; NaN for those that follow from the gains.
+      registers: registers with the gains ``(2, registers)``, modified.
+      rings: output, delay lines ``(2, ring_size)``.
+      swing_leg: leg in swing initially, 0 right or 1 left.
+      activation: initial activations ``(2, muscles)``, initial values of the stimulation lines.
+      target: landing angles of each leg ``(2, 2)`` [rad], sagittal and frontal, initial values of
+        their lines; NaN: computed from the gains.
     """
     head = program.head[0]
     for leg in range(2):

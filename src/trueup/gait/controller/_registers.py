@@ -1,10 +1,10 @@
-"""Names of the numbers that a leg's controller reads and writes, and their places in its rows.
+"""Names and indices of the signals and registers of the controller of a leg.
 
 Each leg of each simulation has a row of measured signals (:class:`Measured`) and a row of registers
 (:class:`Register`): delayed signals, phases of the stride, gates of the reflexes, gains, and the
-output of each reflex. An enumeration is both the name of a place, as controller files spell it, and
-its index, which compiled code takes as a constant. Behind the fixed registers follow those that
-depend on the controller, laid out by :mod:`trueup.gait.controller.program`.
+output of each reflex. A member of an enumeration is both a name, as in controller files, and an
+index, a constant in compiled code. The fixed registers are followed by those that depend on the
+controller, allocated by :mod:`trueup.gait.controller.program`.
 """
 
 from enum import auto
@@ -13,7 +13,7 @@ from trueup.gait._index import Index
 
 
 class Measured(Index):
-    """Measured signals of a leg; the force of each muscle group follows them."""
+    """Measured signals of a leg, followed by the force of each muscle group."""
 
     pitch = auto()
     pitch_rate = auto()
@@ -39,11 +39,11 @@ class Measured(Index):
 
 
 FIRST_FORCE = len(Measured)
-"""Place of the force of the first muscle group."""
+"""Index of the force of the first muscle group."""
 
 
 class Register(Index):
-    """Registers of a leg that every controller has."""
+    """Fixed registers of a leg."""
 
     zero = auto()
     always = auto()
@@ -79,7 +79,7 @@ class Register(Index):
     Tr_Sw = auto()
     knee_tgt = auto()
     knee_sw_tgt = auto()
-    # further gains of a walker that can fall sideways
+    # additional gains of a walker with frontal motion
     alpha_0_f = auto()
     C_d_f = auto()
     C_v_f = auto()
@@ -116,16 +116,16 @@ def _names(first: Register, last: Register) -> tuple[str, ...]:
 
 
 SIGNALS = _names(Register.load, Register.supraspinal_knee)
-"""Delayed signals that the supraspinal layer and the phases need."""
+"""Delayed signals that the supraspinal layer and the phases require."""
 
 GAINS = _names(Register.alpha_0, Register.knee_sw_tgt)
-"""Gains that they need."""
+"""Gains of the supraspinal layer and the phases."""
 
 FRONTAL_GAINS = _names(Register.alpha_0_f, Register.C_v_f)
-"""Further ones of a walker that can fall sideways."""
+"""Additional ones of a walker with frontal motion."""
 
 ANGLES = _names(Register.leg_angle, Register.frontal_angle_target)
-"""Angles that reflexes may read."""
+"""Angles available to reflexes."""
 
 _NO_GATES = ("knee_flexed", "contact_before", "swing_command")
 
@@ -133,4 +133,4 @@ GATES = (
     Register.always.name,
     *(name for name in _names(Register.stance, Register.other_swing) if name not in _NO_GATES),
 )
-"""Registers that a reflex may be gated by."""
+"""Registers available as gates of reflexes."""

@@ -1,4 +1,4 @@
-"""Signals of each leg, compiled: from the state of a simulation to what the controller measures."""
+"""Compiled sensing: from the state of a simulation to the measured signals of each leg."""
 
 import math
 
@@ -9,7 +9,7 @@ from trueup.gait.models.body_map import Joint, Touch
 
 @compiled
 def pitch_of(quat):
-    """Forward lean of a body [rad]; the argument is cut, rounding may take it beyond 1."""
+    """Forward lean of a body [rad]; the argument is clipped, as rounding may exceed 1."""
     w, x, y, z = quat[0], quat[1], quat[2], quat[3]
     return math.asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0))
 
@@ -32,8 +32,8 @@ def _roll_of(quat):
 def _velocity_x_y(fields, i, body, root):
     """Velocity of a body's centre of mass in world axes [m/s], forwards and to the left.
 
-    MuJoCo's ``cvel`` is about the centre of mass of the whole tree: angular velocity first, then
-    linear velocity, which is moved to the body's own centre by ``v - d x w``.
+    ``cvel`` of MuJoCo is about the centre of mass of the whole tree: angular velocity first, then
+    linear velocity, which ``v - d x w`` transfers to the centre of the body.
     """
     dx = fields.xipos[i, body, 0] - fields.subtree_com[i, root, 0]
     dy = fields.xipos[i, body, 1] - fields.subtree_com[i, root, 1]
@@ -58,10 +58,10 @@ def _rate_about(fields, i, body, axis):
 def sense(fields, parts, muscles, threshold, i, measured):
     """Measure the signals ``(2, signals)`` of both legs of simulation ``i``.
 
-    Angles are those of the reference: hip and knee of a straight leg have 180 degrees, the ankle of
-    a standing one 90. As in MyoAssist, positions are those of body origins and velocities those of
-    centres of mass, the rate of the pitch is that of the torso and the pitch that of the pelvis:
-    the walk deviates within a few steps with others. Forces are parts of each muscle's strength.
+    Angles are as in the reference: 180 degrees at hip and knee of a straight leg, 90 at the ankle
+    in standing. As in MyoAssist, positions are of body origins and velocities of centres of mass,
+    the pitch rate is of the torso and the pitch of the pelvis: with other choices the walk deviates
+    within a few steps. Forces are normalised by the strength of each muscle.
     """
     part = parts[0]
     quat = fields.xquat[i, part.pelvis]
@@ -74,7 +74,7 @@ def sense(fields, parts, muscles, threshold, i, measured):
     vx, vy = _velocity_x_y(fields, i, part.pelvis, part.root)
     for leg in range(2):
         row = measured[leg]
-        # y is to the left; sideways signals are positive towards the leg's own side
+        # y is to the left; lateral signals are positive outwards
         side = -1.0 if leg == 0 else 1.0
         heel = fields.sensordata[i, part.touch[leg, Touch.heel]]
         load = (heel + fields.sensordata[i, part.touch[leg, Touch.toes]]) / part.weight
@@ -98,7 +98,7 @@ def sense(fields, parts, muscles, threshold, i, measured):
         foot = part.feet[1 - leg]
         fx, fy = fields.xpos[i, foot, 0], fields.xpos[i, foot, 1]
         fvx, fvy = _velocity_x_y(fields, i, foot, part.root)
-        # turned back by the heading: along the direction of walking and across it
+        # rotated by the heading: along and across the direction of walking
         row[Measured.pelvis_x] = cos * px + sin * py
         row[Measured.pelvis_y] = side * (cos * py - sin * px)
         row[Measured.pelvis_vx] = cos * vx + sin * vy
@@ -110,6 +110,6 @@ def sense(fields, parts, muscles, threshold, i, measured):
         row[FIRST_FORCE:] = 0.0
     for k in range(len(muscles)):
         muscle = muscles[k]
-        # MuJoCo's muscles pull with a negative force
+        # muscle forces of MuJoCo are negative in tension
         force = -fields.actuator_force[i, muscle.actuator] / muscle.strength
         measured[muscle.leg, FIRST_FORCE + muscle.group] += force * muscle.share

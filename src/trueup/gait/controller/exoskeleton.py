@@ -1,7 +1,7 @@
 """Torque profiles of an exoskeleton over the stance phase, and their parameters.
 
-A profile gives knots (percent of stance, torque), between which the torque is a monotone cubic
-(PCHIP) curve: it never exceeds its knots.
+A profile defines knots (percent of stance, torque) with monotone cubic interpolation (PCHIP), which
+does not overshoot the knots.
 """
 
 from dataclasses import dataclass, field
@@ -13,18 +13,18 @@ from trueup.errors import GaitError
 from trueup.gait.controller.parameter_vector import Entry
 
 _APART = 1e-3
-"""Least distance of knots [% of stance]."""
+"""Smallest distance of knots [% of stance]."""
 
 
 @dataclass(frozen=True)
 class Knots:
-    """Knots of the torque curves of some candidates.
+    """Knots of the torque curves of a batch of candidates.
 
     Attributes:
       percent: percent of stance ``(n, k)``, rising.
-      torque: torque there ``(n, k)`` [N m].
-      invalid: candidate -> why its curve is impossible.
-      clipped: candidate -> sentence on the part of its curve that differs from its parameters.
+      torque: torque at the knots ``(n, k)`` [N m].
+      invalid: candidate -> reason why its curve is invalid.
+      clipped: candidate -> note on the part of its curve that differs from its parameters.
     """
 
     percent: np.ndarray
@@ -34,7 +34,7 @@ class Knots:
 
 
 class Profile(Protocol):
-    """Torque profile: its parameters, and the knots that follow from them."""
+    """Torque profile: its parameters, and the resulting knots."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -52,13 +52,13 @@ def _entry(name: str, start: float, free: bool = True) -> Entry:
 
 @dataclass(frozen=True)
 class FourParameterProfile:
-    """One peak: its height, its time, and how long it takes to rise and to fall.
+    """Profile with one peak: its height, its time, and its rise and fall times.
 
-    Sides that reach out of stance end with it.
+    Sides that extend beyond stance are truncated.
 
     Args:
-      fixed: a search does not move the parameters.
-      strict: refuse such parameters instead, and peaks before mid-stance, as MyoAssist does.
+      fixed: whether the parameters are excluded from a search.
+      strict: refuse such parameters instead, and peaks before mid-stance, as in MyoAssist.
     """
 
     fixed: bool = False
@@ -66,8 +66,8 @@ class FourParameterProfile:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """``exo_peak`` (part of the largest torque), ``exo_rise``, ``exo_peak_time`` and
-        ``exo_fall`` (parts of stance)."""
+        """``exo_peak`` (fraction of the largest torque), ``exo_rise``, ``exo_peak_time`` and
+        ``exo_fall`` (fractions of stance)."""
         starts = {"peak": 0.5, "rise": 0.467, "peak_time": 0.90, "fall": 0.075}
         return tuple(_entry(f"exo_{name}", start, not self.fixed) for name, start in starts.items())
 
@@ -86,9 +86,14 @@ class FourParameterProfile:
             if not 50.0 <= time[i] <= 100.0:
                 invalid[i] = f"the torque peaks at {time[i]:.4g} % of stance, not in 50 to 100 %"
             elif not 0.0 < rise[i] < time[i]:
-                invalid[i] = f"the torque rises {rise[i]:.4g} %, its peak is at {time[i]:.4g} %"
+                invalid[i] = (
+                    f"the torque rises over {rise[i]:.4g} %, but its peak is at {time[i]:.4g} %"
+                )
             elif not 0.0 < fall[i] < 100.0 - time[i]:
-                invalid[i] = f"the torque falls {fall[i]:.4g} % after its peak at {time[i]:.4g} %"
+                invalid[i] = (
+                    f"the torque falls over {fall[i]:.4g} % after its peak at {time[i]:.4g} %, "
+                    "beyond stance"
+                )
         percent = np.zeros((len(values), 5))
         torque = np.zeros((len(values), 5))
         percent[:, 1:4] = np.stack([time - rise, time, time + fall], axis=1)
@@ -101,15 +106,15 @@ class FourParameterProfile:
 
 
 def _out_of_stance(rise: np.ndarray, time: np.ndarray, fall: np.ndarray) -> dict[int, str]:
-    """Sentences on candidates whose sides reach out of stance; arguments ``(n,)`` [%]."""
+    """Notes on candidates with sides beyond stance; arguments ``(n,)`` [%]."""
     early, late = rise > time + _APART, fall > 100.0 - time + _APART
     found = {}
     for i in np.flatnonzero(early | late):
         sides = []
         if early[i]:
-            sides.append(f"it is to rise for {rise[i]:.4g} % and rises from touch-down on")
+            sides.append(f"its rise of {rise[i]:.4g} % is truncated at touch-down")
         if late[i]:
-            sides.append(f"it is to fall for {fall[i]:.4g} % and falls to the end")
+            sides.append(f"its fall of {fall[i]:.4g} % is truncated at lift-off")
         peak = f"the torque peaks at {time[i]:.4g} % of stance"
         found[int(i)] = f"{peak}: {', '.join(sides)}"
     return found
@@ -121,9 +126,9 @@ class PointsProfile:
 
     Args:
       count: number of points.
-      fixed: a search does not move the parameters.
-      strict: refuse points that meet at the end of a part, and torques below a hundredth, as
-        MyoAssist does; else such points are kept apart.
+      fixed: whether the parameters are excluded from a search.
+      strict: refuse points that coincide at the end of a part, and torques below a hundredth, as in
+        MyoAssist; otherwise such points are separated.
     """
 
     count: int = 4
@@ -132,12 +137,12 @@ class PointsProfile:
 
     def __post_init__(self):
         if self.count < 1:
-            raise GaitError(f"a torque profile needs at least 1 point, not {self.count}")
+            raise GaitError(f"a torque profile requires at least 1 point; found {self.count}")
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """``exo_torque_<i>`` (parts of the largest torque), then ``exo_time_<i>`` (parts of a
-        part of stance)."""
+        """``exo_torque_<i>`` (fractions of the largest torque), then ``exo_time_<i>`` (fractions of
+        each part of stance)."""
         n = self.count
         middle = n // 2 if n % 2 == 0 else (n - 1) // 2
         free = not self.fixed
@@ -146,7 +151,7 @@ class PointsProfile:
         return (*torques, *times)
 
     def knots(self, values: np.ndarray, max_torque: float) -> Knots:
-        """The points, between zeros at both ends of stance."""
+        """Knots at the points, with zero torque at both ends of stance."""
         n = self.count
         torque = np.zeros((len(values), n + 2))
         percent = np.zeros((len(values), n + 2))
@@ -158,8 +163,10 @@ class PointsProfile:
         given = 100.0 * (np.arange(n) + values[:, n:]) / n
         meet = (np.diff(given, axis=1) <= 0.0).any(axis=1)
         clipped = {
-            int(i): f"points of the torque, at {', '.join(f'{p:.4g}' for p in given[i])} % of "
-            "stance, are not one after the other and are kept apart"
+            int(
+                i
+            ): f"the times of the torque points, {', '.join(f'{p:.4g}' for p in given[i])} % of "
+            "stance, are not increasing; the points are separated"
             for i in np.flatnonzero(meet & (not self.strict))
         }
         for i in range(len(values) if self.strict else 0):

@@ -12,38 +12,38 @@ GROUPS = ("gain", "pose", "activation", "exoskeleton")
 """Groups of entries, in their order in a vector."""
 
 ROUNDING = 1e-9
-"""Distance beyond a bound that an entry of a given vector may have after rounding to text."""
+"""Tolerance of the bounds for a vector read from text, due to rounding."""
 
 MOST_NAMED = 8
-"""Largest number of entries that an error names."""
+"""Largest number of entries in an error message."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a parameter vector: value = scale * p + offset."""
+    """Entry of a parameter vector: value = scale * p + offset."""
 
     name: str
     """Name, unique in the vector."""
     group: str
     """One of :data:`GROUPS`."""
     scale: float = 1.0
-    """Value of one unit of the entry, in ``unit``."""
+    """Value per unit of the entry, in ``unit``."""
     offset: float = 0.0
-    """Value of the entry 0, in ``unit``."""
+    """Value at the entry 0, in ``unit``."""
     unit: str = "1"
     """Unit of scale and offset; degrees become radians in :meth:`ParameterVector.values`."""
     lower: float = -np.inf
-    """Least entry."""
+    """Lower bound of the entry."""
     upper: float = np.inf
-    """Largest entry."""
+    """Upper bound of the entry."""
     start: float = 1.0
-    """Nominal entry."""
+    """Nominal value of the entry."""
     free: bool = True
-    """Whether a search moves it."""
+    """Whether a search optimises it."""
 
     @property
     def bounds(self) -> str:
-        """Sentence part with the bounds."""
+        """Text with the bounds."""
         if np.isinf(self.upper):
             return "any number" if np.isinf(self.lower) else f"{self.lower:g} or more"
         if np.isinf(self.lower):
@@ -62,7 +62,9 @@ class ParameterVector:
         names = self.names
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise GaitError(f"a parameter vector has more than one entry {listing(twice)}")
+            raise GaitError(
+                f"names of a parameter vector must be unique; repeated: {listing(twice)}"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,19 +83,19 @@ class ParameterVector:
 
     @property
     def free(self) -> np.ndarray:
-        """Whether a search moves each entry ``(size,)`` bool."""
+        """Whether a search optimises each entry ``(size,)`` bool."""
         return np.array([entry.free for entry in self.entries], dtype=bool)
 
     def group(self, group: str) -> slice:
-        """Places of the entries of a group."""
+        """Indices of the entries of a group."""
         found = [i for i, entry in enumerate(self.entries) if entry.group == group]
         return slice(found[0], found[-1] + 1) if found else slice(0, 0)
 
     def index(self, name: str) -> int:
-        """Place of an entry.
+        """Index of an entry.
 
         Raises:
-          GaitError: there is no entry of this name.
+          GaitError: no entry has this name.
         """
         if name not in self.names:
             raise GaitError(
@@ -124,7 +126,7 @@ class ParameterVector:
         """A vector ``(size,)`` or vectors ``(n, size)``, checked.
 
         Raises:
-          GaitError: it has another length, or holds values that are not finite.
+          GaitError: another length, or values that are not finite.
         """
         values = np.asarray(vector, dtype=float)
         where = f"{source}: " if source else ""
@@ -135,8 +137,8 @@ class ParameterVector:
                 if (part := self.group(name)).stop > part.start
             )
             raise GaitError(
-                f"{where}a parameter vector of shape {values.shape} was given; this walker and "
-                f"controller take {self.size} entries ({groups})"
+                f"{where}the parameter vector has shape {values.shape}; this walker and "
+                f"controller require {self.size} entries ({groups})"
                 f"{self._hint(values.shape[-1] if values.ndim else 0)}"
             )
         wrong = [self.names[i] for i in np.unique(np.argwhere(~np.isfinite(values))[:, -1])]
@@ -145,33 +147,33 @@ class ParameterVector:
         return values
 
     def _hint(self, length: int) -> str:
-        """Hint at the probable kind of a vector of wrong length; a curve of n points has 2 n
+        """Hint on the probable kind of a vector of wrong length; a curve of n points has 2 n
         entries."""
         exo = self.group("exoskeleton")
         curve = exo.stop - exo.start
         if curve and length == self.size - curve:
-            return "; without an exoskeleton it takes as many as that: --ExoOn 0"
-        # many more entries are those of another model
+            return "; it fits this walker without an exoskeleton: --ExoOn 0"
+        # with many more entries it belongs to another model
         if not curve and length - self.size in range(2, 13, 2):
             return (
-                f"; the other {length - self.size} may be the torque curve of an exoskeleton: "
+                f"; the additional {length - self.size} may be the torque curve of an exoskeleton: "
                 "--ExoOn 1, with its --model"
             )
         return ""
 
     def check_given(self, vector: Sequence[float] | np.ndarray, source: str) -> np.ndarray:
-        """A vector ``(size,)`` that somebody gives, checked as in :meth:`check`, and its bounds.
+        """A vector ``(size,)`` from a user, checked as in :meth:`check`, and against its bounds.
 
         A column ``(size, 1)`` or a row ``(1, size)`` is a vector too.
 
         Raises:
-          GaitError: also where it is a table, or has entries outside of their bounds.
+          GaitError: also for a table, or entries outside their bounds.
         """
         values = np.asarray(vector, dtype=float)
         if values.ndim > 1 and values.size != max(values.shape):
             shape = " x ".join(str(count) for count in values.shape)
             raise GaitError(
-                f"{source} holds a table of {shape} numbers, and a vector is one column or one row"
+                f"{source} contains a table of {shape} numbers; expected one column or one row"
             )
         values = self.check(values.reshape(-1), source)
         outside = [
@@ -184,7 +186,7 @@ class ParameterVector:
             more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
             curve = any(entry.group == "exoskeleton" for entry, _ in outside)
             raise GaitError(
-                f"{source} holds values outside of their bounds: "
+                f"{source} contains values outside their bounds: "
                 f"{', '.join(named[:MOST_NAMED])}{more}"
                 + (". The times or torques of the exoskeleton are out of order" if curve else "")
             )
@@ -192,7 +194,7 @@ class ParameterVector:
 
     @property
     def space(self) -> Space:
-        """The free entries, as a search sees them."""
+        """Search space of the free entries."""
         entries = [entry for entry in self.entries if entry.free]
         lower = np.array([entry.lower for entry in entries])
         upper = np.array([entry.upper for entry in entries])
@@ -207,7 +209,7 @@ class ParameterVector:
         )
 
     def complete(self, X: np.ndarray) -> np.ndarray:
-        """Whole vectors ``(n, size)`` of the values of the free entries ``(n, free)``."""
+        """Complete vectors ``(n, size)`` from the values of the free entries ``(n, free)``."""
         X = np.atleast_2d(np.asarray(X, dtype=float))
         whole = np.tile(self.start, (len(X), 1))
         whole[:, self.free] = X

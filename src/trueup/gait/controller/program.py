@@ -1,4 +1,4 @@
-"""A reflex controller as arrays that the compiled controller works through."""
+"""A reflex controller as arrays, for the compiled controller."""
 
 import math
 from typing import NamedTuple
@@ -24,7 +24,7 @@ HEAD = np.dtype(
         ("crossed_part", np.float64),
     ]
 )
-"""Settings of the whole controller, and places of its own delay lines."""
+"""Settings of the controller, and indices of its supraspinal delay lines."""
 
 LINE = np.dtype(
     [
@@ -35,8 +35,8 @@ LINE = np.dtype(
         ("part", np.float64),
     ]
 )
-"""Delay line of a signal: measured signal, register, start and length of its ring of past values,
-and the part of a period by which its lag exceeds whole ones."""
+"""Delay line of a signal: measured signal, register, start and length of its ring buffer, and the
+fraction of a period by which its lag exceeds a whole number."""
 
 MUSCLE = np.dtype(
     [
@@ -48,7 +48,7 @@ MUSCLE = np.dtype(
     ]
 )
 """Muscle group: delay line of its stimulation, start of the ring of its crossed copy, and the
-register of the other leg's copy."""
+register of the copy for the other leg."""
 
 REFLEX = np.dtype(
     [
@@ -63,8 +63,8 @@ REFLEX = np.dtype(
         ("output", np.int64),
     ]
 )
-"""Reflex: muscle group (-1 none), registers of gate and factor, terms from first to end, and the
-registers of its sum before the cut at zero and of its output."""
+"""Reflex: muscle group (-1 none), registers of gate and factor, first and end index of its terms,
+and registers of its sum before rectification and of its output."""
 
 TERM = np.dtype(
     [
@@ -79,7 +79,7 @@ TERM = np.dtype(
 
 
 class Program(NamedTuple):
-    """A controller as arrays; one for all simulations."""
+    """A controller as arrays, shared by all simulations."""
 
     head: np.ndarray
     lines: np.ndarray
@@ -89,7 +89,7 @@ class Program(NamedTuple):
 
 
 class ControllerLayout(NamedTuple):
-    """Names of a controller's numbers in the order of their places.
+    """Names of the registers and signals of a controller, in their order.
 
     Attributes:
         registers: registers of a leg.
@@ -121,15 +121,15 @@ def compile_controller(
     timestep: float,
     compat: bool = False,
 ) -> tuple[Program, ControllerLayout]:
-    """Lay a controller out for the compiled code.
+    """Compile a controller to arrays.
 
     Args:
       controller: controller.
-      frontal: the walker can fall sideways.
+      frontal: whether the walker has frontal motion.
       period: time between runs of the controller [s].
-      delayed: neural delays; without them every lag is zero.
+      delayed: whether neural delays are simulated; otherwise every lag is zero.
       timestep: time step of the model [s].
-      compat: order of the legs and lags of MyoAssist, which are one period shorter than the delays.
+      compat: whether order of legs and lags are those of MyoAssist, one period below the delays.
 
     Raises:
       GaitError: the period is too long for the delays.
@@ -138,18 +138,18 @@ def compile_controller(
     shortest = min(signal.delay for signal in controller.signals)
     if delayed and period > shortest + 1e-9:
         raise GaitError(
-            f"neural delays from {shortest * 1e3:g} ms on need a controller that runs at least "
-            f"that often, not every {period * 1e3:g} ms: give the model shorter steps, or switch "
-            "the delays off"
+            f"the shortest neural delay is {shortest * 1e3:g} ms, but the controller period is "
+            f"{period * 1e3:g} ms: use a shorter time step of the model, or disable "
+            "the delays"
         )
 
     def line(delay: float, late: float = 0.0) -> tuple[int, float]:
-        """Length of a ring, and the part of a period by which the lag exceeds whole ones."""
+        """Length of a ring, and the fractional part of its lag in periods."""
         if not delayed:
             return 1, 0.0
         if compat:
             return max(math.floor(delay / period + 0.5), 1), 0.0
-        # What is late anyway is taken off, so that a walk depends less on the time step.
+        # Inherent latency is subtracted, so that a walk depends less on the time step.
         delay = max(delay - late, 0.0)
         whole = math.floor(delay / period + 1e-9)
         part = max(delay / period - whole, 0.0)
@@ -172,17 +172,17 @@ def compile_controller(
     for signal in controller.signals:
         at = measured.index(signal.measured)
         is_force = at in (Measured.load, Measured.contact) or at >= FIRST_FORCE
-        # stimulations are held for a period, half of one on average, and forces are those of the
-        # last step of the model, half of it ago
+        # latency: stimulations are held for a period, on average half of one, and forces are from
+        # the last step of the model, on average half a step old
         length, part = line(signal.delay, 0.5 * (period + (timestep if is_force else 0.0)))
         place = at, where[signal.name]
         lines.append((*place, ring.take(length), length, part))
     (targets, late), (crossed, crossed_part) = (
         line(delay) for delay in (controller.descending_delay, controller.crossed_delay)
     )
-    # a command is read before the new one is stored, which is one more period of lag
+    # a command is read before the new one is stored, which adds one period of lag
     commands = max(targets - (not compat and delayed), 1)
-    # sagittal targets first, frontal ones behind them
+    # sagittal targets first, then frontal ones
     head = (
         frontal,
         compat,
@@ -239,7 +239,7 @@ def compile_controller(
 
 
 class _Ring:
-    """Allocates places in a leg's row of past values."""
+    """Allocates ring buffers in the row of past values of a leg."""
 
     def __init__(self):
         self.size = 0

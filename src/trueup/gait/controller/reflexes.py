@@ -1,7 +1,7 @@
 """Description of a reflex controller: gains, signals, muscles and reflexes, by name.
 
 The shipped controller is the file ``reflexes.yaml`` next to this module. A new reflex is an
-entry there or in a file of one's own, see :func:`load_controller`.
+entry there or in a custom file, see :func:`load_controller`.
 """
 
 import functools
@@ -33,18 +33,18 @@ class _Part(BaseModel):
 
 
 class Gain(_Part):
-    """Gain: value = scale * p + offset, with its entry p of a parameter vector."""
+    """Gain: value = scale * p + offset, with the entry p of a parameter vector."""
 
     scale: float
     offset: float = 0.0
     unit: Literal["1", "deg"] = "1"
     """Unit of scale and offset; with ``deg`` the value is in radians."""
     lower: float | None = None
-    """Lower bound of p; none where absent."""
+    """Lower bound of p; None: unbounded."""
     says: str = ""
     """Description."""
     unused: bool = False
-    """No reflex reads it: it only keeps the place of an entry in older vectors."""
+    """Whether it is unused, a placeholder for compatibility with older vectors."""
 
 
 class Signal(_Part):
@@ -57,7 +57,7 @@ class Signal(_Part):
 
 
 class Muscle(_Part):
-    """Group of muscles with a common stimulation."""
+    """Muscle group with a common stimulation."""
 
     delay: float = Field(ge=0.0, lt=1.0)
     """Delay from the spinal cord to the muscle [s]."""
@@ -78,13 +78,13 @@ class Reflex(_Part):
     """Stimulation of a muscle: ``gate * [sum of terms]+ * times``, negative where it inhibits."""
 
     muscle: str | None = None
-    """Muscle group; none for a quantity that only other reflexes read."""
+    """Muscle group; None for a quantity used only by other reflexes."""
     gate: str = "always"
     terms: tuple[Term, ...] = Field(min_length=1)
     times: str = "always"
     inhibits: bool = False
     crossed: bool = False
-    """Whether the copy of the stimulation that the other leg sees includes it."""
+    """Whether it is included in the crossed copy of the stimulation."""
 
 
 class ReflexController(BaseModel):
@@ -94,7 +94,7 @@ class ReflexController(BaseModel):
 
     name: str
     prestimulation: float = Field(ge=0.0, le=1.0)
-    """Least stimulation of every muscle."""
+    """Smallest stimulation of every muscle."""
     load_threshold: float = Field(gt=0.0)
     """Load above which a foot is in contact [body weights]."""
     gains: tuple[Gain, ...]
@@ -110,14 +110,14 @@ class ReflexController(BaseModel):
         """Check that every name refers to a part of the controller; returns the controller.
 
         Raises:
-          GaitError: a name refers to nothing, or stands twice.
+          GaitError: an unknown or a repeated name.
         """
         _check_names(self, frontal=any(gain.plane == "frontal" for gain in self.gains))
         _check_names(self.in_plane(False), frontal=False)
         return self
 
     def in_plane(self, frontal: bool) -> "ReflexController":
-        """The controller of a walker that can fall sideways, or of one that cannot."""
+        """The controller of a walker with or without frontal motion."""
         if frontal:
             return self
         kept = {
@@ -133,7 +133,7 @@ def load_controller(path: str | Path) -> ReflexController:
     """Read a reflex controller from a YAML file.
 
     Raises:
-      GaitError: the file is missing or malformed, or a name in it refers to nothing.
+      GaitError: the file is missing or malformed, or contains an unknown name.
     """
     path = Path(path)
     try:
@@ -141,11 +141,11 @@ def load_controller(path: str | Path) -> ReflexController:
     except OSError as error:
         raise GaitError(f"cannot read the controller {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise GaitError(f"{path} is no YAML file: {error}") from error
+        raise GaitError(f"{path} is not a YAML file: {error}") from error
     try:
         return ReflexController.model_validate(content).check()
     except ValidationError as error:
-        raise GaitError(f"{path} describes no reflex controller: {_reasons(error)}") from error
+        raise GaitError(f"{path} is not a valid reflex controller: {_reasons(error)}") from error
 
 
 @functools.cache
@@ -194,13 +194,13 @@ def _check_names(controller: ReflexController, frontal: bool) -> None:
 def _distinct(what: str, names: list[str]) -> list[str]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise GaitError(f"the controller has more than one {what} of the name {listing(twice)}")
+        raise GaitError(f"names of each {what} must be unique; repeated: {listing(twice)}")
     return names
 
 
 def _known(who: str, what: str, name: str, names) -> None:
     if name not in names:
         raise GaitError(
-            f"{who} refers to the {what} {name!r}, which does not exist; there are "
+            f"{who}: unknown {what} {name!r}; available: "
             f"{listing(names, 40)}.{did_you_mean(name, names)}"
         )

@@ -1,4 +1,4 @@
-"""Measures of walks for their costs, compiled: strides, and means over the last of them."""
+"""Compiled measures of walks for the cost terms: means over the last strides."""
 
 import math
 from enum import IntEnum, auto
@@ -14,7 +14,7 @@ from trueup.gait.walk.gait_cycle import find_touch_downs
 class Measure(Index):
     """Measures of a walk, in the order of :data:`measure_walks`; NaN where a walk was too short.
 
-    Sums over time count from ``first_frame`` to before ``last_frame``.
+    Sums over time are from ``first_frame`` to before ``last_frame``.
     """
 
     strides = auto()
@@ -36,7 +36,7 @@ class Measure(Index):
 
 
 class Trunk(IntEnum):
-    """What the trunk is compared with: the reference, upright, or no rate of pitch."""
+    """Target of the trunk: the reference, upright, or zero pitch rate."""
 
     reference = 0
     upright = 1
@@ -58,14 +58,14 @@ SETUP = np.dtype(
         ("level", np.bool_),
     ]
 )
-"""Settings of the measures; an array of one. ``swing`` and ``stance`` are the shortest ones
+"""Settings of the measures; an array of one. ``swing`` and ``stance`` are shortest durations
 [frames], ``period`` the time between frames [s], ``threshold`` the load of a foot on the ground and
-``grf`` the ground reaction that costs nothing [body weights], ``clearance`` the height of soles
-that costs nothing [m], ``trunk`` a :class:`Trunk`."""
+``grf`` the ground reaction without cost [body weights], ``clearance`` the height of soles without
+cost [m], ``trunk`` a :class:`Trunk`."""
 
 LEAST_DISTANCE = 0.1
-"""Distance that effort and energy are divided by at least [m]: without it a walk of nearly no
-distance could be cheap where it went backwards, or infinitely dear where it stood."""
+"""Smallest divisor of effort and energy [m]: a distance near zero or negative would give an
+infinite or a negative cost."""
 
 
 @compiled
@@ -78,9 +78,10 @@ def interpolated(frames, column, start, at, last):
 
 @compiled
 def _mean_deviation(frames, places, first, last, column, reference, squared):
-    """Mean deviation of a column from a reference ``(points,)`` over strides, absolute or squared.
+    """Mean absolute or squared deviation of a column from a reference ``(points,)`` over strides.
 
-    The samples of the reference divide a stride evenly, the last one before the next touch-down.
+    The samples of the reference are evenly spaced over a stride, the last before the next
+    touch-down.
     """
     total, points = 0.0, len(reference)
     for k in range(first, last):
@@ -94,9 +95,9 @@ def _mean_deviation(frames, places, first, last, column, reference, squared):
 
 @compiled
 def _asymmetry(frames, right, first_r, last_r, left, first_l, last_l):
-    """Distance between the mean places of the legs' knees and ankles at their touch-downs [m].
+    """Distance between the mean positions of knees and ankles of both legs at touch-down [m].
 
-    Places are from the pelvis; the left ones are mirrored at the plane of walking (y).
+    Positions are relative to the pelvis; the left ones are mirrored at the sagittal plane (y).
     """
     total = 0.0
     for joint in range(2):
@@ -117,9 +118,9 @@ def _asymmetry(frames, right, first_r, last_r, left, first_l, last_l):
 
 @compiled
 def _scuffing(frames, a, b, setup):
-    """Mean shortfall of the soles' height below the clearance in the middle of swing [m].
+    """Mean deficit of the height of the soles from the clearance in mid-swing [m].
 
-    A fifth of the unloaded frames at either end is left out: there a foot lifts and lands.
+    A fifth of the unloaded frames at either end is excluded, when the foot lifts and lands.
     """
     total, count = 0.0, 0
     for leg in range(2):
@@ -170,19 +171,20 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
     measures[Measure.strides] = max(min(last_r, last_l), 0)
     first_r, first_l = max(last_r - setup.strides, 0), max(last_l - setup.strides, 0)
     strides = last_r >= 1 and last_l >= 1
-    # sums over time count from a to b, between touch-downs of the left foot
+    # sums over time are from a to b, between touch-downs of the left foot
     if strides:
         a, b = left[first_l], left[last_l]
     elif length < 2:
         return
     else:
-        # what needs no cycle is measured over the whole walk, so that walks without a stride differ
+        # terms without a cycle are measured over the whole walk, so that walks without a stride
+        # differ
         a, b, first_l, last_l = 0, length - 1, 0, 0
     measures[Measure.first_frame], measures[Measure.last_frame] = a, b
     dx, dy = frames[b, Frame.x] - frames[a, Frame.x], frames[b, Frame.y] - frames[a, Frame.y]
     dz = frames[b, Frame.z] - frames[a, Frame.z]
     time = frames[b, Frame.time] - frames[a, Frame.time]
-    # along the ground, which may rise
+    # along the ground, which may have a slope
     measures[Measure.speed] = math.copysign(math.hypot(dx, dz), dx) / time
     measures[Measure.velocity] = abs(measures[Measure.speed] - setup.speed)
     squares, excess, pain = 0.0, 0.0, 0.0
@@ -192,7 +194,7 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
         excess += max(frames[i, Frame.load_r] + frames[i, Frame.load_l] - setup.grf, 0.0)
         for column in range(Frame.limit_hip_r, Frame.limit_ankle_l + 1):
             pain += abs(frames[i, column])
-    # along the ground, as the speed is; a walk without a stride may have come down in falling
+    # along the ground, as the speed; without a stride the height may have changed by a fall
     rise = dz if strides and not setup.level else 0.0
     metres = max(math.hypot(math.hypot(dx, dy), rise), LEAST_DISTANCE)
     measures[Measure.effort] = squares * setup.period / (setup.mass * metres)
@@ -206,7 +208,7 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
     if not strides:
         return
     measures[Measure.symmetry] = _asymmetry(frames, right, first_r, last_r, left, first_l, last_l)
-    # each leg is compared with the reference from its own touch-down on
+    # each leg is compared with the reference from its touch-down
     if reference.shape[1]:
         total = 0.0
         for c in range(3):
@@ -229,10 +231,10 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
 def measure_walks(frames, lengths, setup, reference, trunk, emg, columns, right, left, measures):
     """Measures ``(n, measures)`` of frames ``(n, frames, columns)`` with ``lengths (n,)``.
 
-    ``reference (3, points)`` are hip, knee and ankle as frames have them, ``trunk (points,)`` and
-    ``emg (groups, points)`` likewise; empty ones are not compared. ``columns (2, groups)`` are the
-    columns of the activations of the right and the left leg, ``right`` and ``left`` scratch
-    ``(frames + 1,)`` for whole numbers.
+    ``reference (3, points)`` are hip, knee and ankle in the convention of frames, as are
+    ``trunk (points,)`` and ``emg (groups, points)``; empty ones are not compared. ``columns (2,
+    groups)`` are the columns of the activations of the right and the left leg, ``right`` and
+    ``left`` integer scratch arrays ``(frames + 1,)``.
     """
     for i in range(len(lengths)):
         _one_walk(

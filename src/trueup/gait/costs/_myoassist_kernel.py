@@ -1,12 +1,12 @@
-"""The cost terms of MyoAssist, compiled: its steps, and its measures over them.
+"""Compiled cost terms of MyoAssist: its step detection, and its measures over steps.
 
-They keep MyoAssist's peculiarities, for comparison with its results; our own terms are those of
-``_cost_kernel``, and nothing here can be shared with them but the interpolation. Where they differ:
-a step is a heel that is loaded anew and not a foot that touches down, and which ankle is bent
-further says its side; strides run from every second step to the next but one, so that a missed step
-shifts the legs; a stride is sampled as if its last sample were one frame beyond it; both legs are
-compared with activations of the left leg's phase; effort is a sum over frames and depends on the
-controller's rate; the ground reaction counts whole where it exceeds its threshold.
+They reproduce MyoAssist for comparison with its results; the terms of trueup are in ``_kernel``,
+which shares only the interpolation. Differences: a step is a rising heel load instead of a
+touch-down, and its side is that of the more flexed ankle; strides run from every second step to
+the next but one, so that a missed step swaps the legs; a stride is sampled up to one frame beyond
+its end; both legs are compared with activations in the phase of the left leg; effort is a sum over
+frames and depends on the controller rate; the ground reaction counts in full where it exceeds its
+threshold.
 """
 
 import math
@@ -40,7 +40,7 @@ class Term(Index):
 
 
 class Stage(IntEnum):
-    """How far a walk could be judged."""
+    """Extent to which a walk could be evaluated."""
 
     few_steps = 0
     few_pairs = 1
@@ -55,7 +55,7 @@ class Side(IntEnum):
 
 
 POINTS = 100
-"""Samples of a stride."""
+"""Number of samples of a stride."""
 
 HEEL_LOAD = 0.1
 """Load above which a heel is on the ground [body weights]."""
@@ -69,7 +69,7 @@ SETUP = np.dtype(
         ("mass", np.float64),
     ]
 )
-"""Settings of the terms; an array of one. ``gap`` is the least distance of steps [frames]."""
+"""Settings of the terms; an array of one. ``gap`` is the smallest distance of steps [frames]."""
 
 
 class Tracked(NamedTuple):
@@ -89,15 +89,16 @@ class Scratch(NamedTuple):
 
 @compiled
 def _find_steps(frames, length, gap, places, sides):
-    """Find the frames at which a heel is loaded anew, and their sides; returns their number.
+    """Find the frames of rising heel load, and their sides; returns their number.
 
-    Steps closer than ``gap`` frames to the last one are dropped, and those with equal ankles.
+    Steps within ``gap`` frames of the last one, and those with equal ankle angles, are dropped.
     """
     count, last = 0, -gap - 1
     before_r = before_l = False
     for i in range(length):
         right = frames[i, Frame.heel_r] > HEEL_LOAD
         left = frames[i, Frame.heel_l] > HEEL_LOAD
+        # a rise of either heel load is a step; the legs need not alternate
         rises = (right and not before_r) or (left and not before_l)
         before_r, before_l = right, left
         if not rises or i - last <= gap:
@@ -107,6 +108,7 @@ def _find_steps(frames, length, gap, places, sides):
         if ankle_l == ankle_r:
             continue
         places[count] = i
+        # at heel strike the leading ankle is more dorsiflexed, its angle smaller
         sides[count] = Side.left if ankle_l < ankle_r else Side.right
         count += 1
     return count
@@ -114,10 +116,10 @@ def _find_steps(frames, length, gap, places, sides):
 
 @compiled
 def _symmetry(frames, places, sides, count, first, strides):
-    """Mean distance of knee and ankle at a left step from the next right one [m]; NaN if few.
+    """Mean distance of knee and ankle between left and next right steps [m]; NaN if few.
 
-    Places are from the pelvis, mirrored at the plane of walking (y). The sum is over all pairs, and
-    divided by the strides.
+    Positions are relative to the pelvis, mirrored at the sagittal plane (y). The sum over all pairs
+    is divided by the number of strides.
     """
     total, right, pairs = 0.0, first, 0
     for left in range(first, count):
@@ -130,6 +132,7 @@ def _symmetry(frames, places, sides, count, first, strides):
         for joint in range(2):
             square = 0.0
             for axis in range(3):
+                # frames have knee (x, y, z), then ankle (x, y, z), right leg before left leg
                 column = Frame.knee_x_r + 3 * joint + axis
                 one = frames[places[right], column]
                 other = frames[places[left], column + LEG_PLACES]
@@ -145,13 +148,14 @@ def _track(frames, places, count, first, tracked, squared, most, sums):
     """Sum the deviations of columns from their reference over strides; returns their number."""
     strides, columns, reference = 0, tracked.columns, tracked.reference
     sums[:] = 0.0
+    # every second step starts a stride, assuming that the legs alternate
     for k in range(first, count - 2, 2):
         if strides == most:
             break
         start, n = places[k], places[k + 2] - places[k]
         for c in range(len(columns)):
             for p in range(POINTS):
-                # n frames hold n - 1 intervals: the samples beyond stay at the last frame
+                # n frames have n - 1 intervals: samples beyond are those of the last frame
                 at = min(p * (n / (POINTS - 1.0)), n - 1.0)
                 value = interpolated(frames, columns[c], start, at, n - 1)
                 difference = value - reference[p, c]
@@ -166,13 +170,13 @@ def _one_walk(frames, length, setup, effort_muscles, angles, emg, scratch, terms
 
     Args:
       frames: frames of the walk.
-      length: their number.
+      length: number of frames.
       setup: settings.
-      effort_muscles: muscles that effort counts.
+      effort_muscles: muscles included in the effort.
       angles: the trunk, then hip, knee and ankle of both legs; a :class:`Tracked`.
       emg: activations; a :class:`Tracked`.
       scratch: a :class:`Scratch`.
-      terms: filled.
+      terms: output, see :class:`Term`.
     """
     places, sides, sums = scratch.places, scratch.sides, scratch.sums
     strides = setup.strides
@@ -197,10 +201,12 @@ def _one_walk(frames, length, setup, effort_muscles, angles, emg, scratch, terms
     dx, dy = frames[b, Frame.x] - frames[a, Frame.x], frames[b, Frame.y] - frames[a, Frame.y]
     dt = frames[b, Frame.time] - frames[a, Frame.time]
     terms[Term.distance_x], terms[Term.distance_y], terms[Term.time] = dx, dy, dt
+    # lateral drift counts as an error of the velocity vector
     terms[Term.velocity] = math.hypot(dx / dt - setup.speed, dy / dt)
     terms[Term.symmetry] = _symmetry(frames, places, sides, end, first, strides)
     few_pairs = math.isnan(terms[Term.symmetry])
     terms[Term.stage] = Stage.few_pairs.value if few_pairs else Stage.complete.value
+    # a sum over frames without the time step, divided by mass and distance
     total = 0.0
     for i in range(a, b + 1):
         for m in range(len(effort_muscles)):
@@ -208,6 +214,7 @@ def _one_walk(frames, length, setup, effort_muscles, angles, emg, scratch, terms
     terms[Term.effort] = total / (setup.mass * math.hypot(dx, dy))
     total = 0.0
     for i in range(a, b):
+        # the whole load counts, not its excess over the threshold
         load = frames[i, Frame.load_r] + frames[i, Frame.load_l]
         total += load if load > setup.grf else 0.0
     terms[Term.grf] = total / (b - a)
@@ -226,6 +233,6 @@ def _one_walk(frames, length, setup, effort_muscles, angles, emg, scratch, terms
 
 @compiled_once
 def myoassist_terms(frames, lengths, setup, effort_muscles, angles, emg, scratch, terms):
-    """Terms of walks; arguments as in :func:`_one_walk`, each with the walks in front."""
+    """Terms of walks; arguments as in :func:`_one_walk`, with walks as the first axis."""
     for i in range(len(lengths)):
         _one_walk(frames[i], lengths[i], setup[0], effort_muscles, angles, emg, scratch, terms[i])

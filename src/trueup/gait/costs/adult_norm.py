@@ -1,4 +1,4 @@
-"""Norm of adults who walk on level ground, shipped with the package."""
+"""Norm of adult walking on level ground, shipped with the package."""
 
 import functools
 from importlib import resources
@@ -16,12 +16,12 @@ from trueup.gait.costs.reference import GaitReference
 from trueup.gait.walk.gait_cycle import Curve
 
 POINTS = 100
-"""Samples of a curve."""
+"""Number of samples of a curve."""
 
 WIDEST = 0.25
-"""Largest distance of a target from the norm's speed at which it is taken unasked [m/s].
+"""Largest difference between target speed and speed of the norm for its use by default [m/s].
 
-People at 1.0 and 1.5 m/s differ from those at 1.25 m/s by less than people differ from each other.
+Differences between 1.0 or 1.5 m/s and 1.25 m/s are smaller than those between people.
 """
 
 STEEPEST = 1.0
@@ -30,10 +30,10 @@ STEEPEST = 1.0
 
 @functools.cache
 def adult_norm() -> GaitNorm:
-    """Angles, moments and powers of hip, knee and ankle, ground reaction and timing of muscles at
-    1.25 m/s.
+    """Norm at 1.25 m/s: angles, moments and powers of hip, knee and ankle, ground reaction, muscle
+    timing.
 
-    Curves of joints are Fourier series; all sources stand in ``adult_walking.yaml``.
+    Curves of joints are Fourier series; all sources are cited in ``adult_walking.yaml``.
     """
     content = _content()
     angles, moments, powers = {}, {}, {}
@@ -43,7 +43,7 @@ def adult_norm() -> GaitNorm:
         deviation = np.full(POINTS, np.deg2rad(content["deviations"][joint]))
         angles[joint] = Curve(angle, deviation)
         moments[joint] = Curve(moment)
-        # a moment that extends does work while the angle of flexion falls
+        # an extension moment does positive work while the flexion angle decreases
         powers[joint] = Curve(-moment * rate)
     reference = GaitReference(
         content["name"], content["speed"], angles, source=content["source"].strip()
@@ -68,27 +68,27 @@ def _content() -> dict[str, Any]:
 
 
 WALK_RATIO = 0.0065
-"""Step length for one step a minute [m min]."""
+"""Walk ratio, step length over cadence [m min]."""
 
 WALKED = (0.6, 2.0)
-"""Slowest and fastest walk of adults [m/s]."""
+"""Slowest and fastest walking speed of adults [m/s]."""
 
 
 def named_norm(name: str | Path, speed: str = "Free") -> GaitNorm:
-    """The shipped norm by its name, or that of a file.
+    """The shipped norm by name, or that of a file.
 
     Args:
       name: ``adult``, or a file that :func:`trueup.gait.read_norm` reads.
       speed: speed of the norms of Schwartz et al.
 
     Raises:
-      GaitError: the file is missing, or holds no norm.
+      GaitError: the file is missing or not a norm.
     """
     return adult_norm() if str(name) == ADULT else read_norm(name, speed)
 
 
 def fits_condition(speed: float, slope: float) -> bool:
-    """Whether the norm is that of a target speed [m/s] and a slope [deg]."""
+    """Whether the norm applies to a target speed [m/s] and a slope [deg]."""
     known = adult_norm().reference.speed
     assert known is not None
     return abs(speed - known) <= WIDEST and abs(slope) <= STEEPEST
@@ -97,29 +97,29 @@ def fits_condition(speed: float, slope: float) -> bool:
 def adult_steps(speed: float) -> tuple[float, float]:
     """Cadence [steps/min] and step length [m] of adults at a speed [m/s] on level ground.
 
-    People lengthen and quicken their steps together: the ratio of the two, the walk ratio, stays
-    the same over speeds (Sekiya and Nagasaki, Gait and Posture 7, 1998).
+    The walk ratio, step length over cadence, is constant over speeds (Sekiya and Nagasaki, Gait and
+    Posture 7, 1998).
 
     Raises:
-      GaitError: people do not walk at this speed.
+      GaitError: the speed is outside the range of walking.
     """
     slowest, fastest = WALKED
     if not slowest <= speed <= fastest:
         raise GaitError(
-            f"adults walk at {slowest:g} to {fastest:g} m/s, and the speed is {speed:g} m/s"
+            f"the speed is {speed:g} m/s; adults walk at {slowest:g} to {fastest:g} m/s"
         )
     cadence = float(np.sqrt(60.0 * speed / WALK_RATIO))
     return cadence, WALK_RATIO * cadence
 
 
 def adult_phases() -> tuple[float, float]:
-    """Stance, and double support, of adults as parts of the gait cycle [0, 1]."""
+    """Stance and double support of adults as fractions of the gait cycle [0, 1]."""
     content = _content()
     return 0.01 * content["stance"], 0.01 * content["double_support"]
 
 
 def adult_metabolic_rate(speed: float) -> float:
-    """Metabolic rate of adults who walk on level ground, rest included [W/kg].
+    """Gross metabolic rate of adults walking on level ground [W/kg].
 
     Ralston, Int. Z. angew. Physiol. 17 (1958): 29 + 0.0053 v^2 cal/(min kg), v in m/min.
 
@@ -131,7 +131,7 @@ def adult_metabolic_rate(speed: float) -> float:
 
 
 def _series(coefficients: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """A Fourier series and its rate at evenly spaced samples of the cycle ``(points,)``."""
+    """A Fourier series and its derivative at evenly spaced samples of the cycle ``(points,)``."""
     phase = 2.0 * np.pi * np.arange(POINTS) / POINTS
     order = np.arange(1, len(coefficients) // 2 + 1)
     cos, sin = np.cos(order[:, None] * phase), np.sin(order[:, None] * phase)

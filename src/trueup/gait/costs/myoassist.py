@@ -1,9 +1,9 @@
-"""The cost of MyoAssist, with its peculiarities, for comparison with its results.
+"""The cost function of MyoAssist, reproduced for comparison with its results.
 
-Peculiarities that ``stages`` does not share: the sum of ``|p - 1|`` over the whole
-vector is added, effort depends on the rate of the controller and leaves muscles of the toes out,
-costs jump where a constraint is met, a step's side is guessed from the ankles, and the exceedance
-of the ground reaction is the whole force.
+Differences from ``stages``: the sum of ``|p - 1|`` over the whole vector is added, effort
+depends on the rate of the controller and excludes muscles of the toes, costs are discontinuous
+at constraints, the side of a step is inferred from the ankles, and a ground reaction above the
+threshold counts in full.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from trueup.gait.walk.records import WalkRecords
 from trueup.gait.walk.settings import WalkSettings
 
 INVALID = 1_200_000.0
-"""Scalar of a walk that cannot start."""
+"""Cost of a walk that cannot start."""
 
 KINDS = (
     "Effort",
@@ -70,20 +70,20 @@ _SAME_STEP = 0.3
 
 @dataclass(frozen=True)
 class MyoAssistCost:
-    """MyoAssist's cost of a walk.
+    """Cost of a walk in MyoAssist.
 
     Args:
       kind: one of :data:`KINDS`.
       speed: target speed [m/s].
-      strides: strides that are judged, the last of a walk.
+      strides: number of evaluated strides, the last of a walk.
       symmetry_threshold: largest difference between the legs at touch-down [m].
-      grf_threshold: ground reaction that counts as too much [body weights].
+      grf_threshold: ground reaction above which it is penalised [body weights].
       kinematics: reference ``(100, 7)``: trunk, left hip, knee and ankle, right hip, knee and
         ankle [rad].
       emg: reference ``(100, 9)``: HFL GLU HAM RF VAS BFSH GAS SOL TA.
 
     Raises:
-      GaitError: the kind does not exist, or needs a reference that is not given.
+      GaitError: unknown kind, or missing reference.
     """
 
     kind: str = "Kine"
@@ -97,18 +97,18 @@ class MyoAssistCost:
     def __post_init__(self):
         if self.kind not in KINDS:
             raise GaitError(
-                f"MyoAssist has no working cost {self.kind!r}; it has {listing(KINDS)}."
+                f"unknown or unusable cost {self.kind!r} of MyoAssist; available: {listing(KINDS)}."
                 f"{did_you_mean(self.kind, KINDS)}"
             )
         needs = _SUMS.get(self.kind, ())
         if self.kinematics is None and ("kinematic" in needs or "trunk" in needs):
             raise GaitError(
-                f"the cost {self.kind!r} needs reference kinematics: pass kinematics, on the "
+                f"the cost {self.kind!r} requires reference kinematics: set kinematics, on the "
                 "command line --reference FILE"
             )
         if self.emg is None and "emg" in needs:
             raise GaitError(
-                f"the cost {self.kind!r} needs a reference of activations: pass emg, on the "
+                f"the cost {self.kind!r} requires reference activations: set emg, on the "
                 "command line --reference-emg FILE"
             )
 
@@ -155,13 +155,13 @@ class MyoAssistCost:
         terms: dict[str, np.ndarray],
         settings: WalkSettings,
     ) -> np.ndarray:
-        """The number that MyoAssist minimises ``(n,)``.
+        """The cost that MyoAssist minimises ``(n,)``.
 
         Args:
           X: vectors ``(n, size)``.
           records: their walks.
           terms: their terms, see :meth:`terms`.
-          settings: how they were simulated.
+          settings: settings of the simulation.
         """
         n = len(X)
         last = np.maximum(records.length - 1, 0)
@@ -178,7 +178,7 @@ class MyoAssistCost:
         return value
 
     def _judged(self, terms: dict[str, np.ndarray]) -> np.ndarray:
-        """Scalar of walks with enough steps, without the regulariser."""
+        """Cost of walks with enough steps, without the regulariser."""
         speed, symmetry = terms["velocity"], terms["symmetry"]
         too_fast, lame = speed > 0.01, symmetry > self.symmetry_threshold
         if self.kind == "Classic":
@@ -223,11 +223,11 @@ def _table(path: str | Path, columns: int, what: str) -> np.ndarray:
         table = np.loadtxt(path, delimiter=",", ndmin=2)
     except (OSError, ValueError) as error:
         raise GaitError(
-            f"cannot read the reference {path}: {reason(error)} It has to hold {wanted}"
+            f"cannot read the reference {path}: {reason(error)} Expected {wanted}"
         ) from error
     if table.shape != (k.POINTS, columns) or not np.isfinite(table).all():
         raise GaitError(
-            f"the reference {path} has {table.shape[0]} rows of {table.shape[1]} numbers, of which "
-            f"{int(np.isnan(table).sum())} are missing; it has to hold {wanted}"
+            f"the reference {path} has {table.shape[0]} rows of {table.shape[1]} numbers, "
+            f"{int(np.isnan(table).sum())} of them missing; expected {wanted}"
         )
     return table

@@ -1,4 +1,4 @@
-"""Names of norms that are no files."""
+"""Names of norms that are not files."""
 
 ADULT = "adult"
-"""Norm of adults who walk on level ground, shipped with the package."""
+"""Norm of adult walking on level ground, shipped with the package."""

@@ -21,15 +21,15 @@ class GaitNorm:
     """Norm of a gait.
 
     Attributes:
-      reference: joint angles, and perhaps activations.
-      moments: joint -> inner moment over the gait cycle, extension and plantarflexion positive
-        [N m/kg]; empty where they are not known.
-      powers: joint -> power of that moment, generation positive [W/kg]; empty where they are not
-        known.
+      reference: joint angles and optional activations.
+      moments: joint -> internal moment over the gait cycle, extension and plantarflexion positive
+        [N m/kg]; empty if unknown.
+      powers: joint -> power of that moment, generation positive [W/kg]; empty if
+        unknown.
       ground_reaction: ``upright`` and ``forward`` -> force of the ground on a foot [body weights];
-        empty where it is not known.
-      timing: muscle group -> spans of the cycle in which its muscles are on, from and to [0, 1];
-        one that passes the touch-down ends before it begins. Empty where it is not known.
+        empty if unknown.
+      timing: muscle group -> active intervals of the cycle, start and end [0, 1]; for one across
+        the touch-down the end is below the start. Empty if unknown.
     """
 
     reference: GaitReference
@@ -53,7 +53,7 @@ def read_norm(path: str | Path, speed: str = "Free") -> GaitNorm:
       speed: speed of the norms of Schwartz et al., such as ``Slow``, ``Free`` or ``Fast``.
 
     Raises:
-      GaitError: the file is missing, or is none of these.
+      GaitError: the file is missing or has another format.
     """
     path = Path(path)
     if path.suffix.lower() == ".csv" or path.suffix.lower() in ENDINGS:
@@ -67,7 +67,7 @@ def read_norm(path: str | Path, speed: str = "Free") -> GaitNorm:
     except OSError as error:
         raise GaitError(f"cannot read the norm {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise GaitError(f"{path} is no JSON file: {error}") from error
+        raise GaitError(f"{path} is not a JSON file: {error}") from error
     if not _is_of_schwartz(content):
         _check_no_speed(path, speed)
         return GaitNorm(read_reference(path))
@@ -77,21 +77,21 @@ def read_norm(path: str | Path, speed: str = "Free") -> GaitNorm:
 
 
 def _check_no_speed(path: Path, speed: str) -> None:
-    """Raise GaitError where a speed is named of a file that has none to choose from."""
+    """Raise GaitError for a speed of a file with a single one."""
     if speed != "Free":
         raise GaitError(
-            f"{path} has one gait and no speed {speed!r} to choose: remove reference_speed, which "
-            "is for the norms of Schwartz et al."
+            f"{path} has a single speed, but reference_speed is {speed!r}: remove reference_speed, "
+            "which only applies to the norms of Schwartz et al."
         )
 
 
 def read_schwartz(path: str | Path, speed: str = "Free") -> GaitReference:
     """A speed of the gait norms of Schwartz et al., J. Biomech. 41 (2008), as a JSON file.
 
-    Sagittal angles over the cycle as percent, mean less and mean plus one standard deviation.
+    Sagittal angles over the cycle [%]: mean minus and mean plus one standard deviation.
 
     Raises:
-      GaitError: the file is missing, has another form, or lacks the speed.
+      GaitError: the file is missing or has another format, or no such speed.
     """
     path = Path(path)
     try:
@@ -99,7 +99,7 @@ def read_schwartz(path: str | Path, speed: str = "Free") -> GaitReference:
     except OSError as error:
         raise GaitError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise GaitError(f"{path} is no JSON file: {error}") from error
+        raise GaitError(f"{path} is not a JSON file: {error}") from error
     if isinstance(content, dict) and len(content) == 1:
         (content,) = content.values()
     speeds = list(content) if isinstance(content, dict) else []
@@ -112,14 +112,14 @@ def read_schwartz(path: str | Path, speed: str = "Free") -> GaitReference:
             table = np.asarray(content[speed][key]["X"], dtype=float)
             low, high = np.deg2rad(table[:, 1]), np.deg2rad(table[:, 2])
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise GaitError(f"{path} lacks the sagittal {key} of the speed {speed!r}") from error
-        # the last sample is the next touch-down, the first one again
+            raise GaitError(f"{path} has no sagittal {key} for the speed {speed!r}") from error
+        # the last sample is the next touch-down and repeats the first
         angles[joint] = Curve(0.5 * (low + high)[:-1], 0.5 * (high - low)[:-1])
     return GaitReference(f"{path.stem} {speed}", None, angles, source=str(path))
 
 
 def _is_of_schwartz(content: object) -> bool:
-    """Whether this has speeds with sagittal angles, perhaps under one name."""
+    """Whether the content has speeds with sagittal angles, possibly nested under one name."""
     if isinstance(content, dict) and len(content) == 1:
         (content,) = content.values()
     speeds = content.values() if isinstance(content, dict) else ()
@@ -127,7 +127,7 @@ def _is_of_schwartz(content: object) -> bool:
 
 
 def _moments(tables: Mapping[str, Mapping[str, object]]) -> dict[str, Curve]:
-    """Sagittal moments, whose tables are in N mm/kg; those that are missing are left out."""
+    """Sagittal moments, from tables in N mm/kg; missing ones are omitted."""
     found = {}
     for joint, key in MOMENTS.items():
         try:

@@ -1,10 +1,10 @@
-"""Reference gaits: joint angles, and perhaps activations, over the gait cycle.
+"""Reference gaits: joint angles and optional activations over the gait cycle.
 
 File (JSON): ``{"format": "trueup gait reference", "version": 1, "name": ..., "source": ...,
 "speed": 1.25, "angles": {"hip": {"mean": [...], "sd": [...]}, "knee": ..., "ankle": ..., "trunk":
 ...}, "emg": {"SOL": {"mean": [...], "sd": [...]}}}``. Angles are in degrees, flexion,
-dorsiflexion and leaning forward positive; the samples divide the cycle of a leg evenly, from its
-touch-down on, the last one before the next touch-down. ``sd`` may be left out.
+dorsiflexion and forward lean positive; samples are evenly spaced over the cycle of a leg, from its
+touch-down to before the next touch-down. ``sd`` is optional.
 """
 
 import json
@@ -31,9 +31,9 @@ class GaitReference:
     name: str
     """Name."""
     speed: float | None
-    """Walking speed [m/s], where it is known."""
+    """Walking speed [m/s]; None if unknown."""
     angles: Mapping[str, Curve]
-    """Joint -> angle [rad], flexion and dorsiflexion positive; ``trunk`` leaning forward. Empty for
+    """Joint -> angle [rad], flexion, dorsiflexion and forward lean of ``trunk`` positive. Empty for
     a reference of activations alone."""
     emg: Mapping[str, Curve] = field(default_factory=dict)
     """Muscle group -> activation, 0 to 1."""
@@ -41,7 +41,7 @@ class GaitReference:
     """Source."""
 
     def leg_angles(self) -> np.ndarray:
-        """Hip, knee and ankle ``(3, points)`` as the controller has them: straight is 180 degrees.
+        """Hip, knee and ankle ``(3, points)`` [rad] in the convention of the controller.
 
         Raises:
           GaitError: a joint is missing.
@@ -49,7 +49,7 @@ class GaitReference:
         missing = [joint for joint in JOINTS if joint not in self.angles]
         if missing:
             raise GaitError(
-                f"the reference {self.name!r} lacks {listing(missing)}; it has "
+                f"the reference {self.name!r} has no {listing(missing)}; it has "
                 f"{listing(self.angles)}"
             )
         straight = (np.pi, np.pi, 0.5 * np.pi)
@@ -76,12 +76,12 @@ class GaitReference:
 
 
 def read_reference(path: str | Path) -> GaitReference:
-    """Read a reference gait: our own JSON, or MyoAssist's table of kinematics without a header.
+    """Read a reference gait: JSON of trueup, or a kinematics table of MyoAssist without header.
 
     Motions of OpenSim are read by :func:`trueup.gait.read_motion`.
 
     Raises:
-      GaitError: the file is missing, or is neither.
+      GaitError: the file is missing or has another format.
     """
     path = Path(path)
     if path.suffix.lower() == ".csv":
@@ -91,17 +91,19 @@ def read_reference(path: str | Path) -> GaitReference:
     except OSError as error:
         raise GaitError(f"cannot read the reference {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise GaitError(f"{path} is no JSON file: {error}") from error
+        raise GaitError(f"{path} is not a JSON file: {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise GaitError(
-            f'{path} is no reference gait: it lacks the line "format": "{FORMAT}". MyoAssist\'s '
-            "kinematics are read from a .csv file, norms from the JSON file of Schwartz et al. 2008"
+            f'{path} is not a reference gait: "format": "{FORMAT}" is missing. Other formats: '
+            "kinematics of MyoAssist as .csv, norms as the JSON file of Schwartz et al. 2008"
         )
     if content.get("version") != 1:
-        raise GaitError(f"{path} has version {content.get('version')}; this trueup reads version 1")
+        raise GaitError(
+            f"{path} has version {content.get('version')}; this trueup supports version 1"
+        )
     speed = content.get("speed")
     if not (speed is None or (isinstance(speed, int | float) and np.isfinite(speed))):
-        raise GaitError(f"{path}: speed is {speed!r}, it has to be a number of m/s, or null")
+        raise GaitError(f"{path}: speed is {speed!r}; expected a number [m/s] or null")
     return GaitReference(
         name=str(content.get("name") or path.stem),
         speed=None if speed is None else float(speed),
@@ -113,7 +115,7 @@ def read_reference(path: str | Path) -> GaitReference:
 
 def _curves(path: Path, where: str, content: Any, factor: float) -> dict[str, Curve]:
     if not isinstance(content, dict) or (where == "angles" and not content):
-        raise GaitError(f"{path}: {where} has to hold curves by name")
+        raise GaitError(f"{path}: {where} must contain curves by name")
     curves = {}
     for name, entry in content.items():
         values = {}
@@ -127,7 +129,7 @@ def _curves(path: Path, where: str, content: Any, factor: float) -> dict[str, Cu
                 array = np.zeros(0)
             if array.ndim != 1 or len(array) < 10 or not np.isfinite(array).all():
                 raise GaitError(
-                    f"{path}: {where}.{name}.{key} has to be a list of 10 numbers or more"
+                    f"{path}: {where}.{name}.{key} must be a list of at least 10 numbers"
                 )
             values[key] = array
         if "sd" in values and len(values["sd"]) != len(values["mean"]):

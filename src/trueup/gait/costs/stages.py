@@ -1,21 +1,21 @@
-"""Cost of a walk: named terms with weights, and stages that fade into each other.
+"""Cost of a walk: weighted terms, and stages with smooth transitions.
 
 ``total = 1000 (1 - sqrt(s q)) + 20 (1 - s) (1 + exp(-r)) + 50 m + sum of weight * charged``
 
-where ``s`` is the part of the time that the walker stayed up, ``q`` the part of four fifths of the
-target distance of that time that it walked (at most 1), ``r`` the same of the distance of the whole
-time (not limited), and ``m`` the part of the strides that are missing. A walk that lasts, keeps
-pace and has its strides costs the sum of its terms alone. One that falls is the better the longer
-and the further it walked, visibly so from the first tenth of a second, and close to the end of the
-time the cost of falling vanishes: there is no jump that hides progress.
+where ``s`` is the fraction of the time before a fall, ``q`` the walked distance relative to four
+fifths of the target distance in that time (at most 1), ``r`` the same for the target distance of
+the whole time (unlimited), and ``m`` the fraction of missing strides. A complete walk at target
+speed costs only the sum of its terms. A fall costs less the longer and the further the walk was,
+resolved from the first tenth of a second, and its cost vanishes towards the end of the time: the
+cost is continuous, so that a search sees progress.
 
-A term counts as it is up to half of its worst, bends beyond, and never exceeds its worst. A walk
-that fell is charged ``worst - s (worst - term)``: what it did before falling counts by how long it
-lasted. In a walk without a stride, terms that need no cycle are measured over all of it, so that
-short walks differ; terms that cannot be measured are at their worst. Strides are those of
-:func:`trueup.gait.strides_of`. Sums and means over time count between the last touch-downs of the
-left foot, so a walk and its mirror image cost not quite the same. Distance is that along the
-ground, on a slope or stairs as well.
+A term is linear up to half of its worst value, then saturates at the worst value. After a fall it
+is ``worst - s (worst - term)``, so that the walk before the fall counts in proportion to its
+duration. In a walk without a stride, terms without a cycle are measured over all of it, so that
+short walks differ; terms that cannot be measured have their worst value. Strides are those of
+:func:`trueup.gait.strides_of`. Sums and means over time are between the last touch-downs of the
+left foot, so the costs of a walk and its mirror image differ slightly. Distance is along the
+ground, also on slopes and stairs.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ from trueup.gait.walk.gait_cycle import resampled, shortest_frames
 from trueup.gait.walk.records import WalkRecords
 
 INVALID = 2000.0
-"""Least cost of a walk that cannot start; it is more than any walk's, whatever the weights."""
+"""Smallest cost of a walk that cannot start; above that of any walk, for all weights."""
 
 PRESETS: dict[str, dict[str, float]] = {
     "-eff": {"effort": 100.0},
@@ -92,17 +92,17 @@ TRUNK_KINDS = {
     "zero_diff": k.Trunk.upright,
     "vel_square": k.Trunk.rate,
 }
-"""What the trunk is compared with: the reference, upright, or no rate of pitch."""
+"""Targets of the trunk: the reference, upright, or zero pitch rate."""
 
 
 @dataclass(frozen=True)
 class WalkCosts:
-    """Costs of some walks.
+    """Costs of a batch of walks.
 
     Attributes:
-      total: ``(n,)``.
-      terms: name -> ``(n,)``: every term, with or without a weight, and the stages; NaN where a
-        walk was too short.
+      total: total cost ``(n,)``.
+      terms: name -> ``(n,)``: every term, with or without a weight, and the stages; NaN for walks
+        that are too short.
     """
 
     total: np.ndarray
@@ -111,25 +111,25 @@ class WalkCosts:
 
 @dataclass(frozen=True)
 class WalkObjective:
-    """Objective of walks.
+    """Objective function of walks.
 
     Args:
       weights: term -> weight, see :data:`PRESETS`.
       speed: target speed [m/s].
-      strides: strides of each leg that are judged, the last of a walk.
-      symmetry_threshold: difference between the legs that costs nothing [m].
-      speed_tolerance: distance of the mean speed from the target [m/s] up to which the velocity is
-        charged by its square, and beyond it in proportion (Huber 1964, Ann. Math. Statist. 35:73).
-        A charge in proportion alone has a kink at the target speed.
-      grf_threshold: ground reaction that costs nothing [body weights].
-      clearance: height of the soles in swing that costs nothing [m].
-      trunk: one of :data:`TRUNK_KINDS`; where absent the reference's trunk, or upright where the
-        reference has none, see :attr:`trunk_kind`.
-      reference: joint angles, and perhaps activations, to track.
+      strides: number of evaluated strides of each leg, the last of a walk.
+      symmetry_threshold: largest difference between the legs without cost [m].
+      speed_tolerance: deviation of the mean speed from the target [m/s] up to which the cost is
+        quadratic, and beyond it linear (Huber 1964, Ann. Math. Statist. 35:73).
+        A linear cost alone has a kink at the target speed.
+      grf_threshold: largest ground reaction without cost [body weights].
+      clearance: smallest height of the soles in swing without cost [m].
+      trunk: one of :data:`TRUNK_KINDS`; by default the trunk of the reference, or upright where it
+        has none, see :attr:`trunk_kind`.
+      reference: joint angles and optional activations to track.
 
     Raises:
-      GaitError: a term does not exist, or needs a reference that is not given or lacks a joint or
-        the trunk; a weight or the tolerance is negative.
+      GaitError: an unknown term; a missing reference, or one without a joint or the
+        trunk; a negative weight or tolerance.
     """
 
     weights: Mapping[str, float] = field(default_factory=lambda: dict(PRESETS["-kine"]))
@@ -146,43 +146,43 @@ class WalkObjective:
         for name, weight in self.weights.items():
             if name not in TERMS:
                 raise GaitError(
-                    f"there is no cost term {name!r}; there are {listing(TERMS)}."
+                    f"unknown cost term {name!r}; available: {listing(TERMS)}."
                     f"{did_you_mean(name, TERMS)}"
                 )
             if not (np.isfinite(weight) and weight >= 0.0):
-                raise GaitError(f"the weight of {name!r} is {weight}; it has to be 0 or more")
+                raise GaitError(f"the weight of {name!r} is {weight}; it must not be negative")
         if self.trunk is not None and self.trunk not in TRUNK_KINDS:
             raise GaitError(
-                f"the trunk cannot be compared by {self.trunk!r}; there are {listing(TRUNK_KINDS)}."
+                f"unknown trunk error {self.trunk!r}; available: {listing(TRUNK_KINDS)}."
                 f"{did_you_mean(self.trunk, TRUNK_KINDS)}"
             )
         if not (np.isfinite(self.speed_tolerance) and self.speed_tolerance >= 0.0):
             raise GaitError(
-                f"the tolerance of the speed is {self.speed_tolerance} m/s; it has to be 0 or more"
+                f"the speed tolerance is {self.speed_tolerance} m/s; it must not be negative"
             )
         if self.strides < 1:
-            raise GaitError(f"at least 1 stride has to be judged, not {self.strides}")
+            raise GaitError(f"strides is {self.strides}; at least 1 must be evaluated")
         weighed = [name for name, weight in self.weights.items() if weight > 0.0]
         has_angles = self.reference is not None and bool(self.reference.angles)
         if self.reference is not None and has_angles:
             self.reference.leg_angles()  # raises where a joint is missing
         if "kinematic" in weighed and not has_angles:
-            raise GaitError("the term 'kinematic' needs a reference gait")
+            raise GaitError("the term 'kinematic' requires a reference gait")
         has_emg = self.reference is not None and bool(self.reference.emg)
         if "emg" in weighed and not has_emg:
-            raise GaitError("the term 'emg' needs a reference gait with activations")
+            raise GaitError("the term 'emg' requires a reference gait with activations")
         if self.trunk == "ref_diff" and "trunk" in weighed and not self._tracks_trunk:
             lacks = "there is no reference"
             if self.reference is not None:
                 lacks = f"{self.reference.name!r} has {listing(self.reference.angles)}"
             raise GaitError(
-                "the trunk is to be compared with the reference's (ref_diff), and "
-                f"{lacks}: compare it with upright (zero_diff), or give a reference with a trunk"
+                "the trunk error ref_diff requires a reference with a trunk, but "
+                f"{lacks}: use zero_diff (upright), or a reference with a trunk"
             )
 
     @property
     def trunk_kind(self) -> str:
-        """What the trunk is compared with, one of :data:`TRUNK_KINDS`."""
+        """Target of the trunk, one of :data:`TRUNK_KINDS`."""
         if self.trunk is None:
             return "ref_diff" if self._tracks_trunk else "zero_diff"
         return self.trunk
@@ -201,18 +201,18 @@ class WalkObjective:
     def stage_costs(
         self, lasted: np.ndarray, distance: np.ndarray, duration: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Costs of walks for falling or falling behind, to which their terms are added.
+        """Costs of falls and of missing distance, without the terms.
 
         Args:
-          lasted: times that they stayed up ``(n,)`` [s].
-          distance: distances that they walked ``(n,)`` [m].
-          duration: time that was to be walked [s].
+          lasted: times before a fall ``(n,)`` [s].
+          distance: walked distances ``(n,)`` [m].
+          duration: duration of a complete walk [s].
 
         Returns:
-          The costs, and the part of four fifths of the target distance that was walked, 0 to 1.
+          The costs, and the walked fraction of four fifths of the target distance, 0 to 1.
         """
         survived = np.clip(lasted / duration, 0.0, 1.0)
-        if self.speed == 0.0:  # asks for no distance
+        if self.speed == 0.0:  # no target distance
             pace, reach = np.ones_like(survived), np.zeros_like(survived)
         else:
             forward = np.sign(self.speed) * distance
@@ -230,7 +230,7 @@ class WalkObjective:
         Args:
           records: walks.
           anatomy: names of the muscles.
-          duration: time that was to be walked [s].
+          duration: duration of a complete walk [s].
           threshold: load above which a foot is on the ground [body weights].
         """
         terms = self._measured(records, anatomy, threshold)
@@ -248,11 +248,11 @@ class WalkObjective:
         return WalkCosts(total, terms)
 
     def charges(self, terms: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Parts of the terms in the costs of walks, by name ``(n,)``.
+        """Contributions of the terms to the costs of walks, by name ``(n,)``.
 
         Args:
-          terms: terms of :meth:`costs`, each ``(n,)``, with ``survived``, the part of the time that
-            the walkers stayed up.
+          terms: terms of :meth:`costs`, each ``(n,)``, with ``survived``, the fraction of the time
+            before a fall.
         """
         found = {}
         for name, weight in self.weights.items():
@@ -308,14 +308,14 @@ class WalkObjective:
 
 
 def _whole_frames(duration: float, period: float) -> float:
-    """The time that a whole walk lasts in frames, whose last one may come before its end [s]."""
+    """Duration of a complete walk in whole frames [s]; the last frame may be before its end."""
     whole = max(np.floor(duration / period + 1e-9), 1.0) * period
-    # times that are whole frames stay as they were given, to the last digit
+    # durations of whole frames are returned exactly as given
     return duration if abs(whole - duration) < 1e-9 else float(whole)
 
 
 def _charged(value: np.ndarray, worst: float, survived: np.ndarray) -> np.ndarray:
-    """Value of a term that counts, 0 to ``worst``: linear up to half of that, and bent beyond."""
+    """Saturated value of a term, 0 to ``worst``: linear up to half of it."""
     half = 0.5 * worst
     bent = half * (1.0 + np.tanh((value - half) / half))
     bounded = np.where(value <= half, value, bent)

@@ -1,8 +1,8 @@
-"""The terms that a walk's cost is made of: what each measures, its unit, and its worst value.
+"""Terms of the cost of a walk, with description, unit and worst value.
 
-An entry of :data:`TERMS` makes a term known to the weights of a configuration, the help of the
-command, costs and reports. What the compiled kernel measures is a member of its ``Measure`` with
-the name of the term; any other term brings a function of all walks of a batch.
+An entry of :data:`TERMS` registers a term for the weights of a configuration, the help of the
+command, costs and reports. A term of the compiled kernel is a member of its ``Measure`` with the
+same name; any other term has a function of all walks of a batch.
 """
 
 from collections.abc import Callable
@@ -20,55 +20,60 @@ class CostTerm:
     """A term of the cost of a walk."""
 
     meaning: str
-    """What it measures, in words."""
+    """Description of the measured quantity."""
     unit: str
-    """Its unit; empty for a pure number."""
+    """Unit; empty for a dimensionless term."""
     worst: float
-    """The largest value that counts, in its unit."""
+    """Saturation value, in its unit."""
     measure: "Callable[[WalkRecords, np.ndarray, np.ndarray], np.ndarray] | None" = None
-    """Function of the walks, and of the first and last frame ``(n,)`` that is judged of each, to
-    values ``(n,)``; NaN counts as the worst. None: the kernel measures it."""
+    """Function of the walks and of their first and last evaluated frames ``(n,)`` that returns
+    values ``(n,)``; NaN counts as the worst. None: measured by the kernel."""
 
 
 TERMS: dict[str, CostTerm] = {
     "effort": CostTerm(
-        "time integral of the squared activations of all muscles, over mass and distance; it does "
-        "not depend on the time step",
+        "time integral of the squared activations of all muscles, per mass and distance; "
+        "independent of the time step",
         "s/(kg m)",
         0.2,
     ),
-    "metabolic": CostTerm("energy that the muscles take, over mass and distance", "J/(kg m)", 40.0),
+    "metabolic": CostTerm(
+        "metabolic energy of the muscles, per mass and distance", "J/(kg m)", 40.0
+    ),
     "velocity": CostTerm(
-        "distance of the mean speed over the judged strides from the target", "m/s", 1.0
+        "deviation of the mean speed over the evaluated strides from the target", "m/s", 1.0
     ),
     "symmetry": CostTerm(
-        "distance between the legs' knees and ankles at touch-down, above its threshold", "m", 0.5
+        "difference of knee and ankle positions between the legs at touch-down, above its "
+        "threshold",
+        "m",
+        0.5,
     ),
     "grf": CostTerm("ground reaction above its threshold, mean over time", "body weights", 2.0),
-    "pain": CostTerm("torque at the joints' limits, mean over time", "N m/kg", 20.0),
+    "pain": CostTerm("torque of the joint limits, mean over time", "N m/kg", 20.0),
     "scuff": CostTerm(
-        "how far the soles come below their clearance in the middle of swing, mean", "m", 0.05
+        "deficit of the height of the soles from the clearance in mid-swing, mean", "m", 0.05
     ),
     "trunk": CostTerm(
-        "distance of the trunk from the reference's, or from upright, or its squared rate",
+        "deviation of the trunk from the reference or from upright, or its squared rate",
         "rad",
         0.5,
     ),
     "kinematic": CostTerm(
-        "distance of hip, knee and ankle from the reference over the cycle, mean", "rad", 1.0
+        "deviation of hip, knee and ankle from the reference over the cycle, mean", "rad", 1.0
     ),
-    "emg": CostTerm("squared distance of activations from the reference, mean", "", 0.5),
+    "emg": CostTerm("squared deviation of activations from the reference, mean", "", 0.5),
 }
 """Terms by name, in the order of reports."""
 
 
 def own_terms(records: "WalkRecords", first: np.ndarray, last: np.ndarray) -> dict[str, np.ndarray]:
-    """Values ``(n,)`` of the terms that the kernel does not measure, by name.
+    """Values ``(n,)`` of the terms outside the kernel, by name.
 
     Args:
       records: walks.
-      first, last: frames ``(n,)`` that are judged of each walk, from ``first`` to before ``last``;
-        NaN of one that was too short.
+      first, last: evaluated frames ``(n,)`` of each walk, from ``first`` to before ``last``; NaN
+        for walks that are too short.
     """
     short = np.isnan(first)
     begin, end = (np.where(short, 0, frames).astype(np.int64) for frames in (first, last))

@@ -1,4 +1,4 @@
-"""Compares walks with a device and without, in a folder of runs."""
+"""Comparison of walks with and without a device, in a folder of runs."""
 
 import csv
 import io
@@ -16,12 +16,12 @@ from trueup.gait._optimize import optimize, plan_optimize
 from trueup.gait.device.comparison import (
     PERCENT,
     QUANTITIES,
-    ArmResult,
+    ConditionResult,
     DeviceComparison,
     compared,
-    measured_arm,
+    condition_result,
 )
-from trueup.gait.device.conditions import ARM_WORDS, ARMS, DeviceSettings
+from trueup.gait.device.conditions import CONDITION_NAMES, CONDITIONS, DeviceSettings
 from trueup.gait.device.report import device_page
 from trueup.gait.search.shipped_walk import start_path
 from trueup.runs import RunInterrupted
@@ -30,10 +30,10 @@ from trueup.runs.store.input_check import mark_of_file
 from trueup.runs.store.run_directory import RunDirectory
 
 SETTINGS, RESULT = "comparison.json", "result.json"
-"""Files of a comparison: what is compared, and what it came to."""
+"""Files of a comparison: settings and result."""
 
 TABLES = ("results.csv", "torque.csv", "report.html")
-"""Further files."""
+"""Additional files."""
 
 
 def compare_device(
@@ -46,43 +46,43 @@ def compare_device(
     anyway: bool = False,
     verbose: bool = True,
 ) -> DeviceComparison:
-    """Search a walk with a device, with the device off, and without it, and compare them.
+    """Optimise a walk with a device, with the device off, and without it, and compare them.
 
-    All searches have the same length, start in the same moment of the same walk, and move the same
-    gains. Effort and metabolic rate are compared at equal speed, by the last candidates of each
-    search; the error is that between pairs of seeds. The folder holds a run of each search,
-    ``result.json``, ``results.csv``, ``torque.csv`` and ``report.html``, which are written anew
-    after each seed.
+    All searches have the same length, the same initial state and the same free gains. Effort and
+    metabolic rate are compared at equal speed, on the last candidates of each search; the standard
+    error is between pairs of seeds. The folder contains a run of each search, and
+    ``result.json``, ``results.csv``, ``torque.csv`` and ``report.html``, which are rewritten after
+    each seed.
 
     Args:
       directory: folder of the comparison.
       settings: settings.
-      threads: threads that simulate; 0 for all cores.
-      resume: go on with the comparison that the folder holds.
-      overwrite: replace it.
-      anyway: start from the walk of a run whose inputs have changed too; every file says so.
+      threads: number of simulation threads; 0 uses all cores.
+      resume: resume the comparison in the folder.
+      overwrite: replace the comparison in the folder.
+      anyway: also start from the walk of a run with changed inputs; every file records this.
       verbose: show progress on the error stream.
 
     Raises:
-      GaitError: the walk that it starts from falls, or takes other entries.
-      RunDirectoryError: the folder holds something else, or a comparison with other settings.
-      RunInterrupted: Ctrl-C; the message says how to continue.
+      GaitError: the initial walk falls, or has other parameters.
+      RunDirectoryError: the folder has other content, or a comparison with other settings.
+      RunInterrupted: Ctrl-C; the message contains the option that resumes the comparison.
     """
     settings = DeviceSettings() if settings is None else settings
     folder = Path(directory)
     mark = _start_mark(settings, anyway)
     with marked(mark):
         _prepare(folder, settings, resume, overwrite)
-    results: list[ArmResult] = []
+    results: list[ConditionResult] = []
     for seed in range(settings.seeds):
-        for arm in ARMS:
-            run = folder / f"{arm}-{seed}"
+        for condition in CONDITIONS:
+            run = folder / f"{condition}-{seed}"
             if verbose:
-                print(f"Seed {seed}, {ARM_WORDS[arm]}: {run}", file=sys.stderr)
+                print(f"Seed {seed}, {CONDITION_NAMES[condition]}: {run}", file=sys.stderr)
             try:
                 if not (run / "report.html").is_file():  # the last file of a run
                     optimize(
-                        settings.configuration(arm, seed),
+                        settings.configuration(condition, seed),
                         run,
                         threads=threads,
                         resume=(run / "run.json").is_file(),
@@ -90,14 +90,14 @@ def compare_device(
                         verbose=verbose,
                     )
             except TrueupError:
-                if not results and not (run / "run.json").is_file():  # nothing was begun
+                if not results and not (run / "run.json").is_file():  # nothing was started
                     (folder / SETTINGS).unlink()
                     folder.rmdir()
                 raise
             except RunInterrupted as error:
-                words = f"Stopped. The comparison in {folder} continues with --resume."
+                words = f"Stopped. Resume the comparison in {folder} with --resume."
                 raise RunInterrupted(words, folder, error.solution) from error
-            results.append(measured_arm(arm, RunDirectory.open(run)))
+            results.append(condition_result(condition, RunDirectory.open(run)))
         found = compared(settings, results)
         with marked(mark):
             write_comparison(folder, found)
@@ -105,7 +105,7 @@ def compare_device(
 
 
 def _start_mark(settings: DeviceSettings, anyway: bool) -> str | None:
-    """Mark of a comparison that starts from a run whose inputs have changed."""
+    """Warning of a comparison that starts from a run with changed inputs."""
     return mark_of_file(start_path(settings.start), anyway=anyway)
 
 
@@ -123,14 +123,14 @@ def plan_device(
       device.
 
     Raises:
-      GaitError: the walk that it starts from falls, or takes other entries.
+      GaitError: the initial walk falls, or has other parameters.
     """
     settings = DeviceSettings() if settings is None else settings
     folder = Path(directory)
-    # the searches of all arms have the same length
+    # the searches of all conditions have the same length
     own = settings.configuration("with", 0)
     plan = plan_optimize(own, folder / "with-0", threads=threads, overwrite=True, anyway=anyway)
-    searches = settings.seeds * len(ARMS)
+    searches = settings.seeds * len(CONDITIONS)
     return {
         "directory": str(folder),
         "searches": searches,
@@ -148,38 +148,40 @@ def write_comparison(folder: Path, found: DeviceComparison) -> None:
 
 
 def _prepare(folder: Path, settings: DeviceSettings, resume: bool, overwrite: bool) -> None:
-    """The folder with the settings of the comparison; raises RunDirectoryError."""
+    """Create the folder with the settings of the comparison; raises RunDirectoryError."""
     file = folder / SETTINGS
     plain = settings.to_dict()
     if file.is_file() and overwrite:
-        for arm in ARMS:
-            for run in folder.glob(f"{arm}-*"):
+        for condition in CONDITIONS:
+            for run in folder.glob(f"{condition}-*"):
                 shutil.rmtree(run)
         for name in (SETTINGS, RESULT, *TABLES):
             (folder / name).unlink(missing_ok=True)
     if file.is_file():
         if not resume:
             raise RunDirectoryError(
-                f"{folder} holds a comparison: go on with --resume, replace it with --overwrite, "
-                "or choose another --save-path"
+                f"{folder} contains a comparison: resume it with --resume, replace it with "
+                "--overwrite, or choose another --save-path"
             )
         former = atomic.read_json(file)
-        # more seeds may follow
+        # the number of seeds may increase
         if {**former, "seeds": 0} != {**plain, "seeds": 0}:
             changed = [key for key, value in plain.items() if former.get(key) != value]
             raise RunDirectoryError(
-                f"{folder} holds a comparison with another {', '.join(changed)}: go on with the "
-                "same options, or choose another --save-path"
+                f"{folder} contains a comparison with another {', '.join(changed)}: resume it with "
+                "the same options, or choose another --save-path"
             )
     elif folder.is_dir() and any(folder.iterdir()):
-        raise RunDirectoryError(f"{folder} is not empty and holds no comparison: choose another")
+        raise RunDirectoryError(
+            f"{folder} is not empty and contains no comparison: choose another folder"
+        )
     settings.configuration("with", 0)
     folder.mkdir(parents=True, exist_ok=True)
     atomic.write_json(file, plain)
 
 
 def _results_table(found: DeviceComparison) -> str:
-    """Quantities of each search, per kg that is carried and per kg of the body."""
+    """Quantities of each search, per kg of total mass and per kg of body mass."""
     rows: list[list[object]] = [
         ["arm", "seed", "quantity", "unit", "per_carried_mass", "per_body_mass", "standard_error",
          "walks_that_last", "walks"]
@@ -188,16 +190,17 @@ def _results_table(found: DeviceComparison) -> str:
     for one in found.results:
         for name, unit in QUANTITIES.items():
             value = one.quantities[name]
-            heavier = found.masses[one.arm] / body
+            heavier = found.masses[one.condition] / body
             rows.append(
-                [one.arm, one.seed, name, unit, value.value, value.value * heavier, value.error,
+                [one.condition, one.seed, name, unit, value.value, value.value * heavier,
+                 value.error,
                  value.lasted, value.walked]
             )  # fmt: skip
     return _csv(rows)
 
 
 def _torque_table(found: DeviceComparison) -> str:
-    """Torque over stance of each seed, their mean, and its peak, rise and fall times."""
+    """Torque over stance of each seed and its mean, with peak, rise and fall times."""
     torques = [(one.seed, one.torque) for one in found.of("with") if one.torque is not None]
     curves = np.array([torque.torque for _, torque in torques])
     head = [f"torque_Nm_seed_{seed}" for seed, _ in torques]

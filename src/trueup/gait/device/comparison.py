@@ -1,4 +1,4 @@
-"""Results of the arms of a comparison at equal speed, and how sure the differences are."""
+"""Results of the conditions of a comparison at equal speed, and significance of differences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,10 +8,10 @@ import numpy as np
 from scipy import stats
 from scipy.interpolate import PchipInterpolator
 
-from trueup.gait.device.conditions import ARMS, DeviceSettings
+from trueup.gait.device.conditions import CONDITIONS, DeviceSettings
 from trueup.gait.search._make_problem import make_problem
 from trueup.gait.search.earlier_runs import configuration_of_run, vector_file
-from trueup.gait.search.fresh_perturbations import candidates_left_over
+from trueup.gait.search.fresh_perturbations import final_candidates
 from trueup.gait.search.problem import Scenario, evaluate
 from trueup.gait.walk.gait_cycle import mean_cycle
 from trueup.gait.walk.series import WalkSeries, observe_walks
@@ -20,16 +20,16 @@ from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.store.solution_file import read_solution
 
 DURATION, STRIDES = 20.0, 10
-"""How long walks are measured [s], and over how many strides of each leg."""
+"""Duration of the evaluated walks [s], and number of evaluated strides of each leg."""
 
 QUANTITIES = {"effort": "s/(kg m)", "metabolic_rate": "W/kg"}
-"""Quantities that are compared, with units; per kg of all that is carried, as the terms are."""
+"""Compared quantities with units; per kg of total mass, as the cost terms."""
 
 LEVEL = 0.05
-"""Probability of a difference by chance below which it is significant."""
+"""Significance level of a difference."""
 
 FEWEST = 5
-"""Walks that a value at equal speed needs."""
+"""Smallest number of walks for a value at equal speed."""
 
 PERCENT = np.linspace(0.0, 100.0, 101)
 """Percent of stance of a torque curve."""
@@ -37,13 +37,13 @@ PERCENT = np.linspace(0.0, 100.0, 101)
 
 @dataclass(frozen=True)
 class Measured:
-    """A quantity at the target speed, by a line over speed through the last candidates of a search.
+    """A quantity at the target speed, by linear regression over the last candidates of a search.
 
     Attributes:
-      value: the quantity; NaN where too few walks last.
-      error: its standard error.
-      lasted: number of walks that last.
-      walked: number of walks.
+      value: the quantity; NaN where too few walks are complete.
+      error: standard error of the quantity.
+      lasted: number of complete walks.
+      walked: number of all walks.
     """
 
     value: float
@@ -52,7 +52,7 @@ class Measured:
     walked: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The fields as JSON values."""
         known = np.isfinite(self.value)
         return {
             "value": self.value if known else None,
@@ -64,16 +64,16 @@ class Measured:
 
 @dataclass(frozen=True)
 class Torque:
-    """Torque of a device over stance, of one search.
+    """Torque of a device over stance, for one search.
 
     Attributes:
-      torque: at each percent of stance ``(101,)`` [N m].
+      torque: torque at each percent of stance ``(101,)`` [N m].
       peak: largest torque [N m].
       peak_at: percent of stance of the peak.
       rise: percent of stance from its onset to the peak.
-      fall: percent of stance from the peak to its end.
+      fall: percent of stance from the peak to the end of the torque.
       stance: duration of stance [s].
-      work: work of a stride on both legs, over the mass that is carried [J/kg].
+      work: work per stride on both legs, per total mass [J/kg].
       power: mean power over the gait cycle, of the right leg ``(101,)`` [W].
     """
 
@@ -87,7 +87,7 @@ class Torque:
     power: np.ndarray
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without the curves."""
+        """The fields as JSON values, without the curves."""
         seconds = 0.01 * self.stance
         return {
             "peak_Nm": self.peak,
@@ -100,20 +100,20 @@ class Torque:
 
 
 @dataclass(frozen=True)
-class ArmResult:
-    """A search of an arm.
+class ConditionResult:
+    """Result of a search of a condition.
 
     Attributes:
-      arm: its arm.
-      seed: its seed.
+      condition: name of the condition.
+      seed: seed of the search.
       quantities: quantities at the target speed, by name.
-      lasted: time that its best walk lasts without perturbations [s].
+      lasted: duration of its best walk without perturbations [s].
       speed: mean speed of that walk [m/s].
-      survived: perturbed repeats that it survives, and their number.
-      torque: torque of the device; None in arms without.
+      survived: number of survived perturbed repeats, and their total number.
+      torque: torque of the device; None for conditions without torque.
     """
 
-    arm: str
+    condition: str
     seed: int
     quantities: Mapping[str, Measured]
     lasted: float
@@ -124,25 +124,25 @@ class ArmResult:
 
 @dataclass(frozen=True)
 class Difference:
-    """Relative difference of a quantity between an arm and another one, over pairs of seeds.
+    """Relative difference of a quantity between two conditions, over pairs of seeds.
 
     Attributes:
-      quantity: what differs.
-      arm: arm.
-      other: arm that it is compared with.
-      per_body: per kg of the body; else per kg of all that is carried.
-      changes: difference of each seed ``(seeds,)`` [%]; NaN where a value is not known.
+      quantity: name of the quantity.
+      condition: condition.
+      other: condition that it is compared with.
+      per_body: whether per kg of body mass; otherwise per kg of total mass.
+      changes: difference of each seed ``(seeds,)`` [%]; NaN where a value is unknown.
     """
 
     quantity: str
-    arm: str
+    condition: str
     other: str
     per_body: bool
     changes: np.ndarray
 
     @property
     def known(self) -> np.ndarray:
-        """Differences of seeds whose values are known [%]."""
+        """Differences of the seeds with known values [%]."""
         return self.changes[np.isfinite(self.changes)]
 
     @property
@@ -157,7 +157,7 @@ class Difference:
 
     @property
     def probability(self) -> float:
-        """Probability of such a mean where nothing differs, by Student's test of pairs."""
+        """Two-sided p-value of Student's paired t-test."""
         if not self.error > 0.0:
             return np.nan
         test: Any = stats.ttest_1samp(self.known, 0.0)
@@ -165,24 +165,24 @@ class Difference:
 
     @property
     def is_significant(self) -> bool:
-        """Whether chance gives such a difference in less than one of twenty comparisons."""
+        """Whether the difference is significant at the significance level `LEVEL`."""
         return bool(self.probability < LEVEL)
 
     @property
     def words(self) -> str:
-        """Mean with its standard error, and whether it is significant."""
+        """Text with mean, standard error and significance."""
         if not len(self.known):
-            return "not known: too few walks last"
+            return "unknown: too few walks are complete"
         if not np.isfinite(self.error):
-            return f"{self.mean:+.1f} % in one seed: nothing says how sure that is"
+            return f"{self.mean:+.1f} % with one seed (no standard error)"
         sure = "" if self.is_significant else ", not significant"
         return f"{self.mean:+.1f} ± {self.error:.1f} %{sure}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The fields as JSON values."""
         return {
             "quantity": self.quantity,
-            "arm": self.arm,
+            "arm": self.condition,
             "compared_with": self.other,
             "per": "body mass" if self.per_body else "carried mass",
             "mean_percent": _plain(self.mean),
@@ -198,25 +198,25 @@ class DeviceComparison:
     """Result of a comparison.
 
     Attributes:
-      settings: its settings.
-      results: searches, by seed and arm.
-      masses: mass that each arm carries [kg].
-      differences: differences of the arms.
+      settings: settings of the comparison.
+      results: results of searches, by seed and condition.
+      masses: total mass of each condition [kg].
+      differences: differences between conditions.
     """
 
     settings: DeviceSettings
-    results: Sequence[ArmResult]
+    results: Sequence[ConditionResult]
     masses: Mapping[str, float]
     differences: Sequence[Difference]
 
-    def of(self, arm: str) -> list[ArmResult]:
-        """The searches of an arm, by seed."""
-        return [result for result in self.results if result.arm == arm]
+    def of(self, condition: str) -> list[ConditionResult]:
+        """Results of the searches of a condition, by seed."""
+        return [result for result in self.results if result.condition == condition]
 
     def difference(
         self, quantity: str, other: str = "without", per_body: bool = True
     ) -> Difference:
-        """Difference between the device that is on and another arm."""
+        """Difference between the device on and another condition."""
         (found,) = [
             one
             for one in self.differences
@@ -226,16 +226,16 @@ class DeviceComparison:
 
     @property
     def headline(self) -> str:
-        """Effect of the device on the effort, in a sentence."""
+        """Summary of the effect of the device on the metabolic rate."""
         found, settings = self.difference("metabolic_rate"), self.settings
         return (
             f"Metabolic rate with the device {settings.model} (up to {settings.max_torque:g} N m) "
-            f"at {settings.speed:g} m/s, per kg of the body, beside walking without it: "
+            f"at {settings.speed:g} m/s, per kg of body mass, compared with walking without it: "
             f"{found.words}."
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as plain data."""
+        """The comparison as JSON values."""
         return {
             "kind": "device comparison",
             "settings": self.settings.to_dict(),
@@ -243,7 +243,7 @@ class DeviceComparison:
             "masses_kg": dict(self.masses),
             "results": [
                 {
-                    "arm": one.arm,
+                    "arm": one.condition,
                     "seed": one.seed,
                     "lasted_s": one.lasted,
                     "speed_m_s": _plain(one.speed),
@@ -262,12 +262,12 @@ def _plain(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def measured_arm(arm: str, directory: RunDirectory) -> ArmResult:
-    """Result of the finished search of an arm.
+def condition_result(condition: str, directory: RunDirectory) -> ConditionResult:
+    """Result of the finished search of a condition.
 
     Args:
-      arm: arm.
-      directory: its run.
+      condition: name of the condition.
+      directory: run directory of the search.
 
     Raises:
       RunDirectoryError: a file of the run is missing or damaged.
@@ -281,7 +281,7 @@ def measured_arm(arm: str, directory: RunDirectory) -> ArmResult:
     scenario = problem.scenarios[0]
     simulation = scenario.simulation.with_settings(duration=DURATION)
     long = Scenario(simulation, replace(scenario.objective, strides=STRIDES))
-    last = candidates_left_over(history.X, history.costs[:, 0], history.generation)
+    last = final_candidates(history.X, history.costs[:, 0], history.generation)
     _, terms = evaluate(long, np.vstack([parameters.complete(last), vector]))
     speed = scenario.objective.speed
     quantities = {
@@ -293,10 +293,10 @@ def measured_arm(arm: str, directory: RunDirectory) -> ArmResult:
     if simulation.profile is not None:
         _, (series,) = observe_walks(simulation, vector[None])
         percent, knots, _ = simulation.curves(vector[None])[0]
-        assert series is not None  # it has walked above
+        assert series is not None  # a best walk exists, see above
         torque = torque_of(percent, knots, series)
-    return ArmResult(
-        arm,
+    return ConditionResult(
+        condition,
         configuration.seed,
         quantities,
         float(terms["lasted"][-1]),
@@ -307,7 +307,7 @@ def measured_arm(arm: str, directory: RunDirectory) -> ArmResult:
 
 
 def at_speed(terms: Mapping[str, np.ndarray], name: str, speed: float) -> Measured:
-    """A term at a speed [m/s]: a line over speed through the walks that last for all of
+    """A term at a speed [m/s], by linear regression over the walks that are complete over
     :data:`DURATION`."""
     lasts = (terms["lasted"] >= DURATION - 0.02) & np.isfinite(terms[name])
     lasted = int(lasts.sum())
@@ -321,9 +321,9 @@ def torque_of(percent: np.ndarray, knots: np.ndarray, series: WalkSeries) -> Tor
     """Torque of a device.
 
     Args:
-      percent: percent of stance of the knots of its curve, rising.
+      percent: percent of stance of the knots of its curve, increasing.
       knots: torque at them [N m].
-      series: walk with it.
+      series: walk with the device.
     """
     places, first = np.unique(percent, return_index=True)
     curve = PchipInterpolator(places, knots[first])(PERCENT)
@@ -349,17 +349,23 @@ def torque_of(percent: np.ndarray, knots: np.ndarray, series: WalkSeries) -> Tor
     )
 
 
-def compared(settings: DeviceSettings, results: Sequence[ArmResult]) -> DeviceComparison:
-    """The comparison of all searches that were made."""
-    masses = {arm: settings.mass(arm) for arm in ARMS}
-    by_arm = {arm: {one.seed: one for one in results if one.arm == arm} for arm in ARMS}
+def compared(settings: DeviceSettings, results: Sequence[ConditionResult]) -> DeviceComparison:
+    """Comparison of all finished searches."""
+    masses = {condition: settings.mass(condition) for condition in CONDITIONS}
+    by_condition = {
+        condition: {one.seed: one for one in results if one.condition == condition}
+        for condition in CONDITIONS
+    }
     differences = []
     for quantity in QUANTITIES:
         for other in ("without", "off"):
             pairs = [
-                (one.quantities[quantity].value, by_arm[other][seed].quantities[quantity].value)
-                for seed, one in by_arm["with"].items()
-                if seed in by_arm[other]
+                (
+                    one.quantities[quantity].value,
+                    by_condition[other][seed].quantities[quantity].value,
+                )
+                for seed, one in by_condition["with"].items()
+                if seed in by_condition[other]
             ]
             own, their = np.array(pairs, float).reshape(-1, 2).T
             heavier = masses["with"] / masses[other]

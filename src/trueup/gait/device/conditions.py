@@ -1,4 +1,4 @@
-"""Arms of a comparison: the same search with a device, with it carried but off, and without it."""
+"""Conditions of a comparison: the same search with a device on, carried but off, and without it."""
 
 import functools
 from dataclasses import asdict, dataclass
@@ -13,15 +13,15 @@ from trueup.gait.models.walker import Walker
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
 from trueup.gait.search.shipped_walk import NOMINAL, SHIPPED
 
-ARMS = ("with", "off", "without")
-"""Arms: the device on, the device carried but off, and no device."""
+CONDITIONS = ("with", "off", "without")
+"""Conditions: device on, device carried but off, no device."""
 
-ARM_WORDS = {"with": "device on", "off": "device carried but off", "without": "no device"}
-"""Arms in words."""
+CONDITION_NAMES = {"with": "device on", "off": "device carried but off", "without": "no device"}
+"""Condition -> its name in texts."""
 
 MOST_SEEDS = 100
 FASTEST = 4.0
-"""Speed at which people run [m/s]: no walk is faster."""
+"""Transition speed from walking to running [m/s], the limit of a walk."""
 
 
 @functools.cache
@@ -31,7 +31,7 @@ def _search() -> dict[str, Any]:
 
 
 def devices() -> list[str]:
-    """Names of the devices that can be compared."""
+    """Names of the devices available for a comparison."""
     return list(_search()["devices"])
 
 
@@ -40,17 +40,17 @@ class DeviceSettings:
     """Settings of a comparison.
 
     Attributes:
-      model: device.
-      max_torque: its largest torque [N m].
-      seeds: number of searches of each arm, with the seeds 0, 1, ...
-      start: walk that all searches start from: the shipped one, a run, or a file.
-      speed: speed at which the arms are compared [m/s].
+      model: name of the device.
+      max_torque: largest torque of the device [N m].
+      seeds: number of searches of each condition, with the seeds 0, 1, ...
+      start: initial walk of all searches: the shipped one, a run, or a file.
+      speed: speed at which the conditions are compared [m/s].
       slope: slope of the ground [deg].
-      popsize: candidates of a generation.
-      maxiter: generations of each search.
+      popsize: candidates per generation.
+      maxiter: number of generations of each search.
 
     Raises:
-      GaitError: there is no such device, it has no mass, or a value is out of its range.
+      GaitError: unknown device, a device without mass, or a value outside its range.
     """
 
     model: str = "ankle"
@@ -66,47 +66,51 @@ class DeviceSettings:
         known = devices()
         if self.model not in known:
             raise GaitError(
-                f"there is no device {self.model!r} to compare; there are {listing(known)}."
+                f"unknown device {self.model!r}; available: {listing(known)}."
                 f"{did_you_mean(self.model, known)}"
             )
         mass = sum(part.mass for part in shipped_devices()[self.model].parts.values())
         if not mass > 0.0:
             raise GaitError(
-                f"the device {self.model!r} has no mass, and carrying it would cost nothing: give "
-                "its parts their masses"
+                f"the device {self.model!r} has no mass, so that carrying it has no cost: set "
+                "the masses of its parts"
             )
         most = shipped_devices()[self.model].torque
         if not 0.0 < self.max_torque <= most:
             raise GaitError(
-                f"the largest torque is {self.max_torque:g} N m, and the device {self.model!r} "
-                f"exerts up to {most:g} N m: give more than 0, and that at most"
+                f"max_torque is {self.max_torque:g} N m; for the device {self.model!r} it must be "
+                f"above 0 and at most {most:g} N m"
             )
         if not 0.0 < self.speed <= FASTEST:
             raise GaitError(
-                f"the speed of the comparison is {self.speed:g} m/s: walks are compared at a speed "
-                f"above 0, and {FASTEST:g} m/s at most"
+                f"the speed of the comparison is {self.speed:g} m/s; it must be above 0 and at "
+                f"most {FASTEST:g} m/s"
             )
         if self.start == NOMINAL:
-            raise GaitError("a device is compared on a walk, and the nominal vector is none")
+            raise GaitError(
+                "a comparison requires an initial walk; the nominal vector does not walk"
+            )
         if not 1 <= self.seeds <= MOST_SEEDS:
-            raise GaitError(f"the seeds are {self.seeds}; give 1 to {MOST_SEEDS}")
+            raise GaitError(f"seeds is {self.seeds}; it must be from 1 to {MOST_SEEDS}")
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings as plain data."""
+        """The settings as JSON values."""
         return asdict(self)
 
-    def configuration(self, arm: str, seed: int) -> GaitConfiguration:
-        """Configuration of the search of an arm.
+    def configuration(self, condition: str, seed: int) -> GaitConfiguration:
+        """Configuration of the search of a condition.
 
         Raises:
-          GaitError: a value does not fit.
+          GaitError: an invalid value.
         """
         search, own = _search(), _search()["devices"][self.model]
-        on = arm == "with"
+        on = condition == "with"
         content = {
             **search["common"],
-            "says": f"Walk with the {ARM_WORDS[arm]}." if arm != "without" else "Walk.",
-            "model": "baseline" if arm == "without" else self.model,
+            "says": f"Walk with the {CONDITION_NAMES[condition]}."
+            if condition != "without"
+            else "Walk.",
+            "model": "baseline" if condition == "without" else self.model,
             "ExoOn": on,
             "max_torque": self.max_torque,
             "moved": [*own["moved"], *(["exoskeleton"] if on else [])],
@@ -120,7 +124,7 @@ class DeviceSettings:
         }
         return make_configuration(content, "the comparison")
 
-    def mass(self, arm: str) -> float:
-        """Mass that an arm carries, the body's included [kg]."""
-        device = None if arm == "without" else self.model
+    def mass(self, condition: str) -> float:
+        """Total mass of a condition, body and device [kg]."""
+        device = None if condition == "without" else self.model
         return Walker.load("planar22", device=device).mass

@@ -9,13 +9,13 @@ from trueup.gait.device.comparison import (
     DeviceComparison,
     Difference,
 )
-from trueup.gait.device.conditions import ARM_WORDS, ARMS
+from trueup.gait.device.conditions import CONDITION_NAMES, CONDITIONS
 
 NAMES = {"effort": "effort", "metabolic_rate": "metabolic rate"}
 
 
 def device_page(found: DeviceComparison) -> reports.Page:
-    """The page of a comparison, what the device changes first."""
+    """Report page of a comparison, with the effects of the device first."""
     settings = found.settings
     ground = f"up {settings.slope:g} deg" if settings.slope else "on level ground"
     page = reports.Page(
@@ -33,13 +33,13 @@ def device_page(found: DeviceComparison) -> reports.Page:
 
 
 def _figure(found: Difference) -> reports.KeyFigure:
-    name = f"{NAMES[found.quantity]} per kg of the body, beside no device"
+    name = f"{NAMES[found.quantity]} per kg of body mass, compared with no device"
     tone = ""
     if found.is_significant:
         tone = "good" if found.mean < 0.0 else "warning"
     known = np.isfinite(found.mean)
-    value = f"{found.mean:+.1f} %" if known else "not known"
-    note = "one seed: no error"
+    value = f"{found.mean:+.1f} %" if known else "unknown"
+    note = "one seed: no standard error"
     if np.isfinite(found.error):
         sure = f"p = {found.probability:.2g}" if found.is_significant else "not significant"
         note = f"± {found.error:.1f} %, {sure}"
@@ -52,21 +52,22 @@ def _findings(found: DeviceComparison) -> list[reports.Finding]:
     if headline.is_significant:
         severity = "good" if headline.mean < 0.0 else "warning"
     said = [reports.Finding(severity, found.headline, "differences")]
-    for arm in ARMS:
-        fell = [one.seed for one in found.of(arm) if one.lasted < 19.9]
+    for condition in CONDITIONS:
+        fell = [one.seed for one in found.of(condition) if one.lasted < 19.9]
         if fell:
             seeds = ", ".join(map(str, fell))
             said.append(
                 reports.Finding(
-                    "warning", f"The best walk falls within 20 s: {ARM_WORDS[arm]}, seed {seeds}."
+                    "warning",
+                    f"The best walk falls within 20 s: {CONDITION_NAMES[condition]}, seed {seeds}.",
                 )
             )
     if len(found.of("with")) < 3:
         said.append(
             reports.Finding(
                 "warning",
-                "Searches from one walk differ by some percent: with fewer than three seeds "
-                "nothing is significant.",
+                "Searches with different seeds differ by some percent: with fewer than three seeds "
+                "no difference is significant.",
             )
         )
     return said
@@ -76,8 +77,8 @@ def _differences(found: DeviceComparison) -> reports.Section:
     rows = [
         [
             NAMES[one.quantity],
-            ARM_WORDS[one.other],
-            "body" if one.per_body else "all that is carried",
+            CONDITION_NAMES[one.other],
+            "body mass" if one.per_body else "total mass",
             one.mean if np.isfinite(one.mean) else None,
             one.error if np.isfinite(one.error) else None,
             one.probability if np.isfinite(one.probability) else None,
@@ -87,14 +88,16 @@ def _differences(found: DeviceComparison) -> reports.Section:
     ]
     columns: list[reports.Column | str] = [
         "quantity",
-        "device on, beside",
+        "device on, compared with",
         "per kg of",
         reports.Column("difference", "%", digits=3, align="right"),
         reports.Column("standard error", "%", digits=2, align="right"),
         reports.Column("p", digits=2, align="right"),
         "",
     ]
-    masses = ", ".join(f"{ARM_WORDS[arm]} {mass:.2f} kg" for arm, mass in found.masses.items())
+    masses = ", ".join(
+        f"{CONDITION_NAMES[condition]} {mass:.2f} kg" for condition, mass in found.masses.items()
+    )
     said = (
         f"Means over pairs of seeds at {found.settings.speed:g} m/s, standard errors between the "
         f"pairs, and Student's test of pairs. Carried: {masses}."
@@ -132,7 +135,7 @@ def _torques(found: DeviceComparison) -> reports.Section:
         reports.Column("rise", "s", digits=2, align="right"),
         reports.Column("fall", "s", digits=2, align="right"),
         reports.Column("stance", "s", digits=2, align="right"),
-        reports.Column("work of a stride", "J/kg", digits=2, align="right"),
+        reports.Column("work per stride", "J/kg", digits=2, align="right"),
     ]
     rows = [
         [
@@ -162,14 +165,14 @@ def _searches(found: DeviceComparison) -> reports.Section:
                 reports.Column(f"error of {NAMES[name]}", digits=2, align="right"),
             )
         ),
-        "walks that last",
-        reports.Column("best walk lasts", "s", digits=3, align="right"),
+        "complete walks",
+        reports.Column("duration of the best walk", "s", digits=3, align="right"),
         reports.Column("at", "m/s", digits=4, align="right"),
         "perturbed repeats",
     ]
     rows = [
         [
-            ARM_WORDS[one.arm],
+            CONDITION_NAMES[one.condition],
             one.seed,
             *(
                 value if np.isfinite(value) else None
@@ -184,8 +187,8 @@ def _searches(found: DeviceComparison) -> reports.Section:
         for one in found.results
     ]
     said = (
-        f"Values at {found.settings.speed:g} m/s per kg of all that is carried: a line over speed "
-        "through the last candidates of each search that last 20 s. Each search has a report of "
-        "its own in its folder."
+        f"Values at {found.settings.speed:g} m/s per kg of total mass: linear regression over "
+        "speed on the last candidates of each search that walk 20 s. Each search has a separate "
+        "report in its folder."
     )
     return reports.Section("Searches", "searches", said, [reports.Table(columns, rows)])

@@ -1,17 +1,17 @@
-"""Joints that follow others by a polynomial."""
+"""Joints coupled to others by a polynomial."""
 
 import mujoco
 import numpy as np
 
 
 def couple_joints(model: mujoco.MjModel, qpos: np.ndarray) -> None:
-    """Set joints that follow others to their positions.
+    """Set coupled joints to the positions of their polynomials.
 
-    Constraints between joints pull them there only over time.
+    Otherwise equality constraints reach these positions only over time.
 
     Args:
       model: the model.
-      qpos: positions ``(n, nq)``, changed.
+      qpos: positions ``(n, nq)``, modified.
     """
     for e in np.flatnonzero((model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & (model.eq_active0 != 0)):
         if model.eq_obj2id[e] < 0:

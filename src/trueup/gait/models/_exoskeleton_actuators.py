@@ -1,4 +1,4 @@
-"""Actuators of an exoskeleton: torque at their joint for a control."""
+"""Actuators of an exoskeleton: joint torque per control."""
 
 from collections.abc import Sequence
 
@@ -12,17 +12,17 @@ _TRANSMISSION, _JOINT = mujoco.mjtTrn, mujoco.mjtJoint
 
 
 def torque_of_control(model: mujoco.MjModel, ids: Sequence[int]) -> np.ndarray:
-    """Torque for a control of one ``(n,)`` [N m]: gain times gear.
+    """Torque per unit of control ``(n,)`` [N m]: gain times gear.
 
-    Torques are positive in the direction in which the device can act: the result is negative where
-    that takes negative controls. The sign of gain and gear is the direction at the joint.
+    Torques are positive in the direction of the device: the result is negative where this requires
+    negative controls. The sign of gain times gear is the direction at the joint.
     """
     worth = np.abs(model.actuator_gainprm[ids, 0] * model.actuator_gear[ids, 0])
     return np.where(model.actuator_ctrlrange[ids, 0] < 0.0, -1.0, 1.0) * worth
 
 
 def largest_torque(model: mujoco.MjModel, i: int) -> float:
-    """Largest torque of an actuator in its direction [N m], infinite where nothing limits it."""
+    """Largest torque of an actuator in its direction [N m]; infinite without a limit."""
     backwards = bool(model.actuator_ctrlrange[i, 0] < 0.0)
     limits = [np.inf]
     if model.actuator_ctrllimited[i]:
@@ -36,7 +36,7 @@ def largest_torque(model: mujoco.MjModel, i: int) -> float:
 
 
 def check_actuators(model: mujoco.MjModel, ids: Sequence[int], source: str) -> None:
-    """Raise GaitError where an actuator is no motor, whose torque is its control times a number."""
+    """Raise GaitError for an actuator that is not a motor (torque proportional to control)."""
     for i in ids:
         wrong = []
         kind = _TRANSMISSION(model.actuator_trntype[i])

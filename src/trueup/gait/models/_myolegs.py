@@ -1,7 +1,7 @@
-"""Walkers in space: MyoSim's legs with 26 and with 80 muscles, prepared for walking.
+"""3D walkers: the legs of MyoSim with 26 and with 80 muscles, prepared for walking.
 
-The legs come from the package ``myo-sim``; what is changed and added stands in ``myolegs.yaml``.
-Frames of bodies are those of OpenSim: x forward, y up, z to the right.
+The legs are from the package ``myo-sim``; changes and additions are in ``myolegs.yaml``.
+Body frames are as in OpenSim: x forward, y up, z to the right.
 """
 
 import functools
@@ -36,17 +36,17 @@ ROOT = (
     ("pelvis_list", "hinge", (1.0, 0.0, 0.0)),
     ("pelvis_rotation", "hinge", (0.0, 1.0, 0.0)),
 )
-"""Joints of the pelvis, in OpenSim's order: forward, up, right; tilt (backward), list (to the
+"""Joints of the pelvis, in the order of OpenSim: forward, up, right; tilt (backward), list (to the
 right) and rotation (to the left)."""
 
 LIMITED = {"hip": "hip_flexion", "knee": "knee_angle", "ankle": "ankle_angle"}
 """Joints with limit sensors."""
 
 UPRIGHT = 1.0
-"""Height of the pelvis before a pose is set down [m]."""
+"""Height of the pelvis before a pose is lowered to the ground [m]."""
 
 MIRROR = np.array([1.0, 1.0, -1.0])
-"""Takes places of the right side to the left one; axes of rotation are taken by its opposite."""
+"""Mirrors positions from right to left; axes of rotation are mirrored by its negative."""
 
 
 @functools.cache
@@ -62,11 +62,11 @@ def myolegs_anatomy(name: str = "myolegs26") -> Anatomy:
 
 
 def myolegs26() -> mujoco.MjSpec:
-    """The walker in space with 26 muscles: 18 degrees of freedom, six of them those of the pelvis.
+    """The 3D walker with 26 muscles and 18 degrees of freedom, six of them of the pelvis.
 
     Its legs are ``myolegs26`` of the package myo-sim. The left leg is the mirror image of the right
-    one, points of muscles do not slide, the knee is a pin, feet are spheres, and a rigid trunk
-    carries head and arms; keyframes are walk_left, walk_right, stand and squat.
+    one, muscle points are fixed, the knee is a pin joint, the feet are spheres, and a rigid trunk
+    includes head and arms; keyframes are walk_left, walk_right, stand and squat.
 
     Raises:
       MissingExtraError: myo-sim is not installed.
@@ -75,10 +75,10 @@ def myolegs26() -> mujoco.MjSpec:
 
 
 def myolegs() -> mujoco.MjSpec:
-    """The walker in space with 80 muscles, prepared as :func:`myolegs26` is.
+    """The 3D walker with 80 muscles, prepared as :func:`myolegs26`.
 
     Its legs are ``myolegs`` of the package myo-sim. Muscles wrap around the bones, and the knee
-    slides and turns as it bends.
+    translates and rotates as it flexes.
 
     Raises:
       MissingExtraError: myo-sim is not installed.
@@ -119,16 +119,16 @@ def _legs(fragment: str) -> mujoco.MjSpec:
     try:
         import myo_sim
     except ImportError as error:
-        raise MissingExtraError("a walker in space", "gait", "myo-sim") from error
+        raise MissingExtraError("a 3D walker", "gait", "myo-sim") from error
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return myo_sim.FRAGMENT_SPEC_BUILDERS[fragment]()  # type: ignore[operator]
 
 
 def _write_down(spec: mujoco.MjSpec) -> None:
-    """Make the numbers explicit that follow from meshes and from several forms of orientation.
+    """Write out values derived from meshes and from alternative forms of orientation.
 
-    A left part can then be made from the numbers of its right one.
+    A left part can then be computed from its right one.
     """
     model = spec.compile()
     plain = mujoco.mjtOrientation.mjORIENTATION_QUAT
@@ -149,7 +149,7 @@ def _write_down(spec: mujoco.MjSpec) -> None:
 
 
 def _strip(spec: mujoco.MjSpec) -> None:
-    """Remove visual geoms, contacts and sensors; wrapping surfaces stay."""
+    """Remove visual geoms, contacts and sensors, but not wrapping surfaces."""
     for part in (*spec.pairs, *spec.excludes, *spec.sensors):
         spec.delete(part)
     for geom in list(spec.geoms):
@@ -166,7 +166,7 @@ def _strip(spec: mujoco.MjSpec) -> None:
 
 
 def _fix_points(spec: mujoco.MjSpec, model: Mapping[str, Any]) -> None:
-    """Fix the points that slide with a joint's angle, and the axis of the knee."""
+    """Fix the muscle points that move with a joint angle, and the axis of the knee."""
     for equality in list(spec.equalities):
         spec.delete(equality)
     for joint in list(spec.joints):
@@ -175,7 +175,7 @@ def _fix_points(spec: mujoco.MjSpec, model: Mapping[str, Any]) -> None:
     right = SUFFIX[LEGS[0]]
     for pattern, place in model["fixed"].items():
         name = pattern.format(side=right)
-        # a point that slid has a body of its own, which stays where the point is
+        # a moving point has a separate body, which is fixed at its position
         body = spec.body(name)
         if body is None:
             spec.site(name).pos = place
@@ -186,7 +186,7 @@ def _fix_points(spec: mujoco.MjSpec, model: Mapping[str, Any]) -> None:
 
 
 def _add_passive(spec: mujoco.MjSpec, numbers: Mapping[str, Any]) -> None:
-    """Stiffness and damping of joints that muscles alone do not hold."""
+    """Stiffness and damping of joints that muscles alone do not stabilise."""
     for name, passive in numbers["passive"].items():
         joint = spec.joint(f"{name}_{SUFFIX[LEGS[0]]}")
         joint.damping = np.array([passive["damping"], 0.0, 0.0])
@@ -195,7 +195,7 @@ def _add_passive(spec: mujoco.MjSpec, numbers: Mapping[str, Any]) -> None:
 
 
 def _turn(spec: mujoco.MjSpec, name: str) -> None:
-    """Count a joint's angle the other way round; what follows it follows as before."""
+    """Invert the sign of a joint coordinate, with its couplings adapted."""
     joint = spec.joint(name)
     low, high = joint.range
     joint.axis, joint.range = -joint.axis, (-high, -low)
@@ -238,7 +238,7 @@ def _mirror(spec: mujoco.MjSpec) -> None:
 
 
 def _left(name: str) -> str:
-    """Name of the left counterpart of a part of the right side; no name otherwise."""
+    """Name of the left counterpart of a right part; otherwise a name that does not exist."""
     left = re.sub(r"(?<![A-Za-z0-9])r(?![A-Za-z0-9])", "l", name)
     return left if left != name else "no left part"
 
@@ -248,7 +248,7 @@ def _mirrored(quat: np.ndarray) -> np.ndarray:
 
 
 def _root(spec: mujoco.MjSpec) -> None:
-    """Stand the pelvis upright and give it joints that any motion is made of."""
+    """Set the pelvis upright, with six joints for free motion."""
     pelvis = spec.body("pelvis")
     above = pelvis.parent
     while above.name != "world":
@@ -268,7 +268,7 @@ def _root(spec: mujoco.MjSpec) -> None:
 
 
 def _trunk(spec: mujoco.MjSpec, numbers: Mapping[str, Any]) -> None:
-    """A rigid trunk with head and arms, as heavy as the walker lacks; rods for the bones."""
+    """Rigid trunk with head and arms, with the remaining mass of the walker; rods for the bones."""
     part = numbers["torso"]
     lacking = numbers["weighs"] - sum(body.mass for body in spec.bodies if body.name != "world")
     factor = lacking / part["mass"]
@@ -287,7 +287,7 @@ def _trunk(spec: mujoco.MjSpec, numbers: Mapping[str, Any]) -> None:
 
 
 def _foot(spec: mujoco.MjSpec, numbers: Mapping[str, Any], side: str) -> None:
-    """What touches the ground, and what senses it."""
+    """Contact spheres and touch sensors of a foot."""
     letter = SUFFIX[side]
     mirror = np.ones(3) if side == LEGS[0] else MIRROR
     for name, sphere in numbers["feet"].items():
@@ -302,7 +302,7 @@ def _foot(spec: mujoco.MjSpec, numbers: Mapping[str, Any], side: str) -> None:
 
 
 def _keyframes(spec: mujoco.MjSpec, numbers: Mapping[str, Any]) -> None:
-    """Poses, set down so that the lowest sphere touches the ground."""
+    """Poses, lowered so that the lowest sphere touches the ground."""
     model = spec.compile()
     data = mujoco.MjData(model)
     height = model.joint("pelvis_ty").qposadr[0]

@@ -1,6 +1,6 @@
-"""Parts that walkers are built from, added to bodies of a ``MjSpec``.
+"""Parts of walkers, added to bodies of an ``MjSpec``.
 
-Frames of bodies are those of OpenSim: x forward, y up, z to the right.
+Body frames are as in OpenSim: x forward, y up, z to the right.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 QUARTER_TURN = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
-"""Rotation by 90 degrees about x: takes y, the upward axis of the numbers, to z."""
+"""Rotation by 90 degrees about x: from y up to z up."""
 
 
 def set_mass(body: Any, part: Mapping[str, Any], center: ArrayLike) -> None:
@@ -44,7 +44,7 @@ def add_rod(body: Any, start: ArrayLike, end: ArrayLike, radius: float) -> None:
 def add_sole(
     body: Any, name: str, center: ArrayLike, radius: float, friction: float, site: str
 ) -> None:
-    """Add a sphere that touches the ground alone, with a site at its lowest point."""
+    """Add a sphere in contact with the ground only, with a site at its lowest point."""
     body.add_geom(
         name=name,
         type=mujoco.mjtGeom.mjGEOM_SPHERE,

@@ -1,4 +1,4 @@
-"""Names of a walker's parts in a model, and the poses that walks start from."""
+"""Names of the parts of a walker in a model, and initial poses of walks."""
 
 import functools
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from trueup.errors import GaitError
 Side = Literal["right", "left"]
 
 SUFFIX: dict[str, str] = {"right": "r", "left": "l"}
-"""Leg -> its letter in the names of parts."""
+"""Leg -> letter in the names of its parts."""
 
 ANATOMY = ".anatomy.yaml"
-"""Ending of a file with an anatomy, beside the model ``NAME.xml`` that it belongs to."""
+"""Suffix of a file with an anatomy, next to its model ``NAME.xml``."""
 
 LEGS = tuple(SUFFIX)
 """Legs in the order of every array with a leg axis."""
@@ -35,7 +35,7 @@ class Root(_Part):
 
 
 class ScaledEntry(_Part):
-    """An entry of a parameter vector: value = scale * p + offset, with bounds on p."""
+    """Entry of a parameter vector: value = scale * p + offset, with bounds on p."""
 
     scale: float
     offset: float
@@ -44,12 +44,12 @@ class ScaledEntry(_Part):
 
 
 class Pose(_Part):
-    """Start pose of a walk."""
+    """Initial pose of a walk."""
 
     swing: Side
     """Leg in swing."""
     base: dict[str, dict[Side, float]]
-    """Joint -> joint angle of each side where its entry is 0 [deg]."""
+    """Joint -> joint angle of each side at the entry 0 [deg]."""
 
 
 class Anatomy(_Part):
@@ -79,7 +79,7 @@ class Anatomy(_Part):
     frontal_initial_activations: tuple[str, ...] = ()
 
     def named(self, pattern: str, side: str) -> str:
-        """Name of one side's part."""
+        """Name of the part of one side."""
         return pattern.format(side=SUFFIX[side], Side=SUFFIX[side].upper())
 
     def both(self, pattern: str) -> tuple[str, str]:
@@ -109,11 +109,11 @@ def load_anatomy(path: str | Path) -> Anatomy:
     except OSError as error:
         raise GaitError(f"cannot read the anatomy {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise GaitError(f"{path} is no YAML file: {error}") from error
+        raise GaitError(f"{path} is not a YAML file: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
-        raise GaitError(f"{path} describes no anatomy: {place}: {first['msg']}") from error
+        raise GaitError(f"{path} is not a valid anatomy: {place}: {first['msg']}") from error
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Exoskeletons, attached to the legs of a model: mass and a torque at a joint of each leg."""
+"""Exoskeletons attached to the legs of a model: masses and a torque at a joint of each leg."""
 
 import functools
 from pathlib import Path
@@ -21,14 +21,14 @@ Triple = tuple[float, float, float]
 
 
 class DevicePart(BaseModel):
-    """A mass that a device adds to the leg."""
+    """Mass of a device attached to the leg."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     body: Literal["above", "below"]
-    """The body above or below the joint."""
+    """Body above or below the joint."""
     place: Triple
-    """Center of mass from the joint as the walker stands (forward, outward, upward) [m]."""
+    """Center of mass from the joint in the standing pose (forward, outward, upward) [m]."""
     mass: Annotated[float, Field(gt=0.0)]
     """Mass [kg]."""
     inertia: tuple[
@@ -45,11 +45,11 @@ class Device(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     says: str = ""
-    """Purpose, in a sentence."""
+    """Description of the purpose."""
     joint: Literal["hip", "knee", "ankle", "mtp"]
-    """The joint that it acts on, by its role."""
+    """Actuated joint, by its role."""
     turns: Literal["forward", "backward"]
-    """Direction in which it turns the part below the joint; ``forward``: its front upwards."""
+    """Direction of rotation of the part below the joint; ``forward``: its front upwards."""
     torque: Annotated[float, Field(gt=0.0)]
     """Largest torque [N m]."""
     parts: dict[str, DevicePart] = {}
@@ -75,22 +75,24 @@ def load_devices(path: str | Path) -> dict[str, Device]:
         raise GaitError(f"cannot read the devices {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):
-            raise GaitError(f"{path} is no YAML file: {error}") from error
+            raise GaitError(f"{path} is not a YAML file: {error}") from error
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
-        raise GaitError(f"{path} describes no devices: {place}: {first['msg']}") from error
+        raise GaitError(
+            f"{path} is not a valid file of devices: {place}: {first['msg']}"
+        ) from error
 
 
 def find_device(name: str) -> Device:
     """A shipped device by its name.
 
     Raises:
-      GaitError: there is no such device.
+      GaitError: unknown device.
     """
     devices = shipped_devices()
     if name not in devices:
         raise GaitError(
-            f"there is no exoskeleton {name!r}; there are {listing(devices)}."
+            f"unknown exoskeleton {name!r}; available: {listing(devices)}."
             f"{did_you_mean(name, devices)}"
         )
     return devices[name]
@@ -101,20 +103,20 @@ def attach_exoskeleton(
 ) -> mujoco.MjSpec:
     """Attach an exoskeleton to both legs of a model.
 
-    Each leg gets the device's masses and an actuator, named by the anatomy (``Exo_R``, ``Exo_L``),
-    whose control is the part of the largest torque in the joint's coordinate: from 0 to 1, or from
-    -1 to 0 where the device acts against it.
+    Each leg receives the masses of the device and an actuator, named by the anatomy (``Exo_R``,
+    ``Exo_L``). Its control is the fraction of the largest torque along the coordinate of the joint:
+    from 0 to 1, or from -1 to 0 where the device acts against it.
 
     Args:
-      spec: the model, changed.
-      device: one of ``devices.yaml`` by its name, or one of your own.
-      anatomy: names of the model's joints; MyoAssist's where absent.
+      spec: the model, modified.
+      device: name of a device in ``devices.yaml``, or a custom device.
+      anatomy: names of the joints of the model; by default those of MyoAssist.
 
     Returns:
       The model.
 
     Raises:
-      GaitError: there is no such device, the model lacks the joint, or carries one already.
+      GaitError: unknown device, missing joint, or a model that already has an exoskeleton.
       ModelError: the model does not compile.
     """
     device = find_device(device) if isinstance(device, str) else device
@@ -130,7 +132,7 @@ def attach_exoskeleton(
     axes = np.stack([forward, np.cross(UPWARD, forward), UPWARD], axis=1)
     for side, name in zip(LEGS, anatomy.both(anatomy.exoskeleton), strict=True):
         if spec.actuator(name) is not None:
-            raise GaitError(f"the model carries an exoskeleton already: the actuator {name!r}")
+            raise GaitError(f"the model already has an exoskeleton: actuator {name!r}")
         joint_name = anatomy.named(anatomy.joints[device.joint], side)
         joint = _joint(model, joint_name)
         below = int(model.jnt_bodyid[joint])
@@ -169,7 +171,7 @@ def _joint(model: mujoco.MjModel, name: str) -> int:
     if found < 0:
         names = [model.joint(i).name for i in range(model.njnt)]
         raise GaitError(
-            f"an exoskeleton needs the joint {name!r}, which the model has not; it has "
+            f"an exoskeleton requires the joint {name!r}, which the model does not have; it has "
             f"{listing(names)}.{did_you_mean(name, names)}"
         )
     return found

@@ -1,4 +1,4 @@
-"""Ids and addresses of a walker's parts in the arrays of a simulation, found by name."""
+"""Ids and addresses of the parts of a walker in the arrays of a simulation, found by name."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -11,15 +11,15 @@ from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.models.anatomy import LEGS, Anatomy
 
 LOAD_GRAVITY = 9.8
-"""Acceleration that loads are normalised with [m/s2].
+"""Acceleration for the normalisation of loads [m/s2].
 
-It is MyoAssist's number and not gravity, which is the model's own (MuJoCo's is 9.81 m/s2): gains of
-loads, and the load at which a foot is on the ground, mean the same here as there.
+It is the value of MyoAssist, not the gravity of the model (9.81 m/s2 in MuJoCo): gains of loads,
+and the load threshold of ground contact, are then equal to those of MyoAssist.
 """
 
 
 class Joint(IntEnum):
-    """Joints of a leg, in the order of an axis of joints."""
+    """Joints of a leg, in the order of the joint axis of arrays."""
 
     hip = 0
     knee = 1
@@ -28,14 +28,14 @@ class Joint(IntEnum):
 
 
 class Touch(IntEnum):
-    """Touch sensors of a foot, in the order of their axis."""
+    """Touch sensors of a foot, in the order of the sensor axis of arrays."""
 
     heel = 0
     toes = 1
 
 
 SENSED_LIMITS = (Joint.hip, Joint.knee, Joint.ankle)
-"""Joints whose limit torques are recorded, in the order of their axis."""
+"""Joints with recorded limit torques, in the order of their axis."""
 
 PARTS = np.dtype(
     [
@@ -64,12 +64,12 @@ PARTS = np.dtype(
 )
 """Ids of bodies and joints, and addresses of coordinates and sensors; first axis right and left
 leg,
--1 for what a model lacks.
+-1 for missing parts.
 
 ``inward`` is the sign of the coordinate of adduction that moves a leg towards the other one,
-``exo_gain`` the torque of a control of one [N m], ``weight`` the unit of loads [N], ``grade`` the
-rise of the ground over its run; ``stair_*`` are the sizes of :class:`trueup.gait.Stairs`, all zero
-without stairs.
+``exo_gain`` the torque per unit of control [N m], ``weight`` the unit of loads [N], ``grade`` the
+slope of the ground, rise over run; ``stair_*`` are the sizes of :class:`trueup.gait.Stairs`, all
+zero without stairs.
 """
 
 MUSCLE = np.dtype(
@@ -83,15 +83,15 @@ MUSCLE = np.dtype(
         ("share", np.float64),
     ]
 )
-"""Muscle: ids, its group and leg, its strength [N], its share of the strength of its group."""
+"""Muscle: ids, group and leg, strength [N], fraction of the strength of its group."""
 
 
 class BodyMap(NamedTuple):
-    """Ids and addresses that compiled code senses and acts with.
+    """Ids and addresses for sensing and actuation in compiled code.
 
     Attributes:
       parts: an array of one :data:`PARTS`.
-      muscles: muscles ``(n,)`` of :data:`MUSCLE`, in the model's order.
+      muscles: muscles ``(n,)`` of :data:`MUSCLE`, in the order of the model.
       soles: sites of the soles ``(2, sites)``.
     """
 
@@ -101,7 +101,7 @@ class BodyMap(NamedTuple):
 
 
 class NamedParts:
-    """Lookup of a model's parts by the names of an anatomy.
+    """Lookup of the parts of a model by the names of an anatomy.
 
     Args:
       model: model.
@@ -127,7 +127,7 @@ class NamedParts:
         """Id of a part.
 
         Raises:
-          GaitError: the model has no part of this name.
+          GaitError: the model has no such part.
         """
         found = mujoco.mj_name2id(self.model, kind, name)
         if found < 0:
@@ -141,7 +141,7 @@ class NamedParts:
             names = [existing for existing in self.names(kind, counts[what]) if existing]
             raise GaitError(
                 f"{self.source} has no {what} {name!r}, which the anatomy {self.anatomy.name!r} "
-                f"names; it has {listing(names)}.{did_you_mean(name, names)}"
+                f"requires; it has {listing(names)}.{did_you_mean(name, names)}"
             )
         return found
 
@@ -169,10 +169,10 @@ class NamedParts:
         return np.array([[self.joint(pattern, side) for pattern in patterns] for side in LEGS])
 
     def parts(self, frontal: bool) -> np.ndarray:
-        """An array of one :data:`PARTS`, without what depends on ground and exoskeleton.
+        """An array of one :data:`PARTS`, without entries of ground and exoskeleton.
 
         Args:
-          frontal: the hips have adduction.
+          frontal: whether the hips have adduction.
         """
         model, anatomy = self.model, self.anatomy
         joints = self.joints()
@@ -205,10 +205,10 @@ class NamedParts:
         return np.array([[self.id(site, "site", name) for name in leg] for leg in names])
 
     def muscles(self, groups: Sequence[str]) -> np.ndarray:
-        """Muscles of some groups ``(n,)`` of :data:`MUSCLE`, in the model's order.
+        """Muscles of the groups ``(n,)`` of :data:`MUSCLE`, in the order of the model.
 
         Raises:
-          GaitError: the anatomy has no such group, or the model no such muscle.
+          GaitError: unknown group of the anatomy, or missing muscle of the model.
         """
         model, anatomy = self.model, self.anatomy
         rows = []
@@ -230,7 +230,7 @@ class NamedParts:
         return np.array(sorted(rows), dtype=MUSCLE)
 
     def _limit_sensors(self) -> np.ndarray:
-        """Addresses of the limit torques of joints ``(2, joints)``; -1 where they have no
+        """Addresses of the limit torques of joints ``(2, joints)``; -1 without a
         sensor."""
         found = np.full((2, len(SENSED_LIMITS)), -1, dtype=np.int64)
         for k, joint in enumerate(SENSED_LIMITS):
@@ -242,18 +242,18 @@ class NamedParts:
         return found
 
     def _inward(self, pattern: str) -> list[float]:
-        """Sign of each leg's coordinate that moves the leg towards the other one."""
+        """Sign of the coordinate of each leg for motion towards the other leg."""
         data = mujoco.MjData(self.model)
         mujoco.mj_forward(self.model, data)
         joint = self.id(mujoco.mjtObj.mjOBJ_JOINT, "joint", self.anatomy.root.forward)
         forward = data.xaxis[joint]
-        # turned about the direction of walking, a leg moves to the left
+        # a positive rotation about the direction of walking moves a leg to the left
         right, left = (float(data.xaxis[self.joint(pattern, side)] @ forward) for side in LEGS)
         return [float(np.sign(right)), -float(np.sign(left))]
 
     def _upright_roll(self, pelvis: int) -> float:
-        """Roll of the pelvis's frame while it stands upright [rad]: its axes need not be the
-        world's."""
+        """Roll of the frame of the pelvis in upright posture [rad]: its axes may differ from the
+        world axes."""
         data = mujoco.MjData(self.model)
         mujoco.mj_kinematics(self.model, data)
         w, x, y, z = data.xquat[pelvis]
@@ -265,8 +265,8 @@ class NamedParts:
 def muscle_strengths(model: mujoco.MjModel, ids: Sequence[int] | np.ndarray) -> np.ndarray:
     """Largest isometric forces of muscles ``(n,)`` [N].
 
-    Where the parameter ``force`` is negative MuJoCo takes ``scale`` divided by the acceleration
-    that a unit force causes (XML reference of MuJoCo, actuator/muscle).
+    Where the parameter ``force`` is negative, MuJoCo uses ``scale`` divided by the acceleration
+    due to a unit force (XML reference of MuJoCo, actuator/muscle).
     """
     force, scale = model.actuator_gainprm[ids, 2], model.actuator_gainprm[ids, 3]
     return np.where(force >= 0.0, force, scale / model.actuator_acc0[ids])

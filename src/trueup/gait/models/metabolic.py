@@ -15,10 +15,10 @@ negative work is not given back. Rates are [W/kg] of muscle:
 7. work rate ``w = max(-force * velocity, 0) / mass``, of the active force alone
 8. ``mass = strength / specific tension * optimal length * density``
 
-``f`` is the part of fast fibers, ``v`` the velocity of the fibers [optimal lengths/s], ``v_max``
-its largest, ``F`` the isometric force at the present length relative to the strength. MuJoCo's
-tendon does not stretch, so the fibers do what muscle and tendon do together; it knows no angles of
-pennation. There is no rate for the rest of the body.
+``f`` is the fraction of fast fibers, ``v`` the velocity of the fibers [optimal lengths/s],
+``v_max`` its largest, ``F`` the isometric force at the present length relative to the strength. The
+tendon of MuJoCo is rigid, so the fibers have the length change of the muscle-tendon unit, and there
+is no pennation. The rest of the body has no rate.
 """
 
 from functools import lru_cache
@@ -50,13 +50,13 @@ FIBER = np.dtype(
 )
 """Fibers of a muscle: length of its tendon and optimal length of its fibers [m], their largest
 speed [optimal lengths/s], shortest and longest length with force [optimal lengths], largest force
-when lengthening relative to the strength, strength [N], mass [kg], part of slow fibers."""
+when lengthening relative to the strength, strength [N], mass [kg], fraction of slow fibers."""
 
 AEROBIC = 1.5
-"""Factor of heat rates where oxygen suffices."""
+"""Factor of heat rates under aerobic conditions."""
 
 LEAST_HEAT = 1.0
-"""Least heat rate of a muscle [W/kg]."""
+"""Smallest heat rate of a muscle [W/kg]."""
 
 SLOW_LIMIT = 100.0
 """Largest shortening heat rate of slow fibers [W/kg]."""
@@ -64,12 +64,12 @@ SLOW_LIMIT = 100.0
 
 @lru_cache(maxsize=1)
 def metabolic_table() -> dict[str, Any]:
-    """Parts of slow fibers by muscle group, density and specific tension, with their sources."""
+    """Fractions of slow fibers by muscle group, density and specific tension, with sources."""
     return yaml.safe_load(TABLE.read_text(encoding="utf-8"))
 
 
 def muscle_fibers(walker: Walker) -> np.ndarray:
-    """Fibers of a walker's muscles, an array of :data:`FIBER`."""
+    """Fibers of the muscles of a walker, an array of :data:`FIBER`."""
     table, model = metabolic_table(), walker.model
     muscles = walker.body_map(()).muscles["actuator"]
     fibers = np.zeros(len(muscles), dtype=FIBER)
@@ -88,7 +88,7 @@ def muscle_fibers(walker: Walker) -> np.ndarray:
         fiber["mass"] = strength / table["specific_tension"] * optimal * table["density"]
         fiber["slow"] = table["slow"].get(group, table["slow_otherwise"])
     kinds = model.actuator_gaintype[muscles]
-    # actuators that are no muscles of MuJoCo have no fibers
+    # actuators other than MuJoCo muscles have no fibers
     fibers[kinds != mujoco.mjtGain.mjGAIN_MUSCLE] = np.zeros((), dtype=FIBER)
     return fibers
 
@@ -98,6 +98,8 @@ def force_length(length, shortest, longest):
     """Isometric force at a length [optimal lengths] relative to the strength, MuJoCo's curve."""
     if length < shortest or length > longest:
         return 0.0
+    # four parabolas of mju_muscleGain: zero slope at both ends and at the optimal length, half of
+    # the force midway between
     rising, falling = 0.5 * (shortest + 1.0), 0.5 * (1.0 + longest)
     if length <= rising:
         x = (length - shortest) / (rising - shortest)
@@ -119,6 +121,8 @@ def force_velocity(velocity, lengthening):
         return 0.0
     if velocity <= 0.0:
         return (velocity + 1.0) * (velocity + 1.0)
+    # parabolas of mju_muscleGain: shortening (1 + v)^2, and lengthening with the same slope 2 at
+    # rest that reaches its limit with slope zero at v = lengthening - 1
     most = lengthening - 1.0
     if velocity <= most:
         return lengthening - (most - velocity) * (most - velocity) / most
@@ -127,7 +131,7 @@ def force_velocity(velocity, lengthening):
 
 @compiled
 def muscle_power(fiber, stimulation, activation, length, velocity):
-    """Metabolic power of a muscle [W]; numbers in comments are those of the module.
+    """Metabolic power of a muscle [W]; numbers in comments refer to the module docstring.
 
     Args:
       fiber: a :data:`FIBER`.
@@ -185,7 +189,7 @@ def measure_muscle_powers(fibers, stimulation, activation, length, velocity, pow
       activation: activations, likewise.
       length: lengths of muscle and tendon, likewise [m].
       velocity: their rates, lengthening positive, likewise [m/s].
-      powers: filled with the powers, likewise [W].
+      powers: output, powers, likewise [W].
     """
     for k in range(len(activation)):
         for m in range(len(fibers)):

@@ -1,8 +1,8 @@
-"""planar22: our own planar walker with 22 muscles, built from the numbers in ``planar22.yaml``.
+"""The planar walker planar22 with 22 muscles, built from the numbers in ``planar22.yaml``.
 
-Both legs are built from the same numbers, so that they are mirror images. Muscles follow straight
-lines between points that are fixed in bodies: there is no body, joint or constraint but those of
-the skeleton. Frames of bodies are those of OpenSim (x forward, y up, z to the right).
+Both legs are built from the same numbers, so that they are mirror images. Muscles are straight
+lines between points fixed in bodies, without additional bodies, joints or constraints. Body frames
+are as in OpenSim (x forward, y up, z to the right).
 """
 
 import functools
@@ -28,7 +28,7 @@ from trueup.gait.models.anatomy import LEGS, SUFFIX, Anatomy, load_anatomy
 from trueup.gait.models.attachments import attach_exoskeleton
 
 UPRIGHT = 1.0
-"""Height of the pelvis before a pose is set down [m]."""
+"""Height of the pelvis before a pose is lowered to the ground [m]."""
 
 PIN_AXIS = (0.0, 0.0, 1.0)
 """Axis of all joints of the legs: to the right, so that a positive angle moves a part forward."""
@@ -42,7 +42,7 @@ def planar22_anatomy() -> Anatomy:
 
 @functools.cache
 def planar22_numbers() -> dict[str, Any]:
-    """Numbers of :func:`planar22`, those of ``planar22.yaml``."""
+    """Parameters of :func:`planar22`, from ``planar22.yaml``."""
     path = Path(__file__).with_name("planar22.yaml")
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
@@ -50,14 +50,14 @@ def planar22_numbers() -> dict[str, Any]:
 def planar22(exoskeleton: bool = False) -> mujoco.MjSpec:
     """The planar walker: 11 degrees of freedom, 22 muscles, feet of spheres, four keyframes.
 
-    Its numbers are published ones of OpenSim's models, gait14dof22musc for most and gait2392 for
-    the long muscles of the toes; each block of ``planar22.yaml`` names its source, and NOTICE
-    credits them. The trunk is one rigid part, the knee a pin. Soles touch the ground in contact
-    pairs: a geom that is added needs a pair with each part that it is to touch.
+    Its parameters are those of published OpenSim models: gait14dof22musc, and gait2392 for the long
+    muscles of the toes; each block of ``planar22.yaml`` names its source, and NOTICE credits them.
+    The trunk is one rigid body, the knee a pin joint. Contacts of the soles are explicit pairs: an
+    additional geom requires a pair with each geom that it can touch.
 
     Args:
-      exoskeleton: with the device ``ankle`` of :func:`attach_exoskeleton`, a torque at each ankle
-        that pushes the toes down, and its mass.
+      exoskeleton: attach the device ``ankle`` of :func:`attach_exoskeleton`, a plantarflexion
+        torque at each ankle, with its mass.
     """
     numbers = planar22_numbers()
     spec = mujoco.MjSpec()
@@ -65,9 +65,9 @@ def planar22(exoskeleton: bool = False) -> mujoco.MjSpec:
     spec.compiler.degree = False
     spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
     spec.option.timestep = numbers["timestep"]
-    # the implicit integrators damp muscles numerically: their walks change more with the time step
+    # implicit integrators damp muscles numerically: walks then depend more on the time step
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
-    # the constraints of one walker belong together: to find that out takes 3 % of a step
+    # all constraints of a walker form one island: the search for islands takes 3 % of a step
     spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ISLAND.value)
     add_ground(spec, numbers["friction"])
     bodies = _trunk(spec, numbers["bodies"])
@@ -83,7 +83,7 @@ def planar22(exoskeleton: bool = False) -> mujoco.MjSpec:
 
 
 def _trunk(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> dict[str, Any]:
-    """Pelvis and torso, which moves with it."""
+    """Pelvis and torso, one rigid body."""
     pelvis = spec.worldbody.add_body(name="pelvis", quat=QUARTER_TURN)
     slide, hinge = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
     pelvis.add_joint(name="pelvis_tx", type=slide, axis=(1.0, 0.0, 0.0))
@@ -150,7 +150,7 @@ def _foot(spec: mujoco.MjSpec, bodies: dict[str, Any], numbers: dict[str, Any], 
 
 
 def _pair_soles_with_ground(spec: mujoco.MjSpec) -> None:
-    """Contact pairs of soles and ground: without them MuJoCo's search takes 4 % of a step."""
+    """Explicit contact pairs of soles and ground; the collision search takes 4 % of a step."""
     (ground,) = (geom for geom in spec.geoms if geom.conaffinity)
     for sole in [geom for geom in spec.geoms if geom.contype]:
         sliding, torsion, rolling = sole.friction
@@ -169,14 +169,14 @@ def _pair_soles_with_ground(spec: mujoco.MjSpec) -> None:
 def _muscle(
     spec: mujoco.MjSpec, bodies: dict[str, Any], name: str, muscle: dict[str, Any], side: str
 ) -> None:
-    """A muscle: its path, and MuJoCo's muscle with the published strength and lengths.
+    """A muscle: its path, and a MuJoCo muscle with the published strength and lengths.
 
-    Of the path there are the points that its length depends on; what the others add is constant and
-    taken from the tendon's slack length.
+    The path includes only the points on which its length depends; the constant length of the others
+    is subtracted from the slack length of the tendon.
 
-    MuJoCo's tendon does not stretch: its length is that of the published one at half of its largest
-    strain, which it has at about a third of its largest force. Force and fibers are projected onto
-    the tendon at the optimal length.
+    The tendon of MuJoCo is rigid: its length is that of the published tendon at half of its largest
+    strain, reached at about a third of its largest force. Force and fiber length are projected onto
+    the tendon with the pennation at the optimal length.
     """
     numbers, letter = planar22_numbers(), SUFFIX[side]
     tendon = spec.add_tendon(name=f"{name}_{letter}_tendon", width=0.004)
@@ -216,10 +216,10 @@ def _muscle(
 def _moving_part(
     path: list[tuple[str, np.ndarray]],
 ) -> tuple[list[tuple[str, np.ndarray]], float]:
-    """The points of a path that its length depends on, and the length that the others add [m].
+    """The points on which the length of a path depends, and the constant length of the others [m].
 
-    What lies in one body before the first joint that is crossed, or after the last one, keeps its
-    length, and between two joints only the first and the last point of a body matter.
+    Segments within one body before the first or after the last crossed joint have constant length,
+    and between two joints only the first and the last point of a body matter.
     """
     stretches = [list(group) for _, group in itertools.groupby(path, key=lambda point: point[0])]
     kept: list[tuple[str, np.ndarray]] = []
@@ -236,12 +236,12 @@ def _moving_part(
 
 
 LONGEST = 2.1
-"""Fiber length without active force [optimal lengths]: a half of it is left at 1.55, as in the
+"""Fiber length without active force [optimal lengths]; the force is one half at 1.55, as in the
 Gaussian curve of Thelen 2003."""
 
 
 def _passive_force(strain: float, shape: float) -> float:
-    """MuJoCo's ``fpmax`` for a passive force as that of Thelen 2003 at half of ``strain``.
+    """MuJoCo's ``fpmax`` for the passive force of Thelen 2003 at half of ``strain``.
 
     Thelen's curve is ``(exp(shape e / strain) - 1) / (exp(shape) - 1)`` (equation 3), MuJoCo's is
     ``fpmax x^2 / 2`` with ``x = e / b`` up to ``b``, half of the way to the longest fiber.
@@ -252,7 +252,7 @@ def _passive_force(strain: float, shape: float) -> float:
 
 
 def _keyframes(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> None:
-    """Poses, set down so that the lowest sphere touches the ground."""
+    """Poses, lowered so that the lowest sphere touches the ground."""
     model = spec.compile()
     data = mujoco.MjData(model)
     spheres = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE)
@@ -274,6 +274,6 @@ def _keyframes(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> None:
 
 
 def _point(numbers: dict[str, Any], body: str, point: Sequence[float], side: str) -> np.ndarray:
-    """A point of a body's published frame, in our frame of that side's body."""
+    """A point from the published frame of a body, in the frame of the body of that side here."""
     place = np.array(point, dtype=float) + numbers["bodies"][body].get("shift", (0.0, 0.0, 0.0))
     return place * (1.0, 1.0, 1.0 if side == LEGS[0] else -1.0)

@@ -11,13 +11,13 @@ STEEPEST_SLOPE = 30.0
 """Largest slope of the ground [deg]."""
 
 DEEP = 1.0
-"""Depth of steps below the lowest of them [m]."""
+"""Depth of the step boxes below the lowest step [m]."""
 
 LANDING = 200.0
 """Length of the level ground before and after stairs [m]."""
 
 WIDTH = 5.0
-"""Half of the width of stairs [m]."""
+"""Half width of stairs [m]."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class Stairs:
     """Stairs in the direction of walking.
 
     Raises:
-      GaitError: a size is out of its range.
+      GaitError: a size is outside its range.
     """
 
     rise: float
-    """Height of a step, negative for stairs that go down [m]."""
+    """Height of a step, negative for descending stairs [m]."""
     run: float
     """Tread depth of a step [m]."""
     start: float = 2.0
@@ -40,48 +40,48 @@ class Stairs:
     def __post_init__(self):
         if not 0.0 < abs(self.rise) <= 0.4:
             raise GaitError(
-                f"steps with a rise of {self.rise:g} m cannot be walked on: give one up to 0.4 m, "
-                "negative for stairs that go down"
+                f"the rise of the stairs is {self.rise:g} m; its magnitude must be at most 0.4 m, "
+                "negative for descending stairs"
             )
         if not 0.1 <= self.run <= 2.0:
-            raise GaitError(
-                f"steps with a run of {self.run:g} m cannot be walked on: give one of 0.1 to 2 m"
-            )
+            raise GaitError(f"the run of the stairs is {self.run:g} m; it must be from 0.1 to 2 m")
         if not self.start >= 0.5:
-            raise GaitError(f"stairs cannot start {self.start:g} m ahead: give 0.5 m or more")
+            raise GaitError(
+                f"the stairs start at {self.start:g} m; the distance must be at least 0.5 m"
+            )
         if not 1 <= self.count <= 1000:
-            raise GaitError(f"stairs have 1 to 1000 steps, not {self.count}")
+            raise GaitError(f"the number of steps is {self.count}; it must be from 1 to 1000")
 
     def height(self, x: np.ndarray) -> np.ndarray:
-        """Height of the ground at places along the direction of walking [m]."""
+        """Height of the ground at positions along the direction of walking [m]."""
         return step_height(np.asarray(x), self.start, self.run, self.rise, self.count)
 
 
 def step_height(x, start, run, rise, count):
-    """Height of stairs at places ``x`` along the direction of walking [m].
+    """Height of stairs at positions ``x`` along the direction of walking [m].
 
-    For arrays, and compiled for numbers; the other arguments are those of :class:`Stairs`.
+    For arrays, and compiled for scalars; the other arguments are those of :class:`Stairs`.
     """
     step = np.floor((x - start) / run) + 1.0
     return rise * np.minimum(np.maximum(step, 0.0), count)
 
 
 def ramp_height(x, start, run, rise, count):
-    """Height of a ramp in place of stairs, through the middle of each step [m]; see
+    """Height of a ramp through the middle of each step of stairs [m]; arguments as
     :func:`step_height`."""
     step = (x - start) / run + 0.5
     return rise * np.minimum(np.maximum(step, 0.0), count)
 
 
 def add_stairs(spec: mujoco.MjSpec, stairs: Stairs) -> None:
-    """Build stairs on the ground plane of a model; they touch what the plane touches.
+    """Build stairs on the ground plane of a model, with the contacts of the plane.
 
     Raises:
-      GaitError: the model has no ground plane that stairs can be built on.
+      GaitError: the model has no ground plane.
     """
     planes = [geom for geom in spec.geoms if geom.type == mujoco.mjtGeom.mjGEOM_PLANE]
     if not planes:
-        raise GaitError("the model has no ground plane that stairs could be built on")
+        raise GaitError("the model has no ground plane, which stairs require")
     plane = planes[0]
     pairs = [pair for pair in spec.pairs if plane.name in (pair.geomname1, pair.geomname2)]
     lowest = min(0.0, stairs.rise * stairs.count)
@@ -120,7 +120,7 @@ def add_stairs(spec: mujoco.MjSpec, stairs: Stairs) -> None:
                 gap=pair.gap,
             )
     if stairs.rise < 0.0:
-        # the plane would fill the well of the stairs
+        # the plane would cover descending stairs
         model = spec.compile()
         data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, data)

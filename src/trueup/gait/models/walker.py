@@ -1,4 +1,4 @@
-"""A walker: a model with legs and muscles, whose parts are known by their roles."""
+"""A walker: a model with legs and muscles, with parts named by role."""
 
 import functools
 import hashlib
@@ -14,7 +14,7 @@ from trueup.gait.models._exoskeleton_actuators import (
     largest_torque,
     torque_of_control,
 )
-from trueup.gait.models._own_models import OWN_MODELS, build_own_model
+from trueup.gait.models._shipped_models import SHIPPED_MODELS, build_shipped_model
 from trueup.gait.models.anatomy import ANATOMY, Anatomy, load_anatomy, myoassist_anatomy
 from trueup.gait.models.attachments import Device, attach_exoskeleton
 from trueup.gait.models.body_map import BodyMap, NamedParts
@@ -22,23 +22,23 @@ from trueup.gait.models.terrain import STEEPEST_SLOPE, Stairs, add_stairs
 from trueup.simulation.models.limits import check_model_file
 
 NO_TERRAIN_HEIGHT = -10.0
-"""Height that the terrain of a model is moved to for level ground [m]."""
+"""Height to which the terrain of a model is moved for level ground [m]."""
 
 
 class Walker:
-    """A compiled model whose parts are known by their roles.
+    """A compiled model with parts named by role.
 
     Args:
-      model: model; its terrain is moved out of the way, its ground tilted.
-      anatomy: names of the parts; MyoAssist's where absent.
+      model: model; its terrain is lowered, its ground tilted.
+      anatomy: names of the parts; by default those of MyoAssist.
       source: origin of the model, for messages.
       slope: rise of the ground in the direction of walking [deg].
-      stairs: stairs that the model has, see :func:`trueup.gait.models.terrain.add_stairs`.
-      xml_sha256: SHA-256 of the XML of a model that was built or changed; None for a file that was
-        loaded as it is.
+      stairs: stairs in the model, see :func:`trueup.gait.models.terrain.add_stairs`.
+      xml_sha256: SHA-256 of the XML of a model that was built or modified; None for an unmodified
+        file.
 
     Raises:
-      GaitError: the model lacks a part that a walker needs, or its ground has slope and stairs.
+      GaitError: a required part is missing, or the ground has both slope and stairs.
     """
 
     def __init__(
@@ -63,16 +63,16 @@ class Walker:
         self.slope = float(slope)
         self.stairs = stairs
         if slope and stairs is not None:
-            raise GaitError("the ground has either a slope or stairs: give one of them")
+            raise GaitError("slope and stairs cannot be combined: remove one of them")
         if slope:
             self._tilt_ground()
 
     @property
     def exoskeleton_torque(self) -> float:
-        """Largest torque that the exoskeleton can exert [N m], infinite where nothing limits it.
+        """Largest torque of the exoskeleton [N m]; infinite without a limit.
 
         Raises:
-          GaitError: there is no exoskeleton, or none that is driven by motors at its joints.
+          GaitError: there is no exoskeleton, or it is not driven by motors at its joints.
         """
         if not self.has_exoskeleton:
             raise GaitError(f"{self.source} has no exoskeleton")
@@ -82,7 +82,7 @@ class Walker:
 
     @property
     def grade(self) -> float:
-        """Rise of the ground over its run."""
+        """Slope of the ground, rise over run."""
         return float(np.tan(np.deg2rad(self.slope)))
 
     @classmethod
@@ -94,37 +94,39 @@ class Walker:
         stairs: Stairs | None = None,
         device: str | Device | None = None,
     ) -> "Walker":
-        """Walker of an MJCF file, or one of our own by its name.
+        """Walker of an MJCF file, or a shipped one by its name.
 
-        Args:
-          path: MJCF file; or ``planar22``, with 22 muscles in the plane, ``myolegs26`` or
-            ``myolegs``, with 26 or 80 in space, or ``planar22_exo``, which is ``planar22`` with the
-            device ``ankle``.
-          anatomy: names of the parts; where absent those of the named model, those of the file
-            ``NAME.anatomy.yaml`` beside ``NAME.xml``, else MyoAssist's.
-          slope: rise of the ground in the direction of walking [deg].
-          stairs: stairs on the ground.
-          device: exoskeleton to attach, see :func:`trueup.gait.attach_exoskeleton`.
+              Args:
+                path: MJCF file; or ``planar22`` (planar, 22 muscles), ``myolegs26`` or ``myolegs``
+                  (3D, 26 or 80 muscles), or ``planar22_exo``, which is ``planar22`` with the
+                  device ``ankle``.
+                anatomy: names of the parts; by default those of the shipped model, of the file
+                  ``NAME.anatomy.yaml`` next to ``NAME.xml``, or of MyoAssist.
+                slope: rise of the ground in the direction of walking [deg].
+                stairs: stairs on the ground.
+                device: exoskeleton to attach, see :func:`trueup.gait.attach_exoskeleton`.
 
-        Raises:
-          ModelError: the file is missing or does not compile.
-          GaitError: the model lacks a part that a walker or the device needs, or has a device.
-          MissingExtraError: the package of the named model is not installed.
+              Raises:
+                ModelError: the file is missing or does not compile.
+                GaitError: a part required by the walker or the device is missing, or there already
+                    is a
+        device.
+                MissingExtraError: the package of the shipped model is not installed.
         """
         path = Path(path)
         if path.is_file():
             check_model_file(path)
-            beside = path.with_suffix(ANATOMY)
-            if anatomy is None and beside.is_file():
-                anatomy = load_anatomy(beside)
+            neighbour = path.with_suffix(ANATOMY)
+            if anatomy is None and neighbour.is_file():
+                anatomy = load_anatomy(neighbour)
         try:
-            if str(path) in OWN_MODELS:
-                spec, own_anatomy = build_own_model(str(path))
+            if str(path) in SHIPPED_MODELS:
+                spec, own_anatomy = build_shipped_model(str(path))
                 anatomy = anatomy or own_anatomy
             elif not path.is_file():
                 raise ModelError(
-                    f"there is no model file {path}, and no model of that name; models with a "
-                    f"name: {listing(OWN_MODELS)}.{did_you_mean(path.name, OWN_MODELS)}"
+                    f"no such model file or shipped model {path}; shipped "
+                    f"models: {listing(SHIPPED_MODELS)}.{did_you_mean(path.name, SHIPPED_MODELS)}"
                 )
             elif device is None and stairs is None:
                 return cls(mujoco.MjModel.from_xml_path(str(path)), anatomy, str(path), slope)
@@ -142,7 +144,7 @@ class Walker:
 
     @functools.cached_property
     def muscle_groups(self) -> tuple[str, ...]:
-        """Muscle groups of the model, in the anatomy's order."""
+        """Muscle groups of the model, in the order of the anatomy."""
         names = self.parts.names(mujoco.mjtObj.mjOBJ_ACTUATOR, self.model.nactuator)
         return tuple(
             group
@@ -157,7 +159,7 @@ class Walker:
 
     @functools.cached_property
     def muscle_names(self) -> tuple[str, ...]:
-        """Names of the muscle actuators, in the model's order."""
+        """Names of the muscle actuators, in the order of the model."""
         return tuple(
             self.model.actuator(int(i)).name for i in self.body_map(()).muscles["actuator"]
         )
@@ -166,7 +168,7 @@ class Walker:
         """Ids and addresses for a controller with these muscle groups; all of them if empty.
 
         Raises:
-          GaitError: the model lacks a part.
+          GaitError: a part is missing.
         """
         parts = self.parts.parts(self.frontal)
         part = parts[0]
@@ -198,7 +200,7 @@ class Walker:
 
     @functools.cached_property
     def other_muscles(self) -> np.ndarray:
-        """Controls of the muscles of no group, which keep the least stimulation."""
+        """Control indices of the muscles without a group, which have the smallest stimulation."""
         model = self.model
         driven = set(self.body_map(()).muscles["actuator"].tolist())
         muscles = np.flatnonzero(model.actuator_dyntype == mujoco.mjtDyn.mjDYN_MUSCLE)
@@ -207,11 +209,11 @@ class Walker:
         )
 
     def ground(self, x: np.ndarray) -> np.ndarray:
-        """Height of the ground at places along the direction of walking [m]."""
+        """Height of the ground at positions along the direction of walking [m]."""
         return self.grade * np.asarray(x) if self.stairs is None else self.stairs.height(x)
 
     def _lower_terrain(self) -> None:
-        """Move a height field out of the way of the feet: its top is at the ground's height."""
+        """Lower a height field below the feet, with its top at the height of the ground."""
         geom = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_GEOM, self.anatomy.terrain)
         if geom >= 0 and self.model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_HFIELD:
             self.model.geom_pos[geom] = (0.0, 0.0, NO_TERRAIN_HEIGHT)
@@ -220,13 +222,13 @@ class Walker:
         """Tilt the ground plane about the origin."""
         if not abs(self.slope) <= STEEPEST_SLOPE:
             raise GaitError(
-                f"a slope of {self.slope:g} degrees cannot be walked on: give one from "
-                f"{-STEEPEST_SLOPE:g} to {STEEPEST_SLOPE:g}"
+                f"the slope is {self.slope:g} deg; it must be from "
+                f"{-STEEPEST_SLOPE:g} to {STEEPEST_SLOPE:g} deg"
             )
         model = self.model
         planes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
         if not len(planes):
-            raise GaitError(f"{self.source} has no ground plane that could be tilted")
+            raise GaitError(f"{self.source} has no ground plane, which a slope requires")
         data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, data)
         half = -0.5 * np.deg2rad(self.slope)

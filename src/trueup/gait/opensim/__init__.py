@@ -1,1 +1,1 @@
-"""Models of OpenSim: read, evaluated on their own, and written for MuJoCo."""
+"""Models of OpenSim: reading, evaluation without MuJoCo, and conversion to MuJoCo."""

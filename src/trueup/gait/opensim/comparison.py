@@ -15,20 +15,20 @@ from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates
 
 @dataclass(frozen=True)
 class MuscleComparison:
-    """A muscle of MuJoCo and that of OpenSim.
+    """Comparison of a muscle in MuJoCo with the original in OpenSim.
 
     Attributes:
       muscle: muscle of OpenSim.
       coordinates: coordinates that its length depends on.
-      rows: poses that lengths are compared in, of the samples.
-      wanted_length: lengths by OpenSim's geometry ``(rows,)`` [m].
+      rows: indices of the sampled poses for the comparison of lengths.
+      wanted_length: lengths by the geometry of OpenSim ``(rows,)`` [m].
       length: lengths in MuJoCo, likewise.
-      about: coordinate -> poses that moment arms about it are compared in: first the lines over its
-        range, line by line, then those in which all coordinates are drawn.
-      wanted_arm: coordinate -> moment arms by OpenSim's geometry, in those poses [m; 1 of a
+      about: coordinate -> poses for the comparison of moment arms about it: first the lines over
+        its range, line by line, then those with all coordinates drawn.
+      wanted_arm: coordinate -> moment arms by the geometry of OpenSim in those poses [m; 1 for a
         distance].
       arm: coordinate -> moment arms in MuJoCo, likewise.
-      fit: numbers of MuJoCo's muscle.
+      fit: parameters of the MuJoCo muscle.
     """
 
     muscle: Muscle
@@ -72,10 +72,10 @@ class MuscleComparison:
 
 @dataclass(frozen=True)
 class WrittenModel:
-    """A model of MuJoCo that was written, in the poses of OpenSim's.
+    """A written MuJoCo model, evaluated in the poses of the OpenSim model.
 
     Attributes:
-      compiled: the model, read from the text.
+      compiled: the model, compiled from its text.
       signs: coordinate -> position of its joint per value of the coordinate, 1 or -1.
     """
 
@@ -99,7 +99,7 @@ class WrittenModel:
         slopes = np.zeros((len(qpos), compiled.ntendon, compiled.nv))
         for k, position in enumerate(qpos):
             data.qpos[:] = position
-            # no dynamics: an inertia may be singular in a pose that only lengths are wanted in
+            # kinematics only: an inertia may be singular in such a pose
             mujoco.mj_kinematics(compiled, data)
             mujoco.mj_comPos(compiled, data)
             mujoco.mj_tendon(compiled, data)
@@ -108,8 +108,8 @@ class WrittenModel:
         return lengths, slopes
 
     def rates(self, qpos: np.ndarray, coordinate: str) -> np.ndarray:
-        """Derivatives of all positions by a coordinate ``(n, nv)``, those that follow it
-        included."""
+        """Derivatives of all positions by a coordinate ``(n, nv)``, including coupled
+        ones."""
         compiled, sign = self.compiled, self.signs[coordinate]
         joint = compiled.joint(coordinate)
         rates = np.zeros((len(qpos), compiled.nv))
@@ -136,7 +136,7 @@ def compare(
     Args:
       model: model of OpenSim.
       written: model of MuJoCo.
-      fits: numbers of its muscles, by name.
+      fits: parameters of its muscles, by name.
       samples: poses.
     """
     qpos = written.positions(samples.values)
@@ -171,7 +171,7 @@ def compare(
 
 
 def _dense(compiled: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
-    """Derivatives of the lengths of tendons ``(tendons, nv)``, which MuJoCo keeps sparse."""
+    """Derivatives of the lengths of tendons ``(tendons, nv)``, as a dense array."""
     dense = np.zeros((compiled.ntendon, compiled.nv))
     flat = np.asarray(data.ten_J).ravel()
     for k in range(compiled.ntendon):

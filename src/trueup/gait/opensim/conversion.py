@@ -1,4 +1,4 @@
-"""Models of OpenSim as models of MuJoCo, compared with their own geometry."""
+"""Conversion of OpenSim models to MuJoCo, and comparison with their geometry."""
 
 import hashlib
 import warnings
@@ -32,16 +32,16 @@ from trueup.simulation.models.precise_xml import precise_xml
 
 @dataclass(frozen=True)
 class OpenSimImport:
-    """A model of OpenSim and what it became.
+    """An OpenSim model and its conversion.
 
     Attributes:
       model: model of OpenSim.
       spec: model of MuJoCo, compiled.
-      anatomy: names of a walker's parts; None for a model that is no walker.
-      remarks: what was left out, approximated and added, and what deviates.
-      muscles: muscles that are written, compared with those of OpenSim.
-      left_out: muscles that are not, as they would pull the wrong way or jump.
-      samples: poses that they are compared at.
+      anatomy: names of the parts of a walker; None for a model that is not a walker.
+      remarks: omitted, approximated and added parts, and deviations.
+      muscles: converted muscles, compared with those of OpenSim.
+      left_out: omitted muscles, with a moment arm of wrong sign or a discontinuous length.
+      samples: poses of the comparison.
       sha256: SHA-256 of the file.
     """
 
@@ -56,12 +56,12 @@ class OpenSimImport:
 
     @property
     def walks(self) -> bool:
-        """A walker of which nothing is left out, and whose muscles are right."""
+        """Whether the model is a complete walker with correct muscles."""
         wrong = any(one.kind in ("refused", "deviates") for one in self.remarks)
         return self.anatomy is not None and not wrong
 
     def worst(self) -> dict[str, Any]:
-        """Largest errors over all muscles and poses, with the muscle each is found at."""
+        """Largest errors over all muscles and poses, with the muscle of each."""
         if not self.muscles:
             return {}
         errors = {
@@ -77,7 +77,7 @@ class OpenSimImport:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """The result as JSON values."""
         return {
             "model": self.model.name,
             "sha256": self.sha256,
@@ -103,7 +103,7 @@ class OpenSimImport:
         }
 
     def page(self) -> reports.Page:
-        """Report: errors, curves, and what was left out."""
+        """Report: errors, curves, and omitted parts."""
         return import_page(
             self.model,
             (*self.left_out, *self.muscles),
@@ -114,15 +114,15 @@ class OpenSimImport:
         )
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> dict[str, Path]:
-        """Write model, anatomy, report and numbers; returns their paths by kind.
+        """Write model, anatomy, report and result; returns their paths by kind.
 
         Args:
-          folder: folder, which is made.
-          overwrite: replace the files that it holds.
+          folder: output folder, created if missing.
+          overwrite: replace existing files.
 
         Raises:
-          GaitError: it holds such files already.
-          RunDirectoryError: it cannot be written.
+          GaitError: the folder already contains such files.
+          RunDirectoryError: the folder cannot be written.
         """
         folder = Path(folder)
         files = {
@@ -146,7 +146,7 @@ class OpenSimImport:
 
 
 def _fit(model: OsimModel, muscle: Muscle, samples: PoseSamples) -> MuscleFit:
-    """MuJoCo's muscle nearest to one over the lengths that the joints allow."""
+    """MuJoCo muscle fitted to a muscle over the lengths within the joint ranges."""
     lengths = route(
         model, muscle, samples.at(samples.rows(muscle_coordinates(model, muscle)))
     ).length
@@ -154,28 +154,30 @@ def _fit(model: OsimModel, muscle: Muscle, samples: PoseSamples) -> MuscleFit:
 
 
 def check_target(folder: Path, *, overwrite: bool) -> None:
-    """Raise GaitError for a folder that cannot be written into, or holds an import already."""
+    """Raise GaitError for a path that is not a folder, or a folder that contains an import."""
     if folder.exists() and not folder.is_dir():
-        raise GaitError(f"{folder} is no folder: choose another --output")
+        raise GaitError(f"{folder} is not a folder: choose another --output")
     if (folder / "model.xml").exists() and not overwrite:
-        raise GaitError(f"{folder} holds a model.xml: choose another --output, or give --overwrite")
+        raise GaitError(
+            f"{folder} already contains model.xml: choose another --output, or use --overwrite"
+        )
 
 
 def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
     """Convert a model of OpenSim.
 
-    Joints become joints that follow their coordinates, paths become tendons, and muscles those of
-    MuJoCo with the nearest force. What is to be written is read back, simulated for a moment, and
-    compared with the geometry and the curves of the file, which are evaluated without MuJoCo.
+    Joints become joints coupled to their coordinates, paths become tendons, and muscles are fitted
+    to the forces of the originals. The result is read back, simulated briefly, and compared with
+    the geometry and the curves of the file, which are evaluated without MuJoCo.
 
     Args:
       path: ``.osim`` file of version 3 or 4.
-      partial: leave out the parts that cannot be represented and the muscles whose moment arms have
-        a wrong sign or whose length jumps; they are in the remarks, with the muscles that deviate.
+      partial: omit parts that cannot be represented, and muscles with a moment arm of wrong sign or
+        a discontinuous length; they are in the remarks, with the muscles that deviate.
 
     Raises:
-      GaitError: the file cannot be read, or holds parts or muscles that cannot be represented.
-      ModelError: MuJoCo refuses what comes out, or it diverges.
+      GaitError: the file cannot be read, or contains parts or muscles that cannot be represented.
+      ModelError: MuJoCo rejects the result, or it diverges.
     """
     path = Path(path)
     model = read_osim(path)
@@ -187,7 +189,7 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
         parts = listing((f"{one.part}: {one.words}" for one in refused), 6)
         raise GaitError(
             f"{path} has {len(refused)} parts that cannot be represented: {parts}. "
-            "Give --partial to leave them out"
+            "Use --partial to omit them"
         )
     fits = {muscle.name: _fit(model, muscle, samples) for muscle in model.muscles}
     try:
@@ -202,15 +204,15 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
             kept = tuple(one for one in model.muscles if one.name not in unusable)
             built, anatomy, _ = _build(replace(model, muscles=kept), routes, fits)
     except ModelError as error:
-        raise ModelError(
-            f"{path} does not become a model that can be simulated: {error}"
-        ) from error
+        raise ModelError(f"the conversion of {path} cannot be simulated: {error}") from error
     remarks = [*model.remarks, *planned, *built.remarks]
     for name, found in faulty.items():
         kind = "refused" if name in unusable else "deviates"
         remarks.append(Remark(kind, name, "; ".join(one.words for one in found)))
     if anatomy is None:
-        words = f"no walker, so no anatomy is written: it lacks {listing(missing_parts(model), 4)}"
+        words = (
+            f"not a walker, so no anatomy is written: missing {listing(missing_parts(model), 4)}"
+        )
         remarks.append(Remark("left out", "anatomy", words))
     return OpenSimImport(
         model,
@@ -227,10 +229,10 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
 def _build(
     model: OsimModel, routes: Mapping[str, Route], fits: Mapping[str, MuscleFit]
 ) -> tuple[Skeleton, Anatomy | None, WrittenModel]:
-    """Model of MuJoCo, names of a walker's parts, and the model as it reads when written.
+    """MuJoCo model, names of the parts of a walker, and the model read back.
 
     Raises:
-      ModelError: MuJoCo refuses it, or it diverges.
+      ModelError: MuJoCo rejects the model, or it diverges.
     """
     walker = not missing_parts(model)
     try:
@@ -239,7 +241,7 @@ def _build(
             add_muscle(built, model, muscle, routes[muscle.name], fits[muscle.name])
         anatomy = add_walker_parts(built, model) if walker else None
         with warnings.catch_warnings():
-            # such as masses that no simulation can move
+            # such as masses too small for a simulation
             warnings.simplefilter("error")
             built.spec.compile()
     except (ValueError, UserWarning) as error:
@@ -248,10 +250,10 @@ def _build(
 
 
 def _refusal(path: Path, faulty: Mapping[str, list[Fault]], count: int) -> str:
-    """The muscles whose paths are wrong, each with its gravest fault."""
+    """Error message on the muscles with wrong paths, each with its most severe fault."""
     words = "; ".join(f"{name}: {found[0].words}" for name, found in faulty.items())
     return (
-        f"{len(faulty)} of the {count} muscles of {path} come out wrong in MuJoCo: {words}. Give "
-        "--partial to leave out those whose sign is wrong, whose length jumps or whose way is not "
-        "known, and to write the others as they are"
+        f"{len(faulty)} of the {count} muscles of {path} deviate in MuJoCo: {words}. Use "
+        "--partial to omit those with a wrong sign, a discontinuous length or an unknown path, "
+        "and to write the others nevertheless"
     )

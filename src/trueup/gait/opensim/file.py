@@ -19,28 +19,28 @@ _WITHOUT_EFFECT = {
     "MarkerSet": "markers",
     "ControllerSet": "controllers",
     "ProbeSet": "probes",
-    "ContactGeometrySet": "contact geometry: soles of spheres are added where a foot is found",
+    "ContactGeometrySet": "contact geometry: spherical soles are added to feet",
 }
-"""Sets that neither bodies nor muscles depend on."""
+"""Sets without effect on bodies and muscles."""
 
 
 def read_osim(path: str | Path) -> OsimModel:
     """Read a model of OpenSim.
 
-    What cannot be represented is in its ``remarks``, as ``refused``.
+    Parts that cannot be represented are in its ``remarks``, as ``refused``.
 
     Args:
       path: ``.osim`` file of version 3 or 4.
 
     Raises:
-      GaitError: the file is missing, no model of OpenSim, or its numbers or names do not fit.
+      GaitError: the file is missing or not an OpenSim model, or contains invalid numbers or names.
     """
     path = Path(path)
     root = read_xml(path)
     model = root if root.tag == "Model" else root.find("Model")
     if model is None:
         raise GaitError(
-            f"{path} is no model of OpenSim: its root is <{root.tag}>, without a <Model>"
+            f"{path} is not an OpenSim model: its root is <{root.tag}>, without a <Model>"
         )
     try:
         return _model(model, path)
@@ -72,7 +72,7 @@ def _model(model: Element, path: Path) -> OsimModel:
             remarks.append(Remark("left out", tag, f"{count} {words}"))
     shown = sum(1 for tag in ("Mesh", "DisplayGeometry") for _ in model.iter(tag))
     if shown:
-        remarks.append(Remark("left out", "geometry", f"{shown} meshes that are only shown"))
+        remarks.append(Remark("left out", "geometry", f"{shown} visual meshes"))
     gravity = numbers(model, "gravity", 3, (0.0, -9.80665, 0.0))
     name = model.get("name") or path.stem
     return OsimModel(
@@ -81,7 +81,7 @@ def _model(model: Element, path: Path) -> OsimModel:
 
 
 def _coupler(element: Element, coordinates: dict[str, Coordinate], refuse) -> Coupler | None:
-    """A constraint between two coordinates; None for another one."""
+    """A constraint between two coordinates; None for other kinds."""
     if element.tag != "CoordinateCouplerConstraint":
         refuse(named(element), f"a constraint of the kind {element.tag}")
         return None
@@ -94,7 +94,7 @@ def _coupler(element: Element, coordinates: dict[str, Coordinate], refuse) -> Co
     for name in (dependent, independent):
         if name not in coordinates:
             raise GaitError(
-                f"{named(element)!r} couples the coordinate {name!r}; there are "
+                f"{named(element)!r} couples the unknown coordinate {name!r}; available: "
                 f"{listing(coordinates)}"
             )
     try:
@@ -110,6 +110,8 @@ def _check_chains(couplers: dict[str, Coupler]) -> None:
         seen, at = {name}, couplers[name].independent
         while at in couplers:
             if at in seen:
-                raise GaitError(f"the coordinate {name!r} follows itself through its couplers")
+                raise GaitError(
+                    f"the couplers of the coordinate {name!r} form a cycle: remove one of them"
+                )
             seen.add(at)
             at = couplers[at].independent

@@ -1,4 +1,4 @@
-"""Functions of one variable that OpenSim's joints and moving points are described by."""
+"""Functions of one variable for the joints and moving points of OpenSim."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Polynomial:
-    """Polynomial; a constant and a line are polynomials too.
+    """Polynomial, including constants and lines.
 
     Attributes:
       coefficients: coefficients, the lowest power first.
@@ -33,14 +33,14 @@ class Polynomial:
 
 @dataclass(frozen=True)
 class Spline:
-    """Spline through points; a line beyond them.
+    """Spline through points, with linear extrapolation.
 
     Attributes:
-      x: abscissae, rising.
+      x: abscissae, increasing.
       y: values.
       smooth: cubic with continuous curvature, whose third derivatives at the ends are those of the
-        cubics through the four outer points (Forsythe, Malcolm, Moler 1977, as OpenSim's
-        SimmSpline); else straight from point to point.
+        cubics through the four outer points (Forsythe, Malcolm, Moler 1977, as in the
+        SimmSpline of OpenSim); otherwise piecewise linear.
     """
 
     x: tuple[float, ...]
@@ -95,7 +95,7 @@ Function = Polynomial | Spline
 """Function of one variable."""
 
 CONSTANT_ZERO = Polynomial((0.0,))
-"""Function that is zero."""
+"""The zero function."""
 
 IDENTITY = Polynomial((0.0, 1.0))
-"""Function whose value is its argument."""
+"""The identity."""

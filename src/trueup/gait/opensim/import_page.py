@@ -1,4 +1,4 @@
-"""Report of a model that was imported from OpenSim."""
+"""Report of a model imported from OpenSim."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,12 +13,13 @@ from trueup.gait.opensim.path_faults import ARM, SHARE
 from trueup.gait.opensim.pose_samples import FINE, LINES, PoseSamples
 
 FAR_LENGTH, FAR_ARM, FAR_FORCE = 5.0, 5.0, 0.15
-"""Errors of length [mm], moment arm [mm] and force [strengths] from which a figure is marked."""
+"""Errors of length [mm], moment arm [mm] and force [strengths] above which a value is
+highlighted."""
 
 KINDS = {
-    "refused": "left out, cannot be represented",
+    "refused": "omitted, cannot be represented",
     "deviates": "written, but its geometry deviates",
-    "left out": "left out, without effect here",
+    "left out": "omitted, without effect here",
     "approximated": "approximated",
     "added": "added",
 }
@@ -32,7 +33,7 @@ def import_page(
     worst: Mapping[str, Any],
     sha256: str,
 ) -> reports.Page:
-    """The page of an import, the largest errors first."""
+    """Report page of an import, with the largest errors first."""
     free = len(model.free)
     page = reports.Page(
         f"{model.name} in MuJoCo",
@@ -53,7 +54,7 @@ def _figures(worst: Mapping[str, Any]) -> list[reports.KeyFigure]:
     shown = {
         "length_mm": ("largest error of a length", "mm", 1.0),
         "moment_arm_mm": ("largest error of a moment arm", "mm", 1.0),
-        "isometric_force": ("largest error of a force at rest", "% of strength", 100.0),
+        "isometric_force": ("largest error of the isometric force", "% of strength", 100.0),
         "force_velocity": ("largest error of force over velocity", "% of strength", 100.0),
     }
     return [
@@ -67,7 +68,7 @@ def _findings(
 ) -> list[reports.Finding]:
     found = []
     if count := sum(one.kind == "refused" for one in remarks):
-        words = f"{count} parts cannot be represented and are left out."
+        words = f"{count} parts cannot be represented and are omitted."
         found.append(reports.Finding("serious", words, "left-out"))
     if count := sum(one.kind == "approximated" for one in remarks):
         words = f"{count} parts are approximated."
@@ -78,12 +79,12 @@ def _findings(
         found.append(reports.Finding("serious", words, "left-out"))
     weak = [one.name for one in muscles if one.fit.error > FAR_FORCE]
     if weak:
-        words = f"Forces at rest are off by more than {100 * FAR_FORCE:g} %: {', '.join(weak)}."
+        words = f"Errors of isometric forces exceed {100 * FAR_FORCE:g} %: {', '.join(weak)}."
         found.append(reports.Finding("warning", words, "errors"))
     if muscles and not far and not weak:
         words = (
-            "Moment arms of all muscles that are written have the sign of those of the file and "
-            f"are within {1e3 * ARM:g} mm or {100 * SHARE:g} % rms, forces at rest within "
+            "Moment arms of all converted muscles have the sign of those of the file and "
+            f"are within {1e3 * ARM:g} mm or {100 * SHARE:g} % RMS, isometric forces within "
             f"{100 * FAR_FORCE:g} % of the strength."
         )
         found.append(reports.Finding("good", words, "errors"))
@@ -97,8 +98,8 @@ def _errors(muscles: Sequence[MuscleComparison]) -> reports.Section:
         reports.Column("moment arm", "mm", format=_millimetres, align="right"),
         "about",
         reports.Column("moment arm, rms", "mm", format=_millimetres, align="right"),
-        reports.Column("force at rest", "% of strength", digits=2, align="right"),
-        reports.Column("force at rest, rms", "% of strength", digits=2, align="right"),
+        reports.Column("isometric force", "% of strength", digits=2, align="right"),
+        reports.Column("isometric force, rms", "% of strength", digits=2, align="right"),
         reports.Column("force over velocity", "% of strength", digits=2, align="right"),
     ]
     rows = [
@@ -116,22 +117,22 @@ def _errors(muscles: Sequence[MuscleComparison]) -> reports.Section:
     ]
     said = (
         "Largest differences from the geometry and the curves of the file, evaluated without "
-        "MuJoCo, over the range of each coordinate, others at their default and at three more "
-        "settings, and over poses in which all are drawn. "
-        "MuJoCo's tendon does not stretch and its fibers have no pennation: strength, lengths and "
-        "limits of its curves are fitted to the force of fibers and tendon together."
+        "MuJoCo, over the range of each coordinate, with the others at their default and at "
+        "three more settings, and over poses with all coordinates drawn. MuJoCo muscles have "
+        "rigid tendons and no pennation: strength, lengths and limits of their curves are fitted "
+        "to the force of fibers and tendon together."
     )
     rules = [
         reports.Highlight("length", lambda value: value > FAR_LENGTH),
         reports.Highlight("moment arm", lambda value: value > FAR_ARM),
-        reports.Highlight("force at rest", lambda value: value > 100.0 * FAR_FORCE),
+        reports.Highlight("isometric force", lambda value: value > 100.0 * FAR_FORCE),
     ]
     table = reports.Table(columns, rows, highlights=rules)
     return reports.Section("Errors", "errors", said, [table] if rows else ["No muscles."])
 
 
 def _millimetres(value: object) -> str:
-    """An error [mm]; what is below a micrometre is none."""
+    """An error [mm], with a lower limit of one micrometre."""
     error = float(value)  # type: ignore[arg-type]
     return f"{error:.2g}" if error >= 1e-3 else "< 0.001"
 
@@ -142,17 +143,17 @@ def _left_out(remarks: Sequence[Remark]) -> reports.Section:
         [KINDS[one.kind], one.part, one.words]
         for one in sorted(remarks, key=lambda one: order.index(one.kind))
     ]
-    table = reports.Table(["", "part", "what became of it"], rows)
-    content = [table] if rows else ["Nothing was left out, approximated or added."]
+    table = reports.Table(["", "part", "conversion"], rows)
+    content = [table] if rows else ["All parts were converted exactly."]
     return reports.Section(
-        "Left out, approximated, added", "left-out", "", content, tone="warning" if rows else ""
+        "Omitted, approximated, added", "left-out", "", content, tone="warning" if rows else ""
     )
 
 
 def _muscle(one: MuscleComparison, model: OsimModel, samples: PoseSamples) -> reports.Section:
     figures = []
     for k, name in enumerate(one.coordinates):
-        alone = slice(0, FINE)  # the line on which other coordinates keep their default
+        alone = slice(0, FINE)  # the line with the other coordinates at their default
         lengths_of = slice(LINES * FINE * k, LINES * FINE * k + FINE)
         turns = model.coordinates[name].turns
         values = samples.values[name][one.about[name][alone]]
@@ -187,7 +188,7 @@ def _muscle(one: MuscleComparison, model: OsimModel, samples: PoseSamples) -> re
             forces,
             x_label="length",
             x_unit="mm",
-            y_label="force at rest",
+            y_label="isometric force",
             y_unit="N",
             markers=False,
             title="Force at activations 1, 0.5 and 0",

@@ -44,11 +44,11 @@ SIMPLE_JOINTS: dict[str, tuple[str, ...]] = {
 """Joints whose coordinates are motions about and along the axes of their frame, in order."""
 
 Refuse = Callable[[str, str], None]
-"""Takes the name of a part and the reason why it cannot be represented."""
+"""Function of the name of a part and the reason why it cannot be represented."""
 
 
 class UnknownFunctionError(GaitError):
-    """A function that is not known."""
+    """A function of an unsupported kind."""
 
 
 def read_function(element: Element) -> Function:
@@ -56,7 +56,7 @@ def read_function(element: Element) -> Function:
 
     Raises:
       UnknownFunctionError: the function is of another kind.
-      GaitError: its numbers do not fit.
+      GaitError: invalid numbers.
     """
     kind = element.tag
     if kind == "Constant":
@@ -74,12 +74,12 @@ def read_function(element: Element) -> Function:
         for child in element:
             if child.tag != "scale":
                 return read_function(child).scaled(number(element, "scale", 1.0))
-        raise GaitError(f"the MultiplierFunction {named(element)!r} holds no function")
+        raise GaitError(f"the MultiplierFunction {named(element)!r} contains no function")
     if kind in ("SimmSpline", "NaturalCubicSpline", "PiecewiseLinearFunction"):
         count = max(len((text_of(element, "x") or "").split()), 2)
         x, y = numbers(element, "x", count), numbers(element, "y", count)
         if (np.diff(x) <= 0.0).any():
-            raise GaitError(f"<x> of the {kind} {named(element)!r} does not rise")
+            raise GaitError(f"<x> of the {kind} {named(element)!r} is not increasing")
         return Spline(tuple(x.tolist()), tuple(y.tolist()), kind != "PiecewiseLinearFunction")
     raise UnknownFunctionError(f"the function {kind}")
 
@@ -97,7 +97,7 @@ def find_function(element: Element, name: str = "function") -> Function:
     for inner in element:
         if inner.get("name") == name:
             return read_function(inner)
-    # version 4 names a function by its property; files by hand leave the name out
+    # version 4 names a function by its property; hand-written files may omit the name
     for inner in element:
         if inner.tag.endswith(("Function", "Spline")) or inner.tag == "Constant":
             return read_function(inner)
@@ -108,7 +108,7 @@ def read_bodies(model: Element, refuse: Refuse) -> dict[str, Body]:
     """Bodies by name, without the ground.
 
     Raises:
-      GaitError: numbers do not fit, or two bodies have one name.
+      GaitError: invalid numbers, or two bodies with the same name.
     """
     bodies: dict[str, Body] = {}
     for element in objects(model, "BodySet"):
@@ -119,7 +119,7 @@ def read_bodies(model: Element, refuse: Refuse) -> dict[str, Body]:
             refuse(name, f"a body of the kind {element.tag}")
             continue
         if name in bodies:
-            raise GaitError(f"two bodies have the name {name!r}")
+            raise GaitError(f"two bodies have the same name {name!r}")
         if element.find("inertia") is not None:
             xx, yy, zz, xy, xz, yz = numbers(element, "inertia", 6)
         else:
@@ -130,7 +130,7 @@ def read_bodies(model: Element, refuse: Refuse) -> dict[str, Body]:
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         mass = number(element, "mass")
         if mass < 0.0:
-            raise GaitError(f"the mass of {name!r} is {mass:g} kg: it cannot be negative")
+            raise GaitError(f"the mass of {name!r} is {mass:g} kg; it must not be negative")
         bodies[name] = Body(name, mass, numbers(element, "mass_center", 3, (0.0,) * 3), inertia)
     if not bodies:
         raise GaitError("the model has no bodies")
@@ -138,7 +138,7 @@ def read_bodies(model: Element, refuse: Refuse) -> dict[str, Body]:
 
 
 def offset_pose(element: Element, place: str = "translation", turn: str = "orientation"):
-    """Pose ``(4, 4)`` of a frame in the one that it is fixed in."""
+    """Pose ``(4, 4)`` of a frame in its parent frame."""
     zero = (0.0, 0.0, 0.0)
     return pose(euler_xyz(numbers(element, turn, 3, zero)), numbers(element, place, 3, zero))
 
@@ -156,10 +156,10 @@ class Frames:
         }
 
     def find(self, name: str, own: dict[str, Element] | None = None) -> Frame:
-        """A frame by its name, those of a joint first.
+        """A frame by its name; frames of a joint take precedence.
 
         Raises:
-          GaitError: there is no such frame, or it is fixed in itself.
+          GaitError: unknown frame, or one fixed to itself.
         """
         found, seen = np.eye(4), set()
         while name not in self._bodies and name != GROUND:
@@ -167,7 +167,7 @@ class Frames:
             if element is None or name in seen:
                 known = [*self._bodies, GROUND]
                 raise GaitError(
-                    f"there is no frame or body {name!r}; there are {listing(known)}."
+                    f"unknown frame or body {name!r}; available: {listing(known)}."
                     f"{did_you_mean(name, known)}"
                 )
             seen.add(name)
@@ -182,14 +182,14 @@ def read_joints(
     """Joints, parents first, and coordinates by name.
 
     Raises:
-      GaitError: numbers or names do not fit, or the joints are no tree.
+      GaitError: invalid numbers or names, or the joints do not form a tree.
     """
     joints: list[Joint] = []
     coordinates: dict[str, Coordinate] = {}
 
     def take(element: Element, parent: Frame, child: Frame) -> None:
         if flag(element, "reverse"):
-            refuse(named(element), "a joint that is reversed")
+            refuse(named(element), "a reversed joint")
         axes = _axes(element, coordinates, refuse)
         joints.append(Joint(named(element), parent, child, axes))
 
@@ -218,7 +218,7 @@ def read_joints(
 
 
 def _axes(element: Element, coordinates: dict[str, Coordinate], refuse: Refuse) -> tuple[Axis, ...]:
-    """Motions of a joint; its coordinates are added to those that are known."""
+    """Motions of a joint; its coordinates are added to ``coordinates``."""
     own = [
         one
         for holder in (element, *element.findall("CoordinateSet"))
@@ -233,8 +233,8 @@ def _axes(element: Element, coordinates: dict[str, Coordinate], refuse: Refuse) 
         motions = SIMPLE_JOINTS[kind]
         if len(names) != len(motions):
             raise GaitError(
-                f"the {kind} {named(element)!r} has {len(names)} coordinates, and {len(motions)} "
-                "are expected"
+                f"the {kind} {named(element)!r} has {len(names)} coordinates; expected "
+                f"{len(motions)}"
             )
         axes = tuple(
             Axis(motion, np.eye(3)[int(motion[-1]) - 1], name, IDENTITY)
@@ -246,7 +246,7 @@ def _axes(element: Element, coordinates: dict[str, Coordinate], refuse: Refuse) 
     moves = {axis.coordinate: axis.turns for axis in reversed(axes)}
     for one, name in zip(own, names, strict=True):
         if name in coordinates:
-            raise GaitError(f"two coordinates have the name {name!r}")
+            raise GaitError(f"two coordinates have the same name {name!r}")
         coordinates[name] = _coordinate(one, moves.get(name, True), refuse)
     return axes
 
@@ -254,9 +254,11 @@ def _axes(element: Element, coordinates: dict[str, Coordinate], refuse: Refuse) 
 def _coordinate(element: Element, turns: bool, refuse: Refuse) -> Coordinate:
     low, high = numbers(element, "range", 2, (-np.pi, np.pi) if turns else (-1.0, 1.0))
     if low > high:
-        raise GaitError(f"<range> of {named(element)!r} ends before it begins: {low:g} to {high:g}")
+        raise GaitError(
+            f"<range> of {named(element)!r} must be increasing; found {low:g} to {high:g}"
+        )
     if flag(element, "prescribed"):
-        refuse(named(element), "a coordinate whose motion is prescribed; it moves freely instead")
+        refuse(named(element), "a coordinate with prescribed motion; it moves freely instead")
     return Coordinate(
         named(element),
         number(element, "default_value", 0.0),
@@ -281,7 +283,7 @@ def _spatial_transform(element: Element, names: list[str], refuse: Refuse) -> tu
         direction = numbers(one, "axis", 3, np.eye(3)[int(motion[-1]) - 1])
         length = float(np.linalg.norm(direction))
         if length < 1e-9:
-            raise GaitError(f"<axis> of {motion} of {named(element)!r} has no direction")
+            raise GaitError(f"<axis> of {motion} of {named(element)!r} is zero")
         drivers = (text_of(one, "coordinates") or "").split()
         part = f"{named(element)}/{motion}"
         try:
@@ -294,7 +296,7 @@ def _spatial_transform(element: Element, names: list[str], refuse: Refuse) -> tu
             drivers, function = [], CONSTANT_ZERO
         if drivers and drivers[0] not in names:
             raise GaitError(
-                f"{part} follows the coordinate {drivers[0]!r}; the joint has {listing(names)}"
+                f"{part} refers to the coordinate {drivers[0]!r}; the joint has {listing(names)}"
             )
         coordinate = drivers[0] if drivers else None
         if coordinate is None and function.line is not None:
@@ -304,25 +306,25 @@ def _spatial_transform(element: Element, names: list[str], refuse: Refuse) -> tu
 
 
 def _ordered(joints: list[Joint], bodies: dict[str, Body]) -> tuple[Joint, ...]:
-    """Joints with parents first; a body without one is welded to the ground."""
+    """Joints ordered with parents first."""
     moved: dict[str, Joint] = {}
     for joint in joints:
         if joint.child.body in moved or joint.child.body == GROUND:
             raise GaitError(
-                f"the joint {joint.name!r} moves {joint.child.body!r}, which has another joint or "
-                "is the ground: bodies have to form a tree"
+                f"the child of the joint {joint.name!r} is {joint.child.body!r}, which has another "
+                "joint or is the ground: bodies must form a tree"
             )
         moved[joint.child.body] = joint
     for name in bodies:
         if name not in moved:
-            raise GaitError(f"the body {name!r} has no joint: weld it to the body that carries it")
+            raise GaitError(f"the body {name!r} has no joint: weld it to its parent body")
     ordered, known, waiting = [], {GROUND}, list(joints)
     while waiting:
         ready = [joint for joint in waiting if joint.parent.body in known]
         if not ready:
             raise GaitError(
-                f"the joints {listing(joint.name for joint in waiting)} form a ring or hang on a "
-                "body that is not there: bodies have to form a tree"
+                f"the joints {listing(joint.name for joint in waiting)} form a cycle or have a "
+                "missing parent: bodies must form a tree"
             )
         ordered += ready
         known |= {joint.child.body for joint in ready}

@@ -1,4 +1,4 @@
-"""Poses of the bodies of an OpenSim model, many at once, without MuJoCo."""
+"""Vectorised forward kinematics of an OpenSim model, without MuJoCo."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,11 +12,11 @@ Values = Mapping[str, np.ndarray]
 
 
 def all_values(model: OsimModel, values: Values) -> dict[str, np.ndarray]:
-    """Values of every coordinate: defaults where they are not given; couplers and locks hold.
+    """Values of all coordinates: given ones, else defaults, with couplers and locks applied.
 
     Args:
       model: model.
-      values: values of some coordinates.
+      values: values of a subset of the coordinates.
     """
     count = max((len(one) for one in values.values()), default=1)
     found = {
@@ -41,8 +41,8 @@ def body_poses(
 
     Args:
       model: model.
-      values: values of every coordinate, see :func:`all_values`.
-      bodies: bodies whose poses are wanted, those that carry them included; None for all.
+      values: values of all coordinates, see :func:`all_values`.
+      bodies: requested bodies, including their ancestors; None for all.
     """
     needed = None if bodies is None else {name for body in bodies for name in model.chain(body)}
     count = max((len(one) for one in values.values()), default=1)

@@ -1,8 +1,8 @@
 """Bodies and joints of an OpenSim model in MuJoCo.
 
-Each motion of a joint is a joint of MuJoCo, translations first, as OpenSim moves them in the
-parent's frame. The joint of a motion that is the coordinate itself has its name and its values; the
-other motions follow it by polynomials of the fourth degree, MuJoCo's joint constraint.
+Each motion of a joint becomes a MuJoCo joint, translations first, as they are in the parent frame
+in OpenSim. A motion that equals its coordinate has its name and its values; the other motions are
+coupled to it by polynomials of the fourth degree, the joint equality of MuJoCo.
 """
 
 from collections.abc import Callable
@@ -19,32 +19,32 @@ from trueup.gait.opensim.pose_samples import coordinate_range
 from trueup.gait.opensim.rotations import axis_rotation, inverse, pose, quaternion
 
 LEAST_MASS, LEAST_INERTIA = 1e-4, 1e-7
-"""Mass [kg] and moments of inertia [kg m2] of a body that has none and moves."""
+"""Mass [kg] and moments of inertia [kg m2] of a moving body without mass."""
 
 CARRIER_ARMATURE = 1e-3
-"""Armature of a coordinate that no motion of a body equals [kg m2]."""
+"""Armature of a coordinate without an equal motion of a body [kg m2]."""
 
 POINT_ARMATURE = 0.1
-"""Armature of a point that slides [kg]: a muscle would tear a lighter one away from its place."""
+"""Armature of a sliding point [kg]; muscle forces would displace a lighter one."""
 
 STIFF = {"solref": (0.004, 1.0), "solimp": (0.9999, 0.9999, 0.001, 0.5, 2.0)}
-"""Constraint between joints, as stiff as steps of 2 ms allow."""
+"""Solver parameters of joint equalities, as stiff as steps of 2 ms allow."""
 
 UP_FROM_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-"""Rotation that takes y, OpenSim's upward axis, to z."""
+"""Rotation from y up (OpenSim) to z up."""
 
 
 @dataclass
 class Skeleton:
-    """A ``MjSpec`` that is being built.
+    """An ``MjSpec`` under construction.
 
     Attributes:
       spec: spec.
-      bodies: bodies by OpenSim's name; the ground is the world.
-      ground: pose ``(4, 4)`` of OpenSim's ground in the world.
-      references: coordinate -> position of its joint in which nothing is moved.
-      turned: coordinates whose joint counts the other way round.
-      remarks: what is approximated or added.
+      bodies: bodies by their name in OpenSim; the ground is the world.
+      ground: pose ``(4, 4)`` of the ground of OpenSim in the world.
+      references: coordinate -> reference position of its joint.
+      turned: coordinates with an inverted joint.
+      remarks: approximated and added parts.
     """
 
     spec: mujoco.MjSpec
@@ -59,18 +59,18 @@ class Skeleton:
         return -1.0 if coordinate in self.turned else 1.0
 
     def placed(self, body: str, pose_in: np.ndarray) -> np.ndarray:
-        """Pose in MuJoCo's body of one in OpenSim's."""
+        """Pose in the frame of the MuJoCo body, from that in OpenSim."""
         return self.ground @ pose_in if body == GROUND else pose_in
 
 
 @dataclass(frozen=True)
 class Motion:
-    """A function of a free coordinate; of None where it is constant.
+    """A function of a free coordinate; constant where the coordinate is None.
 
     Attributes:
-      coordinate: coordinate.
-      function: values from those of the coordinate.
-      line: slope and value at zero, where it is a line.
+      coordinate: name of the coordinate.
+      function: value as a function of the coordinate.
+      line: slope and value at zero of a linear function, else None.
     """
 
     coordinate: str | None
@@ -79,12 +79,12 @@ class Motion:
 
     @property
     def is_coordinate(self) -> bool:
-        """The coordinate itself, up to sign and origin."""
+        """Whether it equals the coordinate, up to sign and origin."""
         return self.line is not None and abs(abs(self.line[0]) - 1.0) < 1e-12
 
 
 def motion_of(model: OsimModel, coordinate: str | None, function: Function) -> Motion:
-    """A function of a coordinate as one of the free coordinate that it follows."""
+    """A function of a coordinate, expressed by the free coordinate that drives it."""
     leader, before = (None, ()) if coordinate is None else model.leader(coordinate)
     if leader is None or model.coordinates[leader].locked:
         at = 0.0 if leader is None else model.coordinates[leader].default
@@ -111,7 +111,7 @@ def build_skeleton(model: OsimModel, turned: frozenset[str] = frozenset()) -> Sk
 
     Args:
       model: model.
-      turned: coordinates whose joints are to count the other way round.
+      turned: coordinates with joints to invert.
     """
     spec = mujoco.MjSpec()
     spec.modelname = model.name
@@ -120,8 +120,8 @@ def build_skeleton(model: OsimModel, turned: frozenset[str] = frozenset()) -> Sk
     spec.compiler.balanceinertia = True
     spec.option.timestep = 0.001
     upward = -model.gravity / max(np.linalg.norm(model.gravity), 1e-12)
-    stands = bool(np.allclose(upward, (0.0, 1.0, 0.0)))
-    ground = pose(UP_FROM_Y if stands else np.eye(3), np.zeros(3))
+    y_is_up = bool(np.allclose(upward, (0.0, 1.0, 0.0)))
+    ground = pose(UP_FROM_Y if y_is_up else np.eye(3), np.zeros(3))
     spec.option.gravity = ground[:3, :3] @ model.gravity
     built = Skeleton(spec, {GROUND: spec.worldbody}, ground, turned)
     motions = {
@@ -146,13 +146,13 @@ def build_skeleton(model: OsimModel, turned: frozenset[str] = frozenset()) -> Sk
                 follow(built, model, follower_name(joint, axis), motion)
     for name, one in model.coordinates.items():
         if one.locked:
-            words = f"it is locked: fixed at {one.default:.6g}"
+            words = f"locked, fixed at {one.default:.6g}"
             built.remarks.append(Remark("approximated", name, words))
     return built
 
 
 def follower_name(joint: Joint, axis: Axis) -> str:
-    """Name of the joint of a motion that follows a coordinate."""
+    """Name of the joint of a motion coupled to a coordinate."""
     return f"{joint.name}_{axis.name}"
 
 
@@ -174,7 +174,7 @@ def _add_body(
             else:
                 place = place + value * axis.axis
         else:
-            # a constant rotation before a motion turns its axis
+            # a constant rotation before a motion rotates its axis
             moving.append((axis, turned @ axis.axis if axis.turns else axis.axis))
     base = pose(turned, place)
     at_rest = joint.parent.pose @ base @ inverse(joint.child.pose)
@@ -229,13 +229,13 @@ def _set_inertia(built: Skeleton, body: Any, given: Body, moves: bool) -> None:
     if light and (moves or mass > 0.0):
         mass = max(mass, LEAST_MASS) if moves else mass
         inertia = inertia + LEAST_INERTIA * np.eye(3)
-        words = f"{given.mass:g} kg with a least moment of inertia of {main[0]:.2g} kg m2: "
-        words += f"MuJoCo needs more, so at least {LEAST_MASS if moves else 0:g} kg, and "
+        words = f"{given.mass:g} kg with a smallest moment of inertia of {main[0]:.2g} kg m2: "
+        words += f"MuJoCo requires more: at least {LEAST_MASS if moves else 0:g} kg, and "
         words += f"{LEAST_INERTIA:g} kg m2 are added"
         built.remarks.append(Remark("added", given.name, words))
         main = np.linalg.eigvalsh(inertia)
     if main[2] > main[0] + main[1] + 1e-9:
-        words = "no body has its moments of inertia: they are replaced by their mean"
+        words = "the moments of inertia violate the triangle inequality: replaced by their mean"
         built.remarks.append(Remark("approximated", given.name, words))
     if mass > 0.0:
         body.mass, body.ipos = mass, given.center
@@ -247,15 +247,15 @@ def _set_inertia(built: Skeleton, body: Any, given: Body, moves: bool) -> None:
 
 
 def set_least_inertia(body: Any) -> None:
-    """Give a body that carries nothing the mass and the inertia that MuJoCo needs to move it."""
+    """Set the smallest mass and inertia that MuJoCo requires for a moving body."""
     body.mass, body.inertia = LEAST_MASS, np.full(3, LEAST_INERTIA)
-    # without a place MuJoCo writes no inertia, and refuses what it has written
+    # without a position MuJoCo writes no inertia, and then cannot read the file
     body.ipos = np.zeros(3)
     body.explicitinertial = True
 
 
 def _add_carrier(built: Skeleton, model: OsimModel, name: str) -> None:
-    """A hinge of its own for a coordinate that no motion equals."""
+    """Separate hinge for a coordinate without an equal motion."""
     body = built.spec.worldbody.add_body(name=f"coordinate_{name}")
     set_least_inertia(body)
     joint = body.add_joint(
@@ -267,12 +267,12 @@ def _add_carrier(built: Skeleton, model: OsimModel, name: str) -> None:
     )
     _limit(joint, built, model, name)
     built.references[name] = 0.0
-    words = f"no motion equals it: a hinge of its own, with an armature of {CARRIER_ARMATURE:g}"
+    words = f"no motion equals it: a separate hinge, with an armature of {CARRIER_ARMATURE:g}"
     built.remarks.append(Remark("added", name, words))
 
 
 def follow(built: Skeleton, model: OsimModel, name: str, motion: Motion) -> None:
-    """Let a joint follow a coordinate by MuJoCo's polynomial."""
+    """Couple a joint to a coordinate by a joint equality."""
     assert motion.coordinate is not None
     reference, sense = built.references[motion.coordinate], built.sense(motion.coordinate)
     low, high = coordinate_range(model, motion.coordinate)

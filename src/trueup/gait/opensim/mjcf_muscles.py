@@ -17,7 +17,7 @@ from trueup.gait.opensim.muscle_routes import Route
 from trueup.gait.opensim.rotations import quaternion
 
 MUSCLE_RANGE = (0.5, 1.5)
-"""Lengths that MuJoCo's length range stands for [optimal lengths]."""
+"""Fiber lengths at the ends of the length range [optimal lengths]."""
 
 
 def add_muscle(
@@ -26,11 +26,11 @@ def add_muscle(
     """Add a muscle with its path.
 
     Args:
-      built: skeleton.
+      built: the skeleton.
       model: model.
       muscle: muscle.
       route: its path in MuJoCo.
-      fit: numbers of MuJoCo's muscle.
+      fit: parameters of the MuJoCo muscle.
     """
     tendon = built.spec.add_tendon(name=tendon_of(muscle.name), width=0.004)
     tendon.rgba = (0.95, 0.3, 0.3, 1.0)
@@ -64,7 +64,7 @@ def add_muscle(
 def _add_point(
     built: Skeleton, model: OsimModel, muscle: Muscle, point: PathPoint, index: int
 ) -> str:
-    """Site of a point; one that moves has a body of its own, with a slide for each component."""
+    """Site of a point; a moving point has a separate body with a slide joint per component."""
     name = f"{muscle.name}-P{index + 1}"
     size = (0.003, 0.003, 0.003)
     if not point.moves:
@@ -101,12 +101,12 @@ def _add_point(
 
 
 def _add_surface(built: Skeleton, surface: Surface) -> tuple[str, str]:
-    """Geom of a surface and the site on its side, none where either will do; made once."""
+    """Geom of a surface and its side site (none if either side is allowed), created once."""
     side = "" if surface.side is None else f"{surface.name}_side"
     body, at = built.bodies[surface.body], built.placed(surface.body, surface.pose)
     radius = float(surface.radii[0])
     cylinder = surface.kind == "cylinder"
-    # only shown: MuJoCo wraps over an endless cylinder
+    # length for display only: MuJoCo wraps over an infinite cylinder
     half = max(0.5 * surface.length, radius) if np.isfinite(surface.length) else 0.03
     if built.spec.geom(surface.name) is None:
         body.add_geom(
@@ -121,6 +121,6 @@ def _add_surface(built: Skeleton, surface: Surface) -> tuple[str, str]:
             rgba=(0.4, 0.6, 0.9, 0.3),
         )
     if surface.side is not None and built.spec.site(side) is None:
-        beside = at[:3, :3] @ surface.side * 2.0 * radius
-        body.add_site(name=side, pos=at[:3, 3] + beside, size=(0.002,) * 3, group=4)
+        offset = at[:3, :3] @ surface.side * 2.0 * radius
+        body.add_site(name=side, pos=at[:3, 3] + offset, size=(0.002,) * 3, group=4)
     return surface.name, side

@@ -10,19 +10,19 @@ from trueup.gait.opensim.functions import Function
 from trueup.gait.opensim.muscle_curves import MuscleCurves
 
 GROUND = "ground"
-"""Name of the body that stands still."""
+"""Name of the fixed body."""
 
 
 @dataclass(frozen=True)
 class Remark:
-    """Remark on a part that MuJoCo cannot hold as it is.
+    """Remark on a part that MuJoCo cannot represent exactly.
 
     Attributes:
-      kind: ``refused`` without ``partial``, then left out; ``deviates``: refused without it too,
-        then written though its geometry is off; ``left out`` without an effect on motion and
-        muscles; ``approximated``; ``added``.
-      part: the part.
-      words: what became of it.
+      kind: ``refused``: an error without ``partial``, omitted with it; ``deviates``: an error
+        without ``partial``, written with deviating geometry with it; ``left out``: without effect
+        on motion and muscles; ``approximated``; ``added``.
+      part: name of the part.
+      words: description of its conversion.
     """
 
     kind: Literal["refused", "deviates", "left out", "approximated", "added"]
@@ -57,8 +57,8 @@ class Coordinate:
       default: value in the default pose.
       range: lowest and highest value.
       clamped: the range is a limit.
-      locked: it keeps its default.
-      turns: an angle, else a distance.
+      locked: fixed at its default.
+      turns: whether it is an angle; otherwise a distance.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Axis:
 
     @property
     def turns(self) -> bool:
-        """A rotation."""
+        """Whether it is a rotation."""
         return self.name.startswith("rotation")
 
 
@@ -111,16 +111,16 @@ class Coupler:
 
 @dataclass(frozen=True)
 class Surface:
-    """A surface that muscles wrap over.
+    """Wrapping surface of muscles.
 
     Attributes:
       name: name.
-      body: body that it is fixed in.
-      kind: kind.
+      body: body to which it is fixed.
+      kind: cylinder, sphere or ellipsoid.
       pose: pose ``(4, 4)`` in the body; the axis of a cylinder is z.
-      radii: semi-axes ``(3,)`` [m]; all alike of a sphere, the first of a cylinder.
-      length: of a cylinder [m].
-      side: direction ``(3,)`` of the half that muscles wrap over; None for either.
+      radii: semi-axes ``(3,)`` [m]; equal for a sphere, the first for a cylinder.
+      length: length of a cylinder [m].
+      side: direction ``(3,)`` of the wrapping half; None for either.
     """
 
     name: str
@@ -134,14 +134,14 @@ class Surface:
 
 @dataclass(frozen=True)
 class PathPoint:
-    """A point of a muscle's path.
+    """A point of the path of a muscle.
 
     Attributes:
       name: name.
-      body: body that it moves with.
-      place: place in the body ``(3,)`` [m]; where it moves, that of its fixed components.
-      active: coordinate and range of values in which the path goes through the point.
-      moves: component of the place -> its function and the coordinate.
+      body: body to which it is attached.
+      place: position in the body ``(3,)`` [m]; of a moving point, its fixed components.
+      active: coordinate and its range in which the point is active.
+      moves: component of the position -> its function and coordinate.
     """
 
     name: str
@@ -153,7 +153,7 @@ class PathPoint:
 
 @dataclass(frozen=True)
 class PathWrap:
-    """A surface that a path wraps over, between its points ``first`` and ``last`` (from 0)."""
+    """Wrapping surface of a path between its points ``first`` and ``last`` (from 0)."""
 
     surface: str
     first: int
@@ -170,12 +170,12 @@ class Muscle:
       wraps: surfaces.
       force: largest isometric force [N].
       fiber: optimal fiber length [m].
-      tendon: slack length of the tendon [m].
-      pennation: angle of pennation at the optimal length [rad].
+      tendon: tendon slack length [m].
+      pennation: pennation angle at the optimal length [rad].
       speed: largest shortening speed [optimal lengths/s].
       times: time constants of activation and deactivation [s].
       curves: curves of fiber and tendon.
-      rigid: the tendon does not stretch.
+      rigid: whether the tendon is rigid.
     """
 
     name: str
@@ -201,10 +201,10 @@ class OsimModel:
       bodies: bodies by name, without the ground.
       joints: joints, parents first.
       coordinates: coordinates by name.
-      couplers: coordinates that follow others, by the name of the one that follows.
+      couplers: coupled coordinates, by name.
       surfaces: surfaces by name.
       muscles: muscles.
-      remarks: what the reader could not take.
+      remarks: parts that the reader does not support.
     """
 
     name: str
@@ -218,8 +218,8 @@ class OsimModel:
     remarks: tuple[Remark, ...]
 
     def leader(self, coordinate: str) -> tuple[str, tuple[Function, ...]]:
-        """The free coordinate that one follows, and the functions from it, to be applied in
-        order."""
+        """The free coordinate that drives one, and the functions from it, in order of
+        application."""
         functions: tuple[Function, ...] = ()
         while coordinate in self.couplers:
             coupler = self.couplers[coordinate]
@@ -231,7 +231,7 @@ class OsimModel:
         return {joint.child.body: joint for joint in self.joints}
 
     def chain(self, body: str) -> list[str]:
-        """A body and those that carry it, up to the ground, which is not in it."""
+        """A body and its ancestors, without the ground."""
         found = []
         while body != GROUND:
             found.append(body)
@@ -240,7 +240,7 @@ class OsimModel:
 
     @property
     def free(self) -> tuple[str, ...]:
-        """Coordinates that are neither locked nor follow others."""
+        """Coordinates that are neither locked nor coupled."""
         return tuple(
             name
             for name, one in self.coordinates.items()

@@ -1,4 +1,4 @@
-"""Force curves of OpenSim's muscles, and the isometric force of muscle and tendon.
+"""Force curves of OpenSim muscles, and the isometric force of muscle and tendon.
 
 Thelen2003Muscle: D. G. Thelen, "Adjustment of muscle mechanics model parameters to simulate dynamic
 contractions in older adults", J. Biomech. Eng. 125 (2003). Millard2012: M. Millard, T. Uchida,
@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
-_STEEPEST = 50.0  # exponent up to which a passive force is followed: 1e21 strengths
-_SAMPLES = 200  # of a Bezier segment
+_STEEPEST = 50.0  # largest exponent of a passive force, against overflow: 1e21 strengths
+_SAMPLES = 200  # per Bezier segment
 _BERNSTEIN, _BERNSTEIN_4 = (1.0, 5.0, 10.0, 10.0, 5.0, 1.0), (1.0, 4.0, 6.0, 4.0, 1.0)
 
 
@@ -65,16 +65,19 @@ class ThelenCurves:
 
     def tendon(self, length: np.ndarray) -> np.ndarray:
         """Force of the tendon (equation 5, with the numbers below it)."""
-        # exponential toe up to a third of the force, then straight; Thelen's rounded constants
-        # leave a step of 0.1 % in the slope where they meet
+        # exponential toe up to a third of the force, then linear; with the rounded constants of
+        # Thelen the slope has a step of 0.1 % where they meet
+        # constants of Thelen: toe force 0.33, toe strain 0.609 and linear stiffness 1.712, both
+        # relative to the strain at one norm force, and shape factor 3
         strain, toe, shape = np.maximum(length - 1.0, 0.0), 0.609 * self.FmaxTendonStrain, 3.0
         curved = 0.33 * np.expm1(shape * np.minimum(strain, toe) / toe) / np.expm1(shape)
         return curved + 1.712 / self.FmaxTendonStrain * np.maximum(strain - toe, 0.0)
 
     def velocity(self, velocity: np.ndarray) -> np.ndarray:
         """Factor of the active force (equations 6 and 7, solved for the force)."""
-        # hyperbolas of Hill: slopes at rest are 1 + 1/Af of shortening and, by the factor 2 of
-        # equation 7, twice that of lengthening; no force where fibers shorten faster than they can
+        # Hill hyperbolas: slopes at rest are 1 + 1/Af in shortening and, by the factor 2 of
+        # equation 7, twice that in lengthening; zero force above the largest shortening speed
+        # velocities are relative to the largest one, at full activation
         v = np.clip(velocity, -1.0, None)
         shortening = (1.0 + v) / (1.0 - np.minimum(v, 0.0) / self.Af)
         slope, beyond = 2.0 + 2.0 / self.Af, self.Flen - 1.0
@@ -85,10 +88,10 @@ class ThelenCurves:
 
 @dataclass(frozen=True)
 class _Curve:
-    """A curve of Bezier segments, a line beyond its ends.
+    """A curve of Bezier segments, with linear extrapolation.
 
-    Between samples of the segments it is the cubic with their values and slopes (Hermite): chords
-    would leave steps in the slope of some per cent.
+    Between samples of the segments it is the cubic Hermite interpolant: linear interpolation would
+    give steps of some per cent in the slope.
     """
 
     x: np.ndarray
@@ -98,6 +101,7 @@ class _Curve:
     after: float
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
+        # distances beyond the ends, times the slopes there, extend the curve linearly
         low, high = np.minimum(x - self.x[0], 0.0), np.maximum(x - self.x[-1], 0.0)
         inside = np.clip(x, self.x[0], self.x[-1])
         k = np.clip(np.searchsorted(self.x, inside, side="right") - 1, 0, len(self.x) - 2)
@@ -112,10 +116,12 @@ class _Curve:
 def _bezier_curve(
     knots: list[tuple[float, float, float]], curviness: float, before: float, after: float
 ) -> _Curve:
-    """Curve through knots (x, y, slope); between two of them a quintic Bezier curve whose inner
-    points lie, in pairs, towards the corner of the tangents: two equal points at each end make the
-    curvature zero there (OpenSim's SegmentedQuinticBezierToolkit, which scales the curviness to
-    0.1 to 0.9)."""
+    """Curve of quintic Bezier segments through knots (x, y, slope).
+
+    The inner control points of a segment are two pairs of equal points towards the intersection of
+    the end tangents; equal points make the curvature zero at the ends. ``curviness`` is scaled to
+    0.1 to 0.9 (SegmentedQuinticBezierToolkit of OpenSim).
+    """
     u = np.linspace(0.0, 1.0, _SAMPLES + 1)
     # B_k(u) = binomial(5, k) u^k (1 - u)^(5 - k), and the derivative of a curve is
     # 5 sum_k (P_k+1 - P_k) binomial(4, k) u^k (1 - u)^(4 - k)
@@ -124,7 +130,7 @@ def _bezier_curve(
     curviness = 0.1 + 0.8 * curviness
     pieces, slopes = [], []
     for (x0, y0, slope0), (x1, y1, slope1) in itertools.pairwise(knots):
-        # where the tangents meet; parallel ones have no corner
+        # intersection of the tangents; parallel ones have none
         corner_x = 0.5 * (x0 + x1)
         if abs(slope0 - slope1) > 1e-8:
             corner_x = (y1 - y0 - x1 * slope1 + x0 * slope0) / (slope0 - slope1)
@@ -173,7 +179,7 @@ _DEFAULTS: dict[str, dict[str, float]] = {
         "curviness": 0.5,
     },
 }
-"""Properties of the curves of Millard2012 and their defaults in OpenSim."""
+"""Properties of the curves of Millard2012 with their defaults in OpenSim."""
 
 
 @dataclass(frozen=True)
@@ -181,8 +187,8 @@ class MillardCurves:
     """Curves of Millard2012EquilibriumMuscle.
 
     Attributes:
-      properties: curve -> property -> value, where it differs from OpenSim's default.
-      damped: fibers have damping, as they have by default.
+      properties: curve -> property -> value, where it differs from the default of OpenSim.
+      damped: whether the fibers have damping, the default.
     """
 
     properties: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -200,15 +206,15 @@ class MillardCurves:
         object.__setattr__(self, "_velocity", _velocity_curve(self))
 
     def of(self, curve: str) -> dict[str, float]:
-        """Properties of a curve, defaults where they are not given."""
+        """Properties of a curve, with defaults for missing ones."""
         given = self.properties.get(curve, {})
         found = _DEFAULTS[curve] | given
         if curve == "ActiveForceLengthCurve" and self.damped:
-            # OpenSim's fibers with damping need no least force
+            # with fiber damping OpenSim uses no minimum active force
             found["minimum_value"] = 0.0
         strain = found.get("strain_at_one_norm_force", 1.0)
         if "strain_at_one_norm_force" in given and "stiffness_at_one_norm_force" not in given:
-            # the stiffness that OpenSim gives a curve that names its strain alone
+            # default stiffness in OpenSim for a curve with only a strain
             factor = 1.375 if curve == "TendonForceLengthCurve" else 2.0
             found["stiffness_at_one_norm_force"] = factor / strain
         return found
@@ -236,8 +242,9 @@ def _active_curve(curves: MillardCurves) -> _Curve:
     high, slope, least = (
         p["max_norm_active_fiber_length"], p["shallow_ascending_slope"], p["minimum_value"],
     )  # fmt: skip
-    # knots of OpenSim's SmoothSegmentedFunctionFactory, as in the other curves: steep and shallow
-    # part of the ascent, a plateau of 0.1 around 1, and a descent through half of the force
+    # knots as in SmoothSegmentedFunctionFactory of OpenSim, also in the other curves: steep and
+    # shallow part of the ascent, a plateau of width 0.1 around 1, and a descent through half of the
+    # force
     width = 0.05
     top = 1.0 - width
     y1 = 1.0 - slope * (top - bend)
@@ -258,7 +265,7 @@ def _passive_curve(curves: MillardCurves) -> _Curve:
     p = curves.of("FiberForceLengthCurve")
     zero, one = 1.0 + p["strain_at_zero_force"], 1.0 + p["strain_at_one_norm_force"]
     low, stiff = p["stiffness_at_low_force"], p["stiffness_at_one_norm_force"]
-    # a foot as short as a tenth of the strain, where the slope reaches that at low force
+    # toe of a tenth of the strain, at the end of which the slope is that at low force
     delta = min(0.1 / stiff, 0.1 * (one - zero))
     knots = [(zero, 0.0, 0.0), (zero + delta, 0.5 * low * delta, low), (one, 1.0, stiff)]
     return _bezier_curve(knots, p["curviness"], 0.0, stiff)
@@ -267,8 +274,8 @@ def _passive_curve(curves: MillardCurves) -> _Curve:
 def _tendon_curve(curves: MillardCurves) -> _Curve:
     p = curves.of("TendonForceLengthCurve")
     stiff, toe = p["stiffness_at_one_norm_force"], p["norm_force_at_toe_end"]
-    # straight from the toe's end to 1 at the strain of one norm force, so that the toe ends there;
-    # its middle knot has half of that force on the line from a foot of a tenth of the toe
+    # linear from the end of the toe to 1 at the strain of one norm force, which defines that end;
+    # the middle knot of the toe has half of that force, on the line from a tenth of the toe
     x_toe = (toe - 1.0) / stiff + 1.0 + p["strain_at_one_norm_force"]
     foot = 1.0 + 0.1 * (x_toe - 1.0)
     middle = (0.5 * toe - 1.0) / stiff + 1.0 + p["strain_at_one_norm_force"]
@@ -280,7 +287,7 @@ def _tendon_curve(curves: MillardCurves) -> _Curve:
 
 def _velocity_curve(curves: MillardCurves) -> "_TwoCurves":
     p = curves.of("ForceVelocityCurve")
-    # knots at 0.9 of the largest speed have the force of a trapezoid of the slopes to its end
+    # knots at 0.9 of the largest speed: the force difference to the end is the mean slope times 0.1
     near = 0.05 * (p["concentric_slope_near_vmax"] + p["concentric_slope_at_vmax"])
     most = p["max_eccentric_velocity_force_multiplier"]
     far = most - 0.05 * (p["eccentric_slope_near_vmax"] + p["eccentric_slope_at_vmax"])
@@ -323,9 +330,9 @@ def isometric_force(
 ) -> np.ndarray:
     """Force of muscle and tendon at rest, relative to the largest isometric force ``(n,)``.
 
-    Fibers keep their distance from the tendon's line, and pull as much as the tendon: the root is
-    found by bisection, between fibers of a hundredth of their optimal length and a slack tendon. A
-    path that is too short for both is slack.
+    The fibers have constant thickness, and their force along the tendon equals that of the tendon:
+    the root is found by bisection, between fibers of a hundredth of their optimal length and a
+    slack tendon. A path too short for both is slack.
 
     Args:
       curves: curves.
@@ -334,10 +341,10 @@ def isometric_force(
       fiber: optimal length of the fibers [m].
       tendon: slack length of the tendon [m].
       pennation: angle at the optimal length [rad].
-      rigid: the tendon does not stretch.
+      rigid: whether the tendon is rigid.
     """
-    # Millard et al. 2013, at rest: fibers keep their thickness, so that their
-    # distance across the tendon stays what it is at the optimal length
+    # Millard et al. 2013, at rest: constant thickness (parallelogram), so that the height of the
+    # fibers across the tendon is that at the optimal length
     width = fiber * np.sin(pennation)
     least = 0.01 * fiber
 
@@ -353,6 +360,9 @@ def isometric_force(
     if rigid:
         return np.where(slack, 0.0, pull(high))
     low = np.full_like(high, least)
+    # bisection for the equilibrium of fiber and tendon: fibers that pull more than the tendon are
+    # too
+    # long; 50 steps reach double precision
     for _ in range(50):
         middle = 0.5 * (low + high)
         long = pull(middle) > curves.tendon((length - middle) / tendon)

@@ -1,9 +1,9 @@
-"""MuJoCo's muscle that comes nearest to a muscle of OpenSim.
+"""Fit of a MuJoCo muscle to a muscle of OpenSim.
 
-MuJoCo's tendon does not stretch, its fibers have no pennation, and its curves are quadratic.
-Lengths, strength and the limits of the curves are fitted to the force that fibers and tendon of
-OpenSim give together at rest, activated fully, by a half and not at all, over the lengths that the
-joints allow; speed and lengthening force to the curve of force over velocity.
+A MuJoCo muscle has a rigid tendon, no pennation, and quadratic curves. Lengths, strength and the
+limits of the curves are fitted to the isometric force of fibers and tendon of OpenSim at the
+activations 1, 0.5 and 0, over the lengths within the joint ranges; speed and lengthening force are
+fitted to the force-velocity curve.
 """
 
 from dataclasses import dataclass
@@ -17,25 +17,25 @@ from trueup.gait.opensim.model import Muscle
 from trueup.gait.opensim.muscle_curves import isometric_force
 
 ACTIVATIONS = (1.0, 0.5, 0.0)
-"""Activations that forces are fitted and compared at."""
+"""Activations for the fit and the comparison of forces."""
 
 
 @dataclass(frozen=True)
 class MuscleFit:
-    """Numbers of MuJoCo's muscle.
+    """Parameters of a fitted MuJoCo muscle.
 
     Attributes:
       force: strength [N].
       optimal: optimal length [m].
       slack: length of the tendon [m].
       shortest: shortest length with active force [optimal lengths].
-      longest: longest one.
+      longest: longest length with active force [optimal lengths].
       passive: passive force at the longest length, relative to the strength.
       speed: largest speed [optimal lengths/s].
       lengthening: largest force when lengthening, relative to the strength.
-      lengths: lengths that the force was compared at ``(n,)`` [m].
-      wanted: forces of OpenSim's muscle ``(activations, n)`` [N].
-      reached: forces of MuJoCo's, likewise.
+      lengths: lengths of the force comparison ``(n,)`` [m].
+      wanted: forces of the OpenSim muscle ``(activations, n)`` [N].
+      reached: forces of the MuJoCo muscle, likewise.
       velocity_error: largest difference of the force over velocity, relative to the strength.
     """
 
@@ -76,20 +76,20 @@ def _velocity_factors(velocities, lengthening, factors):
 
 
 def _passive_force(length: np.ndarray, longest: float, passive: float) -> np.ndarray:
-    """MuJoCo's passive force: quadratic up to half of the way to the longest length, then
-    straight."""
+    """Passive force of MuJoCo: quadratic up to half of the way to the longest length, then
+    linear."""
     half = 0.5 * (longest - 1.0)
     x = np.maximum(length - 1.0, 0.0) / half
     return passive * np.where(x <= 1.0, 0.5 * x**2, x - 0.5)
 
 
 def fit_muscle(muscle: Muscle, shortest: float, longest: float) -> MuscleFit:
-    """MuJoCo's muscle nearest to one of OpenSim.
+    """Fit a MuJoCo muscle to one of OpenSim.
 
     Args:
       muscle: the muscle.
-      shortest: shortest length of muscle and tendon that the joints allow [m].
-      longest: longest one.
+      shortest: shortest length of muscle and tendon within the joint ranges [m].
+      longest: longest length of muscle and tendon within the joint ranges [m].
     """
     margin = max(0.02 * (longest - shortest), 0.01 * muscle.fiber)
     lengths = np.linspace(shortest - margin, longest + margin, 41)
@@ -97,7 +97,7 @@ def fit_muscle(muscle: Muscle, shortest: float, longest: float) -> MuscleFit:
     strain = _strain_at_one(muscle)
     flat = muscle.fiber * np.cos(muscle.pennation)
     slack = muscle.tendon * (1.0 + (0.0 if muscle.rigid else 0.5 * strain))
-    # strength and lengths relative to OpenSim's, then the limits of the curves
+    # strength and lengths relative to those of OpenSim, then the limits of the curves
     start = np.array([1.0, 1.0, 0.0, 0.4, 1.7, 0.5])
     lower = np.array([0.4, 0.5, -0.7, 0.0, 1.2, 0.0])
     upper = np.array([1.3, 2.5, 0.7, 0.95, 3.5, 20.0])
@@ -163,10 +163,10 @@ def _strain_at_one(muscle: Muscle) -> float:
 
 
 def _velocity(muscle: Muscle, optimal: float) -> tuple[float, float, float]:
-    """Largest speed and lengthening force of MuJoCo's muscle, and its largest difference."""
+    """Largest speed and lengthening force of the MuJoCo muscle, and the largest difference."""
     relative = np.linspace(-1.0, 1.0, 81)
     wanted = muscle.curves.velocity(relative)
-    # fibers are slower than the tendon by the cosine of their angle
+    # the fiber velocity is that along the tendon times the cosine of the pennation angle
     metres = relative * muscle.speed * muscle.fiber / np.cos(muscle.pennation)
 
     def factors(x: np.ndarray) -> np.ndarray:

@@ -13,20 +13,20 @@ from trueup.gait.opensim.rotations import inverse, moved
 from trueup.gait.opensim.surface_fit import ellipsoid_guesses, fit_surface, point_guesses
 
 EXACT = ("cylinder", "sphere")
-"""Surfaces that MuJoCo's tendons wrap over."""
+"""Wrapping surfaces that MuJoCo tendons support."""
 
 NEEDED = 1e-5
-"""Error of the length that a fitted surface takes away if it is needed [m]."""
+"""Smallest reduction of the length error by a useful fitted surface [m]."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """A path for MuJoCo.
+    """Path of a muscle in MuJoCo.
 
     Attributes:
-      points: points that the path goes through in every pose.
+      points: points of the path in every pose.
       surfaces: for each point but the last, the surface between it and the next one, or None.
-      remarks: what is approximated.
+      remarks: approximations.
     """
 
     points: tuple[PathPoint, ...]
@@ -35,16 +35,16 @@ class Route:
 
 
 def plan_route(model: OsimModel, muscle: Muscle, samples: PoseSamples) -> Route:
-    """Points and surfaces of a muscle's path in MuJoCo.
+    """Points and surfaces of the path of a muscle in MuJoCo.
 
-    A cylinder or a sphere stays as it is where it alone acts between two points. Points that come
-    and go, ellipsoids and several surfaces between two points become one cylinder or sphere, fitted
+    A single cylinder or sphere between two points is unchanged. Conditional points, ellipsoids and
+    several surfaces between two points become one cylinder or sphere, fitted
     to the length.
 
     Args:
       model: model.
       muscle: one of its muscles.
-      samples: poses that it is fitted over.
+      samples: poses of the fit.
     """
     values = samples.at(samples.rows(muscle_coordinates(model, muscle)))
     every = all_values(model, values)
@@ -62,9 +62,9 @@ def plan_route(model: OsimModel, muscle: Muscle, samples: PoseSamples) -> Route:
             surfaces.append(surface)
             remarks += [] if remark is None else [remark]
         return Route(tuple(muscle.points[k] for k in kept), tuple(surfaces), tuple(remarks))
-    # an end that comes and goes: MuJoCo's paths keep theirs
+    # a conditional end point: paths of MuJoCo have fixed ends
     first, last = muscle.points[0], muscle.points[-1]
-    words = "its first or last point comes and goes: it stays; what lies between is as without it"
+    words = "its first or last point is conditional: it is always active; the rest is unchanged"
     ends = replace(
         muscle,
         points=(
@@ -77,7 +77,7 @@ def plan_route(model: OsimModel, muscle: Muscle, samples: PoseSamples) -> Route:
 
 @dataclass(frozen=True)
 class _Stretch:
-    """The path between two points that it always goes through."""
+    """Section of a path between two unconditional points."""
 
     model: OsimModel
     muscle: Muscle
@@ -106,7 +106,8 @@ class _Stretch:
         if len(touched) == 1 and not names:
             surface = self.model.surfaces[touched[0]]
             if surface.kind == "sphere" and surface.side is not None:
-                # MuJoCo pulls a path that only passes a sphere to its side, OpenSim does not
+                # MuJoCo pulls a path that passes a sphere without contact to its side; OpenSim does
+                # not
                 free = replace(surface, side=None)
                 surfaces = self.model.surfaces | {surface.name: free}
                 other = route(replace(self.model, surfaces=surfaces), part, self.values)
@@ -125,7 +126,7 @@ class _Stretch:
         )
         straight = float(np.abs(np.linalg.norm(end - start, axis=1) - found.length).max())
         if straight <= worst + NEEDED:
-            # a surface that only touches the path would take it once around by a rounding
+            # with a surface tangent to the path, rounding could wrap it once around
             words = f"{what}: straight, length within {1e3 * straight:.2g} mm over the poses"
             return None, Remark("approximated", self.muscle.name, words)
         words = f"{what}: a fitted {fitted.kind}, length within {1e3 * worst:.2g} mm over the poses"

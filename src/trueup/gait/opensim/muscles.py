@@ -38,7 +38,7 @@ def read_surfaces(model: Element, bodies: dict[str, Body], refuse: Refuse) -> di
     """Surfaces by name.
 
     Raises:
-      GaitError: numbers do not fit.
+      GaitError: invalid numbers.
     """
     holders = [*objects(model, "BodySet"), *model.findall("Ground")]
     surfaces: dict[str, Surface] = {}
@@ -51,9 +51,9 @@ def read_surfaces(model: Element, bodies: dict[str, Body], refuse: Refuse) -> di
                 continue
             name = named(element)
             if name in surfaces:
-                raise GaitError(f"two surfaces have the name {name!r}")
+                raise GaitError(f"two surfaces have the same name {name!r}")
             if (surface := _surface(element, name, body)) is None:
-                refuse(name, f"a surface of the kind {element.tag}; nothing wraps over it")
+                refuse(name, f"a surface of the kind {element.tag}; it is ignored")
             else:
                 surfaces[name] = surface
     return surfaces
@@ -71,7 +71,9 @@ def _surface(element: Element, name: str, body: str) -> Surface | None:
     else:
         return None
     if not (radii > 0.0).all():
-        raise GaitError(f"the surface {name!r} has a radius of {radii.min():g} m")
+        raise GaitError(
+            f"the radius of the surface {name!r} is {radii.min():g} m; it must be positive"
+        )
     quadrant = (text_of(element, "quadrant") or "all").lower()
     side = None
     if quadrant.lstrip("+-") in SIDES:
@@ -90,10 +92,10 @@ def read_muscles(
     surfaces: dict[str, Surface],
     refuse: Refuse,
 ) -> tuple[Muscle, ...]:
-    """Muscles, in the order of the file; other forces are refused.
+    """Muscles in the order of the file; other forces are refused.
 
     Raises:
-      GaitError: numbers or names do not fit.
+      GaitError: invalid numbers or names.
     """
     muscles: list[Muscle] = []
     for element in objects(model, "ForceSet"):
@@ -104,7 +106,7 @@ def read_muscles(
             refuse(name, f"a force of the kind {kind}")
             continue
         if name in (muscle.name for muscle in muscles):
-            raise GaitError(f"two muscles have the name {name!r}")
+            raise GaitError(f"two muscles have the same name {name!r}")
         muscles.append(_muscle(element, frames, coordinates, surfaces, refuse))
     return tuple(muscles)
 
@@ -126,12 +128,12 @@ def _muscle(
         if (point := _point(one, name, frames, coordinates, refuse)) is not None
     ]
     if len(points) < 2:
-        raise GaitError(f"the path of {name!r} has fewer than two points")
+        raise GaitError(f"the path of {name!r} has fewer than the two required points")
     wraps = []
     for one in objects(path, "PathWrapSet"):
         surface = reference(one, "wrap_object") or ""
         if surface not in surfaces:
-            refuse(f"{name}/{surface}", "a surface that is not there, or of a kind not known")
+            refuse(f"{name}/{surface}", "a missing surface, or one of an unsupported kind")
             continue
         first, last = numbers(one, "range", 2, (-1.0, -1.0)).astype(int)
         last_index = len(points) - 1
@@ -152,7 +154,7 @@ def _muscle(
     }
     for key, value in sizes.items():
         if not value > 0.0:
-            raise GaitError(f"the {key} of the muscle {name!r} is {value:g}: it has to be positive")
+            raise GaitError(f"the {key} of the muscle {name!r} is {value:g}; it must be positive")
     pennation = number(element, "pennation_angle_at_optimal", number(element, "pennation_angle", 0))
     if not 0.0 <= pennation < 1.5:
         raise GaitError(f"the pennation angle of {name!r} is {pennation:g} rad; expected 0 to 1.5")
@@ -180,7 +182,7 @@ def _curves(element: Element) -> MuscleCurves:
             least = 1.0 if key == "Flen" else 0.0
             if not value > least:
                 raise GaitError(
-                    f"{key} of {named(element)!r} is {value:g}: give more than {least:g}"
+                    f"{key} of {named(element)!r} is {value:g}; it must be above {least:g}"
                 )
         return ThelenCurves(**values)
     properties: dict[str, dict[str, float]] = {}
@@ -195,7 +197,7 @@ def _curves(element: Element) -> MuscleCurves:
 
 
 def _check_curve(curve: str, values: dict[str, float], muscle: str) -> None:
-    """Raise GaitError for numbers that no curve has."""
+    """Raise GaitError for invalid numbers of a curve."""
     rising = {
         "ActiveForceLengthCurve": [
             0.0, values.get("min_norm_active_fiber_length"),
@@ -209,7 +211,7 @@ def _check_curve(curve: str, values: dict[str, float], muscle: str) -> None:
         "ForceVelocityCurve": [1.0, values.get("max_eccentric_velocity_force_multiplier")],
     }[curve]  # fmt: skip
     if not all(low < high for low, high in pairwise(rising)):
-        raise GaitError(f"the {curve} of {muscle!r} has numbers that do not rise: {rising}")
+        raise GaitError(f"these numbers of the {curve} of {muscle!r} must be increasing: {rising}")
 
 
 def _point(
@@ -222,7 +224,7 @@ def _point(
     name, kind = named(element), element.tag
     body = reference(element, "parent_frame", "body")
     if body is None:
-        raise GaitError(f"the point {name!r} of {muscle!r} names no body")
+        raise GaitError(f"the point {name!r} of {muscle!r} has no body")
     frame = frames.find(body)
     place = numbers(element, "location", 3, (0.0, 0.0, 0.0))
     if kind == "PathPoint":
@@ -237,7 +239,9 @@ def _point(
         refuse(f"{muscle}/{name}", f"a point of the kind {kind}")
         return None
     if not np.allclose(frame.pose, np.eye(4)):
-        raise GaitError(f"the moving point {name!r} of {muscle!r} has to be given in a body")
+        raise GaitError(
+            f"the parent frame of the moving point {name!r} of {muscle!r} must be a body"
+        )
     moves = {}
     for k, axis in enumerate("xyz"):
         try:
@@ -258,7 +262,7 @@ def _point(
 
 
 def find_function_of(element: Element, name: str):
-    """Function that a property of that name holds; see
+    """Function in a property of that name; see
     :func:`~trueup.gait.opensim.joints.find_function`.
 
     Raises:
@@ -273,11 +277,11 @@ def find_function_of(element: Element, name: str):
 def _driver(
     element: Element, name: str, muscle: str, coordinates: dict[str, Coordinate], tag: str
 ) -> str:
-    """Coordinate that a point follows."""
+    """Coordinate that drives a point."""
     driver = reference(element, tag) or ""
     if driver not in coordinates:
         raise GaitError(
-            f"the point {name!r} of {muscle!r} follows the coordinate {driver!r}; there are "
+            f"the point {name!r} of {muscle!r} has the unknown coordinate {driver!r}; available: "
             f"{listing(coordinates)}.{did_you_mean(driver, coordinates)}"
         )
     return driver

@@ -1,7 +1,7 @@
-"""Whether the path of a muscle in MuJoCo does what its geometry in OpenSim does.
+"""Checks of muscle paths in MuJoCo against their geometry in OpenSim.
 
-A muscle is right where each moment arm has the sign and the size of that of the file, and where its
-length is continuous and near that of the file, over the range of each coordinate that it crosses.
+A muscle is correct if each moment arm has the sign and the size of that of the file, and if its
+length is continuous and close to that of the file, over the range of each coordinate that it spans.
 """
 
 from collections.abc import Sequence
@@ -16,44 +16,45 @@ from trueup.gait.opensim.paths import route
 from trueup.gait.opensim.pose_samples import FINE, LINES, PoseSamples
 
 ARM, ARM_OF_DISTANCE = 0.003, 0.03
-"""Moment arm about an angle [m], or along a distance, that is small: errors of that size are within
-what muscles of specimens differ by, and below it a sign says little."""
+"""Small moment arm, about an angle [m] or along a distance: errors of this size are within the
+variation between specimens, and signs of smaller ones are not meaningful."""
 
 SHARE = 0.1
-"""Error that counts as right, relative to the typical moment arm, and of the length relative to the
-optimal length of the fibers: the active force changes by less than a twentieth around its top. An
-error of a sign has to pass the same part of the largest moment arm."""
+"""Tolerance of moment arms relative to the typical one, and of the length relative to the optimal
+fiber length, which changes the active force near its maximum by less than a twentieth. A wrong sign
+counts above the same fraction of the largest moment arm."""
 
 LOCAL = 2.0
-"""Times ``ARM`` and ``SHARE`` by which a moment arm may be off in neighbouring poses of a line,
-such as at the end of a range; single poses lie next to a step of the moment arm."""
+"""Multiple of ``ARM`` and ``SHARE`` tolerated in neighbouring poses of a line, such as at the end
+of a range; larger errors in single poses occur next to a step of the moment arm."""
 
 WRONG_DRAWN = 0.05
-"""Part of the drawn poses from which on a wrong sign is no exception."""
+"""Fraction of the drawn poses above which a wrong sign is a fault."""
 
 JUMP = 0.001
-"""Change of a length at once that counts as a jump [m]: a hundredth of a fiber, and a thousand
-times what a top of the moment arm leaves between two poses."""
+"""Discontinuity of a length that counts as a jump [m]: a hundredth of a fiber, and a thousand times
+the change between two poses at a maximum of the moment arm."""
 
 HAIR = 1e-5
-"""Step to a neighbouring pose [rad or m], in which no length changes by a tenth of a jump."""
+"""Step to a neighbouring pose [rad or m], over which a smooth length changes by less than a tenth
+of a jump."""
 
 _HALVINGS = 14
-"""Halvings of the step between two poses in which a jump is searched: a slope is a ten-thousandth
-of what it was, a jump stays."""
+"""Number of bisections of the step between two poses in the search for a jump: a smooth change is
+reduced to a ten-thousandth, a jump is not."""
 
 _SEARCHED = 5
-"""Steps per muscle and coordinate, the most suspicious first, in which a jump is searched."""
+"""Number of steps per muscle and coordinate searched for a jump, the most suspicious first."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Fault of a muscle's path.
+    """Fault of the path of a muscle.
 
     Attributes:
       kind: ``sign`` of a moment arm; ``jump`` of the length; ``unknown`` geometry of the file;
         ``size`` of a moment arm; ``length``.
-      words: what is wrong, with figures.
+      words: description with numbers.
     """
 
     kind: Literal["sign", "jump", "unknown", "size", "length"]
@@ -61,20 +62,20 @@ class Fault:
 
     @property
     def unusable(self) -> bool:
-        """The muscle pushes where it has to pull, tears its model apart, or may do so."""
+        """Whether the muscle is to be omitted: wrong sign, jump, or unknown geometry."""
         return self.kind in ("sign", "jump", "unknown")
 
 
 def find_faults(
     one: MuscleComparison, model: OsimModel, written: WrittenModel, samples: PoseSamples
 ) -> list[Fault]:
-    """Faults of a muscle, the gravest first.
+    """Faults of a muscle, the most severe first.
 
     Args:
-      one: muscle that was compared.
+      one: compared muscle.
       model: model of OpenSim.
       written: model of MuJoCo.
-      samples: poses that they are compared in.
+      samples: poses of the comparison.
     """
     if not np.isfinite(one.length).all():
         return [Fault("jump", "its length is not a finite number in some poses")]
@@ -101,19 +102,17 @@ def _place(model: OsimModel, coordinate: str, value: float) -> str:
     return f"{1e3 * value:.3g} mm"
 
 
-def _beside(
+def _arm_difference(
     one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: str, worst: int
 ) -> str:
     value = float(samples.values[name][one.about[name][worst]])
     arm, wanted = (_shown(model, name, arms[name][worst]) for arms in (one.arm, one.wanted_arm))
-    return (
-        f"moment arm at {name} {arm} where the model has {wanted}, at {_place(model, name, value)}"
-    )
+    return f"moment arm about {name} is {arm}, expected {wanted}, at {_place(model, name, value)}"
 
 
 def _sign(one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: str) -> Fault | None:
-    """A sign that is wrong over a stretch of a line, or in many of the drawn poses: next to a
-    change of the sign it is wrong in single poses of any approximation."""
+    """Wrong sign over neighbouring poses of a line, or in many of the drawn poses; single poses
+    next to a change of sign are normal for any approximation."""
     arm, wanted = one.arm[name], one.wanted_arm[name]
     small = _small(model, name)
     wrong = (arm * wanted < 0.0) & (np.abs(arm) > small) & (np.abs(wanted) > small)
@@ -124,15 +123,15 @@ def _sign(one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: s
     if not stretch and wrong[LINES * FINE :].mean() < WRONG_DRAWN:
         return None
     worst = int(np.argmax(np.where(wrong, np.abs(arm - wanted), 0.0)))
-    words = _beside(one, model, samples, name, worst)
+    words = _arm_difference(one, model, samples, name, worst)
     return Fault("sign", f"{words}; its sign is wrong in {100 * wrong.mean():.2g} % of the poses")
 
 
 def _against_quadrant(
     one: MuscleComparison, model: OsimModel, samples: PoseSamples
 ) -> Fault | None:
-    """An ellipsoid whose quadrant forbids the shortest way: OpenSim mirrors a point of that way
-    there, which leads around neither the shortest nor a steady way, and is not repeated here."""
+    """Ellipsoid with a quadrant that excludes the shortest path: OpenSim then mirrors a point of
+    that path, which gives neither a shortest nor a continuous path, and is not reproduced here."""
     sides = {
         wrap.surface: replace(model.surfaces[wrap.surface], side=None)
         for wrap in one.muscle.wraps
@@ -146,22 +145,22 @@ def _against_quadrant(
     if shorter.max() < JUMP:
         return None
     words = (
-        f"the quadrant of {' and '.join(sides)} lies against the path in "
-        f"{100 * np.mean(shorter > JUMP):.2g} % of the poses, where OpenSim takes ways around "
-        "ellipsoids that are not followed here"
+        f"the quadrant of {' and '.join(sides)} excludes the shortest path in "
+        f"{100 * np.mean(shorter > JUMP):.2g} % of the poses, where OpenSim uses paths around "
+        "ellipsoids that are not reproduced here"
     )
     return Fault("unknown", words)
 
 
 def _size(one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: str) -> Fault | None:
     errors, wanted = one.arm_errors(name), one.wanted_arm[name]
-    # about the default pose, and over all: the former is where a muscle is used most
+    # around the default pose, where a muscle is used most, and over all poses
     for part in (slice(0, FINE), slice(None)):
         error, typical = (float(np.sqrt(np.mean(x[part] ** 2))) for x in (errors, wanted))
         if error > _small(model, name) and error > SHARE * typical:
             worst = int(np.argmax(errors[part]))
-            words = _beside(one, model, samples, name, worst)
-            return Fault("size", f"{words}; off by {_shown(model, name, error)} rms")
+            words = _arm_difference(one, model, samples, name, worst)
+            return Fault("size", f"{words}; RMS error {_shown(model, name, error)}")
     lines = errors[: LINES * FINE].reshape(LINES, FINE)
     both = np.minimum(lines[:, 1:], lines[:, :-1])
     most = LOCAL * max(_small(model, name), SHARE * float(np.abs(wanted).max()))
@@ -169,7 +168,9 @@ def _size(one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: s
         return None
     line, k = np.unravel_index(np.argmax(both), both.shape)
     worst = int(line * FINE + k + (lines[line, k + 1] > lines[line, k]))
-    return Fault("size", f"{_beside(one, model, samples, name, worst)}, and around it")
+    return Fault(
+        "size", f"{_arm_difference(one, model, samples, name, worst)}, and in neighbouring poses"
+    )
 
 
 def _length(one: MuscleComparison) -> Fault | None:
@@ -179,8 +180,8 @@ def _length(one: MuscleComparison) -> Fault | None:
     worst = int(np.argmax(np.abs(one.length - one.wanted_length)))
     return Fault(
         "length",
-        f"length {1e3 * one.length[worst]:.3g} mm where the model has "
-        f"{1e3 * one.wanted_length[worst]:.3g} mm; off by {1e3 * error:.2g} mm rms",
+        f"length {1e3 * one.length[worst]:.3g} mm, expected "
+        f"{1e3 * one.wanted_length[worst]:.3g} mm; RMS error {1e3 * error:.2g} mm",
     )
 
 
@@ -191,14 +192,14 @@ def _jump(
     samples: PoseSamples,
     name: str,
 ) -> Fault | None:
-    """A change of the length that its slope does not explain, and that the file does not have."""
+    """Discontinuity of the length that the geometry of the file does not have."""
     begin = FINE * LINES * one.coordinates.index(name)
     shape = (LINES, FINE)
     lengths = one.length[begin : begin + LINES * FINE].reshape(shape)
     slopes = -one.arm[name][: LINES * FINE].reshape(shape)
     values = samples.values[name][samples.lines[name]]
     change, step = np.diff(lengths, axis=1), np.diff(values, axis=1)
-    # between two poses a length changes by a slope between theirs times the step
+    # a smooth length changes between two poses by the step times a slope between theirs
     low = np.minimum(slopes[:, :-1], slopes[:, 1:]) * step
     high = np.maximum(slopes[:, :-1], slopes[:, 1:]) * step
     excess = np.maximum(change - high, low - change)
@@ -224,8 +225,8 @@ def _jump(
 def _unsteady(
     one: MuscleComparison, model: OsimModel, written: WrittenModel, samples: PoseSamples
 ) -> Fault | None:
-    """A length that is another one a hair beside a pose, such as once around a surface that the
-    path only touches: no grid meets it twice."""
+    """Length that differs at a pose next to a sample, such as once around a surface tangent to the
+    path; a grid would not detect it."""
     tendon = written.compiled.tendon(tendon_of(one.name)).id
     errors = np.abs(one.length - one.wanted_length)
     worst = np.argsort(-errors)[:_SEARCHED]
@@ -233,13 +234,13 @@ def _unsteady(
     if not worst.size:
         return None
     values = samples.at(one.rows[worst])
-    beside = {name: value + HAIR for name, value in values.items()}
-    lengths = [written.paths(written.positions(at))[0][:, tendon] for at in (values, beside)]
-    own = [route(model, one.muscle, at).length for at in (values, beside)]
+    shifted = {name: value + HAIR for name, value in values.items()}
+    lengths = [written.paths(written.positions(at))[0][:, tendon] for at in (values, shifted)]
+    own = [route(model, one.muscle, at).length for at in (values, shifted)]
     steps = np.abs((lengths[1] - lengths[0]) - (own[1] - own[0]))
     if steps.max() <= JUMP:
         return None
-    words = f"length jumps by {1e3 * steps.max():.3g} mm in single poses, {HAIR:g} rad apart"
+    words = f"length jumps by {1e3 * steps.max():.3g} mm between poses {HAIR:g} rad apart"
     return Fault("jump", words)
 
 
@@ -250,7 +251,7 @@ def _searched(
     name: str,
     rows: Sequence[int] | np.ndarray,
 ) -> tuple[float, tuple[float, float]]:
-    """Change of the length [m] in the smallest part of a step that holds the jump, and that
+    """Change of the length [m] in the smallest part of a step that contains the jump, and that
     part."""
     tendon = written.compiled.tendon(tendon_of(one.name)).id
     pose = {key: value[rows[:1]] for key, value in samples.values.items()}

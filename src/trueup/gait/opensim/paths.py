@@ -11,20 +11,20 @@ from trueup.gait.opensim.rotations import moved
 from trueup.gait.opensim.taut_paths import Wrapping, taut_paths
 
 STEP = 1e-5
-"""Step of the differences that moment arms are taken from [rad or m]."""
+"""Step of the finite differences for moment arms [rad or m]."""
 
 LARGEST_ARM = 1.1
-"""Moment arm from which a length jumps within the step [m, or 1 of a distance]: a muscle is nowhere
-a metre away from a joint, and follows a distance by no more than its whole."""
+"""Moment arm above which the length jumps within the step [m, or 1 for a distance]: no muscle is a
+metre away from a joint, and its length changes by at most the change of a distance."""
 
 
 @dataclass
 class Route:
-    """Paths of a muscle in several poses.
+    """Paths of a muscle in a batch of poses.
 
     Attributes:
       length: lengths ``(n,)`` [m].
-      touched: surface and stretch, by the indices of its points -> poses in which the path touches
+      touched: surface and section, by the indices of its points -> poses in which the path touches
         the surface there ``(n,)``.
     """
 
@@ -33,7 +33,7 @@ class Route:
 
 
 def point_places(point: PathPoint, values: Values, count: int) -> np.ndarray:
-    """Places of a point in its body ``(n, 3)`` [m]."""
+    """Positions of a point in its body ``(n, 3)`` [m]."""
     place = np.broadcast_to(point.place, (count, 3)).copy()
     for k, (function, coordinate) in point.moves.items():
         place[:, k] = function(values[coordinate])
@@ -41,21 +41,21 @@ def point_places(point: PathPoint, values: Values, count: int) -> np.ndarray:
 
 
 def point_active(point: PathPoint, values: Values, count: int) -> np.ndarray:
-    """Poses in which the path goes through a point ``(n,)``."""
+    """Whether a point is active in each pose ``(n,)``."""
     if point.active is None:
         return np.ones(count, dtype=bool)
     coordinate, low, high = point.active
-    # OpenSim's own tolerance: a range of exactly the limits of a coordinate holds there
+    # tolerance of OpenSim: a range equal to the limits of a coordinate includes them
     return (values[coordinate] >= low - 1e-5) & (values[coordinate] <= high + 1e-5)
 
 
 def route(model: OsimModel, muscle: Muscle, values: Values) -> Route:
-    """Path of a muscle, taut over its surfaces: see :mod:`trueup.gait.opensim.taut_paths`.
+    """Path of a muscle, wrapped over its surfaces: see :mod:`trueup.gait.opensim.taut_paths`.
 
     Args:
       model: model.
       muscle: one of its muscles.
-      values: values of some coordinates ``(n,)``; others keep their default.
+      values: values of some coordinates ``(n,)``; others have their default.
     """
     every = all_values(model, values)
     surfaces = [model.surfaces[one.surface] for one in muscle.wraps]
@@ -89,24 +89,24 @@ def route(model: OsimModel, muscle: Muscle, values: Values) -> Route:
 
 
 def _patterns(active: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Active points, and the poses that have them."""
+    """Patterns of active points, and the poses of each."""
     kinds, which = np.unique(active, axis=0, return_inverse=True)
     for k, kind in enumerate(kinds):
         yield np.flatnonzero(kind), np.flatnonzero(which.reshape(-1) == k)
 
 
 def moment_arm(model: OsimModel, muscle: Muscle, coordinate: str, values: Values) -> np.ndarray:
-    """Moment arms ``(n,)`` of a muscle about a free coordinate, others following their couplers:
-    minus the derivative of the length, by central differences [m, or 1 of a distance].
+    """Moment arms ``(n,)`` of a muscle about a free coordinate, including couplers: minus the
+    derivative of the length, by central differences [m, or 1 for a distance].
 
-    Where the length jumps, as it may where a point comes or goes, it is the derivative on the side
-    that the pose is on.
+    Where the length jumps, as possible at the activation of a point, it is the one-sided derivative
+    on the side of the pose.
 
     Args:
       model: model.
       muscle: one of its muscles.
       coordinate: a free coordinate.
-      values: values of some coordinates ``(n,)``; others keep their default.
+      values: values of some coordinates ``(n,)``; others have their default.
     """
     at = all_values(model, values)[coordinate]
     after, before = (

@@ -1,4 +1,4 @@
-"""Poses over the ranges of the joints, at which two models are compared."""
+"""Poses over the joint ranges for the comparison of two models."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,15 @@ import numpy as np
 from trueup.gait.opensim.model import Muscle, OsimModel
 
 SWEEP = 31
-"""Poses over the range of each coordinate, others at their default, that numbers are fitted to."""
+"""Number of poses over the range of each coordinate for fits, with the others at their default."""
 
 RANDOM = 150
-"""Poses in which all coordinates are drawn from their ranges."""
+"""Number of poses with all coordinates drawn from their ranges."""
 
 LINES, FINE = 4, 61
-"""Lines over the range of each coordinate that a conversion is checked on, and the poses of each:
-others keep their default on the first line, and draw values for each of the others. Steps of 2 to 4
-degrees show a jump; where it is, is searched between them."""
+"""Number of lines over the range of each coordinate for checks, and of poses per line. The other
+coordinates have their default on the first line and random values on the others. Steps of 2 to 4
+degrees detect a jump, which is then located by bisection."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class PoseSamples:
 
     Attributes:
       values: free coordinate -> its values ``(n,)`` [rad or m].
-      sweeps: free coordinate -> the poses in which it alone moves, for fits.
-      drawn: poses in which all are drawn.
-      lines: free coordinate -> poses along which it alone moves ``(LINES, FINE)``, for checks.
+      sweeps: free coordinate -> poses in which only it varies, for fits.
+      drawn: poses with all coordinates drawn.
+      lines: free coordinate -> poses along which only it varies ``(LINES, FINE)``, for checks.
     """
 
     values: dict[str, np.ndarray]
@@ -35,21 +35,24 @@ class PoseSamples:
     lines: dict[str, np.ndarray]
 
     def rows(self, coordinates: list[str]) -> np.ndarray:
-        """Poses to fit something to that depends on some coordinates alone."""
+        """Poses for a fit of a quantity that depends on the given coordinates only."""
         return np.concatenate([*[self.sweeps[name] for name in coordinates], self.drawn])
 
     def checks(self, coordinates: list[str]) -> np.ndarray:
-        """Poses to check something in that depends on some coordinates alone."""
+        """Poses for a check of a quantity that depends on the given coordinates only."""
         return np.concatenate([*[self.lines[name].ravel() for name in coordinates], self.drawn])
 
     def at(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Values in some of the poses."""
+        """Values of the coordinates in the given poses."""
         return {name: values[rows] for name, values in self.values.items()}
 
 
 def coordinate_range(model: OsimModel, name: str) -> tuple[float, float]:
-    """Range of a coordinate, at most a full turn of an angle and a metre from the default of a
-    distance, whose files give it kilometres where it has no limit [rad or m]."""
+    """Range of a coordinate [rad or m].
+
+    It is at most a full turn of an angle, and a metre from the default of a distance, as files give
+    unlimited distances a range of kilometres.
+    """
     one = model.coordinates[name]
     low, high = one.range
     if one.turns:
@@ -63,7 +66,7 @@ def pose_samples(model: OsimModel, seed: int = 0) -> PoseSamples:
 
     Args:
       model: model.
-      seed: of the poses that are drawn.
+      seed: seed of the drawn poses.
     """
     free = model.free
     drawn = np.arange(SWEEP * len(free), SWEEP * len(free) + RANDOM)
@@ -87,7 +90,7 @@ def pose_samples(model: OsimModel, seed: int = 0) -> PoseSamples:
 
 
 def muscle_coordinates(model: OsimModel, muscle: Muscle) -> list[str]:
-    """Free coordinates that the length of a muscle may depend on, in the model's order."""
+    """Free coordinates on which the length of a muscle may depend, in the order of the model."""
     bodies = {point.body for point in muscle.points}
     bodies |= {model.surfaces[wrap.surface].body for wrap in muscle.wraps}
     chains = [set(model.chain(body)) for body in bodies]

@@ -1,4 +1,4 @@
-"""A written model, read back and simulated for a moment."""
+"""Check of a written model: it is read back and simulated briefly."""
 
 import re
 
@@ -12,7 +12,7 @@ from trueup.gait.opensim.model import OsimModel
 from trueup.simulation.engine.warning_capture import captured_warnings
 
 MOMENT = 0.05
-"""Time that a model is simulated for [s]: what diverges from its default pose does so at once."""
+"""Duration of the test simulation [s]; divergence from the default pose is immediate."""
 
 _BAD = (
     mujoco.mjtWarning.mjWARN_BADQPOS,
@@ -22,15 +22,15 @@ _BAD = (
 
 
 def read_back(text: str, built: Skeleton, model: OsimModel) -> WrittenModel:
-    """The model of an MJCF text, which loads and moves.
+    """The model of an MJCF text, after a test simulation.
 
     Args:
-      text: text that is to be written.
-      built: what it was written from.
+      text: MJCF text.
+      built: skeleton of the text.
       model: model of OpenSim.
 
     Raises:
-      ModelError: MuJoCo refuses the text, or what it describes diverges.
+      ModelError: MuJoCo rejects the text, or the model diverges.
     """
     try:
         compiled = mujoco.MjModel.from_xml_string(text)
@@ -42,14 +42,14 @@ def read_back(text: str, built: Skeleton, model: OsimModel) -> WrittenModel:
 
 
 def refusal_of(error: Exception) -> str:
-    """Sentence on what MuJoCo refuses, with the element."""
+    """Error message of MuJoCo with the rejected element."""
     said = " ".join(str(error).split())
     found = re.match(r"(?:XML )?(?:Error: )?(?P<why>.*?)\s*Element name '(?P<name>[^']*)'", said)
     if found is None:
-        return f"MuJoCo refuses it: {said.removeprefix('Error: ')}"
+        return f"MuJoCo rejects it: {said.removeprefix('Error: ')}"
     what = f"the element {found['name']!r}" if found["name"] else "an element without a name"
     why = found["why"].rstrip(", ").removeprefix("Error: ")
-    return f"MuJoCo refuses {what}: {why}"
+    return f"MuJoCo rejects {what}: {why}"
 
 
 def _simulate(written: WrittenModel, model: OsimModel) -> None:
@@ -72,5 +72,5 @@ def _simulate(written: WrittenModel, model: OsimModel) -> None:
     joints = [compiled.joint(j).name for j in np.flatnonzero(compiled.jnt_dofadr == worst)]
     raise ModelError(
         f"it diverges within {MOMENT:g} s from its default pose, at the joint {listing(joints)} of "
-        f"the body {body!r}: look at the mass, the inertia and the muscles there"
+        f"the body {body!r}: check mass, inertia and muscles there"
     )

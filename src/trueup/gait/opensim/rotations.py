@@ -1,4 +1,4 @@
-"""Rotations and poses, many at once."""
+"""Vectorised rotations and poses."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def axis_rotation(axis: np.ndarray, angle: np.ndarray) -> np.ndarray:
 
 
 def euler_xyz(angles: np.ndarray) -> np.ndarray:
-    """Rotation ``(3, 3)`` of body-fixed angles about x, y, z, as OpenSim gives orientations."""
+    """Rotation ``(3, 3)`` of body-fixed angles about x, y, z, the convention of OpenSim."""
     turned = np.eye(3)
     for axis, angle in zip(np.eye(3), angles, strict=True):
         turned = turned @ axis_rotation(axis, angle)
@@ -21,7 +21,7 @@ def euler_xyz(angles: np.ndarray) -> np.ndarray:
 
 
 def pose(rotation: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Poses ``(..., 4, 4)`` of rotations ``(..., 3, 3)`` and places ``(..., 3)``."""
+    """Poses ``(..., 4, 4)`` from rotations ``(..., 3, 3)`` and positions ``(..., 3)``."""
     shape = np.broadcast_shapes(rotation.shape[:-2], place.shape[:-1])
     found = np.zeros((*shape, 4, 4))
     found[..., :3, :3], found[..., :3, 3], found[..., 3, 3] = rotation, place, 1.0

@@ -1,4 +1,4 @@
-"""Cylinders and spheres in place of what MuJoCo's tendons cannot follow."""
+"""Cylinders and spheres fitted to paths that MuJoCo tendons do not support."""
 
 from dataclasses import replace
 
@@ -10,25 +10,26 @@ from trueup.gait.opensim.rotations import inverse, moved, pose
 from trueup.gait.opensim.wrapping import wrap
 
 LEAST_RADIUS = 1e-4
-"""Least radius of a fitted surface [m]: MuJoCo refuses one of zero, which a fit tends to where the
-surface is not needed."""
+"""Smallest radius of a fitted surface [m]: MuJoCo rejects zero, the limit of a fit where the
+surface is not required."""
 
 CLEARANCE = 0.002
-"""Distance that the ends of a path keep from a fitted surface [m]: within it nothing is wrapped."""
+"""Smallest distance of the ends of a path from a fitted surface [m]; inside it nothing is
+wrapped."""
 
 
 def fit_surface(
     guesses: list[Surface], start: np.ndarray, end: np.ndarray, lengths: np.ndarray
 ) -> tuple[Surface, float]:
-    """The cylinder or sphere that lengthens paths most nearly as wanted.
+    """Fit a cylinder or sphere to the required lengths of paths.
 
-    Place and radius are fitted from each guess, the axis of a cylinder stays.
+    Position and radius are fitted from each initial guess; the axis of a cylinder is fixed.
 
     Args:
       guesses: cylinders and spheres, in a body.
       start: starts of the paths ``(n, 3)`` in the body [m].
       end: ends, likewise.
-      lengths: lengths that are wanted ``(n,)`` [m].
+      lengths: required lengths ``(n,)`` [m].
 
     Returns:
       The surface, and the largest error of the length [m].
@@ -65,7 +66,7 @@ def fit_surface(
 def ellipsoid_guesses(surface: Surface) -> list[Surface]:
     """Spheres and cylinders along the axes, of the sizes of an ellipsoid.
 
-    Spheres have no side: MuJoCo would pull a path that only passes them around.
+    Spheres have no side: MuJoCo would also wrap a path that passes without contact.
     """
     sizes = float(np.prod(surface.radii) ** (1 / 3)), float(surface.radii.min())
     guesses = [replace(surface, kind="sphere", radii=np.full(3, size), side=None) for size in sizes]
@@ -88,13 +89,13 @@ def ellipsoid_guesses(surface: Surface) -> list[Surface]:
 def point_guesses(
     name: str, body: str, place: np.ndarray, start: np.ndarray, end: np.ndarray
 ) -> list[Surface]:
-    """Thin cylinders at a point that paths go through in some poses, and beside it in others.
+    """Thin cylinders next to a conditional point of paths.
 
     Args:
       name: name of the surface.
       body: body of the point.
-      place: place in the body ``(3,)`` [m].
-      start: starts of the paths ``(n, 3)`` in the body, where they go through the point.
+      place: position in the body ``(3,)`` [m].
+      start: starts of the paths ``(n, 3)`` in the body, in poses with the point active.
       end: ends, likewise.
     """
     along = end - start

@@ -1,12 +1,11 @@
-"""Paths through points and over surfaces, pulled taut as OpenSim's GeometryPath does it.
+"""Taut paths through points and over surfaces, by the algorithm of OpenSim's GeometryPath.
 
-Surfaces are taken in their order. The path as the others have bent it is offered to each: the first
-segment that runs into it is wrapped, and else the one that a wrap lengthens least, such as a
-segment that passes a cylinder on its wrong side. The points where the path reaches and leaves the
-surface become points of the path, so that a surface acts on the segments of another one; what lies
-on a surface is offered to no other one. With several surfaces this is repeated until the lengths
-stay (OpenSim: at most 8 times, until they change by less than 0.5 mm, which leaves steps in its
-lengths that are not repeated here).
+Surfaces are processed in order, each with the path as wrapped over the others: the first segment
+that intersects the surface is wrapped, otherwise the one that a wrap lengthens least, such as a
+segment on the wrong side of a cylinder. The tangent points become points of the path, so that a
+surface can act on the straight segments of another one, but not on its arcs. With several surfaces
+this is repeated until the lengths converge (OpenSim: at most 8 times, until they change by less
+than 0.5 mm, which causes steps in its lengths that are not reproduced here).
 """
 
 from dataclasses import dataclass
@@ -18,21 +17,21 @@ from trueup.gait.opensim.rotations import inverse, moved
 from trueup.gait.opensim.wrapping import wrap
 
 ROUNDS = 50
-"""Rounds after which paths over several surfaces are taken as they are."""
+"""Largest number of iterations for paths over several surfaces."""
 
 TAUT = 1e-10
-"""Change of the length below which a path is taut [m]: moment arms are differences of lengths."""
+"""Convergence tolerance of the length [m], small since moment arms are differences of lengths."""
 
 
 @dataclass(frozen=True)
 class Wrapping:
-    """A surface that a path may wrap over.
+    """A wrapping surface of a path.
 
     Attributes:
       surface: surface.
-      pose: its poses ``(n, 4, 4)``.
-      first: index of the point from which on it acts.
-      last: index of the point up to which it acts.
+      pose: poses of the surface ``(n, 4, 4)``.
+      first: index of the first point of its section.
+      last: index of the last point of its section.
     """
 
     surface: Surface
@@ -43,7 +42,7 @@ class Wrapping:
 
 @dataclass(frozen=True)
 class TautPaths:
-    """Taut paths.
+    """A batch of taut paths.
 
     Attributes:
       length: lengths ``(n,)`` [m].
@@ -59,8 +58,8 @@ def taut_paths(places: np.ndarray, wraps: list[Wrapping]) -> TautPaths:
     """Taut paths through points, over surfaces.
 
     Args:
-      places: places of the points ``(n, points, 3)`` [m].
-      wraps: surfaces, in the order in which they are tried.
+      places: positions of the points ``(n, points, 3)`` [m].
+      wraps: surfaces in the order of processing.
     """
     count = len(places)
     paths = _Paths(places, wraps)
@@ -87,24 +86,24 @@ class _Paths:
         self.place = np.zeros((count, nodes, 3))
         self.place[:, : self.points] = places
         self.order = np.full((count, nodes), -1)
-        """Nodes of the paths, in their order, -1 behind the last one."""
+        """Nodes of the paths in order, padded with -1."""
         self.order[:, : self.points] = np.arange(self.points)
         self.arc = np.zeros((count, len(wraps)))
         self.to_surface = [inverse(one.pose) for one in wraps]
 
     def _node(self, k: int) -> int:
-        """The node at which paths reach a surface; the next one is where they leave it."""
+        """The node of the first tangent point of a surface, followed by that of the second."""
         return self.points + 2 * k
 
     def bend(self, k: int, rows: np.ndarray) -> None:
-        """Take a surface out of some paths, and wrap them over it anew."""
+        """Remove a surface from the given paths, and wrap them over it again."""
         own, one = self._node(k), self.wraps[k]
         order = self.order[rows]
         gone = (order == own) | (order == own + 1)
         order = np.take_along_axis(order, np.argsort(gone, axis=1, kind="stable"), axis=1)
         order[np.cumsum(np.ones_like(order), axis=1) > (~gone).sum(axis=1)[:, None]] = -1
         first, last = (np.argmax(order == at, axis=1) for at in (one.first, one.last))
-        seat = np.full(len(rows), -1)  # the segment that is wrapped
+        seat = np.full(len(rows), -1)  # the wrapped segment
         least, met = np.full(len(rows), np.inf), np.zeros(len(rows), dtype=bool)
         for segment in range(int(first.min()), int(last.max())):
             nodes = order[:, segment : segment + 2]
@@ -136,7 +135,7 @@ class _Paths:
         self.order[rows] = order
 
     def lengths(self, rows: np.ndarray) -> np.ndarray:
-        """Lengths of some paths ``(rows,)`` [m]."""
+        """Lengths of the given paths ``(rows,)`` [m]."""
         order = self.order[rows]
         places = self.place[rows[:, None], np.maximum(order, 0)]
         steps = np.linalg.norm(np.diff(places, axis=1), axis=2)

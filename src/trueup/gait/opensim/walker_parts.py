@@ -1,4 +1,4 @@
-"""Parts of a walker beside bodies and muscles: soles, sensors, poses, names of its parts."""
+"""Parts of a walker in addition to bodies and muscles: soles, sensors, poses, anatomy."""
 
 import functools
 from pathlib import Path
@@ -34,20 +34,20 @@ def _sides(name: str) -> tuple[str, ...]:
 
 
 def missing_parts(model: OsimModel) -> list[str]:
-    """Parts that a walker needs and the model lacks; none for a walker."""
+    """Missing parts of a walker; empty for a complete one."""
     free = set(model.free)
     needed = dict.fromkeys(ROOT.values(), free)
     needed |= {name: free for one in ("hip", "knee", "ankle") for name in _sides(JOINTS[one])}
     needed |= {name: set(model.bodies) for one in BODIES for name in _sides(one)}
     needed["pelvis"] = set(model.bodies)
     lacking = [name for name, known in needed.items() if name not in known]
-    # a joint of the toes is added where they are welded on, not where they follow something
+    # a toe joint is added where the toes are welded, not where they are coupled
     lacking += [name for name in _sides(JOINTS["mtp"]) if name in model.couplers]
     return lacking
 
 
 def turned_coordinates(model: OsimModel) -> frozenset[str]:
-    """Knees that bend to positive angles: a walker's bend to negative ones."""
+    """Knee coordinates with positive flexion, to be inverted: in walkers flexion is negative."""
     knees = (name for name in _sides(JOINTS["knee"]) if name in model.coordinates)
     return frozenset(name for name in knees if sum(model.coordinates[name].range) > 0.0)
 
@@ -56,7 +56,7 @@ def add_walker_parts(built: Skeleton, model: OsimModel) -> Anatomy:
     """Add ground, soles, sensors and poses to a model with the parts of a walker.
 
     Returns:
-      The names of its parts.
+      The anatomy with the names of its parts.
     """
     numbers, spec = planar22_numbers(), built.spec
     add_ground(spec, numbers["friction"])
@@ -74,29 +74,29 @@ def add_walker_parts(built: Skeleton, model: OsimModel) -> Anatomy:
             _limit(built, model, f"{JOINTS[name]}_{letter}")
             kind, of = mujoco.mjtSensor.mjSENS_JOINTLIMITFRC, mujoco.mjtObj.mjOBJ_JOINT
             add_sensor(spec, f"{letter}_{name}_sensor", kind, of, f"{JOINTS[name]}_{letter}")
-    words = "soles of three spheres a foot, their sensors and start poses: those of planar22"
+    words = "three spherical soles per foot, their sensors and the initial poses of planar22"
     built.remarks.append(Remark("added", "feet", words))
     for name in sorted(built.turned):
-        words = "its joint counts the other way round: knees of walkers bend to negative angles"
+        words = "its joint is inverted: knee flexion of walkers is negative"
         built.remarks.append(Remark("added", name, words))
     _keyframes(built, numbers)
     return _anatomy(built, model)
 
 
 def _limit(built: Skeleton, model: OsimModel, name: str) -> None:
-    """Let the range of a coordinate be a limit, as the reflexes of walkers sense its force."""
+    """Limit a coordinate to its range, as the reflexes of walkers use the limit torque."""
     if model.coordinates[name].clamped:
         return
     joint = built.spec.joint(name)
     if not joint.range[0] < joint.range[1]:
-        raise GaitError(f"the coordinate {name!r} has no range: a walker needs limits there")
+        raise GaitError(f"the coordinate {name!r} has no range; a walker requires its limits")
     joint.limited = mujoco.mjtLimited.mjLIMITED_TRUE
-    words = "its range is not clamped in the file: a limit here, as walkers sense its force"
+    words = "its range is not clamped in the file; limited here, as reflexes use the limit torque"
     built.remarks.append(Remark("added", name, words))
 
 
 def _toe_joint(built: Skeleton, model: OsimModel, letter: str) -> None:
-    """A hinge for toes that are welded on."""
+    """Hinge joint for welded toes."""
     name = f"{JOINTS['mtp']}_{letter}"
     if name in model.free:
         return
@@ -114,12 +114,12 @@ def _toe_joint(built: Skeleton, model: OsimModel, letter: str) -> None:
         stiffness=np.array([joint["stiffness"], 0.0, 0.0]),
         armature=planar22_numbers()["armature"],
     )
-    words = f"the toes are welded on: a hinge {name} of {joint['stiffness']} N m/rad instead"
+    words = f"the toes are welded: replaced by a hinge {name} of {joint['stiffness']} N m/rad"
     built.remarks.append(Remark("added", f"toes_{letter}", words))
 
 
 def _keyframes(built: Skeleton, numbers: dict[str, Any]) -> None:
-    """Poses, set down so that the lowest sphere touches the ground."""
+    """Poses, lowered so that the lowest sphere touches the ground."""
     model = built.spec.compile()
     data = mujoco.MjData(model)
     spheres = [model.geom(name).id for one in numbers["feet"] for name in _sides(one)]
@@ -147,7 +147,7 @@ def _anatomy(built: Skeleton, model: OsimModel) -> Anatomy:
     muscles = {group: found for group, found in muscles.items() if found}
     driven = {name for found in muscles.values() for one in found for name in _sides(one[:-7])}
     if others := sorted(names - driven):
-        words = "muscles of no group, which no reflex drives: " + ", ".join(others)
+        words = "muscles without a group, not driven by reflexes:  " + ", ".join(others)
         built.remarks.append(Remark("added", "anatomy", words))
     content = planar22_anatomy().model_dump()
     frontal = all(name in model.free for one in FRONTAL.values() for name in _sides(one))

@@ -1,9 +1,9 @@
-"""Shortest paths around cylinders, spheres and ellipsoids, many at once, without MuJoCo.
+"""Vectorised shortest paths around cylinders, spheres and ellipsoids, without MuJoCo.
 
 A path from one point to another is pulled taut: straight to the surface, along a geodesic on it,
 and straight to the end. On a cylinder it is a helix, on a sphere a great circle. On an ellipsoid it
-is the shortest of the curves in planes through both points, which is what OpenSim takes too.
-A point within a surface is not wrapped.
+is the shortest of the planar curves through both points, as in OpenSim. A path with an end inside
+the surface is not wrapped.
 """
 
 from dataclasses import dataclass, replace
@@ -14,20 +14,21 @@ import numpy as np
 from trueup.gait.opensim.model import Surface
 
 PLANES = 72
-"""Planes through both points that are tried around an ellipsoid, before the best is refined."""
+"""Number of trial planes around an ellipsoid, before the best is refined."""
 
 
 @dataclass(frozen=True)
 class Wrapped:
-    """Paths around a surface.
+    """A batch of paths around a surface.
 
     Attributes:
-      touches: which paths touch the surface ``(n,)``.
-      meets: those of them whose straight line runs into the surface ``(n,)``.
-      first: where they reach the surface ``(n, 3)``, in its frame [m]; any place without a touch.
-      last: where they leave it, likewise.
-      arc: length on the surface ``(n,)`` [m].
-      length: length of the whole path ``(n,)`` [m]; straight where it does not touch.
+      touches: whether a path touches the surface ``(n,)``.
+      meets: whether also its straight line intersects the surface ``(n,)``.
+      first: first tangent point ``(n, 3)``, in the frame of the surface [m]; arbitrary without
+          contact.
+      last: second tangent point, likewise.
+      arc: arc length on the surface ``(n,)`` [m].
+      length: length of the whole path ``(n,)`` [m]; straight without contact.
     """
 
     touches: np.ndarray
@@ -54,7 +55,7 @@ def wrap(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
 
 
 def _nearest(start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Points of the segments that are nearest to the origin ``(n, k)``."""
+    """Points of the segments nearest to the origin ``(n, k)``."""
     along = end - start
     part = -np.sum(start * along, axis=1) / np.maximum(np.sum(along**2, axis=1), 1e-30)
     return start + np.clip(part, 0.0, 1.0)[:, None] * along
@@ -66,18 +67,18 @@ class _Arcs:
 
     first: np.ndarray  # angle of the first tangent point
     angle: np.ndarray  # of the arc
-    leave: np.ndarray  # length of the first tangent
-    arrive: np.ndarray
+    lead_in: np.ndarray  # length of the first tangent
+    lead_out: np.ndarray
 
     def faces(self, sense: float, side: np.ndarray) -> np.ndarray:
-        """Sum of the places of the two tangent points along directions ``(n, 2)``: ``(n,)``."""
+        """Sum of the positions of both tangent points along directions ``(n, 2)``: ``(n,)``."""
         ends = self.first, self.first + sense * self.angle
         places: Any = sum(np.cos(end) * side[:, 0] + np.sin(end) * side[:, 1] for end in ends)
         return places
 
 
 def _arcs(start: np.ndarray, end: np.ndarray, radius: np.ndarray | float, sense: float) -> _Arcs:
-    """Arcs of a circle from points ``(n, 2)`` outside of it; ``sense`` 1 is anticlockwise."""
+    """Arcs of a circle from outside points ``(n, 2)``; ``sense`` 1 is anticlockwise."""
     far0, far1 = np.linalg.norm(start, axis=1), np.linalg.norm(end, axis=1)
     first = np.arctan2(start[:, 1], start[:, 0]) + sense * np.arccos(np.minimum(radius / far0, 1))
     last = np.arctan2(end[:, 1], end[:, 0]) - sense * np.arccos(np.minimum(radius / far1, 1))
@@ -95,11 +96,11 @@ class _Bow:
     """Taut paths around a circle about the origin ``(n,)``."""
 
     touches: np.ndarray
-    meets: np.ndarray  # the straight line runs into the circle
-    leave: np.ndarray  # length of the first tangent
+    meets: np.ndarray  # whether the straight line intersects the circle
+    lead_in: np.ndarray  # length of the first tangent
     arc: np.ndarray
-    arrive: np.ndarray
-    first: np.ndarray  # place of the first tangent point (n, 2)
+    lead_out: np.ndarray
+    first: np.ndarray  # position of the first tangent point (n, 2)
     last: np.ndarray
 
 
@@ -110,7 +111,7 @@ def _circle(start: np.ndarray, end: np.ndarray, radius: float, side: np.ndarray 
       start: starts ``(n, 2)``.
       end: ends ``(n, 2)``.
       radius: radius.
-      side: directions ``(n, 2)`` of the half that they go around; None for the shorter way.
+      side: directions ``(n, 2)`` of the wrapping half; None for the shorter path.
     """
     near = _nearest(start, end)
     meets = np.linalg.norm(near, axis=1) < radius
@@ -125,10 +126,10 @@ def _circle(start: np.ndarray, end: np.ndarray, radius: float, side: np.ndarray 
     angle = np.where(left, both[0].angle, both[1].angle)
     first = np.where(left, both[0].first, both[1].first)
     last = first + np.where(left, angle, -angle)
-    # beyond half a turn the ends of a path would cross each other
+    # beyond half a turn the straight ends of a path would intersect
     touches = touches & ~inside & (angle <= np.pi)
     first, last = (radius * np.stack([np.cos(a), np.sin(a)], axis=1) for a in (first, last))
-    return _Bow(touches, meets, both[0].leave, radius * angle, both[0].arrive, first, last)
+    return _Bow(touches, meets, both[0].lead_in, radius * angle, both[0].lead_out, first, last)
 
 
 def _cylinder(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
@@ -136,10 +137,10 @@ def _cylinder(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     if surface.side is not None and np.any(surface.side[:2]):
         side = np.broadcast_to(surface.side[:2], (len(start), 2))
     bow = _circle(start[:, :2], end[:, :2], float(surface.radii[0]), side)
-    flat = bow.leave + bow.arc + bow.arrive
-    # developed into a plane, a taut path is straight: it climbs evenly
+    flat = bow.lead_in + bow.arc + bow.lead_out
+    # developed into a plane, a taut path is straight: its slope along the axis is constant
     climb = end[:, 2] - start[:, 2]
-    heights = [start[:, 2] + climb * part / flat for part in (bow.leave, bow.leave + bow.arc)]
+    heights = [start[:, 2] + climb * part / flat for part in (bow.lead_in, bow.lead_in + bow.arc)]
     half = 0.5 * surface.length
     past = np.all([at > half for at in heights], axis=0)
     past |= np.all([at < -half for at in heights], axis=0)
@@ -162,10 +163,10 @@ def _sphere(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
         side = plane @ surface.side
         side = side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12)
     bow = _circle(flat[0], flat[1], float(surface.radii[0]), side)
-    # unlike a cylinder it is not met by a line that passes it, even on the wrong side
+    # unlike a cylinder, a line without intersection is not wrapped, even on the wrong side
     meets = np.linalg.norm(_nearest(start, end), axis=1) < float(surface.radii[0])
     first, last = (np.einsum("nk,nki->ni", place, plane) for place in (bow.first, bow.last))
-    whole = bow.leave + bow.arc + bow.arrive
+    whole = bow.lead_in + bow.arc + bow.lead_out
     return Wrapped(bow.touches & meets, meets, first, last, bow.arc, whole)
 
 
@@ -177,9 +178,9 @@ _COARSE, _EXACT = (np.polynomial.legendre.leggauss(count) for count in (8, 24))
 
 def _ellipsoid(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     radii = surface.radii
-    one, two = start / radii, end / radii  # of a sphere of radius 1
+    one, two = start / radii, end / radii  # scaled to a unit sphere
     near = _nearest(one, two)
-    # as a sphere, it is not met by a line that passes it
+    # as for a sphere, a line without intersection is not wrapped
     meets = np.linalg.norm(near, axis=1) < 1.0
     touches = meets & (np.minimum(np.linalg.norm(one, axis=1), np.linalg.norm(two, axis=1)) > 1.0)
     length = np.linalg.norm(end - start, axis=1)
@@ -187,11 +188,11 @@ def _ellipsoid(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     if not touches.any():
         return Wrapped(touches, meets, first, last, arc, length)
     planes = _Planes.through(one[touches], two[touches], surface)
-    # every plane twice, once for each side that a path goes around
+    # every plane twice, once for each side
     step = 2.0 * np.pi / PLANES
     turns = np.broadcast_to(np.arange(PLANES) * step, (int(touches.sum()), PLANES))
     center = _best(turns, planes.lengths(turns, _COARSE))
-    # down to a millionth of a turn: the length is flat there, and off by its square
+    # to a millionth of a turn: near the minimum the error of the length is its square
     for _ in range(8):
         turns = center + step * np.linspace(-1.0, 1.0, 9)
         center = _best(turns, planes.lengths(turns))
@@ -205,21 +206,21 @@ def _ellipsoid(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
 
 
 def _best(turns: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The turn ``(n, 1)`` of the shortest path of each row."""
+    """The angle ``(n, 1)`` of the shortest path of each row."""
     return np.take_along_axis(turns, np.argmin(lengths, axis=1)[:, None], axis=1)
 
 
 @dataclass(frozen=True)
 class _Planes:
-    """Planes through both points of paths, and the ellipsoid's sections in them.
+    """Planes through both points of paths, and the sections of the ellipsoid in them.
 
-    Tangents stay tangents where the ellipsoid is stretched into a sphere of radius 1, so that they
-    are found there, and only lengths are taken on the ellipsoid. The normal of a plane is ``u``
-    turned by an angle about the line, and the path goes anticlockwise about it.
+    Scaling the ellipsoid to a unit sphere preserves tangency, so tangent points are computed on the
+    sphere, and only lengths on the ellipsoid. The normal of a plane is ``u`` rotated by an angle
+    about the line, and the path is anticlockwise about it.
     """
 
     surface: Surface
-    one: np.ndarray  # (n, 3), of the sphere
+    one: np.ndarray  # (n, 3), in the space of the unit sphere
     two: np.ndarray
     along: np.ndarray  # direction of the line (n, 3)
     u: np.ndarray
@@ -227,7 +228,7 @@ class _Planes:
 
     @classmethod
     def through(cls, one: np.ndarray, two: np.ndarray, surface: Surface) -> "_Planes":
-        """Planes through points ``(n, 3)`` of the stretched space."""
+        """Planes through points ``(n, 3)`` of the scaled space."""
         along = two - one
         along = along / np.linalg.norm(along, axis=1, keepdims=True)
         u = np.cross(along, np.eye(3)[np.argmin(np.abs(along), axis=1)])
@@ -256,15 +257,15 @@ class _Planes:
 
     def lengths(self, turns: np.ndarray, rule: _Rule = _EXACT) -> np.ndarray:
         """Lengths ``(n, planes)`` of the paths, infinite where a plane misses the ellipsoid or the
-        path lies on the wrong side altogether."""
+        whole path is on the wrong side."""
         section, radii = self._section(turns), self.surface.radii
         length = np.linalg.norm(section.place(0.0) - self.one[:, None] * radii, axis=2)
         length += np.linalg.norm(section.place(1.0) - self.two[:, None] * radii, axis=2)
         length += section.arc(rule)
         wrong = np.abs(section.height) >= 1.0
         if self.surface.side is not None:
-            # OpenSim asks where the path leans against the ellipsoid first: an arc that reaches the
-            # right side counts as there
+            # as in OpenSim, an arc that reaches the correct side counts as being
+            # on it
             wrong |= np.all(
                 [section.place(part) @ self.surface.side < 0.0 for part in (0.0, 0.5, 1.0)], axis=0
             )
@@ -275,14 +276,14 @@ class _Planes:
         return self._section(turns).arc()
 
     def contacts(self, turns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Points where the paths of one plane each reach and leave the ellipsoid ``(n, 3)``."""
+        """Tangent points on the ellipsoid of the path of one plane per row, ``(n, 3)`` each."""
         section = self._section(turns)
         return section.place(0.0)[:, 0], section.place(1.0)[:, 0]
 
 
 @dataclass(frozen=True)
 class _Section:
-    """Circles in which planes cut a sphere of radius 1, and the arcs of paths ``(n, planes)``."""
+    """Circles of intersection of planes with the unit sphere, and arcs of paths ``(n, planes)``."""
 
     radii: np.ndarray  # of the ellipsoid (3,)
     height: np.ndarray  # of a plane over the origin
@@ -294,7 +295,7 @@ class _Section:
     angle: np.ndarray
 
     def place(self, part: float) -> np.ndarray:
-        """Points of the arcs, at a part of them, on the ellipsoid ``(n, planes, 3)``."""
+        """Points of the arcs at a fraction of their angle, on the ellipsoid ``(n, planes, 3)``."""
         at = self.begin + part * self.angle
         turned = np.cos(at)[..., None] * self.e1 + np.sin(at)[..., None] * self.e2
         return (self.center + self.radius[..., None] * turned) * self.radii

@@ -1,4 +1,4 @@
-"""XML of OpenSim, parsed safely, and the values that its elements hold."""
+"""Safe parsing of OpenSim XML, and the values of its elements."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,17 +11,17 @@ from trueup._input_files import LARGEST_TEXT, check_regular
 from trueup.errors import GaitError
 
 _LARGEST = 1e6
-"""Number from which a length, mass or force of a model is implausible, in SI units."""
+"""Largest plausible length, mass or force of a model, in SI units."""
 
 _DEEPEST = 100
-"""Elements within elements from which a file is implausible."""
+"""Largest plausible nesting depth of elements."""
 
 
 def read_xml(path: Path) -> Element:
-    """Root of an XML file; a file with a document type, which may define entities, is refused.
+    """Root of an XML file; a document type, which may define entities, is refused.
 
     Raises:
-      GaitError: the file is missing, no XML, nested too deeply, or has a document type.
+      GaitError: the file is missing, not XML, nested too deeply, or has a document type.
     """
     try:
         check_regular(path, LARGEST_TEXT)
@@ -46,7 +46,7 @@ def read_xml(path: Path) -> Element:
 
     def refuse(*_: object) -> None:
         raise GaitError(
-            f"{path} has a document type (<!DOCTYPE ...>), which models of OpenSim have not: "
+            f"{path} has a document type (<!DOCTYPE ...>), which OpenSim models do not have: "
             "remove that line"
         )
 
@@ -55,7 +55,7 @@ def read_xml(path: Path) -> Element:
     try:
         parser.Parse(text, True)
     except (expat.ExpatError, ValueError) as error:
-        raise GaitError(f"{path} is no XML file: {error}") from error
+        raise GaitError(f"{path} is not an XML file: {error}") from error
     return builder.close()
 
 
@@ -65,7 +65,7 @@ def named(element: Element) -> str:
 
 
 def text_of(element: Element, *tags: str) -> str | None:
-    """Text of the first of the children that are there; None without one."""
+    """Text of the first existing child; None if there is none."""
     for tag in tags:
         if (child := element.find(tag)) is not None and (child.text or "").strip():
             return (child.text or "").strip()
@@ -76,7 +76,7 @@ def numbers(element: Element, tag: str, count: int, default: object = None) -> n
     """Numbers ``(count,)`` of a child.
 
     Raises:
-      GaitError: it is missing without a default, or holds something else.
+      GaitError: the child is missing and has no default, or has other content.
     """
     text = text_of(element, tag)
     if text is None:
@@ -89,12 +89,12 @@ def numbers(element: Element, tag: str, count: int, default: object = None) -> n
         found = np.zeros(0)
     if len(found) != count or not np.isfinite(found).all():
         raise GaitError(
-            f"<{tag}> of {named(element)!r} is {text[:60]!r}: {count} finite numbers are expected"
+            f"<{tag}> of {named(element)!r} is {text[:60]!r}; expected {count} finite numbers"
         )
     if len(found) and np.abs(found).max() > _LARGEST:
         raise GaitError(
-            f"<{tag}> of {named(element)!r} holds {np.abs(found).max():.3g}, and at most "
-            f"{_LARGEST:.0e} is plausible"
+            f"<{tag}> of {named(element)!r} contains {np.abs(found).max():.3g}; plausible are at "
+            f"most {_LARGEST:.0e}"
         )
     return found
 
@@ -105,25 +105,25 @@ def number(element: Element, tag: str, default: float | None = None) -> float:
 
 
 def flag(element: Element, tag: str, default: bool = False) -> bool:
-    """Truth of a child."""
+    """Boolean value of a child."""
     text = text_of(element, tag)
     return default if text is None else text.lower() in ("true", "1")
 
 
 def objects(element: Element, tag: str) -> Iterator[Element]:
-    """Members of a set, such as ``BodySet``; none where there is no such set."""
+    """Members of a set, such as ``BodySet``; empty without such a set."""
     for found in element.findall(tag):
         inner = found.find("objects")
         yield from (found if inner is None else inner)
 
 
 def last_name(path: str) -> str:
-    """Name that a path of OpenSim ends with."""
+    """Last name of a path of OpenSim."""
     return path.rstrip("/").rsplit("/", 1)[-1]
 
 
 def reference(element: Element, *tags: str) -> str | None:
-    """Name that a socket refers to, in the spellings of OpenSim's versions."""
+    """Name in a socket, in the spellings of all OpenSim versions."""
     every = [t for tag in tags for t in (f"socket_{tag}", f"socket_{tag}_connectee_name", tag)]
     text = text_of(element, *every)
     return None if text is None else last_name(text)

@@ -1,1 +1,1 @@
-"""Report, figures and films of a walk."""
+"""Reports, figures and videos of walks."""

@@ -1,4 +1,4 @@
-"""Figures over the gait cycle: mean and deviation of each leg, a norm's band, shaded stance."""
+"""Figures over the gait cycle: mean and deviation of each leg, norm band, shaded stance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ COLOURS = ("series-1", "series-2")
 """Colours of the right and the left leg."""
 
 WIDTHS = (4.0, 1.6)
-"""Widths of their lines [pixels]: a thin left one does not hide an equal right one."""
+"""Line widths of the legs [pixels]: a thinner left line does not cover an equal right one."""
 
 NORM, START = "measured", "trivial"
 
@@ -28,13 +28,13 @@ class CyclePanel:
       title: name of the quantity.
       unit: unit.
       legs: curve of the right and of the left leg; None without a complete stride.
-      norm: mean and deviation of a norm.
+      norm: mean and standard deviation of a norm.
       start: curve of the walk to compare with.
-      dashed: further curves of the legs, drawn dashed.
-      dashed_name: their name.
-      span: range of the vertical axis; that of the curves where absent.
-      bars: spans of the cycle that a bar at the bottom marks, from and to [0, 1]; one that ends
-        before it begins passes the touch-down.
+      dashed: additional curves of the legs, drawn dashed.
+      dashed_name: name of the dashed curves.
+      span: range of the vertical axis; by default that of the curves.
+      bars: intervals of the cycle marked by a bar at the bottom, start and end [0, 1]; for one
+        across the touch-down the end is below the start.
     """
 
     title: str
@@ -64,15 +64,15 @@ def cycle_figure(
 
     Args:
       panels: quantities.
-      stance: part of the cycle in which the right and the left foot are on the ground [0, 1]; the
-        longer one is shaded, the end of each is marked in the leg's colour.
+      stance: fraction of the cycle with the right and the left foot on the ground [0, 1]; the
+        longer one is shaded, the end of each is marked in the colour of the leg.
       title: heading.
-      caption: small print.
-      columns: panels beside each other.
+      caption: caption.
+      columns: number of panels per row.
       height: height of a panel [pixels].
       norm: name of the norm.
       start: name of the walk to compare with.
-      bars: name of what the bars mark.
+      bars: name of the quantity marked by the bars.
     """
     legend = [
         LegendEntry(f"{leg} leg", COLOURS[k], "line", leg)
@@ -114,7 +114,7 @@ def _plot(panel: CyclePanel, stance: tuple[float | None, float | None], height: 
         },
         "yaxis": {"title": axis_title("", panel.unit), "zeroline": True},
         "shapes": [*_stance_shapes(stance), *_bar_shapes(panel.bars)],
-        "margin": {"r": 16},  # half of the last label
+        "margin": {"r": 16},  # room for half of the last label
     }
     if panel.span is not None:
         layout["yaxis"]["range"] = list(panel.span)
@@ -131,7 +131,7 @@ def _curve(
     opacity: float = 0.2,
     width: float = 1.2,
 ) -> list[Json]:
-    """Band of one deviation, where it is known, below the mean."""
+    """Band of one standard deviation, if known, and the mean."""
     mean, name = np.asarray(curve.mean, dtype=float), name or group
     x = np.linspace(0.0, 100.0, len(mean))
     line = line_json(Trace(name, x, mean), look, width=width) | {"legendgroup": group}
@@ -178,7 +178,7 @@ def _stance_shapes(stance: tuple[float | None, float | None]) -> list[Json]:
 
 
 def _bar_shapes(spans: Sequence[tuple[float, float]]) -> list[Json]:
-    """Bars along the bottom; one over the touch-down is two."""
+    """Bars along the bottom; one across the touch-down is drawn as two."""
     parts = []
     for begin, end in spans:
         parts += [(begin, end)] if begin < end else [(begin, 1.0), (0.0, end)]

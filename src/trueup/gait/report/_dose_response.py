@@ -17,8 +17,8 @@ class DoseResponse:
     """Walks of one vector with several largest torques of the exoskeleton.
 
     Attributes:
-      max_torque: largest torques ``(n,)`` [N m], rising.
-      cost: cost of each ``(n,)``.
+      max_torque: largest torques ``(n,)`` [N m], increasing.
+      cost: cost of each walk ``(n,)``.
       terms: name -> ``(n,)``, with ``walked`` [m], ``lasted`` [s] and ``fell``.
     """
 
@@ -48,26 +48,26 @@ class _DosedProfile:
 def dose_response(
     scenario: Scenario, vector: np.ndarray, max_torques: Sequence[float]
 ) -> DoseResponse:
-    """Walk with a vector and several largest torques, all in one batch.
+    """Simulate a vector with several largest torques of the exoskeleton, in one batch.
 
-    The gains stay those that were found with one torque: the walker does not adapt to the device.
+    The gains are those of the search with one torque: the walker does not adapt to the device.
 
     Args:
       scenario: simulation and objective.
-      vector: whole vector ``(size,)``.
-      max_torques: largest torques [N m]; 0 is a device that is worn and off.
+      vector: complete vector ``(size,)``.
+      max_torques: largest torques [N m]; 0 is a device worn but off.
 
     Raises:
       GaitError: there is no exoskeleton, or a torque is below 0 or not finite.
     """
     simulation = scenario.simulation
     if simulation.profile is None:
-        raise GaitError("a dose-response needs a walk with an exoskeleton: switch it on")
+        raise GaitError("a dose-response requires a walk with an exoskeleton: switch it on")
     doses = np.unique(np.asarray(max_torques, dtype=float))
     if not len(doses) or not np.isfinite(doses).all() or doses[0] < 0.0:
         raise GaitError(
-            f"the largest torques are {[float(d) for d in doses]}: give at least one, none below "
-            "0 N m"
+            f"the largest torques are {[float(d) for d in doses]} N m; at least one is required, "
+            "none negative"
         )
     largest = float(doses[-1])
     parts = tuple(doses / largest) if largest > 0.0 else tuple(np.zeros(len(doses)))

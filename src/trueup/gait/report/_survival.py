@@ -1,4 +1,4 @@
-"""Repeats of a walk under perturbations that no search scores by."""
+"""Repeats of a walk under perturbations that are not used in searches."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from trueup.gait.walk.records import End
 from trueup.gait.walk.simulation import WalkSimulation
 
 REPEATS = 20
-"""Number of repeats, unless given."""
+"""Default number of repeats."""
 
 ENDS: dict[int, str] = {
     End.running: "",
@@ -24,7 +24,7 @@ ENDS: dict[int, str] = {
     End.diverged: "diverged",
     End.could_not_start: "could not start",
 }
-"""Why a repeat ended, in words; none for one that stayed up."""
+"""Reason for the end of a repeat -> text; None for a complete one."""
 
 
 @dataclass(frozen=True)
@@ -33,16 +33,16 @@ class Survival:
 
     Attributes:
       walked: distance of each repeat ``(n,)`` [m].
-      lasted: time that it stayed up ``(n,)`` [s].
-      fell: whether it fell, diverged or could not start ``(n,)`` bool.
-      duration: time that was to be walked [s].
-      ended: why each repeat ended ``(n,)``; a key of :data:`ENDS`.
-      draws: perturbations of each repeat, as drawn.
-      moved: change of the pose at the start ``(n, entries)`` [rad, m/s]; no joint is moved beyond
-        its range.
+      lasted: time before a fall ``(n,)`` [s].
+      fell: whether a repeat fell, diverged or could not start ``(n,)`` bool.
+      duration: duration of a complete walk [s].
+      ended: reason for the end of each repeat ``(n,)``; a key of :data:`ENDS`.
+      draws: drawn perturbations of each repeat.
+      moved: change of the initial pose ``(n, entries)`` [rad, m/s]; joints are limited to
+        their ranges.
       entries: names and units of the pose ``(entries,)``.
       sizes: sizes of the perturbations.
-      frontal: pushes go in any direction; otherwise forwards or backwards.
+      frontal: whether pushes have any direction; otherwise forwards or backwards.
     """
 
     walked: np.ndarray
@@ -58,23 +58,23 @@ class Survival:
 
     @property
     def survived(self) -> int:
-        """Number of repeats that stayed up for the whole time."""
+        """Number of complete repeats."""
         return int(np.sum(~self.fell))
 
     @property
     def turned(self) -> np.ndarray:
-        """Largest change of an angle at the start of each repeat ``(n,)`` [rad]."""
+        """Largest change of an initial angle of each repeat ``(n,)`` [rad]."""
         angles = [k for k, (_, unit) in enumerate(self.entries) if unit == "deg"]
         return np.abs(self.moved[:, angles]).max(axis=1, initial=0.0)
 
     @property
     def quicker(self) -> np.ndarray:
-        """Change of the speed at the start of each repeat ``(n,)`` [m/s]."""
+        """Change of the initial speed of each repeat ``(n,)`` [m/s]."""
         speeds = [k for k, (_, unit) in enumerate(self.entries) if unit != "deg"]
         return self.moved[:, speeds].sum(axis=1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data of the repeats, with means."""
+        """The repeats as JSON values, with means."""
         return {
             "perturbations": len(self.fell),
             "survived": self.survived,
@@ -100,17 +100,17 @@ def survival(
     seed: int = 0,
     sizes: PerturbationSizes | None = None,
 ) -> Survival:
-    """Walk repeatedly under perturbations that no search scores by, all repeats in one batch.
+    """Simulate repeats of a walk under perturbations that are not used in searches, in one batch.
 
     Args:
       simulation: simulation of the walks.
-      vector: whole vector ``(size,)``.
+      vector: complete vector ``(size,)``.
       n: number of repeats.
-      seed: seed of the perturbations, in a stream of random numbers of their own.
+      seed: seed of the perturbations, in a separate random stream.
       sizes: sizes of the perturbations.
 
     Raises:
-      GaitError: the vector has another length, or holds values that are not finite; no repeats.
+      GaitError: a vector of another length or with values that are not finite; no repeats.
     """
     sizes = PerturbationSizes() if sizes is None else sizes
     repeats = Perturbations(n, seed, sizes=sizes, stream=SURVIVAL)

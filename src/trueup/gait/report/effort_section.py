@@ -1,4 +1,4 @@
-"""Effort of a walk by muscle, beside that of another walk."""
+"""Effort of a walk by muscle, compared with that of another walk."""
 
 from typing import Any
 
@@ -6,24 +6,24 @@ import numpy as np
 
 from trueup import reports
 from trueup.gait.models.anatomy import Anatomy
-from trueup.gait.report.beside_people import energy_note
+from trueup.gait.report.norm_comparison import energy_note
 from trueup.gait.report.walk_sections import muscle_pairs
 from trueup.gait.walk.series import WalkSeries
 
 
 def judged_frames(series: WalkSeries, strides: int) -> slice:
-    """Frames that the effort is measured over: strides of the left leg, or a walk of none."""
+    """Frames of the effort: strides of the left leg, or the whole walk without a stride."""
     right, left = (series.strides(leg, strides) for leg in range(2))
     return slice(left[0].start, left[-1].end) if right and left else slice(-1)
 
 
 def effort_of_muscles(series: WalkSeries, effort: float, strides: int) -> np.ndarray:
-    """Part of each muscle in the effort of a walk ``(muscles,)`` [s/(kg m)].
+    """Contribution of each muscle to the effort of a walk ``(muscles,)`` [s/(kg m)].
 
     Args:
       series: walk.
       effort: effort of all muscles [s/(kg m)].
-      strides: number of strides of each leg that count, the last ones.
+      strides: number of evaluated strides of each leg, the last ones.
     """
     squares = (series.activations[judged_frames(series, strides)] ** 2).sum(axis=0)
     return effort * squares / max(squares.sum(), np.finfo(float).tiny)
@@ -41,9 +41,9 @@ def effort_content(
 
     Args:
       series: walk.
-      effort: its effort [s/(kg m)].
-      strides: number of strides of each leg that count, the last ones.
-      anatomy: names of the walker's parts.
+      effort: effort of the walk [s/(kg m)].
+      strides: number of evaluated strides of each leg, the last ones.
+      anatomy: names of the parts of the walker.
       start: walk to compare with, and its effort.
       start_name: name of that walk.
     """
@@ -66,17 +66,17 @@ def effort_content(
     columns: list[reports.Column | str] = [
         "muscle",
         reports.Column("effort", "s/(kg m)", digits=3),
-        reports.Column("part of the effort", "%", digits=3),
+        reports.Column("fraction of the effort", "%", digits=3),
     ]
     if others is not None:
         columns += [
             reports.Column(f"effort at the {start_name}", "s/(kg m)", digits=3),
-            reports.Column("change", "% of all effort there", digits=3),
+            reports.Column("change", "% of its total effort", digits=3),
         ]
     figure = reports.bar_figure(
         [row[0] for row in rows],
         [row[2] for row in rows],
-        label="part of the effort",
+        label="fraction of the effort",
         unit="%",
         title="Effort by muscle",
         caption="Time integral of the squared activation, both legs together.",
@@ -89,13 +89,13 @@ def effort_content(
 def energy_content(
     series: WalkSeries, strides: int, anatomy: Anatomy, speed: float
 ) -> list[reports.Content]:
-    """Figure of the metabolic rate of each muscle, both legs together, largest first.
+    """Figure of the metabolic rate of each muscle, both legs together, the largest first.
 
     Args:
       series: walk.
-      strides: number of strides of each leg that count, the last ones.
-      anatomy: names of the walker's parts.
-      speed: speed of the walk, for adults at it [m/s].
+      strides: number of evaluated strides of each leg, the last ones.
+      anatomy: names of the parts of the walker.
+      speed: speed of the walk [m/s], for the comparison with adults.
     """
     judged = judged_frames(series, strides)
     rates = series.muscle_powers[judged].mean(axis=0) / series.mass

@@ -1,4 +1,4 @@
-"""Evaluation of a walk: its cost, its steadiness, its verdict, and a report."""
+"""Evaluation of a walk: cost, steadiness, verdict and report."""
 
 import tempfile
 from collections.abc import Sequence
@@ -32,12 +32,12 @@ class WalkEvaluation:
 
     Attributes:
       walk: the walk.
-      cost: its cost.
-      terms: its terms, means over perturbed repeats where it is judged by them.
-      verdict: whether it is steady and natural.
-      survivals: perturbed repeats in each scenario; empty where none were asked for.
-      notes: what is not as the vector or the configuration says.
-      page: its report, where it was asked for.
+      cost: cost of the walk.
+      terms: cost terms; means over perturbed repeats where the cost uses them.
+      verdict: whether the walk is steady and natural.
+      survivals: perturbed repeats in each scenario; empty if not requested.
+      notes: deviations from the vector or the configuration.
+      page: report; None if not requested.
     """
 
     walk: GivenWalk
@@ -59,27 +59,24 @@ def evaluate_walk(
     max_torques: Sequence[float] = (),
     film: bool = False,
 ) -> WalkEvaluation:
-    """Walk with a vector, judge the walk, and report it.
+    """Simulate the walk of a vector, evaluate and report it.
 
     Args:
       walk: the walk, by :func:`trueup.gait.given_walk`.
-      perturbations: number of repeats under perturbations that no search scores by.
-      report: make a report.
-      norm: norm of the verdict and the report, its file, or ``adult``; where absent the tracked
-        gait, or else that of adults where they walk at this speed and slope.
+      perturbations: number of repeats under perturbations that are not used in searches.
+      report: whether to create a report.
+      norm: norm of the verdict and the report, its file, or ``adult``; by default the tracked
+        gait, or else the norm of adults if it applies to this speed and slope.
       norm_speed: speed of the norms of Schwartz et al., such as ``Slow``, ``Free`` or ``Fast``.
       max_torques: largest torques of a dose-response in the report [N m].
-      film: a film in the report.
+      film: whether the report contains a video.
 
     Raises:
-      GaitError: the walk cannot start, or the norm or a torque does not fit.
-      MissingExtraError: a package that a film needs is not installed.
+      GaitError: the walk cannot start, or an invalid norm or torque.
+      MissingExtraError: a package required for a video is not installed.
     """
     if not 0 <= perturbations <= MOST_REPEATS:
-        raise GaitError(
-            f"the perturbed repeats are {perturbations}; they cannot be below 0, nor above "
-            f"{MOST_REPEATS}"
-        )
+        raise GaitError(f"perturbations is {perturbations}; it must be from 0 to {MOST_REPEATS}")
     configuration, problem, vector = walk.configuration, walk.problem, walk.vector
     norms: Sequence[GaitNorm | None] = norms_of(configuration)
     if norm is not None:
@@ -104,7 +101,7 @@ def evaluate_walk(
     verdict = judge_walk(problem, vector, norms=norms, survivals=survivals)
     page = None
     if look is not None:
-        video = _film(look) if film else None
+        video = _video(look) if film else None
         with marked(walk.mark):
             page = walk_report(
                 look,
@@ -127,10 +124,10 @@ def evaluate_walk(
     return WalkEvaluation(walk, cost, terms, verdict, survivals, notes, page)
 
 
-def _film(look: WalkLook) -> bytes:
-    """A film of the walk in the first scenario."""
+def _video(look: WalkLook) -> bytes:
+    """Video of the walk in the first scenario."""
     series = look.series[0][0]
-    assert series is not None  # look_at has raised
-    with tempfile.TemporaryDirectory(prefix="trueup-film-") as folder:
+    assert series is not None  # otherwise look_at has raised
+    with tempfile.TemporaryDirectory(prefix="trueup-video-") as folder:
         walker = look.problem.scenarios[0].simulation.walker
         return write_walk_video(Path(folder) / "walk.mp4", walker, series).read_bytes()

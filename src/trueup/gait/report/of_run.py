@@ -1,4 +1,4 @@
-"""Reports of runs of gait optimisations: the best walk, then its search."""
+"""Reports of runs of gait optimisations: the best walk and its search."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from trueup.gait.report._survival import REPEATS, Survival, survival
 from trueup.gait.report.of_walk import look_at, progress_section, walk_report
 from trueup.gait.report.walk_words import how_it_walks, trunk_notes
 from trueup.gait.search.configuration import GaitConfiguration
-from trueup.gait.search.fresh_perturbations import judges_anew, told_over
+from trueup.gait.search.fresh_perturbations import evaluation_repeats, is_reevaluated
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, read_terms
 from trueup.gait.search.staged_problem import StagedProblem
@@ -24,7 +24,7 @@ from trueup.runs.study_page.record import read_study
 from trueup.runs.study_page.report import study_report, study_sections
 
 DOSES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Parts of the largest torque that the report of a run shows the walk with."""
+"""Fractions of the largest torque in the dose-response of the report of a run."""
 
 
 def page_of_run(
@@ -38,14 +38,14 @@ def page_of_run(
     """Report of a run, which may be in progress.
 
     Args:
-      directory: run.
-      configuration: its configuration.
-      problem: its problem.
-      start: free entries of the start vector ``(p,)``, where they are known.
-      survivals: perturbed repeats of the best walk in each scenario, where they were walked;
-        otherwise they are walked, if candidates are judged by perturbed repeats or the end of
-        the run walked them.
-      verdict: verdict on the best walk as plain data; that of ``solution.json`` where absent.
+      directory: run directory.
+      configuration: configuration of the run.
+      problem: problem of the run.
+      start: free entries of the initial vector ``(p,)``; None if unknown.
+      survivals: perturbed repeats of the best walk in each scenario; None: they are simulated if
+        candidates are evaluated over perturbed repeats, or if the end of the run included
+        them.
+      verdict: verdict on the best walk as JSON values; by default that of ``solution.json``.
 
     Raises:
       GaitError: the best walk cannot be simulated.
@@ -54,16 +54,16 @@ def page_of_run(
     least = float(np.min(record.history.costs[record.valid(), 0], initial=np.inf))
     comparable = True
     if isinstance(problem, StagedProblem):
-        # a walk on the way to another speed or slope is shown at the one that was asked for
+        # a walk of an intermediate step is shown at the target speed and slope
         comparable = problem.is_of_target(least)
         (stage,), (least,) = (
             problem.stages_of(np.array([least])),
             problem.own_costs(np.array([least])),
         )
         problem.enter(int(stage))
-        if judges_anew(problem, configuration.search):
+        if is_reevaluated(problem, configuration.search):
             assert problem.perturbations is not None
-            problem.perturbations = told_over(problem.perturbations)
+            problem.perturbations = evaluation_repeats(problem.perturbations)
     rows = {row["name"]: row for row in record.parameters}
     names = problem.space.names
     if any(name not in rows for name in names):
@@ -91,8 +91,8 @@ def page_of_run(
         verdict=verdict,
     )
     words = [f"{how_it_walks(problem)}.", *trunk_notes(problem)]
-    if judges_anew(problem, configuration.search):
-        # candidates were scored over other perturbations; None before the end of the search
+    if is_reevaluated(problem, configuration.search):
+        # candidates were evaluated over other perturbations; None before the end of the search
         former = _solution(directory).get("cost")
     else:
         former = least if comparable else None
@@ -103,8 +103,8 @@ def page_of_run(
     if unreadable:
         numbers = ", ".join(str(number) for number in unreadable[:5])
         sentence = (
-            f"{TERMS_LOG} cannot be read in {len(unreadable)} of its lines (the first: {numbers}): "
-            "the course of the terms lacks them."
+            f"{len(unreadable)} lines of {TERMS_LOG} cannot be read (the first: {numbers}): "
+            "they are missing in the history of the terms."
         )
         page.add(Findings([Finding("warning", sentence)]))
     progress = progress_section(record, terms, problem)
@@ -112,7 +112,7 @@ def page_of_run(
 
 
 def page_without_walk(directory: RunDirectory, error: TrueupError) -> Page:
-    """Report of a run whose best walk cannot be simulated."""
+    """Report of a run with a best walk that cannot be simulated."""
     page = study_report(read_study(directory))
     return page.add(Findings([Finding("serious", f"The walk is not shown: {error}")]))
 
@@ -123,13 +123,13 @@ def survivals_of(
     n: int = REPEATS,
     sizes: PerturbationSizes | None = None,
 ) -> list[Survival]:
-    """Repeats of a walk in each scenario under perturbations that no search scores by.
+    """Repeats of a walk in each scenario under perturbations that are not used in searches.
 
     Args:
       problem: problem.
-      vector: whole vector ``(size,)``.
+      vector: complete vector ``(size,)``.
       n: number of repeats.
-      sizes: sizes of the perturbations; where absent those that candidates are judged by.
+      sizes: sizes of the perturbations; by default those of the search.
     """
     if sizes is None and problem.perturbations is not None:
         sizes = problem.perturbations.sizes
@@ -137,7 +137,7 @@ def survivals_of(
 
 
 def norms_of(configuration: GaitConfiguration) -> list[GaitNorm | None]:
-    """Norm of each scenario: the gait that it tracks, or adults where they walk as it asks for."""
+    """Norm of each scenario: the tracked gait, or that of adults if it applies."""
     if configuration.references:
         return [named_norm(*reference) for reference in configuration.references]
     return [
@@ -155,8 +155,8 @@ def _solution(directory: RunDirectory) -> dict[str, Any]:
 
 
 def _changed(former: float | None, now: float) -> list[Finding]:
-    """A finding where the best walk has another cost than in the search."""
+    """Finding for a best walk with another cost than in the search."""
     if former is None or abs(now - former) <= 1e-6 * max(abs(former), 1.0):
         return []
-    words = f"The best walk cost {former:.6g} in the search and costs {now:.6g} here"
+    words = f"The cost of the best walk was {former:.6g} in the search and is {now:.6g} now"
     return [Finding("serious", f"{words}: the model, trueup or MuJoCo has changed since.")]

@@ -1,4 +1,4 @@
-"""Report of a walk as one HTML page: verdict, cost, curves beside a norm, strides."""
+"""Report of a walk as an HTML page: verdict, cost, curves compared with a norm, strides."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from trueup.gait.costs.stages import WalkObjective
 from trueup.gait.costs.terms import TERMS
 from trueup.gait.report._dose_response import DoseResponse, dose_response
 from trueup.gait.report._survival import Survival
-from trueup.gait.report.beside_people import ProfileScore, energy_note, profile_score
 from trueup.gait.report.effort_section import effort_content, energy_content
+from trueup.gait.report.norm_comparison import ProfileScore, energy_note, profile_score
 from trueup.gait.report.survival_section import survival_section
 from trueup.gait.report.walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.report.walk_verdict import judge_walk
@@ -24,19 +24,20 @@ from trueup.gait.walk.series import WalkSeries, observe_walks
 from trueup.runs.study_page.record import StudyRecord
 
 _STAGES = ("survived", "pace", "missing", "stage", "stopped")
-"""Terms that say how far a walk got, and not what it costs."""
+"""Terms of the progress of a walk, without a cost."""
 
 
 @dataclass(frozen=True)
 class WalkLook:
-    """A walk and the walk to compare it with, in each scenario of a problem.
+    """A walk and the walk for comparison, in each scenario of a problem.
 
     Attributes:
       problem: problem.
-      vector: whole vector of the walk ``(size,)``.
-      costs: cost of the walk, and of the one to compare with ``(1 or 2,)``.
-      terms: name -> terms of both, as the problem gives them.
-      own: terms of both in each scenario by bare names, ``cost`` among them, without perturbations.
+      vector: complete vector of the walk ``(size,)``.
+      costs: cost of the walk, and of the one for comparison ``(1 or 2,)``.
+      terms: name -> terms of both, from the problem.
+      own: terms of both in each scenario without prefixes, including ``cost``, without
+          perturbations.
       series: both walks in each scenario; None for one that cannot start.
     """
 
@@ -53,12 +54,12 @@ class WalkLook:
 
 
 def look_at(problem: GaitProblem, vector: np.ndarray, start: np.ndarray | None = None) -> WalkLook:
-    """Walk in every scenario of a problem and keep everything.
+    """Simulate a vector in every scenario of a problem, with all series.
 
     Args:
       problem: problem.
-      vector: whole vector ``(size,)``.
-      start: whole vector of the walk to compare with.
+      vector: complete vector ``(size,)``.
+      start: complete vector of the walk for comparison.
 
     Raises:
       GaitError: the walk cannot start.
@@ -81,7 +82,7 @@ def look_at(problem: GaitProblem, vector: np.ndarray, start: np.ndarray | None =
 def _own_terms(
     problem: GaitProblem, scenario: Scenario, terms: Mapping[str, np.ndarray], X: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Terms in a scenario, of walks without perturbations."""
+    """Terms of walks without perturbations in a scenario."""
     if problem.perturbations is not None:
         cost, own = evaluate(scenario, X)
         return {"cost": cost, **own}
@@ -102,20 +103,20 @@ def walk_report(
     video: bytes | None = None,
     verdict: Mapping[str, Any] | None = None,
 ) -> reports.Page:
-    """Report of a walk, its verdict first.
+    """Report of a walk, with its verdict first.
 
     Args:
-      look: walk, by :func:`look_at`.
+      look: walk, from :func:`look_at`.
       title: heading.
       subtitle: line below the heading.
       norm: norm of angles, moments and activations, or one for each scenario.
-      start_name: name of the walk to compare with.
-      max_torques: largest torques of a dose-response [N m]; none without.
-      survivals: repeats under perturbations in each scenario, by :func:`~trueup.gait.survival`;
-        none without.
-      provenance: plain data for the end of the page.
-      video: film of the walk.
-      verdict: verdict as plain data; :func:`~trueup.gait.judge_walk` gives it where absent.
+      start_name: name of the walk for comparison.
+      max_torques: largest torques of a dose-response [N m]; empty: no dose-response.
+      survivals: repeats under perturbations in each scenario, from :func:`~trueup.gait.survival`;
+        empty: none.
+      provenance: JSON values for the end of the page.
+      video: video of the walk.
+      verdict: verdict as JSON values; by default from :func:`~trueup.gait.judge_walk`.
     """
     page = reports.Page(title, subtitle, provenance)
     scenarios = look.problem.scenarios
@@ -147,7 +148,7 @@ def walk_report(
         first, *rest = walk_sections(shown, prefix)
         page.add(first)
         if video is not None and k == 0:
-            page.add(reports.Section("Film", content=[reports.Video(video, width=960)]))
+            page.add(reports.Section("Video", content=[reports.Video(video, width=960)]))
         page.add(_cost_section(look, k, prefix, start_name))
         if survived is not None:
             page.add(survival_section(survived, prefix))
@@ -158,7 +159,7 @@ def walk_report(
 
 
 def _score(scenario: Scenario, series: WalkSeries, norm: GaitNorm | None) -> ProfileScore | None:
-    """Distance of the joints from a norm, over the judged strides."""
+    """Deviation of the joints from a norm over the evaluated strides."""
     if norm is None:
         return None
     strides = [series.strides(leg, scenario.objective.strides) for leg in range(2)]
@@ -201,7 +202,7 @@ def _key_figures(
         figures.append(reports.KeyFigure(terms["effort"], "effort"))
     if survived is not None:
         share = f"{survived.survived} of {len(survived.fell)}"
-        figures.append(reports.KeyFigure(share, "perturbed repeats stay up"))
+        figures.append(reports.KeyFigure(share, "perturbed repeats without a fall"))
     return reports.KeyFigures(figures)
 
 
@@ -211,11 +212,11 @@ def _findings(
     duration = scenario.simulation.settings.duration
     found = []
     if series.fell:
-        how = "fell" if series.ended == 1 else "came apart: the simulation diverged"
+        how = "The walker fell" if series.ended == 1 else "The simulation diverged"
         found.append(
             reports.Finding(
                 "warning",
-                f"{prefix}The walker {how} after {terms['lasted']:.2f} of {duration:g} s and "
+                f"{prefix}{how} after {terms['lasted']:.2f} of {duration:g} s and "
                 f"{terms['walked']:.2f} m.",
             )
         )
@@ -226,7 +227,7 @@ def _findings(
             reports.Finding(
                 "warning",
                 f"{prefix}There is no complete stride, from touch-down to touch-down of a foot: "
-                "the walk is shown over time, not over the gait cycle.",
+                "the walk is shown over time instead of the gait cycle.",
             )
         )
     elif min(counts) < wanted:
@@ -234,7 +235,7 @@ def _findings(
             reports.Finding(
                 "info",
                 f"{prefix}Complete strides: {counts[0]} of the right leg, {counts[1]} of the left; "
-                f"{wanted} of each were to be judged.",
+                f"{wanted} of each are to be evaluated.",
             )
         )
     return found
@@ -243,18 +244,18 @@ def _findings(
 def cost_rows(
     objective: WalkObjective, cost: float, terms: Mapping[str, float]
 ) -> list[tuple[str, float, float | None, float | None]]:
-    """Term, value, weight and part of the cost, in the order of the terms; the parts add up to it.
+    """Term, value, weight and contribution to the cost, in the order of the terms; with the sum.
 
-    The last row is the cost of falling and of lacking strides or pace.
+    The last row is the cost of falls, missing strides and missing distance.
     """
     charges = objective.charges({name: np.array([value]) for name, value in terms.items()})
     parts = {name: float(charge[0]) for name, charge in charges.items()}
     rows: list[tuple[str, float, float | None, float | None]] = []
-    for name in filter(terms.__contains__, TERMS):  # a term may be newer than the run
+    for name in filter(terms.__contains__, TERMS):  # runs of older versions may have fewer terms
         weight = objective.weights.get(name, 0.0) or None
         rows.append((name, terms[name], weight, None if weight is None else parts[name]))
     rest = cost - sum(parts.values())
-    rows.append(("falling, missing strides and pace", np.nan, None, rest))
+    rows.append(("falls, missing strides and missing distance", np.nan, None, rest))
     return rows
 
 
@@ -268,7 +269,7 @@ def _cost_section(look: WalkLook, scenario: int, prefix: str, start_name: str) -
             reports.Column("value", align="right"),
             "unit",
             reports.Column("weight", align="right"),
-            reports.Column("part of the cost", align="right"),
+            reports.Column("contribution to the cost", align="right"),
         ]
         rows: list[list[Any]] = [
             [name, _known(value), TERMS[name].unit if name in TERMS else "", weight, part]
@@ -279,20 +280,20 @@ def _cost_section(look: WalkLook, scenario: int, prefix: str, start_name: str) -
         content += _efforts(look, scenario, start_name)
         content.append(
             reports.Note(
-                "Terms without a weight are measured all the same. A term is bounded in the cost; "
-                "a walk that fell is charged more than its terms, and one near the target speed "
-                "less if there is a tolerance."
+                "Terms without a weight are measured too. In the cost a term saturates; "
+                "a fall increases it, and a speed within the tolerance of the target "
+                "decreases it."
             )
         )
         if look.problem.perturbations is not None:
             content.append(
                 reports.Note(
-                    f"The search judges by perturbed repeats, whose cost is {look.costs[0]:.6g}; "
+                    f"The search uses the cost over perturbed repeats, {look.costs[0]:.6g}; "
                     "this is the walk without perturbations."
                 )
             )
     else:
-        kind = f"MyoAssist's cost {objective.kind}"
+        kind = f"Cost {objective.kind} of MyoAssist"
         rows = [[name, _known(value)] for name, value in terms.items() if name not in _STAGES]
         content.append(reports.Table(["term", "value"], rows, title=kind))
     if len(look.costs) > 1:
@@ -301,7 +302,7 @@ def _cost_section(look: WalkLook, scenario: int, prefix: str, start_name: str) -
 
 
 def _efforts(look: WalkLook, scenario: int, start_name: str) -> list[reports.Content]:
-    """Effort of each muscle; nothing for a walk that is too short to have one."""
+    """Effort of each muscle; empty for a walk that is too short."""
     walked = look.problem.scenarios[scenario]
     found: list[tuple[WalkSeries, float] | None] = []
     for row, series in enumerate(look.series[scenario]):
@@ -323,12 +324,12 @@ def _known(value: float) -> float | None:
 
 
 def _comparison(look: WalkLook, scenario: int, start_name: str) -> reports.Content:
-    """Terms of the walk and of the one to compare with."""
+    """Terms of the walk and of the one for comparison."""
     best, start = look.terms_in(scenario), look.terms_in(scenario, 1)
     names = [name for name in best if name not in _STAGES]
     rows: list[list[Any]] = [[name, _known(best[name]), _known(start[name])] for name in names]
     return reports.Group(
-        f"Beside the {start_name}",
+        f"Compared with the {start_name}",
         reports.Table(["term", "this walk", start_name], rows),
         collapsed=True,
     )
@@ -383,7 +384,7 @@ def dose_section(doses: DoseResponse, prefix: str = "") -> reports.Section:
     ]
     said = (
         "The same gains with other largest torques: the walker does not adapt to the device. Terms "
-        "of walks that fall are those of the strides that they had."
+        "of walks with a fall are those of their complete strides."
     )
     content = [
         reports.figure_grid(figures, 2),
@@ -397,18 +398,18 @@ def progress_section(
     terms: Mapping[int, Mapping[str, np.ndarray]],
     problem: GaitProblem | None = None,
 ) -> reports.Section | None:
-    """Section with the best cost and the walked distance by generation; None before the first one.
+    """Section with best cost and walked distance by generation; None before the first one.
 
     Args:
       record: study.
-      terms: generation -> name -> terms of its candidates, as the run's log holds them.
-      problem: problem of the study; one with stages says what their costs are in the history.
+      terms: generation -> name -> terms of its candidates, from the log of the run.
+      problem: problem of the study; a staged problem separates the costs of its stages.
     """
     numbers = np.unique(record.history.generation)
     costs = np.where(record.valid(), record.history.costs[:, 0], np.nan)
-    levels = np.zeros(len(costs), int)
+    steps = np.zeros(len(costs), int)
     if isinstance(problem, StagedProblem):
-        levels, costs = problem.levels_of(costs), problem.own_costs(costs)
+        steps, costs = problem.steps_of(costs), problem.own_costs(costs)
     rows: list[tuple[int, int, float, float, float]] = []
     for number in numbers:
         own = costs[record.history.generation == number]
@@ -417,16 +418,16 @@ def progress_section(
         if not np.isfinite(own).any() or walked is None or len(walked) != len(own):
             continue
         best = int(np.nanargmin(own))
-        level = int(levels[record.history.generation == number][best])
+        step = int(steps[record.history.generation == number][best])
         of_walks = float(walked[best]), float(np.median(walked))
-        rows.append((int(number), level, float(own[best]), *of_walks))
+        rows.append((int(number), step, float(own[best]), *of_walks))
     if not rows:
         return None
-    generation, level, cost, best_walked, median = (
+    generation, step, cost, best_walked, median = (
         np.array(column) for column in zip(*rows, strict=True)
     )
-    # costs of different levels do not compare: each one begins anew
-    parts = [np.minimum.accumulate(cost[level == one]) for one in np.unique(level)]
+    # costs of different steps are not comparable: each has a separate curve
+    parts = [np.minimum.accumulate(cost[step == one]) for one in np.unique(step)]
     so_far = np.concatenate(parts)
     figures = [
         reports.line_figure(
@@ -451,18 +452,18 @@ def progress_section(
         ),
     ]
     said = (
-        f"From generation {generation[0]} to {generation[-1]} the best walk went from "
-        f"{best_walked[0]:.2f} to {best_walked[-1]:.2f} m, its cost from {cost[0]:.5g} to "
-        f"{cost[-1]:.5g}."
+        f"From generation {generation[0]} to {generation[-1]} the distance of the best walk "
+        f"changed from {best_walked[0]:.2f} to {best_walked[-1]:.2f} m, its cost from "
+        f"{cost[0]:.5g} to {cost[-1]:.5g}."
     )
     if len(parts) > 1:
-        said += " Each stage, and each step to another speed or slope, has a cost of its own."
+        said += " Each stage, and each step to another speed or slope, has a separate cost."
     return reports.Section(
         "Progress of the search", "progress", said, [reports.figure_grid(figures)]
     )
 
 
 def _mean_of(terms: Mapping[str, np.ndarray], name: str) -> np.ndarray | None:
-    """A term of each candidate; of several scenarios, its mean."""
+    """A term of each candidate; its mean over several scenarios."""
     found = [values for key, values in terms.items() if key.rpartition(".")[2] == name]
     return np.mean(found, axis=0) if found else None

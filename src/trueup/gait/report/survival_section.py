@@ -8,9 +8,9 @@ from trueup.reports.figure import Figure, Json, LegendEntry, Plot, axis_title
 from trueup.reports.numbers import rounded_to_span
 
 STAYS, FALLS = "series-1", "series-2"
-"""Colours of repeats that stay up and of the others."""
+"""Colours of repeats without and with a fall."""
 
-_ROW, _TALLEST = 15, 640  # height of a repeat, and of all of them [pixels]
+_ROW, _TALLEST = 15, 640  # height per repeat, and largest total height [pixels]
 
 
 def survival_section(found: Survival, prefix: str = "") -> reports.Section:
@@ -18,7 +18,7 @@ def survival_section(found: Survival, prefix: str = "") -> reports.Section:
 
     Args:
       found: repeats.
-      prefix: beginning of the title.
+      prefix: prefix of the title.
     """
     content = [
         survival_figure(found),
@@ -29,35 +29,35 @@ def survival_section(found: Survival, prefix: str = "") -> reports.Section:
 
 
 def said(found: Survival) -> str:
-    """Sentence on how many repeats stay up and how far they go."""
+    """Summary of the number of repeats without a fall and their distance."""
     return (
-        f"{found.survived} of {len(found.fell)} repeats under perturbations stay up for the whole "
-        f"{found.duration:g} s. On average a repeat goes {found.walked.mean():.2f} m in "
+        f"{found.survived} of {len(found.fell)} repeats under perturbations complete the "
+        f"{found.duration:g} s. On average a repeat walks {found.walked.mean():.2f} m in "
         f"{found.lasted.mean():.2f} s; the shortest ends after {found.lasted.min():.2f} s and "
         f"{found.walked[int(found.lasted.argmin())]:.2f} m."
     )
 
 
 def _perturbed(found: Survival) -> str:
-    """Sentence on the perturbations and their sizes."""
+    """Text on the perturbations and their sizes."""
     sizes = found.sizes
     parts = []
     if sizes.angle:
-        parts.append(f"joint angles and lean at the start (SD {sizes.angle:g} deg)")
+        parts.append(f"initial joint angles and lean (SD {sizes.angle:g} deg)")
     if sizes.speed:
-        parts.append(f"the speed at the start (SD {sizes.speed:g} m/s)")
+        parts.append(f"the initial speed (SD {sizes.speed:g} m/s)")
     if sizes.friction:
         parts.append(f"the friction of the ground (up to ± {100.0 * sizes.friction:g} %)")
     if sizes.push:
         parts.append(f"a push against the trunk of 0.1 s (up to ± {sizes.push:g} N)")
     if sizes.noise:
         parts.append(
-            f"noise of the measured signals (SD {sizes.noise:g} rad, m, body weights or parts of "
-            "the strength)"
+            f"noise of the measured signals (SD {sizes.noise:g} rad, m, body weights or fractions "
+            "of the strength)"
         )
     if not parts:
-        return "Nothing is perturbed: all sizes are 0."
-    return f"Perturbed in each: {', '.join(parts)}. No search scores by these draws."
+        return "No perturbation: all sizes are 0."
+    return f"Perturbed in each: {', '.join(parts)}. These draws are not used in searches."
 
 
 def survival_figure(found: Survival) -> Figure:
@@ -96,23 +96,23 @@ def survival_figure(found: Survival) -> Figure:
         _plot(lasted, order, "lasted", "s", "Time", height, [to_last]),
         _plot(_bars(found, order, found.walked, "m"), order, "walked", "m", "Distance", height),
     ]
-    legend = [LegendEntry("stays up", STAYS, "bar", "up")]
+    legend = [LegendEntry("no fall", STAYS, "bar", "up")]
     if found.fell.any():
-        legend.append(LegendEntry("does not", FALLS, "bar", "down"))
+        legend.append(LegendEntry("fall", FALLS, "bar", "down"))
     if pushed.any():
-        legend.append(LegendEntry("moment of the push", "ink", "line", "push"))
-    legend.append(LegendEntry("time that was to be walked", "muted", "dash"))
-    caption = "One bar a repeat, the longest first; its number is that of the table below."
+        legend.append(LegendEntry("time of the push", "ink", "line", "push"))
+    legend.append(LegendEntry("duration of a complete walk", "muted", "dash"))
+    caption = "One bar per repeat, the longest first; numbers refer to the table below."
     return Figure(tuple(plots), tuple(legend), "", caption, 2)
 
 
 def _pushed(found: Survival) -> np.ndarray:
-    """Whether each repeat was pushed before it ended ``(n,)`` bool."""
+    """Whether each repeat was pushed before its end ``(n,)`` bool."""
     return (found.draws.push != 0.0) & (found.draws.push_start < found.lasted)
 
 
 def _bars(found: Survival, order: np.ndarray, values: np.ndarray, unit: str) -> list[Json]:
-    """Horizontal bars of the repeats that stay up, and of the others."""
+    """Horizontal bars of the repeats without and with a fall."""
     bars: list[Json] = []
     for group, fell, colour in (("up", False, STAYS), ("down", True, FALLS)):
         places = [k for k, row in enumerate(order) if bool(found.fell[row]) == fell]
@@ -130,7 +130,7 @@ def _bars(found: Survival, order: np.ndarray, values: np.ndarray, unit: str) -> 
                 "hovertext": [_hover(found, int(row), float(values[row]), unit) for row in rows],
                 "hoverinfo": "text",
                 "legendgroup": group,
-                "name": "stays up" if group == "up" else "does not",
+                "name": "no fall" if group == "up" else "fall",
             }
         )
     return bars
@@ -180,8 +180,8 @@ def _table(found: Survival) -> reports.Table:
         *([reports.Column("heading", "deg", digits=3, note="0 is forwards")] * found.frontal),
         reports.Column("push at", "s", digits=3, align="right"),
         reports.Column("friction", "of its value", digits=3),
-        reports.Column("angle", "deg", digits=3, note="largest change of one at the start"),
-        reports.Column("speed", "m/s", digits=3, note="change at the start"),
+        reports.Column("angle", "deg", digits=3, note="largest change of an initial angle"),
+        reports.Column("speed", "m/s", digits=3, note="change of the initial speed"),
     ]
     rows = [
         [

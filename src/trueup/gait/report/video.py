@@ -1,4 +1,4 @@
-"""Films of walks."""
+"""Videos of walks."""
 
 import copy
 import tempfile
@@ -10,14 +10,14 @@ import numpy as np
 from trueup._writing import write_bytes
 from trueup.errors import GaitError, MissingExtraError
 from trueup.gait.models.walker import Walker
-from trueup.gait.report.film_marks import FilmMarks
+from trueup.gait.report.annotations import Annotations
 from trueup.gait.walk.series import WalkSeries
 
 BELOW_HIPS = 0.1
-"""Distance of the camera's target below the hips [m]."""
+"""Distance of the target of the camera below the hips [m]."""
 
 SHADOW_SIZE = 1024
-"""Resolution of shadows; a larger one takes most of the time where no graphics card draws."""
+"""Resolution of shadows; a larger one dominates the time of software rendering."""
 
 
 def write_walk_video(
@@ -31,47 +31,47 @@ def write_walk_video(
     height: int = 450,
     distance: float = 2.8,
 ) -> Path:
-    """Film a walk from its right side; the file appears whole or not at all.
+    """Write a video of a walk from its right side, atomically.
 
-    The right leg is blue and the left one orange, muscles are the redder the more active they are,
-    and green arrows are the force of the ground on each foot, 0.6 m for a body weight.
+    The right leg is blue and the left one orange, muscles are red in proportion to activation, and
+    green arrows show the force of the ground on each foot, 0.6 m per body weight.
 
     Args:
-      path: MP4 file to write; one that is there is replaced.
-      walker: who walks.
+      path: output MP4 file, replaced if it exists.
+      walker: the walker.
       series: the walk.
-      framerate: frames a second of the film.
-      pace: seconds of the walk in a second of the film; less than 1 is slow motion.
-      width: width [pixel]; an odd one is one less.
+      framerate: frame rate of the video [Hz].
+      pace: seconds of the walk per second of the video; below 1 is slow motion.
+      width: width [pixel]; rounded down to an even number.
       height: height [pixel]; likewise.
-      distance: of the camera [m].
+      distance: distance of the camera [m].
 
     Raises:
-      GaitError: the file has another ending than .mp4, or a number is not above 0.
-      MissingExtraError: the packages that write films are not installed.
-      ReportError: neither EGL nor OSMesa can draw here.
+      GaitError: another suffix than .mp4, or a number that is not above 0.
+      MissingExtraError: the packages for videos are not installed.
+      ReportError: neither EGL nor OSMesa is available for rendering.
     """
     path = Path(path)
     if path.suffix.lower() != ".mp4":
-        raise GaitError(f"a film is written as MP4: name it .mp4, not {path.name!r}")
+        raise GaitError(f"videos are written as MP4; expected the suffix .mp4, found {path.name!r}")
     numbers = {"framerate": framerate, "pace": pace, "distance": distance}
     wrong = [name for name, value in numbers.items() if not value > 0]
     if wrong or min(width, height) < 16:
         raise GaitError(
-            "a film needs a framerate, a pace and a distance above 0, and 16 pixels or more; asked "
-            f"for are {numbers}, {width} x {height}"
+            "a video requires a frame rate, a pace and a distance above 0, and at least 16 pixels; "
+            f"found {numbers}, {width} x {height}"
         )
     try:
         import imageio.v2 as imageio
         import imageio_ffmpeg  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError("a film", "video", "imageio[ffmpeg]") from error
+        raise MissingExtraError("a video", "video", "imageio[ffmpeg]") from error
     from trueup.simulation.models.rendering import render_states
 
     rows = _rows(series, framerate, pace)
     lookat = _smooth(series.places[rows, :, 0].mean(axis=1), framerate / pace)
     model = _lit(walker.model)
-    marks = FilmMarks(walker, model, series, rows, lookat)
+    marks = Annotations(walker, model, series, rows, lookat)
     frames = render_states(
         model,
         _full_physics(walker.model, series.states[rows]),
@@ -82,7 +82,7 @@ def write_walk_video(
         prepare=marks.prepare,
         decorate=marks.decorate,
     )
-    first = next(frames)  # nothing is written where nothing can be drawn
+    first = next(frames)  # fails before any file is written if rendering is not possible
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.stem}-", dir=path.parent) as folder:
         whole = Path(folder) / path.name
@@ -95,13 +95,13 @@ def write_walk_video(
 
 
 def _rows(series: WalkSeries, framerate: int, pace: float) -> np.ndarray:
-    """Frames of the walk that the film shows."""
+    """Indices of the frames of the walk in the video."""
     times = np.arange(series.time[0], series.time[-1] + 1e-9, pace / framerate)
     return np.clip(np.searchsorted(series.time, times - 1e-9), 0, len(series.time) - 1)
 
 
 def _smooth(places: np.ndarray, frames: float) -> np.ndarray:
-    """Targets of the camera ``(frames, 3)`` [m]: the hips, their height averaged over a second."""
+    """Targets of the camera ``(frames, 3)`` [m]: the hips, with height averaged over a second."""
     window = np.ones(max(1, min(round(frames), len(places))))
     count = np.convolve(np.ones(len(places)), window, "same")
     smooth = places.copy()
@@ -110,7 +110,7 @@ def _smooth(places: np.ndarray, frames: float) -> np.ndarray:
 
 
 def _lit(model: mujoco.MjModel) -> mujoco.MjModel:
-    """The model with shadows that are quick to draw, and light where it brings no surroundings."""
+    """The model with low-resolution shadows, and with lights if it has none."""
     model = copy.copy(model)
     model.vis.quality.shadowsize = min(model.vis.quality.shadowsize, SHADOW_SIZE)
     if not model.ntex:
@@ -119,7 +119,7 @@ def _lit(model: mujoco.MjModel) -> mujoco.MjModel:
 
 
 def _full_physics(model: mujoco.MjModel, states: np.ndarray) -> np.ndarray:
-    """Kept states as those that are drawn."""
+    """States for rendering, from the recorded ones."""
     data = mujoco.MjData(model)
     kept, drawn = mujoco.mjtState.mjSTATE_INTEGRATION, mujoco.mjtState.mjSTATE_FULLPHYSICS
     found = np.zeros((len(states), mujoco.mj_stateSize(model, drawn)))

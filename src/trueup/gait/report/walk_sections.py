@@ -1,4 +1,4 @@
-"""Sections of a report that show one walk: joints, ground reaction, muscles, device, strides."""
+"""Report sections of one walk: joints, ground reaction, muscles, device, strides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,25 +10,25 @@ from trueup import reports
 from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.models.anatomy import LEGS, Anatomy
 from trueup.gait.report._cycle_figures import CyclePanel, cycle_figure
-from trueup.gait.report.beside_people import on_spans, spans_in_words, step_rows
-from trueup.gait.report.stick_figure import cycle_strip, time_strip
+from trueup.gait.report.norm_comparison import on_spans, spans_text, step_rows
+from trueup.gait.report.stick_figures import cycle_strip, time_strip
 from trueup.gait.walk.gait_cycle import Curve, Stride, mean_cycle, on_ground, over_cycle, resampled
 from trueup.gait.walk.series import JOINTS, WalkSeries
 
-_LAST = 1.0  # how much of a fall is drawn [s]
-_SHOWN = 4.0  # how much of a walk is shown over time [s]
+_LAST = 1.0  # duration of a fall in stick figures [s]
+_SHOWN = 4.0  # duration of a walk shown over time [s]
 
 
 @dataclass(frozen=True)
 class ShownWalk:
-    """A walk with the norm and the walk beside it; means are over its last strides.
+    """A walk with a norm and a walk for comparison; means are over its last strides.
 
     Attributes:
       series: the walk.
-      anatomy: names of the walker's parts.
-      judged: strides of each leg that the means are taken over.
-      norm: norm beside it.
-      start: walk to compare with.
+      anatomy: names of the parts of the walker.
+      judged: strides of each leg for the means.
+      norm: norm for comparison.
+      start: walk for comparison.
       start_name: name of that walk.
     """
 
@@ -51,7 +51,7 @@ class ShownWalk:
 
     @property
     def stance(self) -> tuple[float | None, float | None]:
-        """Mean stance of each leg, as part of the cycle."""
+        """Mean stance of each leg, as a fraction of the cycle."""
         right, left = (
             float(np.mean([stride.stance for stride in strides])) if strides else None
             for strides in self.strides
@@ -64,7 +64,7 @@ class ShownWalk:
         return right, left
 
     def started(self, values: np.ndarray | None) -> Curve | None:
-        """Mean cycle of a quantity ``(frames, 2)`` of the walk at the start, over both legs."""
+        """Mean cycle of a quantity ``(frames, 2)`` of the walk for comparison, over both legs."""
         if self.start is None or values is None:
             return None
         both = [
@@ -75,7 +75,7 @@ class ShownWalk:
 
     @property
     def said(self) -> str:
-        """Sentence on the number of strides behind the means."""
+        """Text with the number of strides of the means."""
         right, left = (len(strides) for strides in self.strides)
         return (
             f"Mean and standard deviation over the last complete strides: {right} of the right "
@@ -84,11 +84,11 @@ class ShownWalk:
 
 
 def walk_sections(walk: ShownWalk, prefix: str = "") -> list[reports.Section]:
-    """All sections of a walk; one without a complete stride is shown over time.
+    """All sections of a walk; without a complete stride it is shown over time.
 
     Args:
       walk: the walk.
-      prefix: what the titles begin with.
+      prefix: prefix of the titles.
     """
     sections = [_sticks(walk, prefix)]
     if walk.has_strides:
@@ -114,16 +114,16 @@ def _sticks(walk: ShownWalk, prefix: str) -> reports.Section:
         content.append(cycle_strip(series, walk.strides[leg][-1]))
         said = (
             f"The last complete stride, from touch-down to touch-down of the {LEGS[leg]} foot. "
-            "Figures are moved apart; heights are as simulated."
+            "Figures are spaced apart; heights are as simulated."
         )
     else:
         content.append(time_strip(series, float(series.time[0]), float(series.time[-1])))
-        said = "The whole walk: it has no complete stride. Figures are moved apart."
+        said = "The whole walk, without a complete stride. Figures are spaced apart."
     content.append(reports.Note(said))
     end = float(series.time[-1])
     if series.fell and walk.has_strides:
         begin = max(end - _LAST, float(series.time[0]))
-        content += [time_strip(series, begin, end), reports.Note("How the walk ended.")]
+        content += [time_strip(series, begin, end), reports.Note("The end of the walk.")]
     return reports.Section(f"{prefix}Stick figures", content=content)
 
 
@@ -164,22 +164,22 @@ def _kinematics(walk: ShownWalk, prefix: str) -> reports.Section:
         columns = [
             reports.Column("joint"),
             reports.Column("leg"),
-            reports.Column("RMS distance", "deg", digits=3),
+            reports.Column("RMS difference", "deg", digits=3),
             reports.Column("range", "deg", digits=3),
-            reports.Column("norm's range", "deg", digits=3),
-            reports.Column("RMS distance in SD", digits=2),
+            reports.Column("range of the norm", "deg", digits=3),
+            reports.Column("RMS difference in SD", digits=2),
             reports.Column("within 1 SD", "% of cycle", digits=3),
             reports.Column("within 2 SD", "% of cycle", digits=3),
         ]
-        content.append(reports.Table(columns, table, title=f"Distance from {name}"))
+        content.append(reports.Table(columns, table, title=f"Deviation from {name}"))
     return reports.Section(f"{prefix}Kinematics", content=content)
 
 
 def _caption(walk: ShownWalk, has_norm: bool) -> str:
     if walk.norm is None:
-        return f"{walk.said} No norm is shown: name one with --norm."
+        return f"{walk.said} No norm is shown: select one with --norm."
     if not has_norm:
-        return f"{walk.said} The norm {walk.norm.name} has none of these angles."
+        return f"{walk.said} The norm {walk.norm.name} does not contain these angles."
     return f"{walk.said} Norm: {walk.norm.reference.source or walk.norm.name}."
 
 
@@ -190,7 +190,7 @@ def _in_degrees(curve: Curve | None) -> Curve | None:
 
 
 def _closed(values: np.ndarray) -> np.ndarray:
-    """A curve of a norm with its first sample again at its end."""
+    """A curve of a norm with its first sample repeated at the end."""
     return np.append(values, values[0])
 
 
@@ -199,12 +199,14 @@ def _closed_deviation(values: np.ndarray | None, factor: float = 1.0) -> np.ndar
 
 
 def _distance(curve: Curve, norm: Curve) -> list[float | None]:
-    """RMS distance from a norm, ranges, the distance in deviations, and the parts of the cycle
-    within one and two of them.
+    """Differences of a curve from a norm.
+
+    RMS difference, ranges of curve and norm, RMS difference in standard deviations, and fractions
+    of the cycle within one and two of them.
 
     Args:
       curve: mean cycle, closed.
-      norm: closed as well, at its own samples.
+      norm: closed curve of the norm, at its samples.
     """
     points = len(curve.mean) - 1
     mean = resampled(norm.mean[:-1], points)
@@ -237,7 +239,13 @@ def _moments(walk: ShownWalk, prefix: str) -> reports.Section:
         legs = walk.legs(series.moments[:, :, k] / mass)
         panels.append(
             CyclePanel(
-                title, "N m/kg", legs, band, walk.started(start), device, "the device's part"
+                title,
+                "N m/kg",
+                legs,
+                band,
+                walk.started(start),
+                device,
+                "contribution of the device",
             )
         )
         power = known_powers.get(joint)
@@ -252,7 +260,7 @@ def _moments(walk: ShownWalk, prefix: str) -> reports.Section:
     name = "" if walk.norm is None else walk.norm.name
     has_spread = any(curve.sd is not None for curve in norm.values())
     said = (
-        f"{walk.said} Inner moments: what muscles, tissue, the joint's limits and the device do "
+        f"{walk.said} Internal moments: what muscles, tissue, the joint limits and the device do "
         "together."
     )
     content = [
@@ -281,7 +289,7 @@ def _ground_reaction(walk: ShownWalk, prefix: str) -> reports.Section:
     series = walk.series
     level = series.slope == 0.0
     names = (
-        (2, "Vertical" if level else "Upright on the ground", "upright"),
+        (2, "Vertical" if level else "Normal to the ground", "upright"),
         (0, "Fore-aft, forward positive" if level else "Along the ground, forward positive",
          "forward"),
     )  # fmt: skip
@@ -297,8 +305,8 @@ def _ground_reaction(walk: ShownWalk, prefix: str) -> reports.Section:
     peak = float(series.ground_force[:, :, 2].max()) / series.weight
     mean = float(series.ground_force[:, :, 2].sum(axis=1).mean()) / series.weight
     said = (
-        f"{walk.said} Largest force of the whole walk {peak:.2f} body weights, mean of both feet "
-        f"together {mean:.3f}."
+        f"{walk.said} Peak force of the whole walk {peak:.2f} body weights, mean sum of both feet "
+        f"{mean:.3f}."
     )
     name = "" if walk.norm is None else f"{walk.norm.name}, mean"
     figure = cycle_figure(panels, walk.stance, caption=said, start=walk.start_name, norm=name)
@@ -317,23 +325,23 @@ def _muscles(walk: ShownWalk, prefix: str) -> reports.Section:
         title, legs = f"{pattern} · {group}", walk.legs(series.activations[:, columns])
         people = timing.get(group, ())
         panels.append(CyclePanel(title, "", legs, norm, span=(0.0, 1.02), bars=people))
-        own = ["" if curve is None else spans_in_words(on_spans(curve)) for curve in legs]
-        rows.append([title, *own, spans_in_words(people) if people else ""])
+        own = ["" if curve is None else spans_text(on_spans(curve)) for curve in legs]
+        rows.append([title, *own, spans_text(people) if people else ""])
     said = f"{walk.said} Activations are 0 to 1; stance is shaded."
     figure = cycle_figure(
-        panels, walk.stance, caption=said, columns=3, height=170, bars="on in people"
+        panels, walk.stance, caption=said, columns=3, height=170, bars="active in people"
     )
     table = reports.Table(["muscle", "right leg", "left leg", "people"], rows)
     said = (
-        "Percent of the gait cycle. A muscle of the walker is on above a fifth of its largest mean "
-        "activation."
+        "Percent of the gait cycle. A muscle of the walker is active above a fifth of its "
+        "largest mean activation."
     )
-    times = reports.Group("When muscles are on", [reports.Note(said), table], collapsed=True)
+    times = reports.Group("Muscle timing", [reports.Note(said), table], collapsed=True)
     return reports.Section(f"{prefix}Muscles", content=[figure, times])
 
 
 def muscle_pairs(series: WalkSeries, anatomy: Anatomy) -> list[tuple[str, str, list[int]]]:
-    """Group, name and columns of the right and of the left muscle, in the anatomy's order."""
+    """Group, name and columns of the right and of the left muscle, in the order of the anatomy."""
     found = []
     for group, patterns in anatomy.muscles.items():
         for pattern in patterns:
@@ -362,11 +370,13 @@ def _device(walk: ShownWalk, prefix: str) -> reports.Section:
     columns = [
         reports.Column("leg"),
         reports.Column("peak torque", "N m", digits=4),
-        reports.Column("work given", "J a stride", digits=3),
-        reports.Column("work taken", "J a stride", digits=3),
+        reports.Column("positive work", "J per stride", digits=3),
+        reports.Column("negative work", "J per stride", digits=3),
     ]
-    figure = cycle_figure(panels, walk.stance, caption=f"{walk.said} Power it gives is positive.")
-    content = [figure, reports.Table(columns, rows, title="The device, a stride")]
+    figure = cycle_figure(
+        panels, walk.stance, caption=f"{walk.said} Power delivered to the walker is positive."
+    )
+    content = [figure, reports.Table(columns, rows, title="Device, per stride")]
     return reports.Section(f"{prefix}Exoskeleton", content=content)
 
 
@@ -382,7 +392,7 @@ STRIDE_COLUMNS = (
 
 
 def stride_rows(series: WalkSeries, most: int | None = None) -> list[list]:
-    """One row a stride, in time order: leg, start, duration, length, speed, stance, step length."""
+    """One row per stride in time order: leg, start, duration, length, speed, stance, step."""
     grade = np.cos(np.deg2rad(series.slope))
     ankles = series.places[:, :, 2, 0] / grade
     rows = []
@@ -420,7 +430,7 @@ def _strides(walk: ShownWalk, prefix: str) -> reports.Section:
     ]
     everything = stride_rows(series)
     content: list[reports.Content] = [
-        *([_beside_people(walk, judged)] if judged else []),
+        *([_adult_comparison(walk, judged)] if judged else []),
         reports.Table(columns, summary, title="Last strides, mean ± SD"),
         reports.Text(_support(walk)),
         reports.Group(
@@ -432,8 +442,8 @@ def _strides(walk: ShownWalk, prefix: str) -> reports.Section:
     return reports.Section(f"{prefix}Strides", content=content)
 
 
-def _beside_people(walk: ShownWalk, judged: Sequence[Sequence[Any]]) -> reports.Table:
-    """Mean of the last strides beside adults at that speed on level ground."""
+def _adult_comparison(walk: ShownWalk, judged: Sequence[Sequence[Any]]) -> reports.Table:
+    """Mean of the last strides compared with adults at that speed on level ground."""
     speed = float(np.mean([row[4] for row in judged]))
     rows = step_rows(walk.series, walk.strides, [row[6] for row in judged], speed)
     columns = [
@@ -442,11 +452,13 @@ def _beside_people(walk: ShownWalk, judged: Sequence[Sequence[Any]]) -> reports.
         reports.Column("walk", digits=4, align="right"),
         reports.Column("adults", digits=4, align="right"),
     ]
-    return reports.Table(columns, [list(row) for row in rows], title="Beside adults at this speed")
+    return reports.Table(
+        columns, [list(row) for row in rows], title="Compared with adults at this speed"
+    )
 
 
 def _support(walk: ShownWalk) -> str:
-    """Sentence on double support, flight and cadence."""
+    """Text on double support, flight and cadence."""
     series = walk.series
     strides = [stride for both in walk.strides for stride in both]
     first, last = min(s.start for s in strides), max(s.end for s in strides)
@@ -455,7 +467,7 @@ def _support(walk: ShownWalk) -> str:
     flight = 100.0 * float(np.mean(~stance[0][first:last] & ~stance[1][first:last]))
     cadence = 120.0 / (series.period * float(np.mean([s.frames for s in strides])))
     words = f"Both feet are on the ground for {double:.1f} % of the time, neither for "
-    return f"{words}{flight:.1f} %; {cadence:.0f} steps a minute."
+    return f"{words}{flight:.1f} %; {cadence:.0f} steps per minute."
 
 
 def _over_time(walk: ShownWalk, prefix: str) -> reports.Section:

@@ -1,4 +1,4 @@
-"""The verdict on a walk: is it steady, and is it natural?"""
+"""Verdict on a walk: steadiness and naturalness."""
 
 from collections.abc import Sequence
 
@@ -17,14 +17,14 @@ from trueup.gait.walk.records import WalkRecords
 from trueup.gait.walk.simulation import WalkSimulation
 
 SPEED_KEPT = 0.05
-"""Largest distance of the mean speed from the target of a steady walk [m/s]."""
+"""Largest deviation of the mean speed from the target for a steady walk [m/s]."""
 
 STAY_UP, MOST_FALL = 75.0, 50.0
-"""Part of perturbed repeats that stay up [%]: of a steady walk at least, and below which most
-fall."""
+"""Fraction of perturbed repeats without a fall [%]: required for a steady walk, and limit below
+which a walk is not usable."""
 
 NATURAL = {"hip": 9.0, "knee": 10.0, "ankle": 9.0}
-"""Largest RMS distance of a joint's mean cycle from that of the norm, of a natural walk [deg].
+"""Largest RMS difference of the mean cycle of a joint from the norm for a natural walk [deg].
 
 One and a half times the standard deviation between people in the norms of Schwartz et al. (J.
 Biomech. 41, 2008), which is 6.1, 6.4 and 5.6 degrees RMS over the cycle.
@@ -39,19 +39,19 @@ def judge_walk(
     survivals: Sequence[Survival] = (),
     search: SearchEnd | None = None,
 ) -> Verdict:
-    """Judge the walk of a vector ``(size,)``, which is walked once more in each scenario.
+    """Verdict on the walk of a vector ``(size,)``, simulated once in each scenario.
 
-    A steady walk stays up for all of its time, keeps its target speed, and stays up in most repeats
-    under perturbations that no search scored by. A natural walk has the joint angles of the norm.
-    A walk that falls is ``do not use``; so is one of which most perturbed repeats fall. Whatever
-    else it misses is ``look``, as is a walk whose steadiness was not tried.
+    A steady walk is complete, keeps its target speed, and does not fall in most repeats under
+    perturbations that are not used in searches. A natural walk has the joint angles of the norm. A
+    walk that falls, or falls in most perturbed repeats, is ``do not use``. Any other failed
+    criterion is ``look``, as is a walk without a test of its steadiness.
 
     Args:
       problem: scenarios.
-      vector: whole vector.
-      norms: norm or reference of each scenario; without one nothing says how natural it is.
-      survivals: perturbed repeats in each scenario; none where they were not walked.
-      search: end of the search that found the walk.
+      vector: complete vector.
+      norms: norm or reference of each scenario; None: naturalness is not evaluated.
+      survivals: perturbed repeats in each scenario; empty if not simulated.
+      search: end of the search for the walk.
     """
     criteria: list[Criterion] = []
     reasons: list[Reason] = []
@@ -74,7 +74,7 @@ def judge_walk(
                 reasons.append(
                     Reason(
                         Grade.LOOK,
-                        f"{prefix}How natural it is cannot be said: it makes no whole stride of "
+                        f"{prefix}Its naturalness is unknown: it has no complete stride of "
                         f"both legs to compare with {norm.name}. Walk longer (--sim-time).",
                     )
                 )
@@ -82,7 +82,8 @@ def judge_walk(
         reasons.append(
             Reason(
                 Grade.LOOK,
-                "How steady it is was not tried: walk it under perturbations (--perturbations 20).",
+                "Its steadiness was not tested: simulate it under perturbations (--perturbations "
+                "20).",
             )
         )
     return judge(search=search, criteria=criteria, look_at=reasons)
@@ -93,12 +94,12 @@ def _lasting(scenario: Scenario, records: WalkRecords, prefix: str) -> Criterion
     lasted = float(records.length[0] * records.period)
     whole = records.ended[0] == 0
     return Criterion(
-        f"{prefix}time that it stays up",
+        f"{prefix}time before a fall",
         duration if whole else min(lasted, np.nextafter(duration, 0.0)),
         duration,
         at_most=False,
         unit="s",
-        advice="It falls: search on from it (--param-path), or with another --seed.",
+        advice="It falls: continue the search from it (--param-path), or use another --seed.",
         section="cost",
     )
 
@@ -110,12 +111,12 @@ def _speed(scenario: Scenario, records: WalkRecords, prefix: str) -> Criterion:
     duration, anatomy = simulation.settings.duration, simulation.walker.anatomy
     terms = measured.costs(records, anatomy, duration, threshold).terms
     return Criterion(
-        f"{prefix}distance of the mean speed from {target:g} m/s",
+        f"{prefix}deviation of the mean speed from {target:g} m/s",
         float(terms["velocity"][0]),
         SPEED_KEPT,
         unit="m/s",
         missed=Grade.LOOK,
-        advice="Give the velocity more weight, or search on.",
+        advice="Increase the weight of the velocity, or continue the search.",
         section="strides",
     )
 
@@ -123,13 +124,13 @@ def _speed(scenario: Scenario, records: WalkRecords, prefix: str) -> Criterion:
 def _survival(found: Survival, prefix: str) -> Criterion:
     part = 100.0 * found.survived / len(found.fell)
     return Criterion(
-        f"{prefix}repeats under unseen perturbations that stay up",
+        f"{prefix}repeats under unseen perturbations without a fall",
         part,
         STAY_UP,
         at_most=False,
         unit="%",
         missed=Grade.DO_NOT_USE if part < MOST_FALL else Grade.LOOK,
-        advice="Score it over more perturbed repeats (--perturbed-repeats 8).",
+        advice="Search over more perturbed repeats (--perturbed-repeats 8).",
         section="under-perturbations",
     )
 
@@ -137,16 +138,16 @@ def _survival(found: Survival, prefix: str) -> Criterion:
 def _naturalness(
     scenario: Scenario, records: WalkRecords, reference: GaitReference, prefix: str
 ) -> list[Criterion]:
-    """Distance of each joint from a reference; empty for a walk without a whole stride."""
+    """Deviation of each joint from a reference; empty for a walk without a complete stride."""
     distances = _distances(scenario.simulation, scenario.objective.strides, records, reference)
     return [
         Criterion(
-            f"{prefix}{joint} angle, RMS distance from {reference.name}",
+            f"{prefix}{joint} angle, RMS difference from {reference.name}",
             distance,
             NATURAL[joint],
             unit="deg",
             missed=Grade.LOOK,
-            advice="Track the reference with more weight (-kine, --weights).",
+            advice="Increase the weight of the reference (-kine, --weights).",
             section="kinematics",
         )
         for joint, distance in distances.items()
@@ -156,16 +157,16 @@ def _naturalness(
 def joint_distances(
     simulation: WalkSimulation, vector: np.ndarray, reference: GaitReference, strides: int = 5
 ) -> dict[str, float]:
-    """RMS distance of the mean cycle of each joint of a walk from a reference [deg].
+    """RMS difference of the mean cycle of each joint of a walk from a reference [deg].
 
     Args:
       simulation: simulation of the walk.
-      vector: whole vector ``(size,)``.
-      reference: reference; joints that it lacks are left out.
-      strides: strides of each leg that are compared, the last of the walk.
+      vector: complete vector ``(size,)``.
+      reference: reference; missing joints are omitted.
+      strides: number of compared strides of each leg, the last of the walk.
 
     Returns:
-      Distances by joint; none where the walk has no whole stride of both legs.
+      Differences by joint; empty without a complete stride of both legs.
     """
     return _distances(simulation, strides, simulation.run(vector[None]), reference)
 
@@ -186,7 +187,7 @@ def _distance(
     reference: GaitReference,
     joint: str,
 ) -> float | None:
-    """RMS distance of a joint's mean cycles of both legs from a reference [deg]; None without a
+    """RMS difference of the mean cycles of a joint from a reference [deg]; None without a
     cycle."""
     length, gaps = int(records.length[0]), []
     norm = reference.angles[joint].mean

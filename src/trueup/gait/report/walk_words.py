@@ -1,4 +1,4 @@
-"""Sentences about a walk: who walks and how, how far, and what is not as it was asked for."""
+"""Texts about a walk: its conditions, its result, and deviations from the request."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,13 +11,13 @@ from trueup.gait.search.problem import GaitProblem
 
 
 def mean_term(terms: Mapping[str, float], name: str) -> float:
-    """A term of a walk; of several scenarios, its mean."""
+    """A term of a walk; its mean over several scenarios."""
     found = [value for key, value in terms.items() if key.rpartition(".")[2] == name]
     return float(np.mean(found)) if found else float("nan")
 
 
 def how_it_walks(problem: GaitProblem) -> str:
-    """Model, time, delays and ground of each scenario."""
+    """Text with model, time, delays and ground of each scenario."""
     words = []
     for scenario in problem.scenarios:
         settings, walker = scenario.simulation.settings, scenario.simulation.walker
@@ -32,48 +32,50 @@ def how_it_walks(problem: GaitProblem) -> str:
 
 
 def how_far_it_walks(cost: float, terms: Mapping[str, float], walks: int) -> str:
-    """Cost, distance and time of a walk; of several walks their means."""
+    """Text with cost, distance and time of a walk; means over several walks."""
     walked, lasted = mean_term(terms, "walked"), mean_term(terms, "lasted")
     fell = mean_term(terms, "fell")
     if walks == 1:
         end = " and fell." if fell else " without falling."
         return f"Cost {cost:.6g}: walked {walked:.3f} m in {lasted:.2f} s{end}"
     return (
-        f"Cost {cost:.6g}: {walks} walks, of {walked:.3f} m in {lasted:.2f} s on average; "
+        f"Cost {cost:.6g}: {walks} walks, on average {walked:.3f} m in {lasted:.2f} s; "
         f"{round(walks * fell)} of them fell."
     )
 
 
 def trunk_notes(problem: GaitProblem) -> list[str]:
-    """A sentence where the trunk has a weight and the tracked gait has no trunk."""
+    """Note for a weighted trunk without a trunk in the tracked gait."""
     objectives = [s.objective for s in problem.scenarios if isinstance(s.objective, WalkObjective)]
     if not any(one.weights.get("trunk", 0.0) > 0.0 and _lacks_trunk(one) for one in objectives):
         return []
-    return ["The trunk is compared with upright: the reference has none."]
+    return ["The trunk is compared with upright: the reference has no trunk."]
 
 
 def _lacks_trunk(objective: WalkObjective) -> bool:
-    """Whether the trunk is compared with upright only because the reference has none."""
+    """Whether the trunk is compared with upright because the reference has no trunk."""
     fell_back = objective.trunk is None and objective.trunk_kind == "zero_diff"
     return fell_back and objective.reference is not None
 
 
 def curve_notes(problem: GaitProblem, vector: np.ndarray) -> list[str]:
-    """Sentences on the parts of a torque curve that differ from the vector ``(size,)``."""
+    """Notes on parts of a torque curve that differ from the vector ``(size,)``."""
     knots = problem.scenarios[0].simulation.knots(vector[None])
     clipped = {} if knots is None else knots.clipped
-    return [f"The exoskeleton does what it can: {words}." for words in clipped.values()]
+    return [
+        f"The torque curve of the exoskeleton was adjusted: {words}." for words in clipped.values()
+    ]
 
 
 def survival_lines(repeats: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """A sentence for each scenario on how the walk goes under perturbations.
+    """Summary of the walk under perturbations for each scenario.
 
     Args:
-      repeats: scenario -> plain data of a :class:`trueup.gait.Survival`.
+      repeats: scenario -> JSON values of a :class:`trueup.gait.Survival`.
     """
     return [
         f"Under {found['perturbations']} perturbations{f' at {name}' if name else ''}: "
-        f"{found['survived']} stay up; on average it goes {found['mean_walked_m']:.2f} m in "
-        f"{found['mean_lasted_s']:.2f} s of {found['duration_s']:g} s"
+        f"{found['survived']} without a fall; on average it walks {found['mean_walked_m']:.2f} m "
+        f"in {found['mean_lasted_s']:.2f} s of {found['duration_s']:g} s"
         for name, found in repeats.items()
     ]

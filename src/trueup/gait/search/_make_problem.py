@@ -1,4 +1,4 @@
-"""The problem of a configuration."""
+"""Creation of the problem of a configuration."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -20,13 +20,13 @@ from trueup.gait.costs.myoassist import (
 )
 from trueup.gait.costs.reference import GaitReference
 from trueup.gait.costs.stages import PRESETS, WalkObjective
-from trueup.gait.models._own_models import BY_MUSCLES, OWN_MODELS
+from trueup.gait.models._shipped_models import BY_MUSCLES, SHIPPED_MODELS
 from trueup.gait.models.attachments import shipped_devices
 from trueup.gait.models.terrain import Stairs
 from trueup.gait.models.walker import Walker
 from trueup.gait.search._named_entries import moved_entries, named_values
 from trueup.gait.search.configuration import GaitConfiguration
-from trueup.gait.search.passage import Level, Passage
+from trueup.gait.search.continuation import Continuation, Step
 from trueup.gait.search.problem import GaitProblem, Scenario
 from trueup.gait.search.stage_settings import BEGINS_AT, GRADUALLY
 from trueup.gait.search.staged_problem import StagedProblem
@@ -36,41 +36,43 @@ from trueup.gait.walk.settings import WalkSettings
 from trueup.gait.walk.simulation import WalkSimulation
 
 MYOASSIST_DEVICES = {"dephy": "ankle", "humotech": "ankle", "tutorial": "ankle", "hmedi": "hip"}
-"""Device of MyoAssist -> device of ours that acts on the same joint."""
+"""Device of MyoAssist -> shipped device on the same joint."""
 
 OF_REPEATS = ("unperturbed_repeat", "perturbed_cost", "perturbation_seed", "fresh_perturbations")
-"""Keys of perturbed repeats that mean nothing without them."""
+"""Keys that require perturbed repeats."""
 
 
 def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
     """The problem of a configuration, a :class:`StagedProblem` where it has stages.
 
     Args:
-      configuration: configuration; its paths count from the current folder.
-      threads: threads that simulate; 0 for all cores.
+      configuration: configuration; its paths are relative to the current folder.
+      threads: number of simulation threads; 0 uses all cores.
 
     Raises:
-      GaitError: the model or the reference is missing or does not fit.
+      GaitError: the model or the reference is missing or unsuitable.
       ModelError: the model does not compile.
     """
     if configuration.stages is None:
         return _problem(configuration, threads)
     staged, stages = configuration.staged, configuration.stages
-    passages = [_passage(one, stages[name], threads) for name, one in staged]
-    return StagedProblem([name for name, _ in staged], passages)
+    continuations = [_continuation(one, stages[name], threads) for name, one in staged]
+    return StagedProblem([name for name, _ in staged], continuations)
 
 
-def _passage(configuration: GaitConfiguration, stage: Mapping[str, Any], threads: int) -> Passage:
-    """The problem of a stage, with those on the way from the condition that it begins at."""
+def _continuation(
+    configuration: GaitConfiguration, stage: Mapping[str, Any], threads: int
+) -> Continuation:
+    """The problem of a stage, with intermediate steps from its initial condition."""
     target = _problem(configuration, threads)
     begins_at = stage.get(BEGINS_AT)
     if begins_at is None or GRADUALLY not in stage:
-        return Passage(target)
+        return Continuation(target)
     (there,), steps = configuration.conditions, stage[GRADUALLY]
-    # what the target is allowed to track unasked, the levels track too
+    # the steps track the same default norm as the target
     target_tracks = getattr(target.scenarios[0].objective, "reference", None) is not None
 
-    def level(number: int) -> Level:
+    def step(number: int) -> Step:
         part = number / steps
         speed, slope = (a + part * (b - a) for a, b in zip(begins_at, there, strict=True))
         changes: dict[str, Any] = {"tgt_vel": (speed,), "tgt_slope": (slope,)}
@@ -79,9 +81,9 @@ def _passage(configuration: GaitConfiguration, stage: Mapping[str, Any], threads
         own = configuration.model_copy(update=changes)
         words = [f"{speed:.3g} m/s"] if begins_at[0] != there[0] else []
         words += [f"{slope:.2g} deg"] if begins_at[1] != there[1] else []
-        return Level(f"at {' and '.join(words)}", lambda: _problem(own, threads))
+        return Step(f"at {' and '.join(words)}", lambda: _problem(own, threads))
 
-    return Passage(target, [level(number) for number in range(1, steps)])
+    return Continuation(target, [step(number) for number in range(1, steps)])
 
 
 def _problem(configuration: GaitConfiguration, threads: int) -> GaitProblem:
@@ -109,20 +111,20 @@ def _problem(configuration: GaitConfiguration, threads: int) -> GaitProblem:
     deviation = _deviation(configuration, parameters, frontal)
     perturbations = _perturbations(configuration)
     if configuration.early_stop and configuration.compat is not None:
-        raise GaitError("costs of MyoAssist know no least cost: leave early_stop or compat")
+        raise GaitError("early_stop is not supported with compat=myoassist; remove one of them")
     if configuration.early_stop and configuration.fresh_perturbations:
         raise GaitError(
-            "early_stop goes by what the generation before cost, and with fresh_perturbations that "
-            "one walked over others: leave one of them (--early-stop 0)"
+            "early_stop uses costs of the previous generation, which with fresh_perturbations had "
+            "other perturbations; remove one of them (--early-stop 0)"
         )
     return GaitProblem(scenarios, parameters, deviation=deviation, perturbations=perturbations)
 
 
 def without_unfit_norm(configuration: GaitConfiguration) -> tuple[GaitConfiguration, list[str]]:
-    """The configuration without the tracked norm of a search in stages where it does not fit.
+    """The configuration without the tracked norm of a staged search where it does not apply.
 
     Returns:
-      The configuration, and a sentence where something was left out.
+      The configuration, and a note if the norm was removed.
     """
     unfit = [one for one in configuration.conditions if not fits_condition(*one)]
     staged = configuration.stages is not None and configuration.reference is None
@@ -138,13 +140,13 @@ def without_unfit_norm(configuration: GaitConfiguration) -> tuple[GaitConfigurat
         for name, stage in configuration.stages.items()
     }
     speed, slope = unfit[0]
-    ground = "on level ground"
+    ground = "on step ground"
     if slope:
         ground = f"{'up' if slope > 0.0 else 'down'} {abs(slope):g} deg"
     said = (
-        f"No gait is tracked: the shipped norm is of level walking at "
-        f"{adult_norm().reference.speed:g} m/s, and this walks at {speed:g} m/s {ground}. "
-        f"Name a gait with --reference FILE, or take the norm with --reference {ADULT}."
+        f"No gait is tracked: the shipped norm is for step walking at "
+        f"{adult_norm().reference.speed:g} m/s, and this walk is at {speed:g} m/s {ground}. "
+        f"Track a gait with --reference FILE, or the norm nevertheless with --reference {ADULT}."
     )
     changed = configuration.model_copy(update={"weights": weights, "stages": stages})
     return changed, [said]
@@ -157,11 +159,11 @@ def _parameters(configuration: GaitConfiguration, own: ParameterVector) -> Param
         moves = moved_entries(configuration, own)
         if both := [name for name in held if name in moves]:
             raise GaitError(
-                f"moved, held: {listing(both)} is to be moved and held: give it to one of them"
+                f"{listing(both)} is in both moved and held: remove it from one of them"
             )
         if not any(entry.free and entry.name in moves for entry in own.entries):
             raise GaitError(
-                f"moved: {listing(configuration.moved)} has no entry that could be moved here"
+                f"moved: {listing(configuration.moved)} contains no free entry of this walk"
             )
         others = [name for name in own.names if name not in moves and name not in held]
         changes |= {name: {"free": False} for name in others}
@@ -171,13 +173,13 @@ def _parameters(configuration: GaitConfiguration, own: ParameterVector) -> Param
 def _deviation(
     configuration: GaitConfiguration, parameters: ParameterVector, frontal: set[str]
 ) -> np.ndarray:
-    """First standard deviations of the free entries ``(p,)``."""
+    """Initial standard deviations of the free entries ``(p,)``."""
     own = configuration.sigma_gain
     exo, sideways = configuration.exo_sigma_gain, configuration.frontal_sigma_gain
     if sideways is not None and not frontal:
         raise GaitError(
-            "frontal_sigma_gain is for a walker in space (--musc-model 26), and this one moves in "
-            "the plane: leave it out"
+            "frontal_sigma_gain requires a 3D walker (--musc-model 26), and this one is planar: "
+            "remove it"
         )
 
     def size(entry: Entry) -> float:
@@ -194,7 +196,7 @@ def _perturbations(configuration: GaitConfiguration) -> Perturbations | None:
     unknown = [name for name in sizes if name not in known]
     if unknown:
         raise GaitError(
-            f"there are no perturbations {listing(unknown)}; there are {listing(known)}."
+            f"unknown perturbations {listing(unknown)}; available: {listing(known)}."
             f"{did_you_mean(unknown[0], known)}"
         )
     if not configuration.perturbed_repeats:
@@ -204,8 +206,8 @@ def _perturbations(configuration: GaitConfiguration) -> Perturbations | None:
         ]
         if aimless:
             raise GaitError(
-                f"{listing(aimless)} needs perturbed repeats, and there are none: give "
-                "perturbed_repeats too, or leave that out"
+                f"{listing(aimless)} requires perturbed repeats: set "
+                "perturbed_repeats too, or remove it"
             )
         return None
     return Perturbations(
@@ -225,17 +227,16 @@ def _model(configuration: GaitConfiguration) -> str:
 
 
 def _device(configuration: GaitConfiguration) -> str | None:
-    """Name of the device to attach; none where the model stays as it is."""
+    """Name of the device to attach; None for an unmodified model."""
     name, model_file = configuration.model, configuration.model_file
     known = ["baseline", "default", *shipped_devices(), *MYOASSIST_DEVICES]
     if name not in known:
         raise GaitError(
-            f"there is no device {name!r} that a model could carry; there are {listing(known)}."
-            f"{did_you_mean(name, known)}"
+            f"unknown device {name!r}; available: {listing(known)}.{did_you_mean(name, known)}"
         )
     if name in shipped_devices():
         return name
-    if model_file is not None and (model_file not in OWN_MODELS or model_file.endswith("_exo")):
+    if model_file is not None and (model_file not in SHIPPED_MODELS or model_file.endswith("_exo")):
         # a model file has its own device, or none
         return None
     if name in ("baseline", "default"):
@@ -244,15 +245,15 @@ def _device(configuration: GaitConfiguration) -> str | None:
 
 
 def device_notes(configuration: GaitConfiguration) -> list[str]:
-    """A sentence where a product of MyoAssist's is walked with as one of our generic devices."""
+    """Note for a product in MyoAssist that is replaced by a generic device."""
     name = configuration.model
     if name not in MYOASSIST_DEVICES or (own := _device(configuration)) is None:
         return []
     device = shipped_devices()[own]
     mass = 2.0 * sum(part.mass for part in device.parts.values())
     return [
-        f"{name} is walked with as the generic device {own!r} ({mass:g} kg, up to "
-        f"{device.torque:g} N m): its mass and limits are not those of that product."
+        f"{name} is replaced by the generic device {own!r} ({mass:g} kg, up to "
+        f"{device.torque:g} N m), with other mass and limits than the product."
     ]
 
 
@@ -287,14 +288,19 @@ def _objective(
     flag = f"-{configuration.cost}"
     if configuration.compat is not None:
         if flag not in FLAGS:
-            raise GaitError(f"MyoAssist has no working cost {flag}; choose another or leave compat")
+            raise GaitError(
+                f"compat=myoassist does not support the cost {flag}; choose another, or remove "
+                "compat"
+            )
         if configuration.weights is not None:
             raise GaitError(
-                "costs of MyoAssist have weights of their own: choose one, such as -eff, in place "
-                "of the weights, or leave compat"
+                "weights are not supported with compat=myoassist: choose a cost such as -eff "
+                "instead, or remove compat"
             )
         if configuration.tgt_vel_tol > 0.0:
-            raise GaitError("costs of MyoAssist have no tolerance: leave tgt_vel_tol or compat")
+            raise GaitError(
+                "tgt_vel_tol is not supported with compat=myoassist; remove one of them"
+            )
         path, emg = None if reference is None else reference[0], configuration.reference_emg
         return MyoAssistCost(
             FLAGS[flag],
@@ -310,16 +316,17 @@ def _objective(
         reference = (ADULT, "")
     if weights.get("kinematic", 0.0) > 0.0 and reference is None:
         raise GaitError(
-            f"the term 'kinematic' needs a reference gait at {speed:g} m/s and {slope:g} deg, and "
-            f"the shipped one is of level walking at {adult_norm().reference.speed:g} m/s: name "
-            f"another with --reference FILE, take it nevertheless with --reference {ADULT}, or "
-            "choose a cost that tracks none, such as -eff or -vel"
+            f"the term 'kinematic' requires a reference gait at {speed:g} m/s and {slope:g} deg; "
+            f"the shipped one is for step walking at {adult_norm().reference.speed:g} m/s: use "
+            f"another with --reference FILE, the shipped one with --reference {ADULT}, or "
+            "a cost without tracking, such as -eff or -vel"
         )
     has_activations = reference is not None or configuration.reference_emg is not None
     if weights.get("emg", 0.0) > 0.0 and not has_activations:
         raise GaitError(
-            "the term 'emg' needs activations to track: name their file with --reference-emg, or a "
-            "reference gait that holds some with --reference, or choose another cost, such as -vel"
+            "the term 'emg' requires reference activations: give their file with "
+            "--reference-emg, a reference gait that contains them with --reference, or choose "
+            "another cost, such as -vel"
         )
     return WalkObjective(
         weights=weights,
@@ -328,14 +335,14 @@ def _objective(
         strides=configuration.num_strides,
         symmetry_threshold=configuration.tgt_sym_th,
         grf_threshold=configuration.tgt_grf_th,
-        # ref_diff is the default: the reference's trunk where it has one
+        # ref_diff is the default: the trunk of the reference, if it has one
         trunk=None if configuration.trunk_err_type == "ref_diff" else configuration.trunk_err_type,
         reference=_reference(reference, configuration.reference_emg),
     )
 
 
 def _reference(reference: tuple[str, str] | None, emg: str | None) -> GaitReference | None:
-    """The tracked gait, with the activations of their own file where there is one."""
+    """The tracked gait, with activations from a separate file if given."""
     gait = None if reference is None else named_norm(*reference).reference
     if emg is None:
         return gait
@@ -346,13 +353,13 @@ def _reference(reference: tuple[str, str] | None, emg: str | None) -> GaitRefere
 
 
 def check_chosen_trunk(changes: Mapping[str, Any], problem: GaitProblem) -> None:
-    """Check that a trunk that options want to compare with is there.
+    """Check that the reference has a trunk if options select it.
 
-    A configuration does not show it: ``ref_diff`` is its default.
+    The configuration alone does not show this, as ``ref_diff`` is the default.
 
     Args:
-      changes: values of the configuration that were given, by key.
-      problem: its problem.
+      changes: given values of the configuration, by key.
+      problem: problem of the configuration.
 
     Raises:
       GaitError: no reference has a trunk.
@@ -364,14 +371,14 @@ def check_chosen_trunk(changes: Mapping[str, Any], problem: GaitProblem) -> None
 
 
 def _check_activations(objective: WalkObjective, walker: Walker) -> None:
-    """Raise GaitError where activations are tracked under names that are no muscle groups."""
+    """Raise GaitError for tracked activations with names that are not muscle groups."""
     if objective.reference is None or not objective.weights.get("emg", 0.0) > 0.0:
         return
     known = walker.anatomy.muscles
     unknown = [name for name in objective.reference.emg if name not in known]
     if unknown:
         raise GaitError(
-            f"the reference {objective.reference.name!r} holds activations of {listing(unknown)}, "
-            f"and {walker.source} has the muscle groups {listing(known)}."
+            f"the reference {objective.reference.name!r} has activations of {listing(unknown)}, "
+            f"but {walker.source} has the muscle groups {listing(known)}."
             f"{did_you_mean(unknown[0], known)}"
         )

@@ -1,4 +1,4 @@
-"""Configurations in files: shipped ones, YAML files, and those of MyoAssist."""
+"""Files of configurations: shipped ones, YAML files, and those of MyoAssist."""
 
 import os
 from collections.abc import Collection
@@ -20,7 +20,7 @@ from trueup.gait.search.path_words import path_or_word
 from trueup.runs.store import atomic
 
 MYOASSIST_FILES = (".bat", ".sh")
-"""Endings of MyoAssist's configurations."""
+"""Suffixes of MyoAssist configurations."""
 
 CONFIGURATIONS = Path(__file__).with_name("configurations")
 
@@ -31,15 +31,15 @@ def configuration_names() -> list[str]:
 
 
 def load_configuration(name: str | Path) -> GaitConfiguration:
-    """A configuration by its name, or of a YAML file; paths in a file count from its folder.
+    """A configuration by its name, or from a YAML file; paths are relative to the file.
 
-    Paths in a ``.bat`` or ``.sh`` file of MyoAssist count from its folder too, or from the one
-    above it where they exist there only; the model and the reference of its checkout are used where
-    it names none. The ``experiment.yaml`` of a run counts as the
-    configuration that the run was resolved to.
+    Paths in a ``.bat`` or ``.sh`` file of MyoAssist are relative to its folder, or to the parent
+    folder if they exist only there; model and reference default to those of its checkout. The
+    ``experiment.yaml`` of a run contains
+    its resolved configuration.
 
     Raises:
-      GaitError: there is no such configuration or file, or it does not fit.
+      GaitError: no such configuration or file, or an invalid one.
     """
     path = Path(name)
     if path.suffix in MYOASSIST_FILES:
@@ -48,8 +48,8 @@ def load_configuration(name: str | Path) -> GaitConfiguration:
         names = configuration_names()
         if str(name) not in names:
             raise GaitError(
-                f"there is no configuration {str(name)!r}; there are {listing(names, 60)}, and "
-                f"YAML files by their path.{did_you_mean(str(name), names)}"
+                f"unknown configuration {str(name)!r}; available: {listing(names, 60)}, or "
+                f"the path of a YAML file.{did_you_mean(str(name), names)}"
             )
         path = CONFIGURATIONS / f"{name}.yaml"
     try:
@@ -60,7 +60,7 @@ def load_configuration(name: str | Path) -> GaitConfiguration:
             f"{listing(configuration_names(), 60)}"
         ) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise GaitError(f"{path} is no YAML file: {error}") from error
+        raise GaitError(f"{path} is not a YAML file: {error}") from error
     resolved = isinstance(content, dict) and content.get("kind") == "gait"
     if resolved:
         content = content.get("configuration")
@@ -69,7 +69,7 @@ def load_configuration(name: str | Path) -> GaitConfiguration:
 
 
 def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitConfiguration:
-    """The configuration with its paths, which count from a folder, made absolute."""
+    """The configuration with its paths made absolute, relative to a folder."""
     changes = {}
     for key in PATHS:
         value = getattr(configuration, key)
@@ -82,30 +82,30 @@ def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitC
 
 
 def configuration_text(configuration: GaitConfiguration) -> str:
-    """A configuration as YAML, without the values that it has by default."""
+    """A configuration as YAML, without default values."""
     default = GaitConfiguration().to_dict()
     whole = configuration.to_dict()
     content = {key: value for key, value in whole.items() if value != default[key]}
-    if "n_points" in content:  # alone it would choose the kind of curve too
+    if "n_points" in content:  # alone it would also select the kind of curve
         content["use_4param_spline"] = whole["use_4param_spline"]
     return yaml.safe_dump(content, sort_keys=False, width=100)
 
 
 def check_paths(name: str | Path, given: Collection[str]) -> None:
-    """Check that the files that a ``.bat`` or ``.sh`` file of MyoAssist names are there.
+    """Check that the files named in a ``.bat`` or ``.sh`` file of MyoAssist exist.
 
     Args:
-      name: configuration; other kinds of files are not looked into.
-      given: keys whose paths are replaced.
+      name: configuration; other kinds of files are not checked.
+      given: keys with replaced paths.
 
     Raises:
-      GaitError: a path is not there.
+      GaitError: a path does not exist.
     """
     if Path(name).suffix not in MYOASSIST_FILES:
         return
     for key, tried in missing_paths(name).items():
         if key not in given:
-            raise GaitError(f"{key}: {tried}: name another one with --{key.replace('_', '-')}")
+            raise GaitError(f"{key}: {tried}: set another one with --{key.replace('_', '-')}")
 
 
 def write_imported(
@@ -115,22 +115,22 @@ def write_imported(
 
     Args:
       path: file of MyoAssist.
-      target: YAML file; in the current folder, with the name of ``path``, where absent.
+      target: YAML file; by default in the current folder, with the name of ``path``.
       overwrite: replace a file that exists.
 
     Returns:
-      The YAML file, its configuration, and a sentence for each path that is not there.
+      The YAML file, its configuration, and a note for each missing path.
 
     Raises:
-      GaitError: the file is missing or starts no training, or the target exists.
+      GaitError: the file is missing or does not start a training, or the target exists.
     """
     target = Path(f"{Path(path).stem}.yaml") if target is None else Path(target)
     found = located(import_configuration(path), path)
     if target.exists() and not overwrite:
-        raise GaitError(f"{target} exists: choose another --output, or give --overwrite")
+        raise GaitError(f"{target} exists: choose another --output, or use --overwrite")
     folder = target.resolve().parent
     paths = {key: os.path.relpath(value, folder) for key, value in paths_in(found).items()}
     configuration = found.model_copy(update=paths)
     missing = missing_paths(path)
     atomic.write_text(target, configuration_text(configuration))
-    return target, configuration, [f"Not there yet: {k} {tried}." for k, tried in missing.items()]
+    return target, configuration, [f"Missing: {k} {tried}." for k, tried in missing.items()]

@@ -1,7 +1,7 @@
-"""Distribution that a search has come to, kept for a later search that begins with its walk.
+"""Final distribution of a search, saved for later searches that start from its walk.
 
-How far a walk bears changes of its entries, and in which directions, a search learns over hundreds
-of generations. A search that takes the walk to another speed, or up a slope, goes on from there.
+Over hundreds of generations a search learns how sensitive a walk is to changes of its entries. A
+search that retargets the walk to another speed or slope starts with this distribution.
 """
 
 import json
@@ -17,17 +17,17 @@ from trueup.gait.search.shipped_walk import SHIPPED, SHIPPED_DISTRIBUTION
 from trueup.parameters import Space
 
 DISTRIBUTION = "distribution.json"
-"""File of a run directory that holds it."""
+"""File of the distribution in a run directory."""
 
 _DIGITS = 6
 
 
 @dataclass(frozen=True)
 class SearchDistribution:
-    """Standard deviations and correlations of a search, by the names of its entries.
+    """Standard deviations and correlations of a search, by name of the entries.
 
     Attributes:
-      names: entries.
+      names: names of the entries.
       deviation: standard deviations ``(p,)``.
       correlation: correlations ``(p, p)``.
     """
@@ -37,7 +37,7 @@ class SearchDistribution:
     correlation: np.ndarray
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: of the correlations the part below the diagonal, row by row."""
+        """JSON values; of the correlations the lower triangle, row by row."""
         rows = [
             [_rounded(value) for value in row[:i]]
             for i, row in enumerate(self.correlation.tolist())
@@ -47,37 +47,37 @@ class SearchDistribution:
 
     @classmethod
     def from_dict(cls, content: Any) -> "SearchDistribution":
-        """The distribution of plain data.
+        """The distribution from `to_dict`.
 
         Raises:
-          ValueError: the data are no distribution.
+          ValueError: the data are not a distribution.
         """
         if not isinstance(content, dict):
-            raise ValueError("it holds no names, deviation and correlation")
+            raise ValueError("it does not contain names, deviation and correlation")
         try:
             names = tuple(map(str, content["names"]))
             deviation = np.array(content["deviation"], float)
             rows = [np.array(row, float) for row in content["correlation"]]
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"it lacks numbers: {error}") from error
+            raise ValueError(f"invalid numbers: {error}") from error
         size = len(names)
         if deviation.shape != (size,) or [row.shape for row in rows] != [(i,) for i in range(size)]:
-            raise ValueError(f"its deviation and correlation do not fit its {size} names")
+            raise ValueError(f"deviation and correlation do not have the size of its {size} names")
         correlation = np.eye(size)
         for i, row in enumerate(rows):
             correlation[i, :i] = correlation[:i, i] = row
         if not (np.isfinite(deviation) & (deviation > 0.0)).all():
-            raise ValueError("a standard deviation has to be a number above 0")
+            raise ValueError("standard deviations must be above 0")
         if not np.isfinite(correlation).all() or not np.linalg.eigvalsh(correlation).min() > 0.0:
-            raise ValueError("its correlations are none: a combination of entries has no spread")
+            raise ValueError("its correlation matrix is not positive definite")
         return cls(names, deviation, correlation)
 
     def over(self, space: Space, step: float) -> tuple[np.ndarray, np.ndarray]:
         """Standard deviations ``(p,)``, times ``step``, and correlations ``(p, p)`` of a space.
 
-        An entry that the distribution does not know keeps the deviation of the space.
+        An entry without a value in the distribution has the deviation of the space.
         """
-        assert space.deviation is not None  # every gait problem gives one
+        assert space.deviation is not None  # set by every gait problem
         deviation, correlation = np.array(space.deviation, float), np.eye(space.size)
         place = {name: i for i, name in enumerate(self.names)}
         known = [i for i, name in enumerate(space.names) if name in place]
@@ -88,13 +88,13 @@ class SearchDistribution:
 
 
 def distribution_of(names: Sequence[str], found: tuple[np.ndarray, np.ndarray]) -> Any:
-    """Plain data of what :meth:`trueup.fitting.CmaEs.distribution` gave."""
+    """JSON values of the result of :meth:`trueup.fitting.CmaEs.distribution`."""
     return SearchDistribution(tuple(names), *found).to_dict()
 
 
 def distribution_at(param_path: str | None) -> SearchDistribution | None:
-    """The distribution beside an earlier walk, by the value of ``param_path``; None where there is
-    none.
+    """The distribution next to an earlier walk, by the value of ``param_path``; None where it is
+    missing.
 
     Raises:
       GaitError: the file is damaged.
@@ -108,7 +108,7 @@ def distribution_at(param_path: str | None) -> SearchDistribution | None:
         return SearchDistribution.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError) as error:
         raise GaitError(
-            f"{path} is no distribution of a search: {error}. Remove it, and the search begins "
+            f"{path} is not a distribution of a search: {error}. Remove it to start the search "
             "with sigma_gain"
         ) from error
 

@@ -18,17 +18,17 @@ from trueup.runs.store.run_directory import RunDirectory, check_format_version
 from trueup.runs.store.yaml_file import read_mapping
 
 KIND = "gait"
-"""Kind of the runs, as ``experiment.yaml`` names it."""
+"""Kind of the runs in ``experiment.yaml``."""
 
 FORMAT_VERSION = 2
-"""Version of ``experiment.yaml``; the configuration stands in it as in version 1."""
+"""Version of ``experiment.yaml``; the configuration is stored as in version 1."""
 
 
 def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
     """The resolved configuration of a run.
 
     Raises:
-      RunDirectoryError: the file is missing, damaged, of another kind of run or too new.
+      RunDirectoryError: the file is missing, damaged, too new, or of another kind of run.
     """
     content = read_mapping(directory.experiment)
     if content.get("kind") != KIND:
@@ -49,28 +49,28 @@ def experiment_content(configuration: str) -> dict[str, Any] | None:
 
 
 def kept_start(start: Any, space: Space) -> Space | None:
-    """The space with the start values that a run keeps; None for a run that keeps none.
+    """The space with the initial values saved in a run; None for a run without them.
 
     Args:
       start: block ``start`` of its ``experiment.yaml``.
       space: the unknowns of the run.
 
     Raises:
-      RunDirectoryError: what is kept are not the values of these unknowns.
+      RunDirectoryError: the saved values do not belong to these unknowns.
     """
     if start is None:
         return None
     known = isinstance(start, dict) and set(start) == set(space.names)
     if not known or not all(isinstance(value, int | float) for value in start.values()):
         raise RunDirectoryError(
-            "the block 'start' of experiment.yaml does not hold a number for each of the "
-            f"{len(space.names)} unknowns: the file is damaged, or of another version of trueup"
+            "the block 'start' of experiment.yaml does not contain a number for each of the "
+            f"{len(space.names)} unknowns: the file is damaged, or from another version of trueup"
         )
     return dataclasses.replace(space, start=np.array([float(start[n]) for n in space.names]))
 
 
 def values_from(source: Path, space: Space, parameters: ParameterVector) -> WarmStart:
-    """Start values from an earlier result; what a run held counts as what it found."""
+    """Initial values from an earlier result, including the held ones of a run."""
     of_both = of_both_legs(parameters)
     warm = warm_start(source, space, _layouts(parameters, of_both), of_both)
     held = held_by(source)
@@ -80,17 +80,17 @@ def values_from(source: Path, space: Space, parameters: ParameterVector) -> Warm
     for name in known:
         x[space.names.index(name)] = held[name]
     missing = tuple(name for name in warm.missing if name not in held)
-    # entries that this search holds, or that no reflex uses, are no surprise in a whole vector
+    # held entries and those without a reflex are expected in a complete vector
     unused = tuple(name for name in warm.unused if name not in parameters.names)
     matched = (*warm.matched, *known)
     return dataclasses.replace(warm, x=x, matched=matched, missing=missing, unused=unused)
 
 
 def _layouts(parameters: ParameterVector, of_both: Mapping[str, str]) -> list[list[str]]:
-    """Names of the plain vectors that a search may start from."""
+    """Names of the entries of vectors without names from which a search can start."""
     names = list(parameters.names)
     bare = [entry.name for entry in parameters.entries if entry.group != "exoskeleton"]
-    # a walk with a device may start one without
+    # a walk without a device can be the start of one with a device
     with_exo = [*bare, *(entry.name for entry in FourParameterProfile().entries)]
     layouts = [names, with_exo, bare]
     shared = [list(dict.fromkeys(of_both.get(n, n) for n in one)) for one in layouts]
@@ -98,7 +98,7 @@ def _layouts(parameters: ParameterVector, of_both: Mapping[str, str]) -> list[li
 
 
 def former_configuration(source: Path) -> GaitConfiguration | None:
-    """The configuration of an earlier run of a gait optimisation; None for what is none."""
+    """The configuration of an earlier run of a gait optimisation; None for other paths."""
     if not (source / "run.json").is_file():
         return None
     directory = RunDirectory.open(source)
@@ -108,16 +108,16 @@ def former_configuration(source: Path) -> GaitConfiguration | None:
 
 
 def held_by(source: Path) -> dict[str, float]:
-    """Entries that the run of a gait optimisation held, which are not among what it found."""
+    """Entries held in the run of a gait optimisation, which are not in its solution."""
     former = former_configuration(source)
     held = {} if former is None else former.held or {}
-    # a curve without an exoskeleton is what nothing walked with
+    # without an exoskeleton the curve was not used
     off = former is not None and not former.exo
     return {name: value for name, value in held.items() if not (off and is_of_curve(name))}
 
 
 def best_vector_file(path: Path) -> Path:
-    """The file that a folder's best vector is in, or the path itself."""
+    """The file with the best vector of a folder, or the path itself."""
     if path.is_dir() and not (path / "run.json").is_file():
         for ending in ("_Best.txt", "_BestLast.txt"):
             found = sorted(path.glob(f"*{ending}"))
@@ -130,12 +130,12 @@ def vector_file(path: str | Path) -> Path:
     """The file with the best vector of a run or a folder, or the path itself.
 
     Raises:
-      GaitError: the run has written none yet.
+      GaitError: the run has not written one yet.
     """
     path = Path(path)
     if not (path / "run.json").is_file():
         return best_vector_file(path)
     found = sorted(path.glob("*_Best.txt"))
     if not found:
-        raise GaitError(f"the run {path} has written no *_Best.txt yet: it is not finished")
+        raise GaitError(f"the run {path} has no *_Best.txt: it is not finished")
     return found[0]

@@ -1,12 +1,12 @@
-"""Candidates that cannot be among the best are not walked to their end.
+"""Early stop of the walks of candidates that cannot be among the best.
 
-No walk costs less than nothing. So as soon as one of a candidate's perturbed repeats or scenarios
-has fallen, and costs what it costs, what the candidate costs at least is known, and where that
-exceeds a bound the rest of its walks are stopped. The bound is fixed before a generation is walked.
-A stopped candidate is judged as if all its walks had fallen at that moment, and not begun in
-scenarios that follow: that is more than the bound, so it stays behind every candidate below it, and
-among those stopped the one that lasted longer is the better. All others cost, bit for bit, what
-they would have cost. A single walk gains nothing: its fall ends it in any case.
+Costs are not negative. So the cost of the finished repeats or scenarios of a candidate is a lower
+bound of its cost, and where it exceeds a limit the remaining walks are stopped. The limit is fixed
+before each generation. The cost of a stopped candidate is as if all its walks had fallen at that
+moment and not started in later scenarios: it is above the limit, so the order relative to all
+candidates below it is correct, and among stopped candidates a longer walk has a lower cost. The
+costs of all others are unchanged, bit for bit. A single walk gains nothing, as its fall
+ends it in any case.
 """
 
 from collections.abc import Callable
@@ -23,14 +23,14 @@ from trueup.gait.walk.records import End, WalkRecords
 
 
 class EarlyStop:
-    """Decides which walks of a scenario are stopped.
+    """Criterion for stopping walks of a scenario.
 
     Args:
-      costs: costs of records whose walks have ended.
+      costs: cost function of records of ended walks.
       cannot_start: cost of a walk that cannot start.
       bound: cost above which a candidate cannot be among the best.
-      known: summed costs of each candidate in the scenarios before ``(n,)``.
-      scenarios: how many scenarios a cost is the mean of.
+      known: summed costs of each candidate in the previous scenarios ``(n,)``.
+      scenarios: number of scenarios in the mean cost.
       perturbations: repeats of each candidate.
     """
 
@@ -54,7 +54,7 @@ class EarlyStop:
         self._rows = np.full(len(known) * repeats, np.nan)
 
     def least(self, records: WalkRecords) -> np.ndarray:
-        """Lower bounds on the costs of candidates ``(n,)`` whose walks may be in progress."""
+        """Lower bounds on the costs of candidates ``(n,)``, with walks in progress."""
         self._rows[list(records.invalid)] = self.cannot_start
         ended = (records.ended != End.running) & (records.ended != End.stopped)
         new = np.flatnonzero(ended & np.isnan(self._rows))
@@ -66,26 +66,26 @@ class EarlyStop:
         return (self.known + rows) / self.scenarios
 
     def stopped(self, records: WalkRecords) -> np.ndarray:
-        """Rows of the records that are stopped ``(rows,)`` bool."""
+        """Whether each row of the records is stopped ``(rows,)`` bool."""
         return np.repeat(self.least(records) > self.bound, self._repeats)
 
 
 class EarlyStoppingCmaEs(CmaEs):
-    """CMA-ES that stops the walks of candidates that cannot be among the better half.
+    """CMA-ES with early stop of candidates that cannot be among the better half.
 
-    The bound is the median cost of the generation before; a resumed search has it from its history.
+    The bound is the median cost of the previous generation; on resume it is in the history.
     """
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> np.ndarray:
         """Costs ``(n, 1)`` of candidates.
 
         Raises:
-          GaitError: the problem is evaluated in other processes, or is none of walks.
+          GaitError: the problem is evaluated in other processes, or is not a gait problem.
         """
         if not hasattr(problem, "bound"):
             raise GaitError(
-                "an early stop needs a gait problem that is evaluated in this process: leave "
-                "early_stop or the workers out"
+                "early_stop requires a gait problem evaluated in this process: remove "
+                "early_stop or the workers"
             )
         former: Any = self.history[-1]["generation_median"] if self.history else None
         problem.bound = np.inf if former is None else float(former)  # pyright: ignore[reportAttributeAccessIssue]

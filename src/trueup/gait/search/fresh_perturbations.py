@@ -1,14 +1,14 @@
-"""Searches whose generations walk over perturbations of their own.
+"""Searches with new perturbations in every generation, and reevaluation of their results.
 
-Where all candidates of a search walk over the same few perturbations, its cheapest walk is one that
-suits just these: beside a walk that only just stays up some are cheap by luck, and what a search
-makes of them falls. With perturbations that no other generation has seen luck does not last. The
-candidates of a generation still share theirs (common random numbers), so that they differ by what
-they are. The costs of different generations are then those of a noisy cost, and the best candidate
-is judged by walks that it was not chosen by during the search.
+With the same few perturbations in all generations, the best candidate is overfitted to them: near a
+marginal walk some candidates have a low cost by chance, and fall under other perturbations. New
+perturbations in every generation prevent this. The candidates of a generation share them (common
+random numbers), so that their differences are their own. The cost is then noisy between
+generations, and during the search the best candidate is evaluated on walks that were not used
+for its selection.
 
-Either way the result is chosen after the search, among the candidates of the last generations and
-the means of these, over perturbations that no candidate has seen (:func:`judged_anew`).
+In both cases the result is selected after the search, among the candidates of the last generations
+and their means, over unseen perturbations (:func:`reevaluated`).
 """
 
 from collections.abc import Iterator
@@ -26,27 +26,27 @@ from trueup.gait.walk.perturbations import Perturbations
 from trueup.parameters import Space
 
 _JUDGED = 4
-"""Perturbations of each generation that the best candidate, and the one that may replace it, walk
-over; no other candidate does. Three generations then decide between the two, so that the mean of
-the population and its cheapest candidate take turns to challenge (every other generation's)."""
+"""Perturbations of each generation for the best candidate and its challenger only. Three
+generations decide between the two; challengers alternate between the mean of the population and its
+cheapest candidate."""
 
 
 _LAST, _FIFTH = 5, 5
-"""Generations at the end whose candidates are left over, and of what part of them the cheapest."""
+"""Number of last generations with final candidates, and the fraction of the cheapest in each."""
 
 _CHOSEN, _TOLD = 16, 20
-"""Least repeats for the choice among the last candidates, and for the cost of the chosen one."""
+"""Smallest number of repeats for the selection among the final candidates, and for its cost."""
 
 _JUDGEMENT = 2**32 - 1
-"""What stands for the generation where the last candidates are judged."""
+"""Generation number in the seed of the reevaluation."""
 
 
 class FreshPerturbationsCmaEs(CmaEs):
-    """CMA-ES whose every generation walks over perturbations that no other one has seen.
+    """CMA-ES with new perturbations in every generation.
 
-    It is for large populations, such as 128 candidates of two walks each: no candidate walks again
-    for being noisy, the mean of the better half averages noise. :attr:`cost` is the mean of what
-    the best candidate cost over perturbations that it was not chosen by.
+    It is for large populations, such as 128 candidates of two walks each: candidates are not
+    reevaluated, as the mean of the better half averages the noise. :attr:`cost` is the mean cost of
+    the best candidate over perturbations that were not used for its selection.
 
     The arguments are those of :class:`trueup.fitting.CmaEs`.
     """
@@ -56,7 +56,7 @@ class FreshPerturbationsCmaEs(CmaEs):
         super().__init__(space, replace(settings or CmaEsSettings(), **noisy), seed)
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> np.ndarray:
-        """Costs ``(n, 1)`` of the candidates that were asked for.
+        """Costs ``(n, 1)`` of the candidates from `ask`.
 
         Raises:
           GaitError: the problem is evaluated in other processes, or has no perturbed repeats.
@@ -64,8 +64,8 @@ class FreshPerturbationsCmaEs(CmaEs):
         own = getattr(problem, "perturbations", None)
         if not isinstance(own, Perturbations):
             raise GaitError(
-                "fresh perturbations need a gait problem with perturbed repeats, evaluated in this "
-                "process: give perturbed_repeats, or leave fresh_perturbations out"
+                "fresh_perturbations requires a gait problem with perturbed repeats, evaluated "
+                "in this process: set perturbed_repeats, or remove fresh_perturbations"
             )
         walks: Any = problem
         costs = np.full((len(X), 1), np.nan)
@@ -83,7 +83,7 @@ class FreshPerturbationsCmaEs(CmaEs):
         return costs
 
     def _draws(self) -> np.ndarray:
-        """Draw of perturbations of each row of the batch ``(n,)``, from 0."""
+        """Index of the draw of perturbations of each row of the batch ``(n,)``, from 0."""
         batch = self._batch
         assert batch is not None
         drawn = np.zeros(len(batch.X), int)
@@ -92,20 +92,22 @@ class FreshPerturbationsCmaEs(CmaEs):
         return drawn
 
 
-class Judged(NamedTuple):
-    """A candidate that was chosen among many by walks that none of them had seen."""
+class Reevaluated(NamedTuple):
+    """A candidate selected among many on unseen walks."""
 
     x: np.ndarray
     """The candidate ``(p,)``."""
     cost: float
-    """Mean over perturbations that it was not chosen by."""
+    """Mean cost over perturbations that were not used for its selection."""
     message: str
-    """Sentence on the choice."""
+    """Text on the selection."""
 
 
-def judges_anew(problem: GaitProblem, search: str) -> bool:
-    """Whether the result of a search is chosen, and told, over perturbations that no candidate was
-    scored by: the cheapest of many candidates over a few perturbations is a lucky one."""
+def is_reevaluated(problem: GaitProblem, search: str) -> bool:
+    """Whether the result of a search is selected and reported over unseen perturbations.
+
+    The cost of the best of many candidates over a few perturbations is biased.
+    """
     return SEARCH_METHODS[search].converges and problem.perturbations is not None
 
 
@@ -114,12 +116,12 @@ def means_of_generations(
 ) -> np.ndarray:
     """Means of the cheaper half of each of the last generations ``(k, p)``.
 
-    A mean is what its generation has in common, and that is not luck: it stays up over
-    perturbations that make the cheapest candidate fall.
+    A mean averages the chance effects of its candidates: it survives perturbations
+    under which the cheapest candidate falls.
 
     Args:
-      X, costs, generation: as of :func:`candidates_left_over`.
-      most: generations.
+      X, costs, generation: as for :func:`final_candidates`.
+      most: number of generations.
     """
     found = []
     for number in np.unique(generation)[-most:]:
@@ -130,15 +132,15 @@ def means_of_generations(
     return np.array(found).reshape(len(found), X.shape[1])
 
 
-def candidates_left_over(X: np.ndarray, costs: np.ndarray, generation: np.ndarray) -> np.ndarray:
+def final_candidates(X: np.ndarray, costs: np.ndarray, generation: np.ndarray) -> np.ndarray:
     """The cheapest fifth of each of the last five generations, without repetition ``(k, p)``.
 
-    A candidate that walked several times in a generation counts once, by the mean of its costs.
+    A candidate evaluated several times in a generation counts once, by its mean cost.
 
     Args:
       X: all candidates of a search ``(n, p)``.
-      costs: what they cost ``(n,)``; NaN where they could not walk.
-      generation: generation of each ``(n,)``.
+      costs: costs ``(n,)``; NaN where a walk could not start.
+      generation: generation of each candidate ``(n,)``.
     """
     found = []
     for number in np.unique(generation)[-_LAST:]:
@@ -150,43 +152,43 @@ def candidates_left_over(X: np.ndarray, costs: np.ndarray, generation: np.ndarra
     return np.unique(np.concatenate(found), axis=0)
 
 
-def told_over(own: Perturbations) -> Perturbations:
-    """Perturbations for the result of a search: 20 repeats that no candidate has seen.
+def evaluation_repeats(own: Perturbations) -> Perturbations:
+    """Perturbations for the result of a search: 20 unseen repeats.
 
     Args:
-      own: those of the search, whose kind and sizes hold here too.
+      own: perturbations of the search, of the same kind and sizes.
     """
     return replace(own, repeats=max(own.repeats, _TOLD), seed=_seed(own, _JUDGEMENT, 1))
 
 
-def judged_anew(problem: GaitProblem, candidates: np.ndarray) -> Judged:
-    """The cheapest of candidates ``(k, p)`` over perturbations that no generation has seen.
+def reevaluated(problem: GaitProblem, candidates: np.ndarray) -> Reevaluated:
+    """The cheapest of candidates ``(k, p)`` over unseen perturbations.
 
-    The cheapest candidates of a generation are lucky ones, and of walks that only just stay up most
-    fall over other perturbations.
+    The cheapest candidates of a generation are so partly by chance, and most marginal walks fall
+    under other perturbations.
 
     Raises:
       GaitError: the problem has no perturbed repeats.
     """
     own = problem.perturbations
     if own is None:
-        raise GaitError("candidates are judged over perturbed repeats, and there are none")
+        raise GaitError("reevaluation requires perturbed repeats, and the problem has none")
     repeats = max(own.repeats, _CHOSEN)
     with _walked_over(problem, replace(own, repeats=repeats, seed=_seed(own, _JUDGEMENT, 0))):
         best = candidates[[int(np.argmin(problem.costs(candidates)))]]
-    others = told_over(own)
+    others = evaluation_repeats(own)
     with _walked_over(problem, others):
         cost = float(problem.costs(best)[0, 0])
     message = (
-        f"cost {cost:.6g}, a mean over {others.repeats} repeats; over {repeats} others it was the "
-        f"best of {len(candidates)} candidates and means of the last generations"
+        f"cost {cost:.6g}, a mean over {others.repeats} repeats; selected over {repeats} other "
+        f"repeats as the best of {len(candidates)} candidates and means of the last generations"
     )
-    return Judged(best[0], cost, message)
+    return Reevaluated(best[0], cost, message)
 
 
 @contextmanager
 def _walked_over(problem: Any, perturbations: Perturbations) -> Iterator[None]:
-    """A problem whose candidates walk over other perturbations than its own meanwhile."""
+    """Context manager: a problem with other perturbations."""
     own = problem.perturbations
     problem.perturbations = perturbations
     try:

@@ -1,4 +1,4 @@
-"""Walks of given vectors: of a run, or of a file with a configuration."""
+"""Walks of given vectors, from a run, or from a file with a configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from trueup.gait.search.configuration import (
 )
 from trueup.gait.search.configuration_files import MYOASSIST_FILES, check_paths, load_configuration
 from trueup.gait.search.earlier_runs import configuration_of_run
-from trueup.gait.search.fresh_perturbations import judges_anew, told_over
+from trueup.gait.search.fresh_perturbations import evaluation_repeats, is_reevaluated
 from trueup.gait.search.myoassist_checkout import reference_near
 from trueup.gait.search.problem import GaitProblem
 from trueup.runs.loop._warm_start import warm_start
@@ -33,25 +33,25 @@ _REPEATS = {
     "perturbation_seed",
     "perturbation_sizes",
 }
-"""Keys that say which perturbed repeats a vector is walked over."""
+"""Keys of the perturbed repeats."""
 
 PLAIN = (".txt", ".csv", ".npy")
-"""Endings of files that hold the numbers of a vector without their names."""
+"""Suffixes of files with the numbers of a vector without names."""
 
 _WITH_CURVE = (81, 101)
-"""Sizes of vectors in the plane and in space that hold the torque curve of an exoskeleton."""
+"""Sizes of planar and 3D vectors that include the torque curve of an exoskeleton."""
 
 
 @dataclass(frozen=True)
 class GivenWalk:
-    """A walk that is not searched for.
+    """A walk given by its vector.
 
     Attributes:
       target: run directory, or file with a vector.
-      configuration: how it walks.
-      problem: the same as a problem.
-      vector: whole vector ``(size,)``.
-      mark: what is said of everything made from it, where inputs of its run have changed.
+      configuration: configuration of the walk.
+      problem: problem of the configuration.
+      vector: complete vector ``(size,)``.
+      mark: warning for everything derived from it, where inputs of its run have changed.
     """
 
     target: Path
@@ -71,30 +71,32 @@ def given_walk(
 ) -> GivenWalk:
     """The best walk of a run, or the walk of a vector.
 
-    A run walks as it was searched, in the last of its stages. A vector walks by its configuration,
-    as MyoAssist does by a ``.bat`` or ``.sh`` file; without one it walks without neural delays,
-    with an exoskeleton of 100 N m if it has the entries of one, and tracks MyoAssist's reference
-    kinematics if they lie near the model or the vector.
+    The walk of a run has the conditions of its search, in the last of its stages. That of a vector
+    has those of its configuration, such as a ``.bat`` or ``.sh`` file of MyoAssist; by default no
+    neural delays, an exoskeleton of 100 N m if the vector has its entries, and the reference
+    kinematics of MyoAssist if they are near the model or the vector.
 
     Args:
       target: run directory, or file with a vector.
-      configuration: configuration that a file belongs to, by name or file.
+      configuration: configuration of the vector, by name or file.
       changes: other values of the configuration, by key.
-      threads: threads that simulate; 0 for all cores.
-      anyway: take a run whose inputs have changed too; what is made from it says so.
+      threads: number of simulation threads; 0 uses all cores.
+      anyway: also accept a run with changed inputs; everything derived from it records this.
 
     Raises:
       RunDirectoryError: the model or a reference of the run has changed.
-      GaitError: there is no such run or file, the configuration does not fit, a changed key is one
-        of a search, or the vector has other entries than the walk.
+      GaitError: no such run or file, an invalid configuration, a changed key that affects only
+        a search, or a vector with other entries.
     """
     target, changes = Path(target), dict(changes or {})
     if aimless := [name for name in OF_SEARCHES if changes.get(name)]:
         options = listing(f"--{name.replace('_', '-')}" for name in aimless)
-        raise GaitError(f"{options} is for a search, and this walks one vector: leave it out")
+        raise GaitError(
+            f"{options} only applies to a search, and this evaluates one vector: remove it"
+        )
     mark = mark_of_file(target, anyway=anyway)
     found = _configuration(target, configuration, changes)
-    # what a run was searched by must not stand in the way of walking it otherwise
+    # keys of the search of a run must not prevent its evaluation under other conditions
     own = not _REPEATS & set(changes)
     fresh = found.fresh_perturbations and own
     found = found.with_changes({"fresh_perturbations": fresh, "moved": None, **changes})
@@ -105,15 +107,15 @@ def given_walk(
 
 
 def problem_to_look_at(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
-    """The problem of a configuration for looking at walks.
+    """The problem of a configuration for the evaluation of walks.
 
-    A search over perturbed repeats is looked at over perturbations that none of its candidates has
-    seen.
+    For a search over perturbed repeats the perturbations are replaced by unseen
+    ones.
     """
     problem = make_problem(configuration, threads)
-    if judges_anew(problem, configuration.search):
+    if is_reevaluated(problem, configuration.search):
         assert problem.perturbations is not None
-        problem.perturbations = told_over(problem.perturbations)
+        problem.perturbations = evaluation_repeats(problem.perturbations)
     return problem
 
 
@@ -121,7 +123,7 @@ def _configuration(
     target: Path, configuration: str | Path | None, changes: Mapping[str, Any]
 ) -> GaitConfiguration:
     if not target.exists():
-        raise GaitError(f"there is no run and no file {target}")
+        raise GaitError(f"no run directory or file {target}")
     if (target / "run.json").is_file():
         return configuration_of_run(RunDirectory.open(target))
     if configuration is not None:
@@ -145,49 +147,49 @@ def _configuration(
 
 
 def _has_curve(target: Path) -> bool:
-    """Whether a file without names holds the entries of an exoskeleton."""
+    """Whether a file without names contains the entries of an exoskeleton."""
     if target.suffix not in PLAIN or not target.is_file():
         return False
     return _numbers(target).size in _WITH_CURVE
 
 
 def _vector(target: Path, problem: GaitProblem) -> np.ndarray:
-    """The whole vector of a run or a file."""
+    """The complete vector of a run or a file."""
     parameters: ParameterVector = problem.parameters
     if target.suffix in PLAIN and target.is_file():
         return parameters.check_given(_numbers(target), str(target))
-    # every entry as it is given, for the same check as that of a plain vector
+    # every entry as given, for the same check as for a vector without names
     whole = {"free": True, "lower": -np.inf, "upper": np.inf}
     every = parameters.with_entries(dict.fromkeys(parameters.names, whole))
     found = warm_start(target, every.space, [parameters.names], of_both_legs(parameters))
     free = [entry.name for entry in parameters.entries if entry.free]
     missing = [name for name in found.missing if name in free]
     if missing or found.unused:
-        lacks = f"lacks {listing(missing)}" if missing else ""
-        has = f"has {listing(found.unused)}, which it does not take" if found.unused else ""
+        lacks = f"missing {listing(missing)}" if missing else ""
+        has = f"unknown {listing(found.unused)}" if found.unused else ""
         raise GaitError(
-            f"{target} holds another vector than this walk takes: it "
-            f"{' and '.join(filter(None, (lacks, has)))}. --ExoOn, --n-points, --reflex-mode and "
-            "the model say which entries there are"
+            f"the entries of {target} are not those of this walk: "
+            f"{', '.join(filter(None, (lacks, has)))}. They depend on --ExoOn, --n-points, "
+            "--reflex-mode and the model"
         )
     return parameters.check_given(found.x, str(target))
 
 
 def _numbers(target: Path) -> np.ndarray:
-    """Numbers of a file without names ``(lines, numbers of a line)``; of NumPy's as they are."""
+    """Numbers of a file without names ``(lines, numbers per line)``; arrays of NumPy unchanged."""
     try:
         if target.suffix == ".npy":
             values = np.load(target, allow_pickle=False)
             if values.dtype.kind not in "iuf":
-                raise ValueError(f"it holds {values.dtype}, expected real numbers")
+                raise ValueError(f"expected real numbers, found {values.dtype}")
             return values.astype(float)
         lines = target.read_text(encoding="utf-8").replace(",", " ").splitlines()
         words = [found for line in lines if (found := line.partition("#")[0].split())]
         sizes = sorted({len(line) for line in words})
         if len(sizes) > 1:
-            raise ValueError(f"its lines hold {sizes[0]} to {sizes[-1]} numbers, expected one")
+            raise ValueError(f"expected one number per line, found {sizes[0]} to {sizes[-1]}")
         return np.array([[float(word) for word in line] for line in words])
     except (ValueError, EOFError) as error:
-        raise GaitError(f"{target} holds no vector of numbers: {error}") from error
+        raise GaitError(f"{target} does not contain a vector of numbers: {error}") from error
     except OSError as error:
         raise GaitError(f"cannot read {target}: {error.strerror or error}") from error

@@ -1,11 +1,11 @@
-"""Files of a MyoAssist checkout that lie around a configuration, a vector or a model of it."""
+"""Files of a MyoAssist checkout near a configuration, a vector or a model."""
 
 from pathlib import Path
 
 from trueup.gait.search.configuration import GaitConfiguration
 
 LEVELS = 6
-"""Folders above a file in which others are looked for."""
+"""Number of parent folders of a file in which others are searched."""
 
 REFERENCES = [
     Path(folder) / "ref_kinematics_radians.csv"
@@ -16,11 +16,11 @@ REFERENCES = [
         "gait_norms/myoassist",
     )
 ]
-"""Places of the reference kinematics in a folder of a checkout."""
+"""Paths of the reference kinematics within a checkout."""
 
 
 def reference_near(*files: str | Path | None) -> Path | None:
-    """MyoAssist's reference kinematics above one of the files; None where there are none."""
+    """Reference kinematics of MyoAssist in a parent folder of a file; None if missing."""
     for file in files:
         for folder in _folders_above(file):
             for place in REFERENCES:
@@ -30,9 +30,9 @@ def reference_near(*files: str | Path | None) -> Path | None:
 
 
 def model_near(file: str | Path, muscles: int, device: str) -> Path | None:
-    """MJCF file of MyoAssist's walker with a device, above a file; None where there is none.
+    """MJCF file of the MyoAssist walker with a device, near a file; None if missing.
 
-    MyoAssist keeps it as ``models/<folder of the muscles>/myoLeg22_2D_TUTORIAL.xml`` and the like.
+    In MyoAssist it is ``models/<folder of the muscles>/myoLeg22_2D_TUTORIAL.xml`` or similar.
     """
     for folder in _folders_above(file):
         found = sorted((folder / "models").glob(f"*/myoLeg{muscles}*_{device.upper()}.xml"))
@@ -42,9 +42,9 @@ def model_near(file: str | Path, muscles: int, device: str) -> Path | None:
 
 
 def with_files_near(configuration: GaitConfiguration, file: str | Path) -> GaitConfiguration:
-    """A configuration of a ``.bat`` or ``.sh`` file with the model and the reference around it.
+    """A configuration of a ``.bat`` or ``.sh`` file with model and reference of its checkout.
 
-    What the configuration names itself stays as it is.
+    Explicit files of the configuration are not changed.
     """
     changes: dict[str, object] = {}
     if configuration.model_file is None:
@@ -59,12 +59,12 @@ def with_files_near(configuration: GaitConfiguration, file: str | Path) -> GaitC
 
 
 def checkout_notes(configuration: GaitConfiguration) -> list[str]:
-    """Sentences that name the files of a MyoAssist checkout which a configuration uses."""
+    """Notes on the files of a MyoAssist checkout that a configuration uses."""
     notes = []
     if configuration.model_file and Path(configuration.model_file).name.startswith("myoLeg"):
-        notes.append(f"The walker is MyoAssist's, {configuration.model_file}.")
+        notes.append(f"Walker of MyoAssist: {configuration.model_file}.")
     notes += [
-        f"The reference gait is MyoAssist's, {file}."
+        f"Reference gait of MyoAssist: {file}."
         for file in configuration.reference_files
         if Path(file).name == REFERENCES[0].name
     ]

@@ -1,4 +1,4 @@
-"""Reader of MyoAssist's training configurations, ``.bat`` and ``.sh`` files."""
+"""Reader of training configurations of MyoAssist, ``.bat`` and ``.sh`` files."""
 
 import re
 import shlex
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import GaitError, listing
-from trueup.gait.models._own_models import OWN_MODELS
+from trueup.gait.models._shipped_models import SHIPPED_MODELS
 from trueup.gait.search.configuration import COSTS, GaitConfiguration, make_configuration
 
 _TYPES: dict[str, Any] = {
@@ -43,12 +43,12 @@ _RENAMED = {"model_path": "model_file"}
 
 
 def import_configuration(path: str | Path) -> GaitConfiguration:
-    """The configuration that a ``.bat`` or ``.sh`` file of MyoAssist asks for.
+    """The configuration of a ``.bat`` or ``.sh`` file of MyoAssist.
 
-    Paths in it are taken as they stand: see :func:`located`.
+    Paths are not changed, see :func:`located`.
 
     Raises:
-      GaitError: the file is missing, starts no training, or has an argument that does not fit.
+      GaitError: the file is missing, does not start a training, or has an invalid argument.
     """
     path = Path(path)
     try:
@@ -61,8 +61,8 @@ def import_configuration(path: str | Path) -> GaitConfiguration:
 def located(configuration: GaitConfiguration, path: str | Path) -> GaitConfiguration:
     """The configuration of a ``.bat`` or ``.sh`` file with its paths made absolute.
 
-    They count from the folder of the file, or from the one above it, where MyoAssist is started,
-    if they exist there only.
+    They are relative to the folder of the file, or to its parent folder, where MyoAssist is
+    started, if they exist only there.
     """
     changes = {}
     for key, value in paths_in(configuration).items():
@@ -72,7 +72,7 @@ def located(configuration: GaitConfiguration, path: str | Path) -> GaitConfigura
 
 
 def missing_paths(path: str | Path) -> dict[str, str]:
-    """Key -> what was tried, for each path in a ``.bat`` or ``.sh`` file that is not there."""
+    """Key -> tried paths, for each missing path in a ``.bat`` or ``.sh`` file."""
     found = {}
     for key, value in paths_in(import_configuration(path)).items():
         tried = _tried(value, path)
@@ -82,14 +82,16 @@ def missing_paths(path: str | Path) -> dict[str, str]:
 
 
 def paths_in(configuration: GaitConfiguration) -> dict[str, str]:
-    """Key -> path, of those that a file of MyoAssist can hold."""
+    """Key -> path, for the paths of a MyoAssist file."""
     keys = ("model_file", "param_path")
     paths = {key: getattr(configuration, key) for key in keys}
-    return {k: value for k, value in paths.items() if value is not None and value not in OWN_MODELS}
+    return {
+        k: value for k, value in paths.items() if value is not None and value not in SHIPPED_MODELS
+    }
 
 
 def _tried(value: str, path: str | Path) -> list[Path]:
-    """Places that a path in a file of MyoAssist may mean."""
+    """Candidates for a path in a file of MyoAssist."""
     folder = Path(path).resolve().parent
     return [(start / value).resolve() for start in (folder, folder.parent)]
 
@@ -99,7 +101,7 @@ def _words(text: str, path: Path) -> list[str]:
     joined = re.sub(r"[\^\\][ \t]*\r?\n", " ", text)
     for line in joined.splitlines():
         if re.match(r"\s*(@?rem\b|::|#|@?echo\b)", line, re.IGNORECASE):
-            continue  # a comment, or a message, starts nothing
+            continue  # comments and messages do not start a training
         if re.search(r"(\btrain\.py\b|\.train\b|\btrain\b)", line) and "--" in line:
             try:
                 words = shlex.split(line.rstrip("^\\ \t"), comments=path.suffix == ".sh")
@@ -108,7 +110,7 @@ def _words(text: str, path: Path) -> list[str]:
             starts = [i for i, word in enumerate(words) if word.startswith("-") and word != "-m"]
             if starts:
                 return words[starts[0] :]
-    raise GaitError(f"{path} has no line that starts a training with arguments")
+    raise GaitError(f"{path} does not contain a command that starts a training with arguments")
 
 
 def _arguments(words: list[str], path: Path) -> dict[str, Any]:
@@ -120,7 +122,7 @@ def _arguments(words: list[str], path: Path) -> dict[str, Any]:
         name = word.lstrip("-")
         i += 1
         if not word.startswith("-"):
-            raise GaitError(f"{path}: {word!r} stands where an argument is expected")
+            raise GaitError(f"{path}: expected an argument, found {word!r}")
         if not word.startswith("--") and name in COSTS:
             content["cost"] = name
         elif name in _FLAGS:
@@ -136,9 +138,9 @@ def _arguments(words: list[str], path: Path) -> dict[str, Any]:
             i += 1
         else:
             known = [*_TYPES, *_FLAGS, *COSTS]
-            raise GaitError(f"{path}: unknown argument {word}; there are {listing(known, 60)}")
+            raise GaitError(f"{path}: unknown argument {word}; available: {listing(known, 60)}")
     if content["use_4param_spline"]:
-        content.pop("n_points", None)  # without effect there
+        content.pop("n_points", None)  # no effect in MyoAssist
     return content
 
 
@@ -146,5 +148,5 @@ def _value(name: str, text: str, path: Path) -> Any:
     try:
         value = _TYPES[name](text)
     except ValueError as error:
-        raise GaitError(f"{path}: --{name} is {text!r}, which is no number") from error
+        raise GaitError(f"{path}: --{name} is {text!r}, which is not a number") from error
     return bool(value) if name in ("delayed", "ExoOn") else value

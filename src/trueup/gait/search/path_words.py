@@ -1,15 +1,15 @@
-"""Words that options and configurations take in place of paths; nothing heavy is imported."""
+"""Names that options and configurations accept in place of paths; without heavy imports."""
 
 from pathlib import Path
 
 from trueup.gait.costs.norm_names import ADULT
-from trueup.gait.models._own_models import OWN_MODELS
+from trueup.gait.models._shipped_models import SHIPPED_MODELS
 from trueup.gait.search.shipped_walk import NOMINAL, SHIPPED
 
-PATH_WORDS = (*OWN_MODELS, ADULT, NOMINAL, SHIPPED)
-"""Models, norms and starts that the package holds."""
+PATH_WORDS = (*SHIPPED_MODELS, ADULT, NOMINAL, SHIPPED)
+"""Names of the models, norms and starts of the package."""
 
 
 def path_or_word(value: str | Path, folder: Path = Path()) -> str:
-    """A path that counts from a folder, absolute; a word in its place stays."""
+    """The absolute form of a path relative to a folder; names are not changed."""
     return str(value) if str(value) in PATH_WORDS else str((folder / value).resolve())

@@ -19,29 +19,29 @@ from trueup.gait.walk.simulation import WalkSimulation
 
 @dataclass(frozen=True)
 class Scenario:
-    """A condition that candidates walk in: simulation and objective."""
+    """A condition of walks: simulation and objective."""
 
     simulation: WalkSimulation
     """Simulation: model, slope, controller."""
     objective: WalkObjective | MyoAssistCost
-    """Objective: our terms, or MyoAssist's cost."""
+    """Objective: weighted terms, or the cost of MyoAssist."""
     name: str = ""
-    """Name, where there are several."""
+    """Name, if there are several scenarios."""
 
 
 class GaitProblem(Problem):
-    """Costs of walks, means over scenarios; all terms are kept.
+    """Costs of walks, means over scenarios, with all terms.
 
     Args:
       scenarios: conditions, such as speeds and slopes; their vectors have the same entries.
-      parameters: entries with bounds and start values of one's own; those of the first simulation
-        where absent.
-      most_at_once: walks that are simulated together.
-      perturbations: repeats that every candidate walks in each scenario; none where absent.
-      deviation: first standard deviations of a search, of the free entries ``(p,)``.
+      parameters: entries with custom bounds and initial values; by default those of the first
+        simulation.
+      most_at_once: largest number of walks per batch.
+      perturbations: repeats of every candidate in each scenario; None: no repeats.
+      deviation: initial standard deviations of a search for the free entries ``(p,)``.
 
     Raises:
-      GaitError: no scenario, or scenarios whose vectors differ.
+      GaitError: no scenario, or scenarios with different vectors.
     """
 
     def __init__(
@@ -53,19 +53,20 @@ class GaitProblem(Problem):
         perturbations: Perturbations | None = None,
     ):
         if not scenarios:
-            raise GaitError("a gait problem needs at least one scenario")
+            raise GaitError("a gait problem requires at least one scenario")
         self.scenarios = tuple(scenarios)
         own = self.scenarios[0].simulation.parameters
         self.parameters = own if parameters is None else parameters
         for scenario in self.scenarios:
             if scenario.simulation.parameters.names != self.parameters.names:
                 raise GaitError(
-                    f"the scenario {scenario.name!r} takes other parameters than the first one"
+                    f"the parameters of the scenario {scenario.name!r} differ from those of the "
+                    "first one"
                 )
         self.most_at_once = most_at_once
         self.perturbations = perturbations
         self.bound = np.inf
-        """Cost above which candidates need not be walked to their end, see
+        """Cost above which the walks of a candidate can be stopped, see
         :mod:`trueup.gait.search.early_stop`."""
         self.space = replace(self.parameters.space, deviation=deviation)
         self.terms: dict[str, np.ndarray] = {}
@@ -74,12 +75,12 @@ class GaitProblem(Problem):
     def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
         """Costs ``(n, 1)`` of candidates ``X (n, p)``, the free entries of vectors.
 
-        A candidate that cannot start has a large cost, and its reason in ``failures``.
+        A candidate that cannot start has a large cost, and its reason is in ``failures``.
         """
         return self.whole_costs(self.parameters.complete(X), failures)[:, None]
 
     def whole_costs(self, whole: np.ndarray, failures: Failures | None = None) -> np.ndarray:
-        """Costs ``(n,)`` of whole vectors ``(n, size)``, entries that no search moves included."""
+        """Costs ``(n,)`` of complete vectors ``(n, size)``, including fixed entries."""
         failures = {} if failures is None else failures
         repeats = 1 if self.perturbations is None else self.perturbations.repeats
         size = max(1, self.most_at_once // repeats)
@@ -112,7 +113,7 @@ class GaitProblem(Problem):
             return None
         objective, simulation = scenario.objective, scenario.simulation
         if not isinstance(objective, WalkObjective):
-            raise GaitError("costs of MyoAssist know no least cost: leave early_stop or compat")
+            raise GaitError("early_stop is not supported with compat=myoassist; remove one of them")
         anatomy, duration = simulation.walker.anatomy, simulation.settings.duration
         threshold = simulation.controller.load_threshold
         return EarlyStop(
@@ -132,11 +133,11 @@ def evaluate(
     perturbations: Perturbations | None = None,
     early_stop: EarlyStop | None = None,
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Costs ``(n,)`` and terms of whole vectors ``X (n, size)`` in one scenario.
+    """Costs ``(n,)`` and terms of complete vectors ``X (n, size)`` in one scenario.
 
-    Among the terms are ``walked`` [m], ``lasted`` [s], ``fell`` and ``stopped`` (0 or 1). Of
-    perturbed repeats they are means over those that have them. Candidates none of whose
-    walks can start are entered in ``invalid`` with the reason.
+    The terms include ``walked`` [m], ``lasted`` [s], ``fell`` and ``stopped`` (0 or 1). Over
+    perturbed repeats they are means of the available values. Candidates without a walk that can
+    start are added to ``invalid`` with the reason.
     """
     simulation, objective = scenario.simulation, scenario.objective
     stop = None if early_stop is None else early_stop.stopped
@@ -172,7 +173,7 @@ def evaluate(
 
 
 def _known_mean(values: np.ndarray) -> np.ndarray:
-    """Means of rows over what is known of them; NaN where nothing is."""
+    """Means of rows without NaN; NaN where all values are NaN."""
     known = ~np.isnan(values)
     count = known.sum(axis=1)
     total = np.where(known, values, 0.0).sum(axis=1)

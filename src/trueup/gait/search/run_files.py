@@ -1,4 +1,4 @@
-"""Files of a gait optimisation beside its history: terms of every evaluation, and vectors."""
+"""Files of a gait optimisation in addition to its history: log of terms, and vectors."""
 
 import json
 import os
@@ -28,18 +28,18 @@ LABELS = {
     "vel_musc": "vel_musc",
     "vel_musc_grf": "vel_musc_grf",
 }
-"""Kind of cost -> label in the names of files; other weights are ``Weighted``."""
+"""Kind of cost -> label in file names; custom weights are ``Weighted``."""
 
 
 class TermsLog:
-    """Log of the terms of every evaluation, one generation a line.
+    """Log of the terms of every evaluation, one line per generation.
 
-    A line is ``{"generation": g, "terms": {name: [value of each candidate]}}``; null where a walk
-    was too short. A run that was killed may repeat its last lines; the later ones count.
+    A line is ``{"generation": g, "terms": {name: [value of each candidate]}}``; null for walks that
+    are too short. A killed run may repeat its last lines; the later ones are valid.
 
     Args:
       path: file to append to.
-      problem: problem, which holds the terms of its last batch.
+      problem: problem with the terms of its last batch.
     """
 
     def __init__(self, path: Path, problem: GaitProblem):
@@ -56,15 +56,15 @@ class TermsLog:
         with self.path.open("a+b") as file:
             if file.tell():
                 file.seek(-1, os.SEEK_END)
-                if file.read(1) != b"\n":  # a crash cut the last line off
+                if file.read(1) != b"\n":  # a crash truncated the last line
                     file.write(b"\n")
             file.write(f"{line}\n".encode())
 
 
 def read_terms(path: Path) -> tuple[dict[int, dict[str, np.ndarray]], list[int]]:
-    """Terms of each generation, and the numbers of lines that hold none.
+    """Terms of each generation, and the numbers of unreadable lines.
 
-    A crash leaves a line that was cut off; what else is no generation was changed from outside.
+    A truncated line results from a crash; other unreadable lines were changed externally.
     """
     found: dict[int, dict[str, np.ndarray]] = {}
     unreadable = []
@@ -82,7 +82,7 @@ def read_terms(path: Path) -> tuple[dict[int, dict[str, np.ndarray]], list[int]]
 
 
 def file_stem(configuration: GaitConfiguration, frontal: bool) -> str:
-    """Beginning of the names of a run's files: cost, plane and speed."""
+    """Common stem of the file names of a run: cost, plane and speed."""
     speed = f"{configuration.tgt_vel[0]:.2f}".replace(".", "_")
     plane = "3D" if frontal else "2D"
     label = LABELS[configuration.cost] if configuration.weights is None else "Weighted"
@@ -99,15 +99,16 @@ def write_vectors(
     """Write ``*_Best.txt``, ``*_BestLast.txt`` and their ``*_Cost.txt``.
 
     Args:
-      folder: folder to write to.
-      configuration: configuration; it gives the names of the files.
+      folder: output folder.
+      configuration: configuration, which defines the file names.
       problem: problem.
       best: free entries of the best candidate ``(p,)``.
       best_last: free entries of the best candidate of the last generation ``(p,)``.
     """
     frontal = problem.scenarios[0].simulation.walker.frontal
     stem = file_stem(configuration, frontal)
-    # one walk where a search ends with its best candidate, else both at once
+    # a single walk where the best candidate is from the last generation, otherwise both in one
+    # batch
     free = np.unique(np.stack([best, best_last]), axis=0)
     costs = problem.costs(free)[:, 0]
     written = []

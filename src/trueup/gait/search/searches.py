@@ -1,4 +1,4 @@
-"""The search of a configuration."""
+"""Creation of the search of a configuration."""
 
 from typing import Any
 
@@ -12,19 +12,19 @@ from trueup.gait.search.method_names import CMA_ES
 from trueup.parameters import Space
 
 SCATTERED = 128
-"""Candidates of a batch of a scatter, unless given: most fall at once, so large ones are quick."""
+"""Default batch size of a scatter; most candidates fall at once, so large batches are fast."""
 
 
 def make_search(configuration: GaitConfiguration, space: Space) -> Any:
-    """The search of a configuration, at its start.
+    """The search of a configuration in its initial state.
 
     Args:
       configuration: configuration.
-      space: unknowns with start values.
+      space: unknowns with initial values.
 
     Raises:
-      GaitError: a key belongs to another search, or the search has no end of its own.
-      FitError: an option of the package cma does not exist or does not fit.
+      GaitError: a key belongs to another search, or the search has no termination criterion.
+      FitError: an option of the package cma is unknown or invalid.
     """
     method = configuration.search
     if method != CMA_ES:
@@ -32,12 +32,13 @@ def make_search(configuration: GaitConfiguration, space: Space) -> Any:
         for_cma = ("early_stop", "fresh_perturbations", "cma_options")
         if foreign := [key for key in for_cma if getattr(configuration, key)]:
             raise GaitError(
-                f"{listing(foreign)} belongs to the search {CMA_ES!r}, and this one is {method!r}: "
-                "leave it out"
+                f"{listing(foreign)} only applies to the search {CMA_ES!r}, and this one is "
+                f"{method!r}: remove it"
             )
         if configuration.maxiter is None and not entry.converges:
             raise GaitError(
-                f"the search {method!r} has no end of its own: give maxiter, its batches"
+                f"the search {method!r} has no termination criterion: set maxiter, its number of "
+                "batches"
             )
         population = configuration.popsize
         if population is None and entry.population is not None and not entry.converges:

@@ -7,7 +7,7 @@ A stage is a name with values of the configuration that hold in it, such as ``{"
 finds a first walk: it is left out where the search begins from an earlier walk. ``other_condition:
 true`` marks a stage that takes an earlier walk to another speed or slope: it is left out elsewhere.
 With ``false`` it is the other way round. ``gradually: 10`` goes there in ten steps, each as soon as
-candidates hold up (:mod:`trueup.gait.search.passage`).
+candidates hold up (:mod:`trueup.gait.search.continuation`).
 
 ``step: 1.5`` goes on with the distribution that the stage before has come to, its step times this
 factor, instead of a new one of ``sigma_gain``; a first stage goes on with that of the search that

@@ -1,8 +1,8 @@
-"""Searches that follow each other in one run.
+"""Consecutive searches in one run.
 
-Each stage is a CMA-ES over a problem of its own: other weights, perturbed repeats. It begins anew
-at the best candidate of the stage before, or goes on with the distribution that this has come to. A
-stage ends after its generations, or where its search has converged.
+Each stage is a CMA-ES over a separate problem, with other weights or perturbed repeats. It restarts
+at the best candidate of the previous stage, or continues with its final distribution. A stage ends
+after its generations, or when its search has converged.
 """
 
 import dataclasses
@@ -17,20 +17,20 @@ from trueup.fitting import Status
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.searches.cost_search import common_state, take_common_state
 from trueup.fitting.searches.saved_state import HistoryColumns, require_version
-from trueup.gait.search.attempts import Attempts
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
+from trueup.gait.search.continuation import is_ready
 from trueup.gait.search.distribution import distribution_at
-from trueup.gait.search.passage import holds_up
+from trueup.gait.search.restarts import Restarts
 from trueup.gait.search.searches import make_search
 from trueup.gait.search.stage_settings import ATTEMPTS, STEP
 from trueup.gait.search.staged_problem import StagedProblem
 from trueup.parameters import Space
 
 STATE_VERSION = 3
-"""Version of what :meth:`StagedSearch.state` holds."""
+"""Version of the format of :meth:`StagedSearch.state`."""
 
 STAY = 2
-"""Generations at a level before the next one."""
+"""Smallest number of generations at a step."""
 
 
 @dataclass(frozen=True)
@@ -38,88 +38,88 @@ class Stage:
     """A stage of a search.
 
     Attributes:
-      name: name.
-      configuration: configuration that holds in it.
-      deviation: first standard deviations ``(p,)``.
-      step: factor of the step that the stage before has come to, with whose distribution this one
-        goes on; None for a distribution of its own.
-      attempts: how often it begins, and the generations of each attempt.
-      correlation: correlations that the first stage begins with ``(p, p)``; None: none.
-      words: what is walked at each of the levels that it goes through before its problem, see
-        :mod:`trueup.gait.search.passage`.
+      name: name of the stage.
+      configuration: configuration of the stage.
+      deviation: initial standard deviations ``(p,)``.
+      step_factor: factor on the final step size of the previous stage, whose distribution is
+        continued; None: a new distribution.
+      restarts: number of restarts, and generations of each.
+      correlation: initial correlations of the first stage ``(p, p)``; None: none.
+      words: description of each step before its problem, see
+        :mod:`trueup.gait.search.continuation`.
     """
 
     name: str
     configuration: GaitConfiguration
     deviation: np.ndarray
-    step: float | None = None
-    attempts: tuple[int, int] = (1, 1)
+    step_factor: float | None = None
+    restarts: tuple[int, int] = (1, 1)
     words: tuple[str, ...] = ()
     correlation: np.ndarray | None = None
 
     @property
-    def levels(self) -> int:
-        """Problems that it goes through."""
+    def steps(self) -> int:
+        """Number of problems of the stage."""
         return len(self.words) + 1
 
     @property
     def generations(self) -> int:
-        """Generations at most, of the attempt that goes on."""
+        """Largest number of generations of the continued restart."""
         assert self.configuration.maxiter is not None  # checked with the configuration
         return self.configuration.maxiter
 
     @property
     def all_generations(self) -> int:
-        """Generations at most, those of all attempts."""
-        count, each = self.attempts
+        """Largest number of generations over all restarts."""
+        count, each = self.restarts
         return self.generations + (count - 1) * each
 
     def search(self, space: Space) -> Any:
-        """The search of the stage at its start."""
+        """The search of the stage in its initial state."""
 
-        def made(attempt: int) -> Any:
+        def made(restart: int) -> Any:
             own = self.configuration
-            if attempt:  # the first one is what the seed says
-                seeds = np.random.SeedSequence([own.seed, attempt]).generate_state(1)
+            if restart:  # the first one uses the seed itself
+                seeds = np.random.SeedSequence([own.seed, restart]).generate_state(1)
                 own = own.model_copy(update={"seed": int(seeds[0])})
             return make_search(own, space)
 
-        count, generations = self.attempts
-        return made(0) if count == 1 else Attempts(made, count, generations)
+        count, generations = self.restarts
+        return made(0) if count == 1 else Restarts(made, count, generations)
 
 
 class StagedSearch:
-    """CMA-ES in stages, one after the other.
+    """CMA-ES in consecutive stages.
 
     Args:
-      space: unknowns with the start of the first stage.
+      space: unknowns with the initial values of the first stage.
       stages: stages.
-      level_to_come: what each level to come adds to costs, see :class:`StagedProblem`.
+      cost_per_step: constant that each remaining step adds to costs, see :class:`StagedProblem`.
     """
 
     ends_by_itself = False
 
-    def __init__(self, space: Space, stages: Sequence[Stage], level_to_come: float):
+    def __init__(self, space: Space, stages: Sequence[Stage], cost_per_step: float):
         self.space = space
         self.stages = tuple(stages)
-        self.level_to_come = level_to_come
-        self.stage = self.level = 0
-        """Number of the present stage, and of the level in it."""
+        self.cost_per_step = cost_per_step
+        self.stage = self.step = 0
+        """Index of the current stage, and of the step in it."""
         self.x, self.cost = space.start.copy(), np.inf
         self.evaluations = self.generation = 0
         self.status: Status | None = None
         self.message = ""
         self.history: list[dict[str, Any]] = []
         self._columns = HistoryColumns()
-        # stage, start and former generations of the distribution that is searched with
+        # stage, initial values and previous generations of the current distribution
         self._began, self._begun_at, self._earlier = 0, space.start.copy(), 0
         self._inner: Any = self._search()
-        # of the batch that was told last, which may have ended its stage
-        self._told_to_come, self._told_info = self._to_come, dict[str, Any]()
-        self._at_level, self._holds_up = 0, False
+        # of the last evaluated batch, which may have ended its stage
+        self._last_to_come, self._last_info = self._to_come, dict[str, Any]()
+        self._generations_at_step, self._is_ready = 0, False
 
     def _search(self) -> Any:
-        """The search of the present stage, at the start of its distribution."""
+        """The search of the current stage, with its initial distribution."""
         began = self.stages[self._began]
         space = dataclasses.replace(
             self.space,
@@ -130,37 +130,37 @@ class StagedSearch:
         return self.stages[self.stage].search(space)
 
     def _enter_next(self) -> None:
-        """Go on to the next stage."""
-        former = self._inner.search if isinstance(self._inner, Attempts) else self._inner
+        """Enter the next stage."""
+        former = self._inner.search if isinstance(self._inner, Restarts) else self._inner
         self.stage += 1
-        self.level = self._at_level = 0
-        step = self.stages[self.stage].step
-        if step is None or former.done() is not None:
+        self.step = self._generations_at_step = 0
+        factor = self.stages[self.stage].step_factor
+        if factor is None or former.done() is not None:
             self._began, self._begun_at, self._earlier = self.stage, self.x.copy(), 0
             self._inner = self._search()
             return
         self._earlier = former.generation
         self._inner = self._search().from_state(former.state(), former.space)
-        self._inner.forget_costs(step)
+        self._inner.forget_costs(factor)
 
     @property
     def _to_come(self) -> float:
-        levels = sum(stage.levels for stage in self.stages[self.stage :]) - 1 - self.level
-        return self.level_to_come * levels
+        remaining = sum(stage.steps for stage in self.stages[self.stage :]) - 1 - self.step
+        return self.cost_per_step * remaining
 
     @property
     def words(self) -> str:
-        """Stage in words, for the progress."""
+        """Text of the stage for the progress."""
         stage = self.stages[self.stage]
-        more = self._inner.words if isinstance(self._inner, Attempts) else ""
-        if self.level < len(stage.words):
-            more = f", {stage.words[self.level]}"
+        more = self._inner.words if isinstance(self._inner, Restarts) else ""
+        if self.step < len(stage.words):
+            more = f", {stage.words[self.step]}"
         return f"stage {self.stage + 1} of {len(self.stages)}, {stage.name}{more}"
 
     @property
     def own_cost(self) -> float:
-        """Cost of the best candidate without what the levels to come add."""
-        return self.cost - self._told_to_come
+        """Cost of the best candidate without the constants of remaining steps."""
+        return self.cost - self._last_to_come
 
     # --- ask and tell ----------------------------------------------------------------------------
 
@@ -169,29 +169,31 @@ class StagedSearch:
         return self._inner.ask()
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> np.ndarray:
-        """Costs ``(n, 1)`` of candidates at the present level of the present stage.
+        """Costs ``(n, 1)`` of candidates at the current step of the current stage.
 
         Raises:
           GaitError: the problem has no stages.
         """
         if not isinstance(problem, StagedProblem):
-            raise GaitError("a staged search needs a gait problem with stages, in this process")
-        problem.enter(self.stage, self.level)
+            raise GaitError(
+                "a staged search requires a gait problem with stages, evaluated in this process"
+            )
+        problem.enter(self.stage, self.step)
         answer = self._inner.evaluate(problem, X, failures)
-        self._holds_up = holds_up(problem)
+        self._is_ready = is_ready(problem)
         return answer
 
     def costs_of(self, answer: np.ndarray) -> np.ndarray:
-        """Costs as the history holds them."""
-        return np.asarray(answer, float) + self._told_to_come
+        """Costs in the form of the history."""
+        return np.asarray(answer, float) + self._last_to_come
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the costs of the batch that :meth:`ask` gave; goes on to the next level where its
-        candidates hold up, and to the next stage at the end of one."""
+        """Accept the costs of the batch from :meth:`ask`; enters the next step where its candidates
+        are ready, and the next stage at the end of one."""
         inner = self._inner
         inner.tell(X, answer, failures)
-        self._told_to_come = self._to_come
-        self._told_info = {**inner.info(), "stage": self.stage, "level": self.level}
+        self._last_to_come = self._to_come
+        self._last_info = {**inner.info(), "stage": self.stage, "level": self.step}
         self.evaluations += len(X)
         if np.isfinite(inner.cost):
             self.x, self.cost = inner.x.copy(), float(inner.cost) + self._to_come
@@ -201,15 +203,15 @@ class StagedSearch:
             | {"stage": self.stage}
         )
         self.generation += 1
-        if isinstance(inner, Attempts):
-            inner.go_on()
-            if inner.attempt is not None:
+        if isinstance(inner, Restarts):
+            inner.advance()
+            if inner.restart is not None:
                 return
         stage = self.stages[self.stage]
-        self._at_level += 1
+        self._generations_at_step += 1
         if inner.done() is None and inner.generation - self._earlier < stage.generations:
-            if self._holds_up and self._at_level >= STAY and self.level + 1 < stage.levels:
-                self.level, self._at_level = self.level + 1, 0
+            if self._is_ready and self._generations_at_step >= STAY and self.step + 1 < stage.steps:
+                self.step, self._generations_at_step = self.step + 1, 0
                 self._inner.forget_costs()
             return
         if self.stage + 1 < len(self.stages) and np.isfinite(inner.cost):
@@ -221,28 +223,30 @@ class StagedSearch:
         self.message = f"cost {inner.cost:.6g}: {how} in {self.words}"
 
     def done(self) -> Status | None:
-        """Why the search ended, or None."""
+        """Reason for the end of the search, or None."""
         return self.status
 
     def info(self) -> dict[str, Any]:
-        """Number of the stage of the batch that was told last, and what its search says."""
-        return dict(self._told_info)
+        """Stage index of the last evaluated batch, and the numbers of its search."""
+        return dict(self._last_info)
 
     # --- state -----------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for resumption: plain numbers and arrays."""
         return {
             "search": "StagedSearch",
             "version": STATE_VERSION,
-            "stages": [[one.name, one.configuration.to_dict(), one.step] for one in self.stages],
+            "stages": [
+                [one.name, one.configuration.to_dict(), one.step_factor] for one in self.stages
+            ],
             "deviations": [stage.deviation.copy() for stage in self.stages],
-            "attempts": [list(stage.attempts) for stage in self.stages],
+            "attempts": [list(stage.restarts) for stage in self.stages],
             "words": [list(stage.words) for stage in self.stages],
-            "level_to_come": self.level_to_come,
+            "level_to_come": self.cost_per_step,
             "stage": self.stage,
-            "level": self.level,
-            "at_level": self._at_level,
+            "level": self.step,
+            "at_level": self._generations_at_step,
             "began": self._began,
             "begun_at": self._begun_at.copy(),
             "earlier": self._earlier,
@@ -252,14 +256,14 @@ class StagedSearch:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> "StagedSearch":
-        """Continue from :meth:`state`: the same history, bit for bit.
+        """The search restored from :meth:`state`, with the same history bit for bit.
 
         Raises:
-          FitError: the state is of another search, problem or version.
+          FitError: the state belongs to another search, problem or version.
         """
         if state.get("search") != "StagedSearch":
             raise FitError(
-                f"the saved state is one of {state.get('search', 'another search')}, not of a "
+                f"the saved state belongs to {state.get('search', 'another search')}, expected a "
                 "staged search"
             )
         require_version(state, STATE_VERSION, "staged search")
@@ -268,17 +272,17 @@ class StagedSearch:
                 name,
                 make_configuration(plain, f"the stage {name!r}", resolved=True),
                 np.array(deviation, float),
-                step,
-                (int(attempts[0]), int(attempts[1])),
+                factor,
+                (int(restarts[0]), int(restarts[1])),
                 tuple(words),
             )
-            for (name, plain, step), deviation, attempts, words in zip(
+            for (name, plain, factor), deviation, restarts, words in zip(
                 state["stages"], state["deviations"], state["attempts"], state["words"], strict=True
             )
         ]
         search = cls(space, stages, float(state["level_to_come"]))
-        search.stage, search.level = int(state["stage"]), int(state["level"])
-        search._at_level = int(state["at_level"])
+        search.stage, search.step = int(state["stage"]), int(state["level"])
+        search._generations_at_step = int(state["at_level"])
         search._began, search._earlier = int(state["began"]), int(state["earlier"])
         search._begun_at = np.array(state["begun_at"], float)
         inner = search._search()
@@ -288,16 +292,16 @@ class StagedSearch:
 
     @property
     def distribution(self) -> tuple[np.ndarray, np.ndarray]:
-        """Standard deviations ``(p,)`` and correlations ``(p, p)`` that it has come to."""
-        inner = self._inner.search if isinstance(self._inner, Attempts) else self._inner
+        """Current standard deviations ``(p,)`` and correlations ``(p, p)``."""
+        inner = self._inner.search if isinstance(self._inner, Restarts) else self._inner
         return inner.distribution
 
 
 def make_staged_search(problem: StagedProblem, configuration: GaitConfiguration) -> StagedSearch:
-    """The search of a configuration with stages, at the start of its problem.
+    """The search of a configuration with stages, in its initial state.
 
     Raises:
-      GaitError: the distribution beside the walk that it begins with is damaged.
+      GaitError: the distribution of the initial walk is damaged.
     """
     changes = configuration.stages or {}
     stages = [
@@ -307,15 +311,15 @@ def make_staged_search(problem: StagedProblem, configuration: GaitConfiguration)
             deviation,
             changes[name].get(STEP),
             tuple(changes[name].get(ATTEMPTS, (1, 1))),
-            passage.words,
+            continuation.words,
         )
-        for (name, own), deviation, passage in zip(
-            configuration.staged, problem.deviations, problem.passages, strict=True
+        for (name, own), deviation, continuation in zip(
+            configuration.staged, problem.deviations, problem.continuations, strict=True
         )
     ]
-    step, former = stages[0].step, distribution_at(configuration.param_path)
-    if step is not None and former is not None:
+    factor, former = stages[0].step_factor, distribution_at(configuration.param_path)
+    if factor is not None and former is not None:
         space = dataclasses.replace(problem.space, deviation=stages[0].deviation)
-        deviation, correlation = former.over(space, step)
+        deviation, correlation = former.over(space, factor)
         stages[0] = dataclasses.replace(stages[0], deviation=deviation, correlation=correlation)
-    return StagedSearch(problem.space, stages, problem.level_to_come)
+    return StagedSearch(problem.space, stages, problem.cost_per_step)

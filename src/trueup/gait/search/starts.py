@@ -1,4 +1,4 @@
-"""Start of a search: what it takes over from an earlier result, and what is said about it."""
+"""Initial values of a search from an earlier result, with notes."""
 
 import dataclasses
 import functools
@@ -32,22 +32,20 @@ from trueup.parameters import Space
 
 
 def resolved_start(configuration: GaitConfiguration) -> GaitConfiguration:
-    """The configuration completed by the earlier result that it starts from.
+    """The configuration completed from the earlier result that it starts from.
 
     Raises:
-      GaitError: a start in the cycle of a walk without an earlier result, or of one that falls.
+      GaitError: start_in_cycle without an earlier result, or with one that falls.
     """
     configuration = _with_stages_for_start(configuration)
     if configuration.start_in_cycle:
         if configuration.param_path is None:
-            raise GaitError(
-                "start_in_cycle starts in the middle of an earlier walk: name it with --param-path"
-            )
-        # a resolved configuration holds what was found before
+            raise GaitError("start_in_cycle requires an earlier walk: set it with --param-path")
+        # a resolved configuration contains the earlier result
         speeds = _cycle(configuration).joint_speeds
         if configuration.joint_speeds not in (None, speeds):
             raise GaitError(
-                "start_in_cycle finds the speeds of the joints, and others are given: leave it, or "
+                "start_in_cycle determines the joint speeds, but they are given too: remove it, or "
                 "joint_speeds"
             )
         configuration = configuration.with_changes({"joint_speeds": speeds})
@@ -55,7 +53,7 @@ def resolved_start(configuration: GaitConfiguration) -> GaitConfiguration:
 
 
 def _with_stages_for_start(configuration: GaitConfiguration) -> GaitConfiguration:
-    """The configuration without the stages that its start makes needless."""
+    """The configuration without the stages that its initial walk makes unnecessary."""
     stages = configuration.stages
     if stages is None:
         return configuration
@@ -71,15 +69,15 @@ def _with_stages_for_start(configuration: GaitConfiguration) -> GaitConfiguratio
     }
     if not kept:
         raise GaitError(
-            f"none of the stages ({listing(stages)}) is for a search that begins with this walk: "
-            "name one with --stages, or begin with --from nominal"
+            f"none of the stages ({listing(stages)}) applies to a search that starts from this "
+            "walk: select one with --stages, or start with --from nominal"
         )
     kept = _with_beginnings(configuration, kept)
     return configuration if kept == stages else configuration.with_changes({"stages": kept})
 
 
 def _with_beginnings(configuration: GaitConfiguration, stages: Stages) -> Stages:
-    """The stages, those that go gradually with the condition that they begin at."""
+    """The stages; gradual ones with their initial condition."""
     former, here = _former_conditions(configuration), configuration.conditions
     one = former is not None and len(former) == len(here) == 1 and former != here
     return {
@@ -91,7 +89,7 @@ def _with_beginnings(configuration: GaitConfiguration, stages: Stages) -> Stages
 
 
 def _former_conditions(configuration: GaitConfiguration) -> list[tuple[float, float]] | None:
-    """Speeds and slopes of the walk that a search begins with, where they are known."""
+    """Speeds and slopes of the initial walk of a search; None if unknown."""
     path = configuration.param_path
     if path == SHIPPED:
         return [SHIPPED_CONDITION]
@@ -100,14 +98,14 @@ def _former_conditions(configuration: GaitConfiguration) -> list[tuple[float, fl
 
 
 def start_of(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Space, list[str]]:
-    """The space with its start values, and sentences on where they come from.
+    """The space with its initial values, and notes on their origin.
 
     Args:
-      configuration: what :func:`resolved_start` made.
-      problem: its problem.
+      configuration: result of :func:`resolved_start`.
+      problem: problem of the configuration.
 
     Raises:
-      GaitError: the walker cannot take the pose that it would start with, or wear the torque curve.
+      GaitError: the initial pose or the torque curve is impossible.
     """
     space, notes = _start_of(configuration, problem)
     check_start(problem, space)
@@ -115,17 +113,17 @@ def start_of(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Sp
 
 
 def check_start(problem: GaitProblem, space: Space) -> None:
-    """Raise GaitError where the vector that a search begins with cannot walk at all."""
+    """Raise GaitError for an initial vector that cannot start a walk."""
     whole = problem.parameters.complete(space.start[None])
     for scenario in problem.scenarios:
-        # stopped before the first step: only the pose and the torque curve are made
+        # stopped before the first step: checks only the pose and the torque curve
         records = scenario.simulation.run(
             whole, stop=lambda found: np.ones(len(found.length), bool)
         )
         if records.invalid:
             (reason,) = records.invalid.values()
             raise GaitError(
-                f"the vector that the search would begin with cannot walk: {reason}. Change it in "
+                f"the initial vector of the search cannot start a walk: {reason}. Change it with "
                 "--held, --start-values or --param-path"
             )
 
@@ -144,11 +142,11 @@ def _start_from_path(
     if configuration.param_path is None:
         if configuration.moved is None:
             return space, []
-        note = "What is not moved stays at the nominal vector: --param-path names no other one."
+        note = "Fixed entries have their nominal values, as --param-path is not set."
         return space, [note]
     source = best_vector_file(start_path(configuration.param_path))
     own = problem.scenarios[0].simulation.parameters
-    # what is not moved comes from there as well
+    # fixed entries are from there too
     every = space if configuration.moved is None else _with_free_entries(problem, own.free)
     warm = values_from(source, every, problem.parameters)
     sentences = []
@@ -159,17 +157,15 @@ def _start_from_path(
             if entry.group in ("pose", "activation") and entry.name in every.names:
                 x[every.names.index(entry.name)] = value
         warm = dataclasses.replace(warm, x=x)
-        sentences.append(
-            f"Walks start in the middle of that walk, as it was at {start.time:.2f} s."
-        )
+        sentences.append(f"Walks start from the state of that walk at {start.time:.2f} s.")
     if configuration.moved is not None:
-        sentences.append(f"{space.size} entries are moved, the others stay where they start.")
+        sentences.append(f"{space.size} entries are optimised, the others are fixed.")
     found = dict(zip(every.names, warm.x.tolist(), strict=True))
     at = dict(zip(every.names, every.start.tolist(), strict=True))
     nominal = dict(zip(own.names, own.start.tolist(), strict=True))
 
     def starting_at(names: tuple[str, ...], values: Mapping[str, float]) -> tuple[str, ...]:
-        """Names that start at these values, neither held nor started elsewhere."""
+        """Names with these initial values, neither held nor given otherwise."""
         names = tuple(name for name in names if name not in given)
         return tuple(name for name in names if name in space.names or at[name] == values[name])
 
@@ -184,7 +180,7 @@ def _start_from_path(
 
 
 def _with_free_entries(problem: GaitProblem, free: np.ndarray) -> Space:
-    """The space of a problem with these entries free ``(size,)``, held ones at their values."""
+    """The space of a problem with the given free entries ``(size,)``, held ones at their values."""
     entries = zip(problem.parameters.entries, free.tolist(), strict=True)
     return ParameterVector(
         tuple(dataclasses.replace(entry, free=is_free) for entry, is_free in entries)
@@ -192,7 +188,7 @@ def _with_free_entries(problem: GaitProblem, free: np.ndarray) -> Space:
 
 
 def _cycle(configuration: GaitConfiguration) -> CycleStart:
-    """The moment of the earlier walk that walks start from; it walks as in its run, or bare."""
+    """The state of the earlier walk from which walks start; it has the conditions of its run."""
     former = former_configuration(start_path(configuration.param_path or ""))
     device = ("exo", "model", "use_4param_spline", "n_points", "max_torque", "fixed_exo")
     values = GaitConfiguration(model="baseline") if former is None else former
@@ -211,7 +207,7 @@ def _cycle(configuration: GaitConfiguration) -> CycleStart:
 
 @functools.lru_cache(maxsize=1)
 def _cycle_of(configuration: str) -> CycleStart:
-    """A walk's start, which takes seconds and is asked for more than once."""
+    """The initial state from a walk; cached, as it takes seconds and is used repeatedly."""
     walked = make_configuration(json.loads(configuration), "the configuration", resolved=True)
     problem = make_problem(walked)
     space, _ = _start_of(walked, problem)
@@ -220,7 +216,7 @@ def _cycle_of(configuration: str) -> CycleStart:
 
 
 def _with_fixed_exo(configuration: GaitConfiguration) -> GaitConfiguration:
-    """The configuration with a fixed exoskeleton held at what the vector to start from says."""
+    """The configuration with a fixed exoskeleton held at the values of the initial vector."""
     if not (configuration.exo and configuration.fixed_exo and configuration.param_path):
         return configuration
     source = best_vector_file(start_path(configuration.param_path))
@@ -230,13 +226,13 @@ def _with_fixed_exo(configuration: GaitConfiguration) -> GaitConfiguration:
     try:
         warm = values_from(source, space, parameters)
         values = {name: float(warm.x[space.names.index(name)]) for name in warm.matched}
-    except ParameterError:  # no curve in it; what else is wrong is said as the start is read
+    except ParameterError:  # no curve in it; other errors are reported when the start is read
         values = {name: at for name, at in held_by(source).items() if name in space.names}
     return configuration.with_changes({"held": {**values, **(configuration.held or {})}})
 
 
 def _with_former_speeds(configuration: GaitConfiguration) -> GaitConfiguration:
-    """The configuration with the speeds of joints that the run to start from began with."""
+    """The configuration with the initial joint speeds of the earlier run."""
     if configuration.param_path is None or configuration.joint_speeds is not None:
         return configuration
     former = former_configuration(start_path(configuration.param_path))
@@ -246,10 +242,10 @@ def _with_former_speeds(configuration: GaitConfiguration) -> GaitConfiguration:
 
 
 def _with_others_held(configuration: GaitConfiguration) -> GaitConfiguration:
-    """The configuration with what is not moved held at the values that the search starts from."""
+    """The configuration with fixed entries held at the initial values of the search."""
     if configuration.moved is None:
         return configuration
-    make_problem(configuration)  # refuses what is moved and held
+    make_problem(configuration)  # raises for entries that are both moved and held
     whole = configuration.model_copy(update={"moved": None})
     problem = make_problem(whole)
     space, _ = _start_of(whole, problem)
@@ -260,7 +256,7 @@ def _with_others_held(configuration: GaitConfiguration) -> GaitConfiguration:
 
 
 def _started_at(given: Mapping[str, float], problem: GaitProblem, space: Space) -> np.ndarray:
-    """The start of a space with other values by name ``(p,)``."""
+    """The initial values of a space ``(p,)`` with given values by name."""
     x = space.start.copy()
     own = problem.scenarios[0].simulation.parameters
     for name, value in given.items():
@@ -270,8 +266,10 @@ def _started_at(given: Mapping[str, float], problem: GaitProblem, space: Space) 
         place = problem.parameters.index(name)
         at = problem.parameters.entries[place].start
         if at != value:
-            why = f"it is held at {at:g}: give it one of the two values"
+            why = f"it is held at {at:g}: remove one of the two values"
             if not own.free[place]:
-                why = "nothing reads it here: leave it out"
-            raise GaitError(f"start_values: the entry {name!r} is to start at {value:g}, and {why}")
+                why = "it is not used here: remove it"
+            raise GaitError(
+                f"start_values: the entry {name!r} has the initial value {value:g}, but {why}"
+            )
     return x

@@ -1,4 +1,4 @@
-"""Start of walks in the middle of another walk, with the speeds of its joints."""
+"""Start of walks from a state within another walk, with its joint speeds."""
 
 from dataclasses import dataclass, replace
 
@@ -13,22 +13,22 @@ from trueup.gait.walk.series import walk_with_states
 from trueup.gait.walk.simulation import WalkSimulation
 
 WITHIN = np.deg2rad(1.0)
-"""Distance of a pose from the ends of its joints' ranges, which are soft during a walk and
-bounds of a pose [rad]."""
+"""Margin of a pose to the joint limits [rad], which are soft in a walk but bounds of a
+pose."""
 
 STRIDES, AFTER_LIFT_OFF = 3, 0.12
-"""Number of last strides whose moments are tried, and the time after lift-off [s]."""
+"""Number of last strides in which states are tried, and the time after lift-off [s]."""
 
 
 @dataclass(frozen=True)
 class CycleStart:
-    """Moment of a walk that other walks may start from.
+    """State within a walk from which other walks can start.
 
     Attributes:
-      vector: the walk's vector with the pose, speed and activations of that moment ``(size,)``.
-      joint_speeds: speeds of the joints that a vector does not hold [rad/s, m/s], by name, for
+      vector: vector of the walk with pose, speed and activations of that state ``(size,)``.
+      joint_speeds: joint speeds that a vector does not contain [rad/s, m/s], by name, for
         :class:`trueup.gait.WalkSettings`.
-      time: time of the moment [s].
+      time: time of the state [s].
     """
 
     vector: np.ndarray
@@ -37,21 +37,21 @@ class CycleStart:
 
 
 def cycle_start(simulation: WalkSimulation, vector: np.ndarray) -> CycleStart:
-    """Start in the middle of a walk, shortly after lift-off of the leg that swings first.
+    """Initial state within a walk, shortly after lift-off of the first swing leg.
 
-    A keyframe gives the walker a speed and no motion of its joints. A gait of low effort, or one
-    that a device was put on, can fall over the first steps that have to make up for that.
+    A keyframe has a forward speed but no joint speeds. A gait of low effort, or one with an added
+    device, can fall in the first steps because of this transient.
 
-    The controller starts without a memory of the signals before, so not every moment will do: each
-    frame after the last lift-offs is tried. The middle of the longest interval is taken from which
-    walks last.
+    The controller starts without previous signals, so not every state is suitable: each frame after
+    the last lift-offs is tried, and the middle of the longest interval of complete walks is
+    selected.
 
     Args:
       simulation: simulation of the walk.
       vector: vector of the walk ``(size,)``.
 
     Raises:
-      GaitError: the walk does not last, also from any of these moments, or the vector does not fit.
+      GaitError: the walk falls, also from any of these states, or an invalid vector.
     """
     vector = simulation.parameters.check(vector)
     records, (states,) = walk_with_states(simulation, vector[None])
@@ -60,23 +60,23 @@ def cycle_start(simulation: WalkSimulation, vector: np.ndarray) -> CycleStart:
     period, duration = records.period, simulation.settings.duration
     if records.ended[0] != End.running:
         raise GaitError(
-            "a start in the cycle of a walk needs one that lasts, and this one "
+            "start_in_cycle requires a walk without a fall, and this one "
             f"{records.invalid.get(0) or f'ends after {records.length[0] * period:.2f} s'} of "
-            f"{duration:g} s: begin with a steadier one, or walk for a shorter time"
+            f"{duration:g} s: start from a steadier one, or use a shorter duration"
         )
     load = records.column(f"load_{'rl'[simulation.swing_leg]}")[0]
     threshold = simulation.controller.load_threshold
     strides = strides_of(load, simulation.swing_leg, period, threshold, STRIDES)
     if not strides:
         raise GaitError(
-            f"a start in the cycle of a walk needs a whole stride, and in {duration:g} s there is "
-            "none of the leg that swings first: walk for a longer time"
+            f"start_in_cycle requires a complete stride, and in {duration:g} s there is "
+            "none of the first swing leg: use a longer duration"
         )
     longest = max((_lasting(simulation, vector, records, states, s) for s in strides), key=len)
     if not longest:
         raise GaitError(
-            f"the walk lasts, but none does that starts within its last {len(strides)} strides, up "
-            f"to {AFTER_LIFT_OFF:g} s after a lift-off: begin with a steadier one"
+            f"the walk is complete, but all that start within its last {len(strides)} strides, up "
+            f"to {AFTER_LIFT_OFF:g} s after a lift-off, fall: start from a steadier one"
         )
     return longest[len(longest) // 2]
 
@@ -88,7 +88,7 @@ def _lasting(
     states: np.ndarray,
     stride: Stride,
 ) -> list[CycleStart]:
-    """The longest sequence of frames after the lift-off of a stride from which walks last."""
+    """The longest sequence of frames after the lift-off of a stride with complete walks."""
     last = min(stride.lift_off + round(AFTER_LIFT_OFF / records.period), stride.end)
     sequences: list[list[CycleStart]] = [[]]
     for frame in range(stride.lift_off, last + 1):
@@ -108,13 +108,13 @@ def _start_at(
     state: np.ndarray,
     frame: int,
 ) -> CycleStart:
-    """The start at a frame; what lies outside of a joint's range, as a loaded knee, at its end."""
+    """The state at a frame, with joints beyond their range, such as a loaded knee, at its end."""
     model, parameters = simulation.walker.model, simulation.parameters
     data = mujoco.MjData(model)
     mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
     found = vector.copy()
     part = parameters.group("pose")
-    # a joint that stays at its angle of the keyframe, as the toes do, had better rest there
+    # a joint at its keyframe angle, such as the toes, starts at rest
     moving = {simulation.walker.anatomy.root.upward}
     for i, entry in enumerate(parameters.entries[part], part.start):
         joint = model.joint(entry.name.removeprefix("vel_"))

@@ -1,4 +1,4 @@
-"""One run of the controllers for a population of walks, compiled: sense, keep a frame, act."""
+"""Compiled control step for a population of walks: sense, record a frame, act."""
 
 import math
 from enum import IntEnum
@@ -25,11 +25,11 @@ from trueup.gait.walk.frames import ACTIVATIONS, LEG_ANGLES, LEG_PLACES, Frame
 from trueup.gait.walk.records import End
 
 BAD_NUMBERS = 3
-"""First of MuJoCo's warnings that end a walk; full buffers, which come before, do not."""
+"""First MuJoCo warning that ends a walk; warnings of full buffers have smaller numbers."""
 
 
 class Fields(NamedTuple):
-    """Arrays of a batch ``(n, ...)``; numbers are the places in a state row where a part begins."""
+    """Arrays of a batch ``(n, ...)``; integers are start indices of parts of a state row."""
 
     state: np.ndarray
     qpos: int
@@ -57,7 +57,7 @@ class Walks(NamedTuple):
 
     ``curve (n, 3, knots)`` is the torque curve of the exoskeleton, rows as in
     :class:`trueup.gait.controller._exoskeleton_kernel.Curve`; ``disturbances (n,)`` are pushes and
-    noise, ``energy (n,)`` is the energy that the muscles have spent [J], ``status (n, 2)`` as in
+    noise, ``energy (n,)`` is the metabolic energy of the muscles [J], ``status (n, 2)`` as in
     :class:`Status`.
     """
 
@@ -76,7 +76,7 @@ class Walks(NamedTuple):
 
 
 class Status(IntEnum):
-    """Numbers of a walk's status: its frames, and why it ended (:class:`End`)."""
+    """Status of a walk: number of frames, and reason of its end (:class:`End`)."""
 
     length = 0
     ended = 1
@@ -103,7 +103,7 @@ _step_height, _ramp_height = compiled(step_height), compiled(ramp_height)
 
 @compiled
 def _ground_height(part, x):
-    """Height of the ground at a place along the direction of walking [m]."""
+    """Height of the ground at a position along the direction of walking [m]."""
     if part.stair_run == 0.0:
         return part.grade * x
     return _step_height(x, part.stair_start, part.stair_run, part.stair_rise, part.stair_count)
@@ -111,7 +111,7 @@ def _ground_height(part, x):
 
 @compiled
 def _mean_ground_height(part, x):
-    """The same with a ramp in place of stairs [m], so that a step is no fall."""
+    """Height of the ground with a ramp in place of stairs [m], so that a step is not a fall."""
     if part.stair_run == 0.0:
         return part.grade * x
     return _ramp_height(x, part.stair_start, part.stair_run, part.stair_rise, part.stair_count)
@@ -119,7 +119,7 @@ def _mean_ground_height(part, x):
 
 @compiled
 def _record_frame(fields, body, measured, i, time, exo, frame):
-    """Fill a frame with the present state of simulation ``i``."""
+    """Fill a frame with the current state of simulation ``i``."""
     part = body.parts[0]
     pelvis = part.pelvis
     frame[Frame.time] = time
@@ -143,10 +143,12 @@ def _record_frame(fields, body, measured, i, time, exo, frame):
             ground = _ground_height(part, fields.site_xpos[i, site, 0])
             lowest = min(lowest, fields.site_xpos[i, site, 2] - ground)
         frame[Frame.sole_r + leg] = lowest
+        # models without a sensor of a joint limit have index -1
         for k in range(part.limits.shape[1]):
             sensor = part.limits[leg, k]
             torque = fields.sensordata[i, sensor] if sensor >= 0 else 0.0
             frame[Frame.limit_hip_r + LEG_ANGLES * leg + k] = torque
+        # joint positions from the pelvis, for the comparison of the legs at touch-down
         for axis in range(3):
             origin = fields.xpos[i, pelvis, axis]
             shift = LEG_PLACES * leg + axis
@@ -170,8 +172,9 @@ def _torque(rule, load, clock, curve):
         clock, load, rule.threshold, rule.period, rule.shortest_swing, rule.shortest_stance
     )
     if load <= rule.threshold and not rule.exo_in_swing:
-        return 0.0  # MyoAssist holds the last torque through swing where a stance ends early
+        return 0.0  # MyoAssist holds the last torque in swing after a stance that ends early
     torque = pchip_value(curve[Curve.percent], curve[Curve.torque], curve[Curve.slope], percent)
+    # the device acts in one direction only
     return min(max(torque, 0.0), rule.max_torque)
 
 
@@ -185,7 +188,8 @@ def _exoskeleton(part, rule, state, ctrl, measured, clocks, curve, exo):
 
 @compiled
 def _end_of(rule, warning, height, pitch):
-    """Why a walk ends at its present state, if it does."""
+    """Reason for the end of a walk at its current state."""
+    # values of a diverged simulation can remain finite: the warnings of MuJoCo are decisive
     for kind in range(BAD_NUMBERS, warning.shape[0]):
         if warning[kind, 1] > 0:
             return End.diverged
@@ -198,7 +202,7 @@ def _end_of(rule, warning, height, pitch):
 
 @compiled_once
 def start_walks(program, body, rules, fields, walks, swing_leg, activation, target):
-    """Begin all walks at the present state of the batch."""
+    """Start all walks from the current state of the batch."""
     threshold = rules[0].threshold
     for i in range(len(walks.status)):
         sense(fields, body.parts, body.muscles, threshold, i, walks.measured[i])
@@ -222,32 +226,34 @@ def start_walks(program, body, rules, fields, walks, swing_leg, activation, targ
 
 @compiled_once
 def control_walks(program, body, fibers, rules, fields, walks, ids, tick, acts):
-    """Sense, keep a frame, and act, for the walks ``ids``.
+    """Sense, record a frame, and act, for the walks ``ids``.
 
     Args:
       fibers: fibers of the muscles.
       tick: number of earlier runs of the controllers.
-      acts: False at the end, when no step follows.
+      acts: False at the end, without a following step.
 
     Returns:
-      Number of walks that go on.
+      Number of walks that continue.
     """
     running, part, rule = 0, body.parts[0], rules[0]
     for k in range(len(ids)):
         i = ids[k]
         measured, status = walks.measured[i], walks.status[i]
         sense(fields, body.parts, body.muscles, rule.threshold, i, measured)
+        # the initial state is neither recorded nor tested: its pose was checked before
         if tick > 0:
             ground = _mean_ground_height(part, fields.xpos[i, part.pelvis, 0])
             height = fields.xpos[i, part.pelvis, 2] - ground
             pitch = measured[0, Measured.pitch]
             status[Status.ended] = _end_of(rule, fields.warning[i], height, pitch)
-            # the frame of a fall is kept as well
+            # the frame of a fall is recorded too
             due = tick % rule.frame_every == 0 or status[Status.ended] == End.fell
             if due and status[Status.length] < walks.frames.shape[1]:
                 frame = walks.frames[i, status[Status.length]]
                 _record_frame(fields, body, measured, i, tick * rule.period, walks.exo[i], frame)
                 power = metabolic_power(fields, body.muscles, fibers, i)
+                # rectangle rule over the interval of frames
                 walks.energy[i] += power * rule.period * rule.frame_every
                 frame[Frame.metabolic] = walks.energy[i]
                 status[Status.length] += 1
@@ -256,6 +262,7 @@ def control_walks(program, body, fibers, rules, fields, walks, ids, tick, acts):
         running += 1
         if not acts:
             continue
+        # noise is added after the frame, which contains the exact signals
         push(fields, walks.disturbances[i], part.torso, tick, i)
         disturb_senses(walks.disturbances[i], rule.threshold, tick * rule.period, measured)
         stimulation = walks.stimulation[i]
@@ -288,7 +295,7 @@ def control_walks(program, body, fibers, rules, fields, walks, ids, tick, acts):
 
 @compiled_once
 def replay(program, rules, measured, registers, rings, crossed, clocks, curve, stimulation, exo):
-    """Run a controller that has been started over recorded signals ``(steps, 2, signals)``."""
+    """Run a started controller over recorded signals ``(steps, 2, signals)``."""
     rule = rules[0]
     for tick in range(len(measured)):
         step_reflexes(program, measured[tick], registers, rings, tick, stimulation[tick], crossed)

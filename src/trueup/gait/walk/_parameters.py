@@ -7,7 +7,7 @@ from trueup.gait.controller.reflexes import ReflexController
 from trueup.gait.models.anatomy import Anatomy, Pose
 
 LEAST_ACTIVATION = 0.01
-"""Activation of one unit of an entry, and of muscles without an entry."""
+"""Activation per unit of an entry, and activation of muscles without an entry."""
 
 FRONTAL_POSE_BASE = -5.0
 """Hip adduction and rotation at the entry 0 [deg]."""
@@ -28,16 +28,16 @@ def walk_parameters(
     """The entries of a parameter vector, in order.
 
     Args:
-      controller: its gains come first.
+      controller: controller, with its gains first.
       anatomy: names and poses of the walker.
       pose: key of a pose, such as "walk_left".
-      frontal: the walker can fall sideways.
+      frontal: whether the walker has frontal motion.
       profile: torque profile of the exoskeleton, None for a walk without one.
-      per_leg: gains of each leg's own, those of the right leg first; their names end in _r and _l.
-      compat: bounds as MyoAssist has them, where two position gains may be negative.
+      per_leg: separate gains for each leg, right leg first, with the suffixes _r and _l.
+      compat: bounds of MyoAssist, where two position gains may be negative.
 
     Raises:
-      GaitError: there is no such pose.
+      GaitError: unknown pose.
     """
     sides = ("_r", "_l") if per_leg else ("",)
     entries = [
@@ -75,11 +75,11 @@ def find_pose(anatomy: Anatomy, pose: str) -> Pose:
     """A pose by its key.
 
     Raises:
-      GaitError: there is no such pose.
+      GaitError: unknown pose.
     """
     if pose not in anatomy.poses:
         raise GaitError(
-            f"there is no pose {pose!r} to start from; there are {listing(anatomy.poses)}."
+            f"unknown initial pose {pose!r}; available: {listing(anatomy.poses)}."
             f"{did_you_mean(pose, anatomy.poses)}"
         )
     return anatomy.poses[pose]

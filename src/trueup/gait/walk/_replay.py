@@ -1,4 +1,4 @@
-"""Controller on recorded signals, without a model."""
+"""Evaluation of a controller on recorded signals, without a model."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from trueup.gait.walk.simulation import WalkSimulation
 
 
 class Commands(NamedTuple):
-    """Commands of a controller at each of its runs.
+    """Commands of a controller at each of its steps.
 
     Attributes:
       stimulation: stimulation of each muscle group ``(steps, 2, groups)`` [0, 1].
@@ -28,8 +28,8 @@ def replay_controller(
     """Commands of the controller on recorded signals.
 
     Args:
-      simulation: gives the controller, its layout (``simulation.layout.measured`` names the
-        signals) and the exoskeleton.
+      simulation: simulation with controller, layout (``simulation.layout.measured`` are the names
+        of the signals) and exoskeleton.
       vector: parameter vector ``(size,)``.
       measured: signals ``(steps, 2, signals)`` of the right and the left leg.
 
@@ -41,8 +41,7 @@ def replay_controller(
     measured = np.ascontiguousarray(measured, dtype=float)
     if measured.ndim != 3 or measured.shape[1:] != (2, len(layout.measured)):
         raise GaitError(
-            f"the signals have shape {measured.shape}; they have to be (steps, 2, "
-            f"{len(layout.measured)})"
+            f"the signals have shape {measured.shape}; expected (steps, 2, {len(layout.measured)})"
         )
     groups = len(layout.muscles)
     registers = np.zeros((2, len(layout.registers)))

@@ -1,8 +1,8 @@
-"""Disturbances of a walk, compiled: a push against the trunk, and noise of the measured signals.
+"""Compiled disturbances of a walk: a push against the trunk, and noise of measured signals.
 
-The noise is a function of a number of the walk and of time alone, so that no walk depends on what
-ran before it. Its bits are those of splitmix64: G. L. Steele, D. Lea and C. H. Flood, "Fast
-splittable pseudorandom number generators", OOPSLA 2014.
+The noise is a function of only a key of the walk and the time, so that walks are independent of
+the order of execution. Its bits are those of splitmix64: G. L. Steele, D. Lea and C. H. Flood,
+"Fast splittable pseudorandom number generators", OOPSLA 2014.
 """
 
 import numpy as np
@@ -19,11 +19,11 @@ DISTURBANCE = np.dtype(
         ("key", np.uint64),
     ]
 )
-"""Disturbance of a walk: force of a push forwards and to the left [N], the runs of the controller
-from ``first`` to before ``end`` in which it acts, deviation of the noise, and its key."""
+"""Disturbance of a walk: force of a push forwards and to the left [N], active from the controller
+step ``first`` to before ``end``; standard deviation of the noise, and its key."""
 
 HELD = 0.01
-"""Time that a value of the noise is held, whatever the controller's rate [s]."""
+"""Hold time of a noise value [s], independent of the rate of the controller."""
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -34,7 +34,7 @@ EVEN = 2.0 * 3.0**0.5
 """Width of a uniform distribution, in standard deviations."""
 
 RATE = 10.0
-"""Deviation of rates and velocities relative to that of angles and places [1/s]."""
+"""Noise of rates and velocities relative to that of angles and positions [1/s]."""
 
 RATES = tuple(
     int(signal)
@@ -54,9 +54,9 @@ RATES = tuple(
 
 @compiled
 def push(fields, disturbance, body, tick, i):
-    """Push a body of simulation ``i`` while its push lasts."""
+    """Apply the push to a body of simulation ``i`` during its interval."""
     if disturbance.first <= tick <= disturbance.end:
-        # the last run takes the force off again
+        # the last step removes the force
         acts = tick < disturbance.end
         place = fields.xfrc_applied + 6 * body
         fields.state[i, place] = disturbance.force[0] if acts else 0.0
@@ -75,7 +75,7 @@ def noise_of(key, count):
 
 @compiled
 def disturb_senses(disturbance, threshold, time, measured):
-    """Add noise to the measured signals ``(2, signals)`` of a walk; contact follows from the
+    """Add noise to the measured signals ``(2, signals)`` of a walk; contact follows the noisy
     load."""
     size = disturbance.noise
     if size == 0.0:

@@ -1,4 +1,4 @@
-"""Columns of a frame: the row of numbers that is kept of a walk at a time."""
+"""Columns of a frame, the recorded row of numbers of a walk at one time."""
 
 from enum import auto
 
@@ -6,13 +6,14 @@ from trueup.gait._index import Index
 
 
 class Frame(Index):
-    """Columns of a frame [s, m, rad, body weights, N m, J]; activations of the muscles follow.
+    """Columns of a frame [s, m, rad, body weights, N m, J], followed by muscle activations.
 
-    Places are in the world and turned with the direction of walking along x. Joint angles are those
-    of the controller: hip and knee 180 degrees where the leg is straight, ankle 90 degrees.
-    ``heel`` is the load on the rear foot alone, ``knee_x`` and so on the place of a joint from the
-    pelvis, ``sole`` the height of the lowest point of the sole above the ground, ``metabolic`` the
-    energy of the muscles since the start. Columns of the left leg follow those of the right one.
+    Positions are in the world, rotated so that the direction of walking is x. Joint angles are in
+    the convention of the controller: hip and knee 180 degrees where the leg is straight, ankle 90
+    degrees. ``heel`` is the load on the rear foot only, ``knee_x`` and so on the position of a
+    joint from the pelvis, ``sole`` the height of the lowest point of the sole above the ground,
+    ``metabolic`` the energy of the muscles since the start. The columns of the right leg are
+    followed by those of the left one.
     """
 
     time = auto()
@@ -63,7 +64,7 @@ ACTIVATIONS = len(Frame)
 """Column of the first activation."""
 
 LEG_ANGLES = int(Frame.hip_l - Frame.hip_r)
-"""Columns from an angle of the right leg to that of the left one."""
+"""Column offset from an angle of the right leg to that of the left one."""
 
 LEG_PLACES = int(Frame.knee_x_l - Frame.knee_x_r)
-"""Columns from a place of a joint of the right leg to that of the left one."""
+"""Column offset from a joint position of the right leg to that of the left one."""

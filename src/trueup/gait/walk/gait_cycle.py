@@ -1,8 +1,8 @@
-"""The gait cycle, from one touch-down of a foot to its next one, and curves over it.
+"""Gait cycles, from one touch-down of a foot to its next, and curves over them.
 
-Stances, touch-downs and strides of costs and reports are all those of :func:`find_stances`. Two
-others have to differ: the stance clock of the exoskeleton, which cannot look ahead
-(``_exoskeleton_kernel``), and the steps of MyoAssist's cost (``_myoassist_kernel``).
+Costs and reports use the stances, touch-downs and strides of :func:`find_stances`. There are two
+other definitions: the stance clock of the exoskeleton, which must be causal
+(``_exoskeleton_kernel``), and the steps of the cost of MyoAssist (``_myoassist_kernel``).
 """
 
 import itertools
@@ -14,13 +14,13 @@ import numpy as np
 from trueup.gait.compiled import compiled, compiled_once
 
 SHORTEST_SWING = 0.1
-"""Least time off the ground that is a swing [s]; a shorter one is a foot that bounces."""
+"""Shortest swing [s]; a shorter unloaded time is a bounce of the foot."""
 
 SHORTEST_STANCE = 0.06
-"""Least time on the ground that is a stance [s]; a shorter one is a foot that scuffs in swing."""
+"""Shortest stance [s]; a shorter load is a scuff in swing."""
 
 POINTS = 101
-"""Samples of a cycle, both of its ends included."""
+"""Number of samples of a cycle, including both ends."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class Curve:
     mean: np.ndarray
     """Mean of each sample ``(points,)``."""
     sd: np.ndarray | None = None
-    """Standard deviation of each sample, where it is known."""
+    """Standard deviation of each sample ``(points,)``; None if unknown."""
 
 
 @dataclass(frozen=True)
 class Stride:
-    """A stride of a leg: numbers of the frames of touch-down, lift-off and next touch-down.
+    """A stride of a leg: frame indices of touch-down, lift-off and next touch-down.
 
     ``lift_off`` is the first frame of swing.
     """
@@ -52,12 +52,12 @@ class Stride:
 
     @property
     def stance(self) -> float:
-        """Part of the stride in which the foot is on the ground [0, 1]."""
+        """Fraction of the stride with the foot on the ground [0, 1]."""
         return (self.lift_off - self.start) / self.frames
 
 
 def shortest_frames(period: float) -> tuple[float, float]:
-    """Frames of the shortest swing and of the shortest stance; rounding makes none shorter."""
+    """Shortest swing and shortest stance [frames], with a tolerance for rounding."""
     return SHORTEST_SWING / period - 1e-9, SHORTEST_STANCE / period - 1e-9
 
 
@@ -65,18 +65,18 @@ def shortest_frames(period: float) -> tuple[float, float]:
 def find_stances(load, threshold, swing, stance, places):
     """Find the stances of a foot; returns their number.
 
-    A foot is in stance while it is loaded. A load that lets up for less than ``swing`` frames, as
-    between heel and toes, does not end a stance; one that lasts less than ``stance`` frames, as
-    where toes scuff in swing, is none. Spells at the first and at the last frame count however
-    short they are: they may have begun before, or last beyond.
+    A foot is in stance while it is loaded. An unloaded time below ``swing`` frames, such as between
+    heel and toes, does not end a stance; a load below ``stance`` frames, such as a toe scuff in
+    swing, is not a stance. Intervals at the first and the last frame count with any duration, as
+    they may extend beyond the record.
 
     Args:
       load: load on the foot ``(frames,)`` [body weights].
       threshold: load above which it is on the ground [body weights].
-      swing: least frames of a swing.
-      stance: least frames of a stance.
-      places: room ``(frames + 1,)`` for whole numbers; filled with the first frame of a stance and
-        the first frame of the swing after it, by turns.
+      swing: shortest swing [frames].
+      stance: shortest stance [frames].
+      places: output, integers ``(frames + 1,)``: alternately the first frame of a stance and of
+        the swing after it.
     """
     length, count, start = len(load), 0, -1
     for i in range(length + 1):
@@ -91,7 +91,7 @@ def find_stances(load, threshold, swing, stance, places):
             places[2 * count], places[2 * count + 1] = start, i
             count += 1
         start = -1
-    # scuffs are left out only now: two of them close to each other are one stance
+    # scuffs are removed only now, as two close to each other form one stance
     kept = 0
     for k in range(count):
         begin, end = places[2 * k], places[2 * k + 1]
@@ -106,8 +106,8 @@ def find_stances(load, threshold, swing, stance, places):
 def find_touch_downs(load, threshold, swing, stance, places):
     """Find the frames at which a foot touches down; returns their number.
 
-    A foot that is loaded at the first frame has touched down before. Arguments as in
-    :func:`find_stances`; ``places`` is filled with the frames.
+    A foot loaded at the first frame has touched down before. Arguments as in
+    :func:`find_stances`; ``places`` contains the frames.
     """
     stances = find_stances(load, threshold, swing, stance, places)
     count = 0
@@ -143,9 +143,9 @@ def on_ground(load: np.ndarray, period: float, threshold: float = 0.1) -> np.nda
 def strides_of(
     load: np.ndarray, leg: int, period: float, threshold: float = 0.1, most: int | None = None
 ) -> list[Stride]:
-    """Complete strides of a leg, in order; the last ``most`` of them where it is given.
+    """Complete strides of a leg in order, limited to the last ``most``.
 
-    A foot that is loaded at the beginning has touched down before. Other arguments as in
+    A foot loaded at the beginning has touched down before. Other arguments as in
     :func:`on_ground`.
     """
     stances = [(int(a), int(b)) for a, b in _stances(load, period, threshold) if a > 0]
@@ -162,7 +162,7 @@ def over_cycle(values: np.ndarray, strides: Sequence[Stride], points: int = POIN
     Args:
       values: values at each frame ``(frames, ...)``.
       strides: strides.
-      points: samples of a cycle, its last one the next touch-down.
+      points: number of samples of a cycle, the last at the next touch-down.
     """
     values = np.asarray(values, dtype=float)
     if not strides:
@@ -176,7 +176,7 @@ def over_cycle(values: np.ndarray, strides: Sequence[Stride], points: int = POIN
 
 
 def mean_cycle(values: np.ndarray, strides: Sequence[Stride], points: int = POINTS) -> Curve | None:
-    """Mean over strides of a quantity ``(frames,)``; its deviation where there are two strides."""
+    """Mean over strides of a quantity ``(frames,)``, with deviation for at least two strides."""
     cycles = over_cycle(values, strides, points)
     if not len(cycles):
         return None
@@ -184,6 +184,6 @@ def mean_cycle(values: np.ndarray, strides: Sequence[Stride], points: int = POIN
 
 
 def resampled(curve: np.ndarray, points: int) -> np.ndarray:
-    """A curve over the gait cycle, which closes in itself, at other samples."""
+    """A periodic curve over the gait cycle, resampled."""
     at = np.arange(points) / points * len(curve)
     return np.interp(at, np.arange(len(curve) + 1), np.append(curve, curve[0]))

@@ -16,18 +16,18 @@ from trueup.gait.models.walker import Walker
 from trueup.gait.walk._parameters import LEAST_ACTIVATION
 
 LOWEST_BODY = 0.005
-"""Height below which no body may lie at the start [m]."""
+"""Smallest initial height of a body [m]."""
 
 STEEPEST_START = np.deg2rad(45.0)
-"""Largest lean of the pelvis at the start [rad]."""
+"""Largest initial lean of the pelvis [rad]."""
 
 
 class InitialState(NamedTuple):
-    """Initial activations, and the walks that cannot start.
+    """Initial activations, and walks that cannot start.
 
     Attributes:
-      activation: ``(n, 2, groups)`` activation of each muscle group.
-      invalid: candidate -> why its pose is impossible.
+      activation: activation of each muscle group ``(n, 2, groups)``.
+      invalid: candidate -> reason why its pose is impossible.
     """
 
     activation: np.ndarray
@@ -47,20 +47,20 @@ def set_initial_state(
 ) -> InitialState:
     """Set the initial state of each simulation of a batch from its parameter vector.
 
-    The keyframe of the pose's name gives the rest. The walker is set down so that the lowest point
-    of its soles touches the ground and no body is below it.
+    Other values are those of the keyframe of the pose. The walker is lowered so that the lowest
+    point of its soles touches the ground and no body is below it.
 
     Args:
-      batch: batch with one simulation a candidate.
+      batch: batch with one simulation per candidate.
       walker: walker.
       body: parts of the walker.
       parameters: entries of the vectors.
       groups: muscle groups of the controller, in order.
       X: vectors ``(n, size)``.
       pose: name of the keyframe.
-      compat: refuse poses as MyoAssist does: those with a body below the ground, or with no weight
+      compat: refuse the same poses as MyoAssist: with a body below the ground, or without weight
         on either foot.
-      joint_speeds: speeds of joints instead of those of the keyframe [rad/s, m/s], by name.
+      joint_speeds: joint speeds in place of those of the keyframe [rad/s, m/s], by name.
     """
     key = walker.keyframe(pose)
     model = walker.model
@@ -81,7 +81,7 @@ def set_initial_state(
             qpos[:, joint.qposadr[0]] = value
     if not compat:
         couple_joints(model, qpos)
-    asked = qpos.copy()  # MuJoCo resets what it finds absurd
+    asked = qpos.copy()  # MuJoCo resets extreme values
     activation = _activations(parameters, groups, X)
     act = batch.bind("act")
     act[:] = LEAST_ACTIVATION
@@ -102,7 +102,7 @@ def set_initial_state(
 
 
 def free_joints(model: mujoco.MjModel, parameters: ParameterVector) -> list[str]:
-    """Joints of one degree of freedom whose speed at the start a vector does not hold."""
+    """Joints of one degree of freedom without an initial speed in a vector."""
     kinds = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
     names = [model.joint(j).name for j in range(model.njnt) if int(model.jnt_type[j]) in kinds]
     return [name for name in names if f"vel_{name}" not in parameters.names]
@@ -113,7 +113,7 @@ def _moving_bodies(model: mujoco.MjModel) -> list[int]:
 
 
 def _heights(batch: Batch, walker: Walker) -> np.ndarray:
-    """Heights of the bodies' origins above the ground ``(n, bodies)`` [m]."""
+    """Heights of the origins of the bodies above the ground ``(n, bodies)`` [m]."""
     places = np.asarray(batch.bind("xpos"))[:, _moving_bodies(walker.model)]
     return places[:, :, 2] - walker.ground(places[:, :, 0])
 
@@ -126,7 +126,7 @@ def _activations(parameters: ParameterVector, groups: tuple[str, ...], X: np.nda
         _, group, side = entry.name.split("_")
         if group not in groups:
             raise GaitError(
-                f"the parameter vector holds {entry.name!r}, but the controller has no muscle "
+                f"the parameter vector contains {entry.name!r}, but the controller has no muscle "
                 f"group {group!r}"
             )
         activation[:, "rl".index(side), groups.index(group)] = value
@@ -156,14 +156,17 @@ def _impossible(
             refuse(
                 (angle < low) | (angle > high),
                 lambda i, angle=angle, name=name, low=low, high=high: (
-                    f"the pose has {name} at {angle[i]:.4g} rad, outside of {low:.4g} to {high:.4g}"
+                    f"{name} of the pose is {angle[i]:.4g} rad; it must be from {low:.4g} to "
+                    f"{high:.4g}"
                 ),
             )
     w, x, y, z = np.asarray(batch.bind("xquat"))[:, part["pelvis"]].T
     pitch = np.arcsin(np.clip(2.0 * (w * y - z * x), -1.0, 1.0))
     refuse(
         np.abs(pitch) > STEEPEST_START,
-        lambda i: f"the pose leans by {np.rad2deg(pitch[i]):.4g} degrees, at most 45 are possible",
+        lambda i: (
+            f"the lean of the pose is {np.rad2deg(pitch[i]):.4g} deg; at most 45 deg is possible"
+        ),
     )
     if not compat:
         return reasons
@@ -171,13 +174,13 @@ def _impossible(
     refuse(
         (heights < LOWEST_BODY).any(axis=1),
         lambda i: (
-            f"the pose has the body {model.body(bodies[int(heights[i].argmin())]).name!r} "
+            f"the body {model.body(bodies[int(heights[i].argmin())]).name!r} of the pose is "
             "below the ground"
         ),
     )
     touch = np.asarray(batch.bind("sensordata"))[:, part["touch"].ravel()] / part["weight"]
     refuse(
         (touch <= 0.1).all(axis=1),
-        lambda i: "neither foot of the pose bears a tenth of the weight",
+        lambda i: "neither foot of the pose carries a tenth of the weight",
     )
     return reasons

@@ -1,9 +1,9 @@
-"""Small perturbations that walks are repeated under, so that no result hangs on its last digit.
+"""Repeats of walks under small perturbations, for results that are robust.
 
-The same repeats, drawn once by a seed, hold for all candidates of a search (common random numbers):
-candidates differ by what they are, not by what happened to them. In a search over fresh
-perturbations (``fresh_perturbations``) that holds within a generation, and each
-generation has repeats of its own.
+All candidates of a search have the same repeats, drawn once from a seed (common random numbers), so
+that differences are due to the candidates. In a search with fresh perturbations
+(``fresh_perturbations``) this is true within a generation, and each
+generation has new repeats.
 """
 
 from dataclasses import dataclass, fields
@@ -21,39 +21,41 @@ PUSH_DURATION = 0.1
 """Duration of a push [s]."""
 
 MARGIN = 1e-6
-"""Distance of a perturbed pose from the ends of a joint's range [rad]."""
+"""Margin of a perturbed pose to the joint limits [rad]."""
 
 SEARCH, SURVIVAL = 1, 2
-"""Streams of random numbers: repeats that candidates are scored on, and those that they are not."""
+"""Random streams: of repeats used in searches, and of unseen repeats."""
 
 JUDGED_BY = ("mean", "worst")
-"""Ways to make one cost of those of the repeats."""
+"""Aggregations of the costs of repeats."""
 
 
 @dataclass(frozen=True)
 class PerturbationSizes:
-    """Sizes of perturbations; 0 leaves one out."""
+    """Sizes of perturbations; 0 disables one."""
 
     angle: float = 1.0
-    """Standard deviation of the joint angles and the lean at the start [deg]."""
+    """Standard deviation of the initial joint angles and lean [deg]."""
     speed: float = 0.05
-    """Standard deviation of the speed at the start [m/s]."""
+    """Standard deviation of the initial speed [m/s]."""
     friction: float = 0.2
     """Largest relative change of the friction of the ground; uniform."""
     push: float = 50.0
     """Largest force of a push of 0.1 s against the trunk at a random time [N]; uniform."""
     noise: float = 0.01
-    """Standard deviation of measured angles [rad], places [m], loads [body weights] and forces
-    [parts of the strength]; ten times that for rates and velocities [1/s]."""
+    """Standard deviation of the noise of angles [rad], positions [m], loads [body weights] and
+    forces [fraction of strength]; ten times that for rates and velocities [1/s]."""
 
     def __post_init__(self):
         for entry in fields(self):
             value = getattr(self, entry.name)
             if not (np.isfinite(value) and value >= 0.0):
-                raise GaitError(f"the perturbation {entry.name} is {value}; it has to be 0 or more")
+                raise GaitError(
+                    f"the perturbation {entry.name} is {value}; it must not be negative"
+                )
         if self.friction >= 1.0:
             raise GaitError(
-                f"the friction cannot change by {self.friction:g} of its value: give less than 1"
+                f"the relative change of friction is {self.friction:g}; it must be below 1"
             )
 
 
@@ -64,14 +66,14 @@ class Perturbations:
     Args:
       repeats: number of repeats.
       seed: seed of the random numbers.
-      judged_by: cost of a candidate: ``mean`` or ``worst`` of its repeats.
+      judged_by: aggregation of the costs of the repeats: ``mean`` or ``worst``.
       sizes: sizes of the perturbations.
-      stream: stream of random numbers, see :data:`SEARCH`.
-      first_unperturbed: the first repeat walks without perturbations; a search over perturbed
-        repeats alone can find a walk that falls without any.
+      stream: random stream, see :data:`SEARCH`.
+      first_unperturbed: whether the first repeat has no perturbations; a search over only perturbed
+        repeats can find a walk that falls without them.
 
     Raises:
-      GaitError: no perturbed repeat, or another way to judge.
+      GaitError: no perturbed repeat, or an unknown aggregation.
     """
 
     repeats: int
@@ -83,19 +85,19 @@ class Perturbations:
 
     def __post_init__(self):
         if self.repeats < 1:
-            raise GaitError(f"at least 1 perturbed repeat is needed, not {self.repeats}")
-        if self.first_unperturbed and self.repeats < 2:
             raise GaitError(
-                "the only repeat would walk without perturbations: give 2 repeats or more"
+                f"the number of perturbed repeats is {self.repeats}; it must be at least 1"
             )
+        if self.first_unperturbed and self.repeats < 2:
+            raise GaitError("the only repeat would have no perturbations: set at least 2 repeats")
         if self.judged_by not in JUDGED_BY:
             raise GaitError(
-                f"perturbed repeats are judged by their {' or '.join(JUDGED_BY)}, "
-                f"not by {self.judged_by!r}"
+                f"unknown aggregation of repeats {self.judged_by!r}; available: "
+                f"{', '.join(JUDGED_BY)}"
             )
 
     def together(self, values: np.ndarray) -> np.ndarray:
-        """Values ``(n,)`` of candidates, of those ``(n * repeats,)`` of their repeats."""
+        """Values ``(n,)`` of candidates from those of their repeats ``(n * repeats,)``."""
         rows = values.reshape(-1, self.repeats)
         return rows.max(axis=1) if self.judged_by == "worst" else rows.mean(axis=1)
 
@@ -128,10 +130,10 @@ class Draws(NamedTuple):
 
     Attributes:
       pose: change of the pose ``(repeats, entries)`` [rad, m/s].
-      friction: factors of the friction.
-      push: forces [N]; those on a walker in space have a ``heading`` [rad], others push forwards.
+      friction: factors on the friction.
+      push: forces [N]; with a ``heading`` [rad] for 3D walkers, otherwise forwards.
       push_start: start times of the pushes [s].
-      noise: deviations, see :attr:`PerturbationSizes.noise`.
+      noise: standard deviations, see :attr:`PerturbationSizes.noise`.
       key: keys of the noise.
     """
 
@@ -149,7 +151,7 @@ class Draws(NamedTuple):
         return len(self.push)
 
     def sparing_the_first(self) -> "Draws":
-        """The same with no perturbation in the first repeat; the others stay as drawn."""
+        """The draws with no perturbation in the first repeat; the others are unchanged."""
         others = np.arange(self.repeats) > 0
         return self._replace(
             pose=self.pose * others[:, None],
@@ -159,7 +161,7 @@ class Draws(NamedTuple):
         )
 
     def tiled(self, candidates: int) -> "Draws":
-        """The same for several candidates, whose repeats follow each other."""
+        """The draws for several candidates, with consecutive repeats."""
         return Draws(*(np.tile(a, (candidates,) + (1,) * (a.ndim - 1)) for a in self))
 
 
@@ -168,7 +170,7 @@ def perturbed_vectors(
 ) -> np.ndarray:
     """Vectors of all repeats ``(n * repeats, size)`` of vectors ``X (n, size)``.
 
-    No repeat starts beyond the range of a joint that the vector itself is within.
+    Perturbed joints are limited to their range if the vector is within it.
     """
     rows = np.repeat(X, draws.repeats, axis=0)
     part = parameters.group("pose")
@@ -189,20 +191,20 @@ def perturbed_vectors(
 
 
 def set_friction(batch: Batch, draws: Draws | None, expanded: bool) -> bool:
-    """Give each simulation of a batch its friction; the model's own without draws.
+    """Set the friction of each simulation of a batch; that of the model without draws.
 
     Args:
       batch: the batch.
       draws: friction of each simulation.
-      expanded: whether the batch has had friction of each simulation's own.
+      expanded: whether the batch has separate friction for each simulation.
 
     Returns:
-      Whether it has now.
+      Whether it has separate friction now.
     """
     factors = np.ones(batch.nsim) if draws is None else draws.friction
     if not expanded and (factors == 1.0).all():
         return False
-    # sliding first, of pairs in two directions
+    # sliding friction is first; pairs have two directions
     for name, sliding in (("geom_friction", 1), ("pair_friction", 2)):
         base = getattr(batch.model, name)
         if len(base):
@@ -215,13 +217,13 @@ def set_friction(batch: Batch, draws: Draws | None, expanded: bool) -> bool:
 def set_disturbances(
     disturbances: np.ndarray, draws: Draws | None, period: float, frontal: bool
 ) -> None:
-    """Set pushes and noise of walks ``(n,)``; none without draws.
+    """Set pushes and noise of walks ``(n,)``; zero without draws.
 
     Args:
       disturbances: an array of ``DISTURBANCE``.
-      draws: those of each walk.
-      period: time from one run of the controllers to the next [s].
-      frontal: the walker can fall sideways, and be pushed there.
+      draws: draws of each walk.
+      period: period of the controllers [s].
+      frontal: whether the walker has frontal motion, with pushes in any direction.
     """
     disturbances[:] = 0
     if draws is None:

@@ -1,4 +1,4 @@
-"""Records of walks: their frames, and why they ended."""
+"""Records of walks: their frames, and the reasons of their ends."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -10,7 +10,7 @@ from trueup.gait.walk.frames import FRAME
 
 
 class End(IntEnum):
-    """Why a walk ended; a walk that lasts to its full time stays running."""
+    """Reason for the end of a walk; a complete walk remains running."""
 
     running = 0
     fell = 1
@@ -21,18 +21,18 @@ class End(IntEnum):
 
 @dataclass(frozen=True)
 class WalkRecords:
-    """Frames of some walks.
+    """Frames of a batch of walks.
 
     Attributes:
       frames: frames ``(n, frames, columns)``; rows past the end of a walk are zero.
       length: number of frames of each walk ``(n,)``; 0 for one that could not start.
-      ended: why each walk ended ``(n,)``: 0 at its full time, 1 it fell, 2 it diverged, 3 it could
-        not start, 4 it was stopped.
-      invalid: candidate -> why it could not start.
+      ended: reason for the end of each walk ``(n,)``: 0 complete, 1 fall, 2 divergence, 3 cannot
+        start, 4 stopped.
+      invalid: candidate -> reason why it cannot start.
       period: time between frames [s].
-      muscles: names of the muscles whose activations end a frame.
+      muscles: names of the muscles, in the order of the activations at the end of a frame.
       mass: mass of the walker [kg].
-      level: whether the ground is level; otherwise distances count along it.
+      level: whether the ground is level; otherwise distances are along it.
     """
 
     frames: np.ndarray
@@ -55,12 +55,12 @@ class WalkRecords:
         """Column of the frames ``(n, frames)``, a view, by its name or that of a muscle.
 
         Raises:
-          GaitError: there is no such column.
+          GaitError: unknown column.
         """
         names = (*FRAME, *self.muscles)
         if name not in names:
             raise GaitError(
-                f"a walk has no column {name!r}; it has {listing(names, 80)}."
+                f"unknown column {name!r} of a walk; available: {listing(names, 80)}."
                 f"{did_you_mean(name, names)}"
             )
         return self.frames[:, :, names.index(name)]

@@ -1,7 +1,7 @@
-"""Series of a walk over time: joints, moments, ground reaction, muscles, device.
+"""Time series of a walk: joints, moments, ground reaction, muscles, device.
 
-Frames are those of the costs. A walk is simulated once, the state of each frame is kept, and one
-forward pass a frame gives the forces.
+Frames are those of the costs. A walk is simulated once, the state of each frame is recorded, and
+one forward pass per frame computes the forces.
 """
 
 from dataclasses import dataclass
@@ -25,41 +25,42 @@ JOINTS = ("hip", "knee", "ankle")
 """Joints, in the order of every array with a joint axis."""
 
 MUSCLE_STATE = ("stimulation", "activation", "length", "velocity")
-"""What the metabolic power of a muscle depends on."""
+"""Inputs of the metabolic power of a muscle."""
 
 TRUNK_HEIGHT = 1.6
-"""Length of the trunk of a stick figure over the distance of its centre of mass from the hips."""
+"""Length of the trunk of a stick figure relative to the distance of its centre of mass from the
+hips."""
 
 
 @dataclass(frozen=True)
 class WalkSeries:
-    """One walk at the rate of its frames; legs are right and left, joints hip, knee and ankle.
+    """One walk at the rate of its frames; legs: right, left; joints: hip, knee, ankle.
 
     Attributes:
-      time: ``(frames,)`` [s].
-      states: states of the simulation ``(frames, size)``, as ``mj_setState`` takes them.
+      time: time of each frame ``(frames,)`` [s].
+      states: states of the simulation ``(frames, size)``, for ``mj_setState``.
       angles: flexion of the joints ``(frames, 2, 3)`` [rad].
       trunk: lean of the trunk, forward positive ``(frames,)`` [rad].
-      moments: inner moments of the joints ``(frames, 2, 3)``, extension and plantarflexion positive
-        [N m]: muscles, tissue and the device together.
-      device_moments: the device's part of them ``(frames, 2, 3)`` [N m].
+      moments: internal moments of the joints ``(frames, 2, 3)``, extension and plantarflexion
+        positive [N m]: sum of muscles, tissue and device.
+      device_moments: contribution of the device ``(frames, 2, 3)`` [N m].
       powers: power of the joints ``(frames, 2, 3)``, generation positive [W].
       ground_force: force of the ground on each foot ``(frames, 2, 3)``: forward along the ground,
-        to the left, and upright on it [N].
+        to the left, and normal to it [N].
       load: touch sensors of each foot ``(frames, 2)`` [body weights].
-      activations: of the muscles ``(frames, muscles)``.
+      activations: activations of the muscles ``(frames, muscles)`` [0, 1].
       muscle_powers: metabolic power of the muscles ``(frames, muscles)`` [W].
-      device_torque: torque of the exoskeleton ``(frames, 2)`` [N m]; zero where there is none.
-      device_power: power that it gives ``(frames, 2)`` [W].
-      places: hip, knee, ankle and the points of the sole ``(frames, 2, points, 3)`` [m].
+      device_torque: torque of the exoskeleton ``(frames, 2)`` [N m]; zero without one.
+      device_power: power delivered by the exoskeleton ``(frames, 2)`` [W].
+      places: positions of hip, knee, ankle and points of the sole ``(frames, 2, points, 3)`` [m].
       head: upper end of the trunk ``(frames, 3)`` [m].
       muscles: names of the muscles.
       period: time between frames [s].
       mass: mass of the walker [kg].
-      weight: its weight [N].
+      weight: weight of the walker [N].
       slope: rise of the ground [deg].
-      stairs: stairs on it.
-      ended: 0 at its full time, 1 it fell, 2 it diverged.
+      stairs: stairs on the ground.
+      ended: 0 complete, 1 fall, 2 divergence.
       threshold: load above which a foot is on the ground [body weights].
       has_device: whether an exoskeleton acts.
     """
@@ -91,21 +92,21 @@ class WalkSeries:
 
     @property
     def fell(self) -> bool:
-        """Whether the walk ended before its time."""
+        """Whether the walk ended before its full duration."""
         return self.ended != 0
 
     def strides(self, leg: int, most: int | None = None) -> list[Stride]:
-        """The complete strides of a leg, the last ``most`` of them where it is given."""
+        """The complete strides of a leg, limited to the last ``most``."""
         return strides_of(self.load[:, leg], leg, self.period, self.threshold, most)
 
 
 def observe_walks(
     simulation: WalkSimulation, X: np.ndarray
 ) -> tuple[WalkRecords, list[WalkSeries | None]]:
-    """Series of the walks of vectors ``X (n, size)``; None where a walk could not start.
+    """Series of the walks of vectors ``X (n, size)``; None for walks that cannot start.
 
     Raises:
-      GaitError: the vectors have another length, or hold values that are not finite.
+      GaitError: vectors of another length, or with values that are not finite.
     """
     X = np.atleast_2d(np.asarray(X, dtype=float))
     records, states = walk_with_states(simulation, X)
@@ -134,7 +135,7 @@ def walk_with_states(
     found = []
     for i in range(len(X)):
         rows = [kept[k][i] for k in range(records.length[i]) if k in kept]
-        # no controller runs after the last frame, so it is not observed
+        # the last frame has no control step, so it is not observed
         if len(rows) < records.length[i]:
             rows.append(np.array(batches[0].state[i]))
         found.append(np.array(rows))
@@ -146,7 +147,7 @@ def _series(
 ) -> WalkSeries:
     walker, model = simulation.walker, simulation.walker.model
     ended = int(records.ended[row])
-    # the last frame of a simulation that blew up holds no forces
+    # the last frame of a diverged simulation has no valid forces
     length = max(int(records.length[row]) - (ended == End.diverged), 1)
     states = states[:length]
     frames = records.frames[row, :length].copy()
@@ -189,7 +190,7 @@ def _series(
 
 
 def _forward_passes(walker: Walker, states: np.ndarray, device: bool) -> dict[str, np.ndarray]:
-    """Forces and places at each frame: generalised forces, velocities, joints and the ground."""
+    """Forces and positions at each frame: generalised forces, velocities, joints and ground."""
     model, n = walker.model, len(states)
     data = mujoco.MjData(model)
     joints, feet, body = _joint_ids(walker), _foot_bodies(walker), walker.body_map(())
@@ -234,7 +235,7 @@ def _forward_passes(walker: Walker, states: np.ndarray, device: bool) -> dict[st
 def _add_ground_forces(
     model: mujoco.MjModel, data: mujoco.MjData, feet: list[list[int]], total: np.ndarray
 ) -> None:
-    """Add the forces ``(2, 3)`` of whatever is fixed in the world on the bodies of each foot."""
+    """Add the forces ``(2, 3)`` of fixed bodies on the bodies of each foot."""
     bodies = model.geom_bodyid[data.contact.geom]
     fixed = model.body_weldid[bodies] == 0
     force = np.zeros(6)
@@ -243,13 +244,13 @@ def _add_ground_forces(
         for leg in range(2):
             if moving in feet[leg]:
                 mujoco.mj_contactForce(model, data, int(k), force)
-                # along the contact's axes, from its first geom on its second
+                # in the frame of the contact, from its first geom on its second
                 pushed = data.contact.frame[k].reshape(3, 3).T @ force[:3]
                 total[leg] += pushed if fixed[k, 0] else -pushed
 
 
 def _limit_forces(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
-    """Generalised forces ``(nv,)`` of the joints' limits."""
+    """Generalised forces ``(nv,)`` of the joint limits."""
     forces = np.zeros(model.nv)
     for row in np.flatnonzero(data.efc_type == mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT):
         joint = data.efc_id[row]
@@ -271,9 +272,9 @@ def _moment_arms(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> n
 def _joint_moments(
     walker: Walker, found: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Moments of the joints ``(frames, 2, 3)``, the device's part of them, and powers."""
+    """Moments of the joints ``(frames, 2, 3)``, contribution of the device, and powers."""
     model, joints = walker.model, _joint_ids(walker)
-    # hips and ankles flex with a growing coordinate, knees with a falling one
+    # flexion is positive in the coordinates of hips and ankles, negative in that of knees
     sign = np.array([-1.0, 1.0, -1.0])
     moments, device, powers = (np.zeros((len(found["qpos"]), 2, 3)) for _ in range(3))
     for leg in range(2):
@@ -288,10 +289,10 @@ def _joint_moments(
 
 
 def _coupled(model: mujoco.MjModel, qpos: np.ndarray, joint: int) -> dict[int, Any]:
-    """Degrees of freedom that follow a joint, itself included, and how fast they do.
+    """Degrees of freedom coupled to a joint, including itself, with their derivatives.
 
-    By virtual work a force on a coordinate that follows the joint by a polynomial, such as the
-    sliding of a knee, is worth its derivative times as much at the joint.
+    By virtual work a force on a coordinate coupled to the joint by a polynomial, such as the
+    translation of a knee, contributes its derivative times the force to the joint.
     """
     slopes: dict[int, Any] = {int(model.jnt_dofadr[joint]): 1.0}
     change = qpos[:, model.jnt_qposadr[joint]] - model.qpos0[model.jnt_qposadr[joint]]
@@ -305,7 +306,7 @@ def _coupled(model: mujoco.MjModel, qpos: np.ndarray, joint: int) -> dict[int, A
 
 
 def _along_the_ground(force: np.ndarray, slope: float) -> np.ndarray:
-    """Forces ``(..., 3)`` of the world's axes in those of a ground with a slope [deg]."""
+    """Forces ``(..., 3)`` from world axes to the axes of a ground with a slope [deg]."""
     cos, sin = np.cos(np.deg2rad(slope)), np.sin(np.deg2rad(slope))
     forward = cos * force[..., 0] + sin * force[..., 2]
     upright = cos * force[..., 2] - sin * force[..., 0]
@@ -318,7 +319,7 @@ def _joint_ids(walker: Walker) -> np.ndarray:
 
 
 def _foot_bodies(walker: Walker) -> list[list[int]]:
-    """Bodies of each foot: the one that stands for it, and those that hang on it."""
+    """Bodies of each foot: the main one and its descendants."""
     model, found = walker.model, []
     for foot in walker.body_map(()).parts[0]["feet"]:
         bodies = [int(foot)]

@@ -1,4 +1,4 @@
-"""Simulation of the walks of many candidates in one batch, with compiled controllers."""
+"""Batch simulation of walks of many candidates, with compiled controllers."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,7 +34,7 @@ from trueup.gait.walk.settings import FRAME_PERIOD, WalkSettings
 from trueup.simulation.engine.warning_capture import captured_warnings
 
 SHORTEST_STANCE_OF_MYOASSIST = 0.035
-"""Longest stance that the exoskeleton of MyoAssist does not count [s]."""
+"""Longest stance ignored by the exoskeleton of MyoAssist [s]."""
 
 
 class WalkSimulation:
@@ -43,12 +43,12 @@ class WalkSimulation:
     Args:
       walker: walker.
       settings: settings of the simulation.
-      controller: reflex controller; the shipped one where absent.
+      controller: reflex controller; by default the shipped one.
       profile: torque profile of the exoskeleton, None for a walk without one.
 
     Raises:
-      GaitError: the walker lacks a part that the controller or the exoskeleton needs, the largest
-        torque is more than the exoskeleton can exert, or its actuators are no motors.
+      GaitError: a part required by the controller or the exoskeleton is missing, the largest
+        torque exceeds that of the exoskeleton, or its actuators are not motors.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class WalkSimulation:
         settings = self.settings
         if profile is not None:
             most = walker.exoskeleton_torque
-            # MyoAssist asks for more than its devices can do, and gets what they can
+            # MyoAssist commands torques above the limits of its devices, which saturate
             if settings.max_torque > most * (1.0 + 1e-9) and not settings.compat:
                 raise GaitError(
-                    f"max_torque is {settings.max_torque:g} N m, and the exoskeleton of "
-                    f"{walker.source} exerts {most:g} N m at most: give that or less"
+                    f"max_torque is {settings.max_torque:g} N m; for the exoskeleton of "
+                    f"{walker.source} it must be at most {most:g} N m"
                 )
         self.steps = settings.steps_of(walker.model.opt.timestep)
         self.period = self.steps * walker.model.opt.timestep
@@ -104,20 +104,20 @@ class WalkSimulation:
         for name in settings.joint_speeds:
             if name not in known:
                 raise GaitError(
-                    f"there is no joint {name!r} to give a speed at the start; there are "
+                    f"joint_speeds: unknown joint {name!r}; available: "
                     f"{listing(known, 60)}.{did_you_mean(name, known)}"
                 )
         self._batch: Batch | None = None
         self._walks: k.Walks | None = None
-        self._slippery = False  # the batch has friction of each walk's own
+        self._slippery = False  # whether the batch has separate friction for each walk
 
     def __getstate__(self) -> dict[str, Any]:
-        """State for another process, which makes a batch of its own."""
+        """State for another process, without the batch."""
         return {**self.__dict__, "_batch": None, "_walks": None, "_slippery": False}
 
     @property
     def runs(self) -> int:
-        """Number of runs of the controller in a whole walk."""
+        """Number of controller steps of a complete walk."""
         return int(self.settings.duration / self.period + 1e-9)
 
     def run(
@@ -133,12 +133,12 @@ class WalkSimulation:
 
         Args:
           X: vectors.
-          observe: called with the number of the run and the batch after each run of the
-            controllers, before the model is stepped.
-          perturbations: repeats of each vector, which follow each other in the records; none where
-            absent.
+          observe: called with the step index and the batch after each step of the controllers,
+            before the model is stepped.
+          perturbations: repeats of each vector, consecutive in the records; None: no
+            repeats.
           stop: called with the records before the start and whenever walks have ended; returns
-            which walks are stopped ``(rows,)``.
+            whether each walk is stopped ``(rows,)``.
 
         Raises:
           GaitError: the vectors have another length, or hold values that are not finite.
@@ -191,7 +191,7 @@ class WalkSimulation:
         rules["max_torque"] = settings.max_torque
         rules["has_exo"] = self.profile is not None
         rules["exo_in_swing"] = settings.compat
-        # a millionth of a millisecond for times that are sums of periods
+        # tolerance of a nanosecond for times that are sums of periods
         rules["shortest_swing"] = 0.0 if settings.compat else SHORTEST_SWING - 1e-9
         shortest = SHORTEST_STANCE_OF_MYOASSIST if settings.compat else SHORTEST_STANCE - 1e-9
         rules["shortest_stance"] = shortest
@@ -200,7 +200,7 @@ class WalkSimulation:
         return rules
 
     def curves(self, X: np.ndarray) -> np.ndarray:
-        """Torque curves ``(n, 3, knots)``: percent of stance, torque [N m] and room for slopes."""
+        """Torque curves ``(n, 3, knots)``: percent of stance, torque [N m] and unset slopes."""
         knots = self.knots(X)
         if knots is None:
             curve = np.zeros((len(X), 3, 2))
@@ -210,7 +210,7 @@ class WalkSimulation:
 
     @property
     def frame_every(self) -> int:
-        """Number of runs of the controller from one frame to the next."""
+        """Number of controller steps per frame."""
         if self.settings.compat:
             return 1
         return max(1, round(FRAME_PERIOD / self.period))
@@ -255,7 +255,7 @@ class WalkSimulation:
                 break
             if observe is not None:
                 observe(tick, batch)
-            # MuJoCo checks the order of ids at each call: none are given while all walks go on
+            # MuJoCo checks the order of ids at each call: none are passed while all walks continue
             batch.step(None if running == len(ended) else ids, self.steps, stage_number)
 
     def _nominal_targets(
@@ -266,7 +266,7 @@ class WalkSimulation:
         activation: np.ndarray,
         target: np.ndarray,
     ) -> np.ndarray:
-        """Landing angles ``(n, 2)`` by the nominal gains, which MyoAssist's buffers begin with."""
+        """Landing angles ``(n, 2)`` by the nominal gains, as in the buffers of MyoAssist."""
         places = self.layout.gain_registers
         own = walks.registers[:, :, places].copy()
         nominal = self.parameters.values(self.parameters.start[None], "gain")
@@ -285,7 +285,7 @@ class WalkSimulation:
         return self.profile.knots(values, self.settings.max_torque)
 
     def _prepared(self, n: int) -> tuple[Batch, k.Walks]:
-        """A batch and rows for ``n`` walks, those of the last call where they fit."""
+        """A batch and rows for ``n`` walks, reused from the last call if possible."""
         if self._batch is None or self._walks is None or self._batch.nsim != n:
             self._batch = Batch(self.walker.model, n, self.settings.threads, persistent=True)
             self._slippery = False
@@ -322,7 +322,7 @@ class WalkSimulation:
         return k.Fields(state=state, **starts, **outputs, warning=batch.warning)
 
     def with_settings(self, **changes) -> "WalkSimulation":
-        """The same simulation with other settings."""
+        """A copy of the simulation with other settings."""
         return WalkSimulation(
             self.walker, replace(self.settings, **changes), self.controller, self.profile
         )

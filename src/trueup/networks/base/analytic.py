@@ -30,18 +30,18 @@ class AnalyticBase:
     theta0: float = 0.0
     """Angle at which the spring is at rest [rad]."""
     stall_torque: float | None = None
-    """Torque at rest that the PD law is limited to [N m]; None: no limit."""
+    """Stall torque, the limit of the PD law at rest [N m]; None: no limit."""
     no_load_speed: float | None = None
-    """Speed at which no torque is left in the direction of motion [rad/s]; None: no limit."""
+    """Speed at which the torque in the direction of motion is zero [rad/s]; None: no limit."""
     target_velocity: bool = False
     """Whether the recorded target velocity enters the derivative term; otherwise it is zero."""
     learned: bool = False
-    """Whether training moves kp, kd, k_spring and theta0, which are then its start."""
+    """Whether training adjusts kp, kd, k_spring and theta0, starting from these values."""
 
     def __post_init__(self):
         check_finite(self, FitError)
         if (self.stall_torque is None) != (self.no_load_speed is None):
-            raise FitError("a torque-speed curve takes both stall_torque and no_load_speed")
+            raise FitError("a torque-speed curve requires both stall_torque and no_load_speed")
         for name in ("stall_torque", "no_load_speed"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -60,7 +60,7 @@ class AnalyticBase:
 
     @property
     def reads_angle(self) -> bool:
-        """Whether the angle itself matters, beside the error."""
+        """Whether the torque depends on the angle in addition to the angle error."""
         return bool(self.k_spring)
 
     def torque(self, features: np.ndarray) -> np.ndarray:
@@ -85,7 +85,7 @@ class AnalyticBase:
         """The law from `to_dict`.
 
         Raises:
-          FitError: an entry is unknown.
+          FitError: an unknown entry.
         """
         unknown = sorted(set(content) - set(cls.__dataclass_fields__))
         if unknown:

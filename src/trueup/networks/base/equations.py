@@ -1,8 +1,8 @@
 """Equations of analytic bases: a PD law within a torque-speed curve, and an identified servo.
 
-Each equation stands here once, in the language of
-:mod:`trueup.actuators.equations.servo_equations`; the forms for torch and for compiled code are
-made from it.
+Each equation is written once, in the form of
+:mod:`trueup.actuators.equations.servo_equations`; the functions for torch and for compiled code
+are generated from it.
 """
 
 from numpy import absolute, maximum, minimum, where
@@ -13,8 +13,8 @@ from trueup.actuators.equations import servo_equations as equations
 def torque_speed_limit(torque, velocity, p):
     """Torque within an asymmetric torque-speed curve [N m].
 
-    Along the motion ``p.stall_torque`` falls with the speed, to none at ``p.no_load_speed``;
-    against it, and at rest, all of it is there.
+    In the direction of motion the limit falls linearly from ``p.stall_torque`` at rest to zero at
+    ``p.no_load_speed``; against it, the limit is ``p.stall_torque``.
     """
     along = p.stall_torque * maximum(1.0 - absolute(velocity) / p.no_load_speed, 0.0)
     upper = where(velocity > 0.0, along, p.stall_torque)

@@ -1,4 +1,4 @@
-"""The kinds of analytic bases, and how they are read back from plain values."""
+"""The kinds of analytic bases, and their deserialisation."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from trueup.networks.base.analytic import AnalyticBase
 from trueup.networks.base.servo import ServoBase
 
 Base = AnalyticBase | ServoBase
-"""What a network may correct."""
+"""Analytic base that a network corrects."""
 
 
 def base_from_dict(content: dict[str, Any] | None) -> Base | None:
-    """A base from its ``to_dict``; None for none.
+    """A base from its ``to_dict``; None where there is none.
 
     Raises:
       FitError: the kind or an entry is unknown.
@@ -22,5 +22,5 @@ def base_from_dict(content: dict[str, Any] | None) -> Base | None:
     if kind == "servo":
         return ServoBase.from_dict(content)
     if kind != "pd":
-        raise FitError(f"there is no analytic base of the kind {kind!r}; there are pd and servo")
+        raise FitError(f"unknown kind of analytic base {kind!r}; available: pd, servo")
     return AnalyticBase.from_dict({k: v for k, v in content.items() if k != "kind"})

@@ -1,9 +1,9 @@
 """An identified servo as the analytic base of a network: its law, and friction M1 to M6.
 
-The equations are those of :mod:`trueup.actuators.equations.servo_equations`. A base gives a torque
-for each sample by itself: what needs a memory or a signal of its own (``command_delay``,
-``backlash``, ``max_velocity``, ``measured_voltage``, ``resistance_temperature``) is left to the
-network.
+The equations are those of :mod:`trueup.actuators.equations.servo_equations`. A base has no
+memory: effects that need a state or an additional signal (``command_delay``, ``backlash``,
+``max_velocity``, ``measured_voltage``, ``resistance_temperature``) are not part of it; the network
+learns them.
 """
 
 import functools
@@ -29,7 +29,7 @@ LAWS = tuple(equations.LAWS)
 """Laws of firmware and motor."""
 
 UNLIMITED = 1e9
-"""A limit that no current or torque reaches."""
+"""Value of a limit that is never active."""
 
 LEARNED = (
     "gain",
@@ -52,22 +52,22 @@ LEARNED = (
     "dtheta_stribeck",
     "alpha",
 )
-"""Numbers that training moves where the base is learned, beside those of a registered friction
-model; those that are zero stay so."""
+"""Parameters that training adjusts where the base is learned, in addition to those of a registered
+friction model; parameters that are zero remain zero."""
 
 SETTINGS = (
     "vin", "max_pwm", "limit", "friction_velocity", "load_gravity", "load_gravity_angle",
 )  # fmt: skip
-"""Numbers that training does not move."""
+"""Parameters that training does not adjust."""
 
 
 @dataclass(frozen=True)
 class ServoBase:
-    """Torque of an identified servo for an angle error and a velocity; made by :meth:`of`.
+    """Torque of an identified servo for an angle error and a velocity; created by :meth:`of`.
 
-    ``torque = motor - tanh(velocity / friction_velocity) loss - friction_viscous velocity``, the
-    motor's torque by the law, ``loss`` the friction budget of the model. Without ``friction`` it is
-    the motor's torque alone. Numbers of terms that the model does not have are zero.
+    ``torque = motor - tanh(velocity / friction_velocity) loss - friction_viscous velocity``, with
+    the motor torque of the law and ``loss``, the friction budget of the model. Without ``friction``
+    it is the motor torque alone. Parameters of terms that the model does not have are zero.
     """
 
     law: str
@@ -91,15 +91,15 @@ class ServoBase:
     torque_saturation: float = 0.0
     """Fall of the torque constant with the current [1/A]."""
     friction: bool = True
-    """Whether friction is taken off: the torque on the load, rather than the motor's."""
+    """Whether friction is subtracted: the torque on the load, not the torque of the motor."""
     friction_velocity: float = 0.01
-    """Velocity over which friction turns its sign [rad/s]."""
+    """Velocity scale of the sign change of friction [rad/s]."""
     load_gravity: float = 0.0
-    """Largest torque of the load's weight, which friction depends on [N m]."""
+    """Largest gravity torque of the load, which friction depends on [N m]."""
     load_gravity_angle: float = 0.0
     """Angle at which the load hangs down [rad]."""
     gated: bool = True
-    """Whether the quadratic terms act only where motor and load oppose each other."""
+    """Whether the quadratic terms act only where motor torque and load torque oppose each other."""
     friction_base: float = 0.0
     friction_viscous: float = 0.0
     friction_stribeck: float = 0.0
@@ -114,24 +114,26 @@ class ServoBase:
     dtheta_stribeck: float = 1.0
     alpha: float = 1.0
     friction_model: str = ""
-    """Registered friction model with an equation of its own; empty for M1 to M6."""
+    """Name of a registered custom friction model; empty for M1 to M6."""
     friction_values: Mapping[str, float] = field(default_factory=dict, hash=False)
     """Values of its parameters beyond those of M1 to M6, by name."""
     servo: str = ""
-    """Servo and friction model that the numbers are of, for people."""
+    """Names of the servo and its friction model, for display."""
     learned: bool = False
-    """Whether training moves the numbers of `LEARNED`, which are then its start."""
+    """Whether training adjusts the parameters of `LEARNED`, starting from these values."""
 
     def __post_init__(self):
         if self.law not in LAWS:
-            raise FitError(f"there is no servo law {self.law!r}; there are {listing(LAWS)}")
+            raise FitError(f"unknown servo law {self.law!r}; available: {listing(LAWS)}")
         for name in ("vin", "kt", "resistance", "friction_velocity", "dtheta_stribeck", "limit"):
             if not getattr(self, name) > 0:
-                raise FitError(f"{name} of a servo base is {getattr(self, name)}; must be positive")
+                raise FitError(
+                    f"{name} of a servo base is {getattr(self, name)}; it must be positive"
+                )
         if self.friction_model and self.friction_model not in FRICTION_MODELS:
             raise FitError(
                 f"the servo base has the friction model {self.friction_model!r}, which is not "
-                f"registered; there are {listing(FRICTION_MODELS)}. Register it first, with "
+                f"registered; available: {listing(FRICTION_MODELS)}. Register it first, with "
                 "trueup.actuators.register_friction_model"
             )
 
@@ -150,15 +152,15 @@ class ServoBase:
         """The base of an identified servo model.
 
         Args:
-          model: as `trueup.actuators.load_model` reads it.
-          kp: firmware gain of the recordings; the servo's own by default.
-          vin: bus voltage [V]; the servo's own by default.
-          friction: take friction off, for a target that is the torque on the load; otherwise the
-            base is the motor's torque.
-          load_gravity: largest torque of the load's weight [N m], which the friction of M3 to M6
+          model: identified model, see `trueup.actuators.load_model`.
+          kp: firmware gain of the recordings; that of the servo by default.
+          vin: bus voltage [V]; that of the servo by default.
+          friction: subtract friction, for a target that is the torque on the load; otherwise the
+            base is the motor torque.
+          load_gravity: largest gravity torque of the load [N m], which the friction of M3 to M6
             depends on.
           load_gravity_angle: angle at which the load hangs down [rad].
-          learned: let training move the numbers.
+          learned: whether training adjusts the parameters.
         """
         servo, values = model.servo, model.values
         gain, rate = servo.gains(kp)
@@ -190,12 +192,12 @@ class ServoBase:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Features that the base reads, in the order that `torque` takes them."""
+        """Features that the base uses, in the order that `torque` expects."""
         return (ANGLE, ANGLE_ERROR, VELOCITY)
 
     @property
     def reads_angle(self) -> bool:
-        """Whether the angle itself matters, beside the error."""
+        """Whether the torque depends on the angle in addition to the angle error."""
         return bool(self.friction and self.load_gravity)
 
     def torque(self, features: np.ndarray) -> np.ndarray:
@@ -211,7 +213,7 @@ class ServoBase:
         return function(features[..., 0], features[..., 1], features[..., 2])
 
     def equation(self, angle: Any, error: Any, velocity: Any, numbers: Mapping[str, Any]) -> Any:
-        """Torque by the equations, with :attr:`numbers` of its own or moved ones."""
+        """Torque [N m] by the equations, with the given values of :attr:`numbers`."""
         p = self._parameters(numbers)
         motor = servo_motor_torque(self.law, error, velocity, p)
         return servo_load_torque(self.loss, motor, angle, velocity, p) if self.friction else motor
@@ -224,11 +226,11 @@ class ServoBase:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Numbers that training moves where the base is learned, by name."""
+        """Parameters that training adjusts where the base is learned, by name."""
         return {**{name: getattr(self, name) for name in LEARNED}, **self.friction_values}
 
     def with_numbers(self, numbers: Mapping[str, float]) -> "ServoBase":
-        """The base with other :attr:`numbers`."""
+        """A copy of the base with other :attr:`numbers`."""
         own = {name: numbers[name] for name in LEARNED}
         return replace(
             self, **own, friction_values={name: numbers[name] for name in self.friction_values}
@@ -236,7 +238,7 @@ class ServoBase:
 
     def _parameters(self, numbers: Mapping[str, Any]) -> ParameterValues:
         settings = {name: getattr(self, name) for name in SETTINGS}
-        # the smaller of identified and stated limits stands for both
+        # one limit is enough: the smaller of the identified and the rated one
         return ParameterValues({**settings, **numbers}, max_amps=self.limit, gate=float(self.gated))
 
     def to_dict(self) -> dict[str, Any]:
@@ -251,13 +253,13 @@ class ServoBase:
         """The base from `to_dict`.
 
         Raises:
-          FitError: an entry is unknown, or the law or the gain is missing.
+          FitError: an unknown entry, or no law or gain.
         """
         values = {key: value for key, value in content.items() if key != "kind"}
         unknown = sorted(set(values) - set(cls.__dataclass_fields__))
         if unknown or not {"law", "gain"} <= set(values):
             raise FitError(
-                f"a servo base needs law and gain, and has no {listing(unknown)}; it has "
+                f"a servo base requires law and gain; unknown: {listing(unknown)}; valid: "
                 f"{listing(cls.__dataclass_fields__, 40)}"
             )
         return cls(**values)
@@ -265,7 +267,7 @@ class ServoBase:
 
 @functools.lru_cache(maxsize=32)
 def _torque_function(base: ServoBase, loss: Callable[..., Any]) -> Callable[..., np.ndarray]:
-    """Torque of a base; ``loss`` tells apart equations that were registered under one name."""
+    """Torque of a base; ``loss`` is part of the cache key, as names can be registered again."""
 
     def servo_torque(angle, error, velocity):
         return base.equation(angle, error, velocity, base.numbers)

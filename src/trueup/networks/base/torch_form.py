@@ -1,4 +1,4 @@
-"""The analytic base as a torch module, so that training can move its gains."""
+"""The analytic base as a torch module, so that training can adjust its gains."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -13,18 +13,18 @@ from trueup.networks.base.equations import pd_torque
 from trueup.networks.data.normalization import Normalization
 
 GAINS = ("kp", "kd", "k_spring", "theta0")
-"""Numbers of a PD law that training may move."""
+"""Parameters of a PD law that training may adjust."""
 
 
 class TorchBase(nn.Module):
-    """The law of `AnalyticBase` on tensors.
+    """Torque of `AnalyticBase` on tensors.
 
-    A learned base holds, for each of kp, kd, k_spring and theta0, a step from its start in units of
-    the statistics (torque's deviation over that of the feature it multiplies), so that one learning
-    rate suits them and the network's weights alike.
+    A learned base has, for each of kp, kd, k_spring and theta0, a step from its initial value,
+    scaled by the statistics (standard deviation of the torque over that of the feature that it
+    multiplies), so that one learning rate suits both these and the weights of the network.
 
     Args:
-        base: the law and its start values.
+        base: the law and its initial values.
         normalization: statistics that scale the steps.
     """
 
@@ -53,7 +53,7 @@ class TorchBase(nn.Module):
         return self.law(angle, error, velocity, wanted, gains)
 
     def to_base(self) -> AnalyticBase:
-        """The law with the gains that training has reached."""
+        """The law with the trained gains."""
         if not self.base.learned:
             return self.base
         moved = (self.scale.double() * self.steps.double()).tolist()
@@ -66,10 +66,10 @@ def pd_function(base: AnalyticBase, moved: tuple[str, ...] = ()) -> Callable[...
 
     Args:
         base: the law.
-        moved: names of its numbers that the function takes; the others stand in it.
+        moved: names of its parameters that are arguments of the function; the others are constants.
 
     Returns:
-        Function of angle, error, velocity and target velocity, and of one tensor with the numbers
+        Function of angle, error, velocity and target velocity, and of a tensor with the parameters
         ``moved`` where there are any.
     """
     own = {f.name: getattr(base, f.name) for f in fields(base)}
@@ -82,7 +82,7 @@ def pd_function(base: AnalyticBase, moved: tuple[str, ...] = ()) -> Callable[...
 
 
 def _scales(base: AnalyticBase, normalization: Normalization) -> list[float]:
-    """Step of each gain that moves the torque by about its deviation."""
+    """Step of each gain that changes the torque by about its standard deviation."""
     deviations = dict(zip(normalization.features, normalization.input_deviation, strict=True))
     angle, error, velocity = (float(deviations.get(name, 1.0)) for name in base.features[:3])
     torque = normalization.output_deviation

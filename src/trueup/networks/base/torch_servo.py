@@ -1,4 +1,4 @@
-"""An identified servo as a torch module: the base that training may move, and that exports hold."""
+"""An identified servo as a torch module, for training and for exports."""
 
 import torch
 from torch import Tensor, nn
@@ -8,13 +8,13 @@ from trueup.networks.base.servo import ServoBase
 
 
 class ServoTorque(nn.Module):
-    """The torque of `ServoBase` on tensors, in the subset of Python that TorchScript takes.
+    """The torque of `ServoBase` on tensors, in the subset of Python that TorchScript supports.
 
-    The numbers of the base stand in ``start``; each is multiplied by ``exp`` of its step, so that
-    none turns its sign, and weight decay draws it to what was identified.
+    The buffer ``start`` contains the parameters of the base; each is multiplied by ``exp`` of its
+    step, so that none changes its sign, and weight decay pulls it towards its identified value.
 
     Args:
-        base: the servo; ``learned`` makes the steps parameters.
+        base: the servo; with ``learned`` the steps are trainable.
     """
 
     start: Tensor
@@ -40,14 +40,14 @@ class ServoTorque(nn.Module):
 
 
 class TorchServo(ServoTorque):
-    """`ServoTorque` in training, which gives its base back."""
+    """`ServoTorque` in training, with conversion back to a base."""
 
     def __init__(self, base: ServoBase):
         super().__init__(base)
         self.base = base
 
     def to_base(self) -> ServoBase:
-        """The servo with the numbers that training has reached."""
+        """The servo with the trained parameters."""
         if not self.base.learned:
             return self.base
         factors = torch.exp(self.steps.detach().double()).tolist()

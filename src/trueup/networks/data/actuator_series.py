@@ -1,4 +1,4 @@
-"""One recording of a joint, ready for a network: features and torque on an even clock."""
+"""One recording of a joint, ready for a network: features and torque at a constant rate."""
 
 from dataclasses import dataclass, field
 
@@ -12,22 +12,23 @@ from trueup.networks.data.features import check_feature_names, with_derived
 class ActuatorSeries:
     """Evenly sampled signals of one joint in one recording, in SI units.
 
-    Attributes:
-        name: name of the recording, such as its file's stem.
-        group: what it shares with others, such as the load's inertia; the unit of a hold-out.
-        rate: samples a second [Hz].
-        channels: feature name -> samples, shape (n,), see ``features.FEATURES``.
-        torque: what the network is to give, shape (n,) [N m].
-        reference_torque: another estimate of it to compare with, such as the controller's own,
-            shape (n,) [N m], or None.
-        start: time of the first sample on the recording's own clock [s].
-        source: file it came from, or empty.
-        sha256: hash of that file, or empty.
+      Attributes:
+          name: name of the recording, such as its file's stem.
+          group: property shared with other recordings, such as the inertia of the load; groups are
+    held out as a whole.
+          rate: sample rate [Hz].
+          channels: feature name -> samples, shape (n,), see ``features.FEATURES``.
+          torque: target of the network, shape (n,) [N m].
+          reference_torque: another estimate of the torque for comparison, such as that of the
+              controller, shape (n,) [N m], or None.
+          start: time of the first sample on the clock of the recording [s].
+          source: file it came from, or empty.
+          sha256: hash of that file, or empty.
 
-    Raises:
-        SignalError: fewer than two samples, unequal lengths, values that are not finite, or a rate
-            that is not positive.
-        ColumnError: a channel is not a known feature.
+      Raises:
+          SignalError: fewer than two samples, unequal lengths, values that are not finite, or a
+              rate that is not positive.
+          ColumnError: a channel is not a known feature.
     """
 
     name: str
@@ -40,14 +41,14 @@ class ActuatorSeries:
     source: str = ""
     sha256: str = ""
     notes: tuple[str, ...] = field(default=())
-    """What was done to the samples, in words, for the report."""
+    """Processing steps applied to the samples, for the report."""
 
     def __post_init__(self):
         torque = np.ascontiguousarray(self.torque, dtype=np.float64)
         if torque.ndim != 1 or torque.size < 2:
             raise SignalError(
-                f"{self.name}: torque has shape {torque.shape}: expected (n,) with two samples "
-                "or more"
+                f"{self.name}: torque has shape {torque.shape}; expected (n,) with at least "
+                "two samples"
             )
         if not (np.isfinite(self.rate) and self.rate > 0):
             raise SignalError(f"{self.name}: the rate is {self.rate} Hz; it must be positive")
@@ -64,12 +65,13 @@ class ActuatorSeries:
         for name, values in signals.items():
             if values.shape != torque.shape:
                 raise SignalError(
-                    f"{self.name}: {name} has shape {values.shape}, torque {torque.shape}"
+                    f"{self.name}: {name} has shape {values.shape}; expected {torque.shape}, as "
+                    "torque"
                 )
             bad = np.count_nonzero(~np.isfinite(values))
             if bad:
                 raise SignalError(
-                    f"{self.name}: {name} holds {bad} values of {len(torque)} that are not finite"
+                    f"{self.name}: {bad} of {len(torque)} values of {name} are not finite"
                 )
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "torque", torque)
@@ -84,25 +86,25 @@ class ActuatorSeries:
 
     @property
     def duration(self) -> float:
-        """From the first to the last sample [s]."""
+        """Time from the first to the last sample [s]."""
         return (len(self) - 1) / self.rate
 
     def features(self, names: tuple[str, ...]) -> np.ndarray:
         """Samples of the features in the order given, shape (n, features).
 
         Raises:
-          ColumnError: a feature is unknown, or the recording lacks it.
+          ColumnError: a feature is unknown or not recorded.
         """
         check_feature_names(names)
         missing = [name for name in names if name not in self.channels]
         if missing:
             raise ColumnError(
-                f"{self.name} lacks {listing(missing)}; it has {listing(self.channels)}"
+                f"{self.name} has no channel {listing(missing)}; it has {listing(self.channels)}"
             )
         return np.stack([self.channels[name] for name in names], axis=1)
 
     def part(self, first: int, last: int) -> "ActuatorSeries":
-        """Samples ``first`` to ``last`` (excluded) as a recording of its own."""
+        """Samples ``first`` to ``last`` (excluded) as a separate recording."""
         reference = self.reference_torque
         return ActuatorSeries(
             name=self.name,

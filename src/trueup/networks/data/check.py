@@ -21,22 +21,22 @@ from trueup.networks.data.settings import ACCEPTABLE, SIGNS, TORQUE, UNITS, Data
 from trueup.signals import Finding, QualityReport, Recording, check_quality
 from trueup.signals.clocks.even import sampling_rate
 
-# one recording without a command that changes can be learnt from beside others
+# a recording with a constant command is useful together with others
 _ACCEPTED = ("excitation",)
 _REPAIRED = ("time order", "duplicate times", "finite")
 
 
 @dataclass(frozen=True)
 class FileCheck:
-    """What was found in one recording.
+    """Findings about one recording.
 
     Attributes:
         name: name of the file, with its group where two files share one.
         group: group that it belongs to.
         samples: number of rows.
-        rate: recorded rate [Hz]; NaN where the clock stands still.
-        duration: [s].
-        quality: findings, the gravest first.
+        rate: recorded rate [Hz]; NaN where all times are equal.
+        duration: from the first to the last sample [s].
+        quality: findings, the most severe first.
     """
 
     name: str
@@ -49,11 +49,12 @@ class FileCheck:
 
 @dataclass(frozen=True)
 class DataCheck:
-    """What was found in all recordings.
+    """Findings about all recordings.
 
-    Attributes:
-        files: of each recording.
-        findings: about the recordings together: rates, groups, whether they can be read as set.
+      Attributes:
+          files: findings of each recording.
+          findings: about the recordings together: rates, groups, whether they can be read with the
+    settings.
     """
 
     files: tuple[FileCheck, ...]
@@ -66,7 +67,7 @@ class DataCheck:
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
-        """Findings about the recordings together, then of each, whose name begins the sentence."""
+        """Findings about the recordings together, then of each recording, preceded by its name."""
         named = [
             replace(finding, sentence=f"{file.name}: {finding.sentence}")
             for file in self.files
@@ -80,10 +81,10 @@ class DataCheck:
         return tuple(finding for finding in self.all_findings if finding.severity != "info")
 
     def raise_if_unusable(self) -> None:
-        """Refuse the recordings if a finding says so.
+        """Raise an error if a finding refuses the recordings.
 
         Raises:
-            RecordingError: the reasons, one a line, and how to accept those that can be.
+            RecordingError: the reasons, one per line, and the setting that accepts them.
         """
         refused = [f for f in self.all_findings if f.severity == "refuse"]
         if not refused:
@@ -94,10 +95,10 @@ class DataCheck:
 
     @property
     def how_to_accept(self) -> str:
-        """What to set where refusals are known to be right; empty where none can be accepted."""
+        """Advice on accepting the refused findings; empty where none can be accepted."""
         refused = {finding.check for finding in self.all_findings if finding.severity == "refuse"}
         kinds = ",".join(kind for kind in ACCEPTABLE if kind in refused)
-        return f"If you know better, data.accept=[{kinds}] takes them as they are." if kinds else ""
+        return f"To train on them nevertheless, set data.accept=[{kinds}]." if kinds else ""
 
     def to_dict(self) -> dict[str, Any]:
         """The findings as JSON values."""
@@ -119,9 +120,9 @@ class DataCheck:
 
 
 def check_data(settings: DataSettings) -> DataCheck:
-    """Check recordings as they were recorded: clock, values, signs, clipping, groups and rates.
+    """Check raw recordings: clock, values, signs, clipping, groups and rates.
 
-    With ``repair`` of the settings, what it mends is a warning, and so is what ``accept`` names.
+    Defects that the setting ``repair`` removes, and those that ``accept`` names, are warnings.
 
     Raises:
         RecordingError: a folder or file is missing or cannot be read.
@@ -136,7 +137,7 @@ def check_data(settings: DataSettings) -> DataCheck:
         series = series_of(recorded, settings)
     except TrueupError as error:
         if any(finding.severity == "refuse" for finding in found.findings):
-            return found  # the rates, which are told already
+            return found  # different rates, which are reported already
         refused = Finding("reading", "refuse", "", str(error))
         return replace(found, findings=(*found.findings, refused))
     return _with_reading(found, series, settings)
@@ -145,14 +146,14 @@ def check_data(settings: DataSettings) -> DataCheck:
 def read_checked(
     settings: DataSettings, *, refuse: bool = True
 ) -> tuple[list[ActuatorSeries], DataCheck]:
-    """The recordings as `read_series` gives them, and what `check_data` finds in them.
+    """Recordings as `read_series` returns them, and the findings of `check_data`.
 
     Args:
-        settings: where they are and how they are read.
-        refuse: whether recordings that cannot be trained on are an error.
+        settings: location and reading of the recordings.
+        refuse: whether unusable recordings raise an error.
 
     Raises:
-        RecordingError: a finding refuses them.
+        RecordingError: a finding refuses the recordings.
         TrueupError: they cannot be read, as `read_series`.
     """
     recorded = read_recorded(settings)
@@ -215,8 +216,8 @@ def _quality(recording: Recording, settings: DataSettings) -> QualityReport:
         accept=accepted,
     )
     degrees = look_like_degrees(recording, settings)
-    told = {finding.channel for finding in degrees}
-    rest = [f for f in found.findings if f.check != UNITS or f.channel not in told]
+    reported = {finding.channel for finding in degrees}
+    rest = [f for f in found.findings if f.check != UNITS or f.channel not in reported]
     refused = [f for f in degrees if f.severity == "refuse"]
     others = [f for f in degrees if f.severity != "refuse"]
     return replace(found, findings=(*refused, *rest, *others))
@@ -225,14 +226,14 @@ def _quality(recording: Recording, settings: DataSettings) -> QualityReport:
 def _quality_with_repair(
     recording: Recording, quality: QualityReport, settings: DataSettings
 ) -> QualityReport:
-    """Findings of the repaired signals, and as warnings what was repaired."""
+    """Findings about the repaired signals, and the repaired defects as warnings."""
     try:
         repaired = _quality(usable(recording, repair=True), settings)
     except RecordingError as error:
         beyond = Finding("finite", "refuse", "", f"It cannot be repaired: {error}.")
         return QualityReport((beyond, *quality.findings), quality.trim)
     mended = [
-        replace(f, severity="warning", sentence=f"{f.sentence} It is repaired.")
+        replace(f, severity="warning", sentence=f"{f.sentence} Repaired by data.repair.")
         for f in quality.findings
         if f.check in _REPAIRED and f.severity == "refuse"
     ]
@@ -251,7 +252,7 @@ def _check_rates(files: tuple[FileCheck, ...], settings: DataSettings) -> list[F
         f"The recordings have different rates, from {rates.min():.6g} to {rates.max():.6g} Hz"
     )
     if settings.rate is not None:
-        sentence += f"; all are put on {settings.rate:g} Hz."
+        sentence += f"; all are resampled to {settings.rate:g} Hz."
         return [Finding("rates", "info", "", sentence, figures)]
     sentence += ": set data.rate to the rate that the network is to run at."
     return [Finding("rates", "refuse", "", sentence, figures)]
@@ -261,7 +262,7 @@ def _check_groups(recorded: list[Recording]) -> list[Finding]:
     groups = list(dict.fromkeys(load_group(each) for each in recorded))
     count = {"groups": float(len(groups)), "files": float(len(recorded))}
     if len(groups) < 2:
-        sentence = f"All recordings are of one group, {groups[0]!r}: none can be left out."
+        sentence = f"All recordings belong to one group, {groups[0]!r}: no group can be held out."
         return [Finding("groups", "info", "", sentence, count)]
     names = listing(groups)
     sentence = f"{len(recorded)} recordings of {len(groups)} groups: {names}."
@@ -271,14 +272,14 @@ def _check_groups(recorded: list[Recording]) -> list[Finding]:
 def _with_reading(
     found: DataCheck, series: list[ActuatorSeries], settings: DataSettings
 ) -> DataCheck:
-    """With what reading as set says: how the torque comes about, what was done to samples."""
+    """The findings with those of reading: source of the torque, processing of the samples."""
     notes = dict.fromkeys(note for each in series for note in each.notes)
     findings = [Finding("reading", "info", "", note[0].upper() + note[1:] + ".") for note in notes]
     moving = {each.source for each in series if np.ptp(each.torque) > 0}
     for source in dict.fromkeys(each.source for each in series):
         if source not in moving:
             name = next(each.name for each in series if each.source == source)
-            sentence = f"{name}: the torque never changes: nothing can be learnt."
+            sentence = f"{name}: the torque is constant: nothing can be learned from it."
             severity = "warning" if TORQUE in settings.accept else "refuse"
             findings.append(Finding(TORQUE, severity, TORQUE, sentence))
     return replace(found, findings=(*found.findings, *findings))

@@ -1,4 +1,4 @@
-"""Checks of commands, gains and angles before a network is trained: what recordings must vary."""
+"""Checks of commands, gains and angles before training: which signals must vary."""
 
 import math
 from collections.abc import Sequence
@@ -19,15 +19,15 @@ from trueup.signals.checks.finding import Severity
 from trueup.signals.checks.units import RELATED
 
 _CONSTANT = 1e-9
-"""Range of a command, relative to its size, that is rounding."""
+"""Range of a command relative to its magnitude below which it is rounding."""
 
 _DEGREES = 180.0 / math.pi
 _DEGREES_TOLERANCE = 1.25
-"""Factor by which a command may be followed too far or not far enough, and still show degrees."""
+"""Tolerance of the ratio of motion to command around that of degrees to radians, as a factor."""
 
 
 def check_commands(recorded: Sequence[Recording], settings: DataSettings) -> list[Finding]:
-    """Refuse recordings of which no command ever changes."""
+    """Refuse recordings in which no command changes."""
     commands: dict[str, bool] = {}
     for each in recorded:
         known = with_derived(each.stream.columns)
@@ -37,46 +37,47 @@ def check_commands(recorded: Sequence[Recording], settings: DataSettings) -> lis
     if any(commands.values()):
         return []
     if not commands:
-        # an angle error that stands alone may vary by the command as well as by the motion
+        # an angle error without a target may vary because of the command or of the motion
         if any(ANGLE_ERROR in each.columns for each in recorded):
             return []
         sentence = (
-            f"No command is among the columns ({', '.join(COMMANDS)}): the network sees motion, "
-            "and not what the actuator was asked for."
+            f"No command is among the columns ({', '.join(COMMANDS)}): the network receives "
+            "the motion but not the command of the actuator."
         )
         return [Finding(COMMAND, "warning", "", sentence)]
     sentence = (
-        f"No command changes in any of {len(recorded)} recordings ({', '.join(commands)}): what "
-        "the actuator does when it is driven cannot be learnt. Record motion that is commanded, or "
-        "map the column of the command that was given."
+        f"The commands ({', '.join(commands)}) are constant in all {len(recorded)} recordings: "
+        "the response of the actuator to a command cannot be learned. Record commanded motion, or "
+        "map the column of the command."
     )
     return [Finding(COMMAND, _severity(COMMAND, settings), "", sentence)]
 
 
 def check_gains(recorded: Sequence[Recording], settings: DataSettings) -> list[Finding]:
-    """Refuse recordings at several gains where the network is not told which."""
+    """Refuse recordings with several gains where the gain is not an input of the network."""
     columns = [each.stream.columns for each in recorded]
     signals = [each[POSITION_GAIN] for each in columns if POSITION_GAIN in each]
     gains = sorted({float(gain) for values in signals for gain in np.unique(values)})
     if len(gains) < 2 or POSITION_GAIN in settings.features or not np.isfinite(gains).all():
         return []
     sentence = (
-        f"The recordings have the gains {', '.join(f'{gain:g}' for gain in gains)}, and the "
-        f"network is not told which: add {POSITION_GAIN} to data.features, or train on one gain."
+        f"The recordings have the gains {', '.join(f'{gain:g}' for gain in gains)}, but the "
+        f"gain is not an input of the network: add {POSITION_GAIN} to data.features, or train on "
+        "one gain."
     )
     return [Finding(GAINS, _severity(GAINS, settings), POSITION_GAIN, sentence)]
 
 
 def follows_an_angle(recording: Recording) -> bool:
-    """Whether a target angle that changes is what the joint is driven by."""
+    """Whether the joint is driven by a target angle that changes."""
     target = with_derived(recording.stream.columns).get(TARGET_ANGLE)
     return target is not None and _varies(target)
 
 
 def look_like_degrees(recording: Recording, settings: DataSettings) -> list[Finding]:
-    """Angles of a recording that look like degrees: by their range, or command beside motion.
+    """Angles that appear to be in degrees: by their range, or by the ratio of command to motion.
 
-    A joint that follows no angle, but a torque, may turn as far as it likes.
+    The range of a torque-driven joint, which follows no target angle, is not checked.
     """
     if not follows_an_angle(recording):
         return []
@@ -85,7 +86,7 @@ def look_like_degrees(recording: Recording, settings: DataSettings) -> list[Find
         if name in columns:
             sentences[name] = suspect_units(name, columns[name], "angle")
     if not any(sentences.values()):
-        sentences = _beside_each_other(recording)
+        sentences = _degrees_by_ratio(recording)
     return [
         Finding(UNITS, _severity(UNITS, settings), name, sentence)
         for name, sentence in sentences.items()
@@ -93,8 +94,8 @@ def look_like_degrees(recording: Recording, settings: DataSettings) -> list[Find
     ]
 
 
-def _beside_each_other(recording: Recording) -> dict[str, str | None]:
-    """The angle that is in degrees where the commanded and the measured one are in two units."""
+def _degrees_by_ratio(recording: Recording) -> dict[str, str | None]:
+    """The angle in degrees where the commanded and the measured angle have different units."""
     columns = recording.stream.columns
     if not {ANGLE, TARGET_ANGLE} <= set(columns):
         return {}
@@ -111,8 +112,8 @@ def _beside_each_other(recording: Recording) -> dict[str, str | None]:
     large, small = (TARGET_ANGLE, ANGLE) if ratio > 1.0 else (ANGLE, TARGET_ANGLE)
     times = max(ratio, 1.0 / ratio)
     return {
-        large: f"{large} moves {times:.3g} times as far as {small}: it looks like degrees: give "
-        "its unit as deg."
+        large: f"The range of {large} is {times:.3g} times that of {small}: it appears to be in "
+        "degrees: set its unit to deg."
     }
 
 

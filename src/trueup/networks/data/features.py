@@ -1,7 +1,7 @@
-"""Signals that a learned actuator can take, by name, and what each is in SI units.
+"""Signals that a learned actuator can use as inputs, by name, with their units.
 
-The first three, in this order, are the default: it is the order that deployed networks of this kind
-rely on (``FEATURE_NAMES`` of their data sets).
+The first three are the default, in the order that deployed networks of this kind expect
+(``FEATURE_NAMES`` of their data sets).
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from trueup.errors import ColumnError, did_you_mean, listing
 
 @dataclass(frozen=True)
 class Feature:
-    """One signal: what it is, and its unit."""
+    """One signal: its name, unit and description."""
 
     name: str
     unit: str
@@ -22,10 +22,10 @@ class Feature:
     """Short name for a figure's axis."""
     description: str
     signed: bool = True
-    """Whether it turns its sign where the motion is mirrored."""
+    """Whether its sign changes where the motion is mirrored."""
     deployable: bool = True
-    """Whether a simulator has it: commands, motion, gains, supply and load; not what only the
-    hardware measures."""
+    """Whether a simulator supplies it: commands, motion, gains, supply and load; False for signals
+    that only the hardware measures."""
 
 
 ANGLE = "current_angle_rad"
@@ -47,9 +47,9 @@ FEATURES = {
         Feature(ANGLE, "rad", "angle", "measured joint angle"),
         Feature(TARGET_ANGLE, "rad", "target angle", "commanded joint angle"),
         Feature(VELOCITY, "rad/s", "velocity", "measured joint velocity"),
-        Feature(ANGLE_ERROR, "rad", "angle error", "commanded less measured joint angle"),
+        Feature(ANGLE_ERROR, "rad", "angle error", "commanded minus measured joint angle"),
         Feature(TARGET_VELOCITY, "rad/s", "target velocity", "commanded joint velocity"),
-        Feature(COMMANDED_TORQUE, "N m", "commanded torque", "torque asked of the motor"),
+        Feature(COMMANDED_TORQUE, "N m", "commanded torque", "torque commanded to the motor"),
         Feature(CURRENT, "A", "current", "measured motor current", deployable=False),
         Feature(VOLTAGE, "V", "voltage", "measured supply voltage", False),
         Feature(TEMPERATURE, "degC", "temperature", "measured motor temperature", False, False),
@@ -64,7 +64,7 @@ FEATURE_NAMES = (ANGLE, TARGET_ANGLE, VELOCITY)
 """Default features of a network, in order."""
 
 SIMULATOR_FEATURE_NAMES = (ANGLE_ERROR, VELOCITY)
-"""Features that the network actuators of Isaac Lab and mjlab feed, in their order ``pos_vel``."""
+"""Inputs of the network actuators of Isaac Lab and mjlab, in their order ``pos_vel``."""
 
 
 def not_deployable(names: Iterable[str]) -> tuple[str, ...]:
@@ -76,20 +76,22 @@ def check_feature_names(names: tuple[str, ...]) -> None:
     """Refuse unknown or repeated features.
 
     Raises:
-      ColumnError: a feature is unknown, named twice, or none is named.
+      ColumnError: a feature is unknown or repeated, or the list is empty.
     """
     unknown = [name for name in names if name not in FEATURES]
     if unknown:
         raise ColumnError(
-            f"there is no feature {listing(unknown)}.{did_you_mean(unknown[0], FEATURES)} There "
-            f"are {listing(FEATURES)}"
+            f"unknown feature {listing(unknown)}.{did_you_mean(unknown[0], FEATURES)} "
+            f"Available: {listing(FEATURES)}"
         )
     if not names or len(set(names)) != len(names):
-        raise ColumnError(f"features must be named once each, and at least one: {listing(names)}")
+        raise ColumnError(
+            f"features must be a non-empty list without duplicates; found {listing(names)}"
+        )
 
 
 def with_derived(channels: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Channels, with what follows from others: the angle error, or the target angle from it."""
+    """Channels with the derived ones: the angle error, or the target angle from it."""
     known = dict(channels)
     if ANGLE in known:
         if TARGET_ANGLE in known and ANGLE_ERROR not in known:

@@ -1,4 +1,4 @@
-"""Means and deviations of features and of what a network gives, kept by feature name."""
+"""Means and standard deviations of the features, by name, and of the output of a network."""
 
 import json
 import os
@@ -12,14 +12,14 @@ import numpy as np
 from trueup.errors import FitError, listing, reason
 
 SMALLEST_DEVIATION = 1e-6
-"""A signal that varies less than this is taken as constant and only shifted."""
+"""Standard deviation below which a signal counts as constant: it is shifted, not scaled."""
 
 
 @dataclass(frozen=True, eq=False)
 class Normalization:
-    """Statistics of the training part: of the inputs by name, and of the network's output.
+    """Statistics of the training part: of the inputs by name, and of the output of the network.
 
-    The output is the torque, or the residual where the network stands over an analytic base.
+    The output is the torque, or the residual where the network corrects an analytic base.
 
     Attributes:
         features: names of the inputs, in the network's order.
@@ -40,12 +40,13 @@ class Normalization:
             values = np.asarray(getattr(self, name), dtype=np.float64)
             if values.shape != (len(self.features),):
                 raise FitError(
-                    f"{name} has shape {values.shape}; {len(self.features)} features are named"
+                    f"{name} has shape {values.shape}; expected ({len(self.features)},), one per "
+                    "feature"
                 )
             object.__setattr__(self, name, values)
         deviations = [*self.input_deviation, self.output_deviation]
         if not (np.isfinite(deviations).all() and min(deviations) > 0):
-            raise FitError("deviations of a normalisation must be positive and finite")
+            raise FitError("standard deviations of a normalisation must be positive and finite")
 
     @classmethod
     def of(
@@ -79,7 +80,7 @@ class Normalization:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "Normalization":
-        """Read what `to_dict` gives.
+        """The statistics from `to_dict`.
 
         Raises:
           FitError: an entry is missing, or lengths differ.
@@ -88,7 +89,7 @@ class Normalization:
         missing = [key for key in keys if key not in content]
         if missing:
             raise FitError(
-                f"normalisation statistics lack {listing(missing)}; they hold {listing(content)}"
+                f"normalisation statistics have no {listing(missing)}; they have {listing(content)}"
             )
         return cls(
             features=tuple(content["feature_names"]),
@@ -103,7 +104,7 @@ class Normalization:
         """Read ``normalization_stats.json``.
 
         Raises:
-          FitError: the file is missing, is no JSON, or lacks an entry.
+          FitError: the file or an entry is missing, or the file is not JSON.
         """
         try:
             content = json.loads(Path(path).read_text())
@@ -112,7 +113,7 @@ class Normalization:
                 f"{path} cannot be read as normalisation statistics: {reason(error)}"
             ) from error
         if not isinstance(content, dict):
-            raise FitError(f"{path} holds no normalisation statistics")
+            raise FitError(f"{path} does not contain normalisation statistics")
         return cls.from_dict(content)
 
 

@@ -1,4 +1,4 @@
-"""Recordings read, put on one rate, and given their torque."""
+"""Reading of recordings: resampling to one rate, and the target torque."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -32,21 +32,21 @@ from trueup.signals.clocks.even import sampling_rate
 from trueup.signals.clocks.repair import check_usable
 
 RATE_TOLERANCE = 0.01
-"""Recordings whose rates differ by more than this share are of different rates."""
+"""Relative difference above which the rates of recordings count as different."""
 
 _MOST_TIMES_RECORDED = 10.0
-"""A rate of more than this many times the recorded one holds nothing but interpolation."""
+"""Largest factor between a requested and a recorded rate; above it all would be interpolation."""
 
 
 def read_series(settings: DataSettings) -> list[ActuatorSeries]:
-    """Read the recordings that the settings name, group after group, file after file.
+    """Read the recordings of the settings, ordered by group and file.
 
-    Each is put on one rate, filtered as the settings say, and given its torque; ``notes`` of the
-    result says what was done. One with gaps in its clock becomes one recording a stretch.
+    Each is resampled to one rate and filtered as configured, and its torque is computed where it is
+    not measured; the processing is listed in ``notes``. One with gaps is split at them.
 
     Raises:
-        RecordingError: a folder or file is missing or cannot be used (missing values, a clock that
-            does not increase), or the files have different rates and the settings name none.
+        RecordingError: a folder or file is missing or unusable (missing values, times that do not
+            increase), or the files have different rates and the settings have none.
         ColumnError: a column does not exist.
         UnitError: a unit does not fit its quantity.
         ExperimentError: a group has no inertia where the torque is computed from it.
@@ -56,9 +56,9 @@ def read_series(settings: DataSettings) -> list[ActuatorSeries]:
 
 
 def read_recorded(settings: DataSettings) -> list[Recording]:
-    """The signals of all recordings as they were recorded, group after group, file after file.
+    """The raw signals of all recordings, ordered by group and file.
 
-    They are named after their files, and after the group too where two files share a name.
+    They are named after their files, preceded by the group where two files share a name.
 
     Raises:
         RecordingError: a folder or file is missing or cannot be read.
@@ -78,10 +78,10 @@ def read_recorded(settings: DataSettings) -> list[Recording]:
 
 
 def series_of(recorded: list[Recording], settings: DataSettings) -> list[ActuatorSeries]:
-    """Recordings as `read_series` gives them, from what `read_recorded` has read.
+    """Recordings as `read_series` returns them, from those of `read_recorded`.
 
     Raises:
-        TrueupError: as `read_series`, but for what the files themselves lack.
+        TrueupError: as `read_series`, except for errors of the files themselves.
     """
     recordings = [usable(each, settings.repair) for each in recorded]
     rate = settings.rate if settings.rate is not None else common_rate(recordings)
@@ -97,7 +97,7 @@ def usable(recording: Recording, repair: bool) -> Recording:
     """A recording with an increasing clock and finite values: repaired, or refused.
 
     Raises:
-        RecordingError: it is broken, and ``repair`` is off or does not help.
+        RecordingError: the recording is defective, and ``repair`` is off or does not help.
     """
     if repair:
         return repaired(recording, COMMANDS)
@@ -106,10 +106,10 @@ def usable(recording: Recording, repair: bool) -> Recording:
 
 
 def common_rate(recordings: list[Recording]) -> float:
-    """The rate that all recordings have [Hz].
+    """Common sample rate of all recordings [Hz].
 
     Raises:
-        RecordingError: they have different ones.
+        RecordingError: the rates differ.
     """
     rates = np.array([sampling_rate(each.stream.times) for each in recordings])
     if np.ptp(rates) > RATE_TOLERANCE * rates.min():
@@ -123,10 +123,10 @@ def common_rate(recordings: list[Recording]) -> float:
 
 
 def _check_rate(rate: float, recordings: list[Recording]) -> None:
-    """Refuse a rate far above what was recorded, or one that leaves a recording no two samples.
+    """Refuse a rate far above the recorded one, or too low for two samples of a recording.
 
     Raises:
-        RecordingError: it is.
+        RecordingError: the rate is too high or too low.
     """
     rates = [sampling_rate(each.stream.times) for each in recordings]
     slowest = int(np.argmin(rates))
@@ -134,20 +134,20 @@ def _check_rate(rate: float, recordings: list[Recording]) -> None:
     if rate > highest:
         raise RecordingError(
             f"data.rate is {rate:g} Hz, but {Path(recordings[slowest].source).name} was recorded "
-            f"at {rates[slowest]:.6g} Hz: set data.rate to {highest:.4g} Hz at most "
-            f"({_MOST_TIMES_RECORDED:g} times as much), the rest would be interpolation"
+            f"at {rates[slowest]:.6g} Hz: set data.rate to at most {highest:.4g} Hz "
+            f"({_MOST_TIMES_RECORDED:g} times as much); the rest would be interpolation"
         )
     shortest = min(recordings, key=lambda each: each.end - each.start)
     duration = shortest.end - shortest.start
     if rate * duration < 1.0:
         raise RecordingError(
             f"data.rate is {rate:g} Hz, but {Path(shortest.source).name} is {duration:.4g} s long: "
-            f"set data.rate to {1.0 / duration:.4g} Hz at least, for two samples"
+            f"set data.rate to at least {1.0 / duration:.4g} Hz, for two samples"
         )
 
 
 def _is_idle(recording: Recording) -> bool:
-    """Whether the target angle never changes while the commanded torque does."""
+    """Whether the target angle is constant while the commanded torque changes."""
     columns, needed = recording.stream.columns, (TARGET_ANGLE, ANGLE, COMMANDED_TORQUE)
     if any(name not in columns for name in needed):
         return False
@@ -156,7 +156,7 @@ def _is_idle(recording: Recording) -> bool:
 
 
 def _following(recording: Recording) -> Recording:
-    """The recording with targets that follow the motion: their errors are zero."""
+    """The recording with targets equal to the motion, so that the angle error is zero."""
     columns = recording.stream.columns
     followed = {TARGET_ANGLE: columns[ANGLE]}
     if ANGLE_ERROR in columns:
@@ -165,8 +165,8 @@ def _following(recording: Recording) -> Recording:
     if VELOCITY in columns and target is not None and np.ptp(target) == 0.0:
         followed[TARGET_VELOCITY] = columns[VELOCITY]
     return recording.with_columns(followed).noted(
-        "the target angle never changes while the commanded torque does: driven by torque, angle "
-        "error zero (data.idle_target=keep leaves it)"
+        "the target angle is constant while the commanded torque changes: driven by torque, angle "
+        "error set to zero (data.idle_target=keep retains the target)"
     )
 
 
@@ -186,8 +186,7 @@ def _series(
             ". Its value comes from inertia_groups, or from a column" if INERTIA in missing else ""
         )
         raise ColumnError(
-            f"{recording.source} lacks the features {listing(missing)}; it has {listing(channels)}"
-            f"{hint}"
+            f"{recording.source} has no {listing(missing)}; it has {listing(channels)}{hint}"
         )
     return ActuatorSeries(
         name=even.name,

@@ -1,4 +1,4 @@
-"""Recordings of a joint as they were recorded: named after features, in the features' units."""
+"""Raw recordings of a joint, with columns named after features, in their units."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from trueup.signals.clocks.common import on_one_clock
 from trueup.signals.quality import check_clocks
 
 COMMANDS = (TARGET_ANGLE, TARGET_VELOCITY, COMMANDED_TORQUE)
-"""Features that are asked for, not measured: held between samples, never filtered."""
+"""Commanded features: held between samples, never filtered."""
 
 _KELVIN = 273.15
 _EXTRA_UNITS = {ACCELERATION: "m/s2"}
@@ -40,7 +40,7 @@ _EXTRA_UNITS = {ACCELERATION: "m/s2"}
 
 @dataclass(frozen=True)
 class RecordingFile:
-    """A file, and the group that it belongs to."""
+    """A file and its group."""
 
     path: Path
     group: str
@@ -48,22 +48,22 @@ class RecordingFile:
 
 
 def load_group(recording: Recording) -> str:
-    """Group that a recording belongs to."""
+    """Group of a recording."""
     return str(recording.metadata["group"])
 
 
 def recording_files(settings: DataSettings) -> list[RecordingFile]:
-    """The files of the settings, group after group.
+    """The files of the settings, ordered by group.
 
     Raises:
-        RecordingError: a folder does not exist, or holds no recording.
-        ExperimentError: the pattern of files cannot be used, or that of groups is no regular
+        RecordingError: a folder does not exist, or contains no recording.
+        ExperimentError: the pattern of files is invalid, or that of groups is not a regular
             expression or matches no name.
     """
     base = Path(settings.data_base_dir)
     if not base.exists():
         raise RecordingError(
-            f"there is no folder {base}: give data_base_dir the recordings' folder"
+            f"no such folder {base}: set data_base_dir to the folder of the recordings"
         )
     groups = settings.groups
     if not groups:
@@ -76,7 +76,7 @@ def recording_files(settings: DataSettings) -> list[RecordingFile]:
         present = sorted(item.name for item in base.iterdir() if item.is_dir())
         raise RecordingError(
             f"{base} has no folder {listing(missing)} for an inertia group; its folders: "
-            f"{listing(present)}. Set data.inertia_groups to what was recorded"
+            f"{listing(present)}. Set data.inertia_groups to the recorded groups"
         )
     return [
         RecordingFile(path, group.id, _inertia(group))
@@ -86,15 +86,15 @@ def recording_files(settings: DataSettings) -> list[RecordingFile]:
 
 
 def read_recording(file: RecordingFile, settings: DataSettings) -> Recording:
-    """Read the signals that the settings name: one clock, and the columns named after features.
+    """Read the signals of the settings: on one clock, with columns named after features.
 
-    ``torque``, ``reference_torque`` and ``acceleration`` are among them where they are mapped. Of a
-    file with several clocks the fastest is taken: commands are held, measurements interpolated.
+    They include ``torque``, ``reference_torque`` and ``acceleration`` where they are mapped. A file
+    with several clocks is read on the fastest: commands are held, measurements interpolated.
 
     Raises:
-        RecordingError: the file cannot be read, or its clocks have hardly any time in common.
-        ColumnError: a column does not exist, or no torque is stated.
-        UnitError: a unit is unknown or is not one of that quantity.
+        RecordingError: the file cannot be read, or its clocks hardly overlap.
+        ColumnError: a column does not exist, or no torque is mapped.
+        UnitError: a unit is unknown or does not fit its quantity.
     """
     try:
         recording = read(file.path, time=settings.time)
@@ -126,7 +126,7 @@ def _with_usable_clocks(recording: Recording, repair: bool) -> Recording:
         if all((np.diff(stream.times) > 0).all() for stream in recording.streams):
             raise
         raise RecordingError(
-            f"{error} Or set data.repair=true, which sorts the rows and keeps one of each time"
+            f"{error} Or set data.repair=true, which sorts the rows and removes repeated times"
         ) from error
     return recording
 
@@ -148,27 +148,27 @@ def _mappings(settings: DataSettings) -> dict[str, Any]:
         if TORQUE in columns:
             raise ExperimentError(
                 f"both target_name ({settings.target_name!r}) and columns.torque name the torque: "
-                "leave one out"
+                "remove one of them"
             )
         columns[TORQUE] = {"column": settings.target_name, "unit": "N m"}
     if TORQUE not in columns and ACCELERATION not in columns:
         raise ColumnError(
-            "no target is stated: map the column of a measured torque as columns.torque, or of the "
-            "tangential acceleration as columns.acceleration"
+            "the torque has no column: map that of a measured torque as columns.torque, or that "
+            "of the tangential acceleration as columns.acceleration"
         )
     needed = {
         name for name in settings.features if name != INERTIA and name not in columns
     } - _derived(columns)
     if needed:
         raise ColumnError(
-            f"columns does not say which column {listing(sorted(needed))} is, which is one of the "
-            f"features; it maps {listing(columns)}"
+            f"the feature {listing(sorted(needed))} has no column; data.columns maps "
+            f"{listing(columns)}"
         )
     return columns
 
 
 def _derived(columns: Mapping[str, Any]) -> set[str]:
-    """Features that follow from the columns mapped."""
+    """Features that can be derived from the mapped columns."""
     if ANGLE not in columns:
         return set()
     pair = {TARGET_ANGLE, ANGLE_ERROR}
@@ -176,14 +176,14 @@ def _derived(columns: Mapping[str, Any]) -> set[str]:
 
 
 def _in_unit_of_feature(path: Path, name: str, values: np.ndarray, unit: str | None) -> np.ndarray:
-    """Values that came as SI where the unit is known, in the unit that the feature has."""
+    """Values converted to the unit of the feature; they are in SI where the unit is known."""
     if unit is None:
         return values
     wanted = FEATURES[name].unit if name in FEATURES else _EXTRA_UNITS.get(name, "N m")
     if find_unit(unit).quantity != find_unit(wanted).quantity:
         raise UnitError(
-            f"{path}: {name} is mapped to a column in {unit}, which is "
-            f"{find_unit(unit).quantity}; it is a {find_unit(wanted).quantity} [{wanted}]"
+            f"{path}: {name} is mapped to a column in {unit} "
+            f"({find_unit(unit).quantity}); expected a {find_unit(wanted).quantity} [{wanted}]"
         )
     return values - _KELVIN if name == TEMPERATURE else values
 
@@ -193,14 +193,13 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
         paths = sorted(path for path in folder.glob(pattern) if path.is_file())
     except (NotImplementedError, ValueError) as error:
         raise ExperimentError(
-            f"pattern {pattern!r} cannot be used: {error}. Give names within the folder, such as "
-            "*.csv"
+            f"invalid pattern {pattern!r}: {error}. Use names within the folder, such as *.csv"
         ) from error
     if not paths:
         present = sorted(item.name for item in folder.iterdir())
         raise RecordingError(
-            f"{folder} holds no file {pattern!r}; it holds {listing(present)}. Give the folder of "
-            "the recordings, or data.pattern"
+            f"{folder} contains no file {pattern!r}; it contains {listing(present)}. Name the "
+            "folder of the recordings, or set data.pattern"
         )
     return paths
 
@@ -211,12 +210,12 @@ def _group_of(path: Path, pattern: str | None) -> str:
     try:
         match = re.search(pattern, path.stem)
     except re.error as error:
-        raise ExperimentError(f"group_pattern {pattern!r} is no regular expression: {error}") from (
-            error
-        )
+        raise ExperimentError(
+            f"group_pattern {pattern!r} is not a regular expression: {error}"
+        ) from (error)
     if match is None or not match[0]:
         raise ExperimentError(
-            f"group_pattern {pattern!r} matches nothing in the name {path.name!r}"
+            f"group_pattern {pattern!r} does not match the file name {path.name!r}"
         )
     return next((part for part in match.groups() if part), match[0])
 

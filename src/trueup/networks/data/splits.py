@@ -1,4 +1,4 @@
-"""Training, validation and test parts of recordings: stretches of time or whole files.
+"""Training, validation and test parts of recordings: intervals of time or whole files.
 
 No sample is in two parts, and no window crosses from one part into another.
 """
@@ -18,27 +18,27 @@ from trueup.networks.data.settings import SplitBy, check_ratios
 _FEWEST_SAMPLES = 2
 
 FILES_FOR_A_TEST = 5
-"""Files from which ``auto`` tests on whole ones."""
+"""Number of files from which ``auto`` tests on whole files."""
 FILES_FOR_VALIDATION = 6
-"""Files from which ``auto`` validates on whole ones too, where there are two a group or more."""
+"""Number of files from which ``auto`` also validates on whole files, given two per group."""
 
 STRETCHES = (1 / 3, 0.73)
-"""Middle of each validation stretch, as a share of a recording."""
+"""Centre of each validation interval, as a fraction of a recording."""
 
 _STRETCH = re.compile(r"(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)%")
 
 
 @dataclass(frozen=True, eq=False)
 class DataSplit:
-    """What a network is trained on, chosen by, and judged on once.
+    """Data for training, for the choice of the network, and for one final test.
 
     Attributes:
         name: ``global``, or the group or file held out.
-        training: stretches or files.
+        training: intervals or files.
         validation: for the choice of model and epoch.
         test: for the score.
-        warm_up: of each test part, the samples of the same file that go before it, or None. The
-            score is from a cold start; these show what a running network would reach.
+        warm_up: for each test part, the preceding samples of the same file, or None. The score is
+            from a cold start; with these it shows what a running network would reach.
         tested_by: ``file``: the test recordings were not trained on at all; ``time``: they are
             parts of recordings that were.
     """
@@ -52,13 +52,13 @@ class DataSplit:
 
     def __post_init__(self):
         if not self.training:
-            raise SignalError(f"split {self.name!r}: no recording is left for training")
+            raise SignalError(f"split {self.name!r}: no recording remains for training")
         if not self.warm_up:
             object.__setattr__(self, "warm_up", (None,) * len(self.test))
 
     @property
     def validates_whole(self) -> bool:
-        """Whether validation recordings are whole ones, which nothing trains on."""
+        """Whether validation recordings are whole files, unused in training."""
         trained = {(each.group, each.name, each.source) for each in self.training}
         return all((v.group, v.name, v.source) not in trained for v in self.validation)
 
@@ -75,12 +75,12 @@ def split_global(
     Args:
         series: the recordings.
         training: share for training.
-        validation: share for validation; what is left is the test.
-        by: ``time``: the first stretch of each file trains, the next validates, the last tests;
-            ``stretch``: two stretches within each file validate, its end tests; ``file``: whole
-            files, drawn with ``seed``, of each group its share; ``auto``: whole files test where
+        validation: share for validation; the rest is the test part.
+        by: ``time``: the first part of each file trains, the next validates, the last tests;
+            ``stretch``: two intervals within each file validate, its end tests; ``file``: whole
+            files, drawn with ``seed``, a share of each group; ``auto``: whole files test where
             there are `FILES_FOR_A_TEST` or more, and validate from `FILES_FOR_VALIDATION` on.
-        seed: of the draw.
+        seed: seed of the draw.
 
     Raises:
         SignalError: a file is too short, or there are fewer files than parts.
@@ -113,14 +113,14 @@ def split_named(
     validation: Sequence[str] = (),
     share: float = 0.15,
 ) -> DataSplit:
-    """Split by names and stretches that a user gives.
+    """Split by names and intervals that a user gives.
 
     Args:
         series: the recordings.
         test: names of recordings or groups, ``*`` and ``?`` allowed, that test as a whole, or
-            stretches such as ``85-100%`` of every recording that is not held out as a whole.
-        validation: the same for validation; none: two stretches within each recording.
-        share: part of each recording that those two stretches are.
+            intervals such as ``85-100%`` of every recording that is not held out as a whole.
+        validation: the same for validation; None: two intervals within each recording.
+        share: fraction of each recording in those two intervals.
 
     Raises:
         SignalError: a name matches nothing, or parts overlap.
@@ -129,11 +129,13 @@ def split_named(
     validating, stretches = _chosen(series, validation, "data.validation")
     both = [each.name for each in held if each in validating]
     if both:
-        raise SignalError(f"{listing(both)} would both validate and test: name each once")
+        raise SignalError(
+            f"{listing(both)} are in both data.validation and data.test: remove them from one"
+        )
     rest = [each for each in series if each not in held and each not in validating]
     if not rest:
         raise SignalError(
-            "data.test and data.validation take every recording: nothing is left for training"
+            "data.test and data.validation take every recording: none remains for training"
         )
     if not validation:
         ends = min([low for low, _ in test_stretches], default=1.0)
@@ -157,7 +159,7 @@ def split_held_out(
     by: SplitBy = "time",
     seed: int = 0,
 ) -> DataSplit:
-    """Hold one group or one file out; validation comes from the others.
+    """Hold out one group or one file; validation is drawn from the others.
 
     Args:
         series: the recordings.
@@ -168,7 +170,7 @@ def split_held_out(
         seed: as for `split_global`.
 
     Raises:
-        SignalError: there is no such group or file, or nothing else is left.
+        SignalError: no such group or file, or no other remains.
         ExperimentError: the shares do not add up.
     """
     check_ratios(training, validation)
@@ -178,15 +180,15 @@ def split_held_out(
     if held_out not in names:
         known = sorted({each.group for each in series} | set(names))
         raise SignalError(
-            f"there is no group or recording {held_out!r}.{did_you_mean(held_out, known)} There "
-            f"are {listing(known)}"
+            f"no such group or recording {held_out!r}.{did_you_mean(held_out, known)} "
+            f"Available: {listing(known)}"
         )
     test = tuple(s for s, name in zip(series, names, strict=True) if name == held_out)
     others = [s for s, name in zip(series, names, strict=True) if name != held_out]
     if not others:
         raise SignalError(
-            f"all {len(test)} recordings belong to {held_out!r}: nothing is left to train on. "
-            "Leaving one group out takes at least two groups"
+            f"all {len(test)} recordings belong to {held_out!r}: none remains for training. "
+            "Holding out a group requires at least two groups"
         )
     share = training / (training + validation)
     inner = split_global(others, share, 1.0 - share, by, seed)
@@ -200,21 +202,21 @@ def split_lomo(
     by: SplitBy = "time",
     seed: int = 0,
 ) -> list[DataSplit]:
-    """Leave each group out in turn (``lomo_cv``), in the order in which the groups come.
+    """Hold out each group in turn (``lomo_cv``), in the order of the groups.
 
     Arguments and errors are those of `split_held_out`.
     """
     groups = list(dict.fromkeys(each.group for each in series))
     if len(groups) < 2:
         raise SignalError(
-            f"leaving one group out takes at least two groups; found {listing(groups)}. Add "
+            f"holding out a group requires at least two groups; found {listing(groups)}. Add "
             "groups to data.inertia_groups, or use evaluation_mode=global"
         )
     return [split_held_out(series, group, training, validation, by, seed) for group in groups]
 
 
 def inner_stretches(share: float) -> list[tuple[float, float]]:
-    """Two stretches that validate, together a share of a recording."""
+    """Two validation intervals, together a share of a recording."""
     half = 0.25 * share
     return [(middle - half, middle + half) for middle in STRETCHES] if share > 0 else []
 
@@ -239,11 +241,11 @@ def _by_stretches(
     validation: Sequence[tuple[float, float]],
     test: Sequence[tuple[float, float]],
 ) -> DataSplit:
-    """Stretches of every recording, as shares of it; what is left trains."""
+    """Intervals of every recording, as fractions of it; the rest is for training."""
     marked = sorted([*((a, b, 1) for a, b in validation), *((a, b, 2) for a, b in test)])
     for (_, end, _), (start, _, _) in itertools.pairwise(marked):
         if start < end - 1e-9:
-            raise SignalError("the stretches of data.validation and data.test overlap")
+            raise SignalError("the intervals of data.validation and data.test overlap")
     parts: list[list[ActuatorSeries]] = [[], [], []]
     warm_up: list[ActuatorSeries | None] = []
     for each in series:
@@ -254,7 +256,7 @@ def _by_stretches(
                 parts[0].append(each.part(done, first))
             if 0 < last - first < _FEWEST_SAMPLES or (kind and first == last):
                 raise SignalError(
-                    f"{each.name} has {count} samples, too few to split into stretches: record "
+                    f"{each.name} has {count} samples, too few to split into intervals: record "
                     "longer, or split by file"
                 )
             if kind:
@@ -269,13 +271,13 @@ def _by_stretches(
 def _chosen(
     series: Sequence[ActuatorSeries], entries: Sequence[str], key: str
 ) -> tuple[list[ActuatorSeries], list[tuple[float, float]]]:
-    """Recordings and stretches that entries name."""
+    """Recordings and intervals that the entries name."""
     whole, stretches = [], []
     for entry in entries:
         if found := _STRETCH.fullmatch(entry.strip()):
             low, high = float(found[1]) / 100, float(found[2]) / 100
             if not low < high <= 1.0:
-                raise SignalError(f"{key}: {entry} is no stretch of a recording")
+                raise SignalError(f"{key}: {entry} is not an interval within 0-100%")
             stretches.append((low, high))
             continue
         members = [
@@ -286,8 +288,8 @@ def _chosen(
         if not members:
             known = list(dict.fromkeys(n for s in series for n in (s.group, s.name)))
             raise SignalError(
-                f"{key}: no recording or group is named {entry!r}.{did_you_mean(entry, known)} "
-                f"There are {listing(known)}; a stretch is written as 85-100%"
+                f"{key}: no such recording or group {entry!r}.{did_you_mean(entry, known)} "
+                f"Available: {listing(known)}; an interval is written as 85-100%"
             )
         whole += [each for each in members if each not in whole]
     return whole, stretches
@@ -302,7 +304,7 @@ def _by_time(
 ) -> tuple[
     ActuatorSeries | None, ActuatorSeries | None, ActuatorSeries | None, ActuatorSeries | None
 ]:
-    """Training, validation, test and what goes before the test, None where the share is zero."""
+    """Training, validation, test and the part before the test; None where the share is zero."""
     count = len(series)
     ends = [round(training * count), round((training + validation) * count), count]
     parts: list[ActuatorSeries | None] = []
@@ -321,7 +323,7 @@ def _by_file(
 ) -> tuple[tuple[ActuatorSeries, ...], tuple[ActuatorSeries, ...], tuple[ActuatorSeries, ...]]:
     shares = [training, validation, max(0.0, 1.0 - training - validation)]
     wanted = [share > 1e-9 for share in shares]
-    # stretches of one file, between gaps in its clock, stay together
+    # parts of one file, between gaps in its clock, stay together
     files = list(dict.fromkeys(file_of(each) for each in series))
     if len(files) < sum(wanted):
         raise SignalError(
@@ -330,7 +332,7 @@ def _by_file(
         )
     order = np.random.default_rng(seed).permutation(len(files))
     order = order[_shares_of_groups(series, files, order)]
-    # a file for each part that is wanted, the rest by the largest remainder
+    # one file for each part with a share, the rest by the largest remainder method
     counts = np.array([int(want) for want in wanted])
     while counts.sum() < len(files):
         counts[int(np.argmax(np.array(shares) * len(files) - counts))] += 1
@@ -343,7 +345,7 @@ def _by_file(
 def _shares_of_groups(
     series: Sequence[ActuatorSeries], files: list[str], order: np.ndarray
 ) -> np.ndarray:
-    """Order in which each part of the files gets its share of each group ``(n,)``."""
+    """Order of the files in which each part receives its share of each group, shape (n,)."""
     group_of = {file_of(each): each.group for each in series}
     groups = [group_of[files[i]] for i in order]
     shares = [

@@ -25,16 +25,17 @@ def simulate(
         target, target_velocity: at each substep, shape (n substeps,) [rad, rad/s].
         torque_noise: held over a sample, shape (n,) [N m].
         inertia: [kg m2].
-        step: of the simulation [s].
-        substeps: steps a sample.
-        delay_steps: steps from the law to the motor's torque.
-        gains: kp, kd.
-        limits: stall torque, no-load speed (infinite: none).
-        friction: Coulomb, viscous, Stribeck torque, Stribeck velocity.
-        spring: stiffness to zero angle.
+        step: time step of the simulation [s].
+        substeps: steps per sample.
+        delay_steps: delay from the law to the motor torque [steps].
+        gains: kp [N m/rad], kd [N m s/rad].
+        limits: stall torque [N m], no-load speed [rad/s] (infinite: no limit).
+        friction: Coulomb [N m], viscous [N m s/rad], Stribeck torque [N m], Stribeck velocity
+            [rad/s].
+        spring: stiffness towards zero angle [N m/rad].
 
     Returns:
-        Angle, velocity, acceleration, motor torque, and net torque without the motor's noise, at
+        Angle, velocity, acceleration, motor torque, and net torque without the motor noise, at
         each sample, shape (n,).
     """
     count = torque_noise.shape[0]
@@ -71,7 +72,7 @@ def _acceleration(
     friction: np.ndarray,
     spring: float,
 ) -> float:
-    # friction takes at most what stops the joint within the step: at rest it holds it there
+    # friction is limited to what stops the joint within the step: at rest it holds the joint
     free = motor - spring * angle - friction[1] * velocity
     bound = friction[0] + friction[2] * np.exp(-((velocity / friction[3]) ** 2))
     stopping = free + velocity * inertia / step

@@ -1,4 +1,4 @@
-"""Synthetic recordings of an actuator, in the layout of one folder an inertia."""
+"""Synthetic recordings of an actuator, in one folder per inertia."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ COLUMNS = (
     "Gyro_Z",
     "Motor_Torque",
 )
-"""Columns of the files: [ms], [deg], [deg], [m/s2], [deg/s], [N m]; the last one is the truth."""
+"""Columns of the files: [ms], [deg], [deg], [m/s2], [deg/s], [N m]; the last is the true torque."""
 
 _GRAVITY = 9.81
 _IDLE_ACCEL_NOISE = 0.2
@@ -39,13 +39,13 @@ _STEP_DURATION = 0.1
 
 @dataclass(frozen=True)
 class SyntheticFile:
-    """One file that was written."""
+    """A synthetic recording on disk."""
 
     path: Path
     group: str
     inertia: float
     noise_floor: float
-    """RMS of the target's noise in this file [N m]: what no network can predict."""
+    """RMS noise of the target in this file [N m]: the smallest possible error of a network."""
 
 
 @dataclass(frozen=True)
@@ -55,30 +55,30 @@ class SyntheticData:
     folder: Path
     files: tuple[SyntheticFile, ...]
     noise_floors: dict[str, float]
-    """Group -> smallest RMSE that can be expected of a perfect network [N m]."""
+    """Group -> expected RMSE of a perfect network [N m]."""
 
 
 def synthesize(
     settings: SyntheticSettings, folder: str | os.PathLike[str], seed: int = 0
 ) -> SyntheticData:
-    """Simulate recordings and write them as CSV, with ``inertia_groups.json`` beside them.
+    """Simulate recordings and write them as CSV, with ``inertia_groups.json`` in the same folder.
 
     Args:
         settings: joint, motion and sensors.
-        folder: where to write; it may exist, but hold no synthetic groups.
-        seed: of phases, levels and noise; the same seed gives the same files.
+        folder: output folder; it may exist, but not contain synthetic groups.
+        seed: seed of phases, levels and noise; the same seed gives the same files.
 
     Raises:
         ExperimentError: a negative seed.
-        RecordingError: the folder holds data already.
-        SimulationError: the motion diverges, such as for gains that the time step cannot hold.
+        RecordingError: the folder already contains data.
+        SimulationError: the motion diverges, for example with gains too high for the time step.
     """
     check_seed(seed, ExperimentError)
     folder = Path(folder)
     groups = [(f"{inertia:g}kgm2", inertia) for inertia in settings.inertias]
     present = [name for name in (GROUPS_FILE, *(g for g, _ in groups)) if (folder / name).exists()]
     if present:
-        raise RecordingError(f"{folder} holds {present[0]} already: choose another folder")
+        raise RecordingError(f"{folder} already contains {present[0]}: choose another folder")
     random = np.random.default_rng(seed)
     files = []
     with _new_folders(folder, [name for name, _ in groups]):
@@ -96,7 +96,7 @@ def synthesize(
 
 @contextlib.contextmanager
 def _new_folders(folder: Path, names: Sequence[str]) -> Iterator[None]:
-    """Make folders, and remove them where what is written into them fails."""
+    """Create folders, and remove them if writing into them fails."""
     existed = folder.exists()
     try:
         for name in names:
@@ -141,7 +141,7 @@ def _write(
     )
     if not np.isfinite(angle).all() or np.abs(angle).max() > 1e3:
         raise SimulationError(
-            f"the motion of inertia {inertia:g} kg m2 diverges: lower kp, kd or delay, or raise "
+            f"the motion with inertia {inertia:g} kg m2 diverges: lower kp, kd or delay, or raise "
             "substeps"
         )
 
@@ -188,13 +188,13 @@ def _target(
     if signal == "multisine":
         frequencies = np.geomspace(low, high, _MULTISINE_LINES)[:, None]
         phases = 2 * np.pi * random.random((_MULTISINE_LINES, 1))
-        # falling amplitudes keep the velocity of each line alike
+        # amplitudes fall with frequency so that all lines have the same peak velocity
         waves = np.sin(2 * np.pi * frequencies * times + phases) / frequencies
         total = waves.sum(axis=0)
         return amplitude * total / np.abs(total).max()
     changes = 1 + random.poisson(low * settings.duration)
     starts = np.sort(random.uniform(0.0, settings.duration, changes))
     levels = amplitude * random.uniform(-1.0, 1.0, changes + 1)
-    # from level to level along half a cosine, as a trajectory generator would
+    # half-cosine transitions between levels, as of a trajectory generator
     passed = np.clip((times[:, None] - starts) / _STEP_DURATION, 0.0, 1.0)
     return levels[0] + (0.5 - 0.5 * np.cos(np.pi * passed)) @ np.diff(levels)

@@ -1,4 +1,4 @@
-"""The torque that a network is to give: measured, or from inertia and acceleration."""
+"""Target torque of a network: measured, or from inertia and acceleration."""
 
 import numpy as np
 
@@ -16,11 +16,11 @@ from trueup.signals.filters import causal_butterworth
 
 
 def with_torque(recording: Recording, rate: float, settings: DataSettings) -> Recording:
-    """Signals at an even rate, with the torque computed where it is not measured, and filtered.
+    """Filtered signals at a constant rate, with the torque computed where it is not measured.
 
     Raises:
         ExperimentError: the group has no inertia where the torque is computed from it.
-        ColumnError: a term needs an angle or a velocity that the recording lacks.
+        ColumnError: a term requires an angle or a velocity that is not recorded.
         SignalError: the corner of the filter is not below half the rate.
     """
     recording = _filtered(recording, rate, settings)
@@ -52,15 +52,14 @@ def _from_acceleration(recording: Recording, settings: DataSettings) -> tuple[np
     if INERTIA not in columns:
         raise ExperimentError(
             f"{recording.source}: the torque is inertia x acceleration / radius, but the group "
-            f"{load_group(recording)!r} has no inertia. Motion alone gives the ratio of both: with "
-            "the inertia in data.inertia_groups the scale of the torque follows; with a measured "
-            "torque, mapped as columns.torque, the inertia is not needed"
+            f"{load_group(recording)!r} has no inertia. Motion alone determines only their ratio: "
+            "set the inertia in data.inertia_groups, or map a measured torque as columns.torque"
         )
     acceleration = columns[ACCELERATION]
     note = f"target: inertia x acceleration / {settings.radius_accel:g} m"
     if settings.accel_gravity:
         acceleration = acceleration - settings.accel_gravity * np.sin(_needed(recording, ANGLE))
-        note += f", gravity of {settings.accel_gravity:g} m/s2 taken from the acceleration"
+        note += f", gravity of {settings.accel_gravity:g} m/s2 subtracted from the acceleration"
     return columns[INERTIA] * acceleration / settings.radius_accel, note
 
 
@@ -78,8 +77,8 @@ def _filtered(recording: Recording, rate: float, settings: DataSettings) -> Reco
     inputs = [n for n in columns if n in FEATURES and n not in kept]
     chosen = targets + (inputs if settings.filter_inputs else [])
     changed = {name: _low_pass(columns[name], cutoff, rate, settings) for name in chosen}
-    kind = "run both ways" if settings.filter_mode == "zero_phase" else "causal"
-    what = "torque and inputs" if settings.filter_inputs else "torque alone"
+    kind = "zero phase" if settings.filter_mode == "zero_phase" else "causal"
+    what = "torque and inputs" if settings.filter_inputs else "torque only"
     return recording.with_columns(changed).noted(
         f"Butterworth filter, {cutoff:g} Hz, order {settings.filter_order}, {kind}, on {what}"
     )
@@ -95,5 +94,7 @@ def _low_pass(values: np.ndarray, cutoff: float, rate: float, settings: DataSett
 def _needed(recording: Recording, name: str) -> np.ndarray:
     columns = recording.stream.columns
     if name not in columns:
-        raise ColumnError(f"{recording.source}: {name} is needed for the torque, and is not mapped")
+        raise ColumnError(
+            f"{recording.source}: the torque requires {name}, which is not mapped in data.columns"
+        )
     return columns[name]

@@ -1,4 +1,4 @@
-"""Baselines beside a network: a linear function of the last few samples, its base alone."""
+"""Baselines of a network: a linear function of the last few samples, and its base alone."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,13 +13,13 @@ from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import Network
 
 HISTORIES = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Lengths of the history that `fit_linear_chosen` tries [samples]."""
+"""History lengths compared by `fit_linear_chosen` [samples]."""
 
 RIDGE = 1e-6
-"""Weight of the ridge beside the mean square of a normalised input."""
+"""Ridge weight relative to the mean square of a normalised input."""
 
 AT_LIMIT = 0.97
-"""Share of a torque limit from which a measured torque counts as held by it."""
+"""Fraction of a torque limit above which a measured torque counts as saturated."""
 
 _ROUNDS = 12
 
@@ -35,26 +35,26 @@ def fit_linear(
     """Fit a linear network by least squares, in closed form.
 
     ``torque = base + b + sum of w[f, k] feature_f(t - k)``. Samples of a recording whose history
-    reaches before its start are left out.
+    begins before its start are excluded.
 
     Args:
         training: recordings or parts of them, of one rate.
         features: features in order.
-        history: samples that the network sees.
-        base: analytic torque that it corrects.
-        ridge: weight of the sum of squared weights, beside the mean square error of a target of
-            unit deviation.
+        history: length of the history [samples].
+        base: analytic base that the network corrects.
+        ridge: weight of the sum of squared weights, relative to the mean square error of a target
+            with unit standard deviation.
         sample_weights: weight of each sample's square, for each recording, shape (n,); None: 1.
 
     Raises:
         FitError: there are no recordings, their rates differ, or none is longer than the history.
-        ColumnError: a recording lacks a feature.
+        ColumnError: a feature is not recorded.
     """
     if history < 1 or ridge < 0:
-        raise FitError(f"history is {history} and ridge {ridge}: at least 1 and 0")
+        raise FitError(f"history is {history}, ridge {ridge}; they must be at least 1 and 0")
     rates = {each.rate for each in training}
     if len(rates) != 1:
-        raise FitError(f"a network is trained at one rate; the recordings have {sorted(rates)} Hz")
+        raise FitError(f"training requires recordings of one rate; found {sorted(rates)} Hz")
     inputs = [each.features(features) for each in training]
     outputs = [_residual(each, base) for each in training]
     stats = Normalization.of(features, inputs, outputs)
@@ -76,7 +76,7 @@ def fit_linear(
         count += weights[history - 1 :].sum()
     if count == 0.0:
         raise FitError(f"no recording is longer than the history of {history} samples")
-    # the constant carries no ridge: solve about the means of the samples used
+    # the constant is not penalised: solve about the means of the samples used
     mean, mean_output = sums / count, total / count
     gram = gram / count - np.outer(mean, mean) + max(ridge, 1e-12) * np.eye(columns)
     weights = np.linalg.solve(gram, moment / count - mean_output * mean)
@@ -102,17 +102,17 @@ def fit_limited(
     base: Base | None = None,
     sample_weights: Sequence[np.ndarray] | None = None,
 ) -> Network:
-    """Fit a linear network whose torque is cut at a limit, as that of a motor is.
+    """Fit a linear network with a torque limit, such as that of a motor (censored regression).
 
-    A sample that the limit holds says no more than that the uncut torque is beyond it: it is left
-    out where the fit says so too, and the fit repeated until none changes.
+    A saturated sample shows only that the unlimited torque exceeds the limit: it is excluded
+    where the prediction also exceeds it, and the fit is repeated until the set does not change.
 
     Args:
         training: recordings or parts of them, of one rate.
         features: features in order.
-        history: samples that the network sees.
+        history: length of the history [samples].
         limit: bound of the torque's magnitude [N m].
-        base: analytic torque that it corrects.
+        base: analytic base that the network corrects.
         sample_weights: see :func:`fit_linear`.
 
     Raises:
@@ -132,15 +132,15 @@ def fit_limited(
 
 
 def is_held(uncut: Any, torque: Any, limit: float) -> Any:
-    """Samples that a torque limit holds: measured at it, and beyond it without the limit.
+    """Saturated samples: measured at the torque limit, and predicted beyond it without the limit.
 
-    Of arrays, or of tensors.
+    The arguments are arrays or tensors [N m].
     """
     return (abs(torque) >= AT_LIMIT * limit) & (uncut * (torque / limit) > abs(torque))
 
 
 def _uncut(network: Network, series: ActuatorSeries) -> np.ndarray:
-    """Torque of a linear network without its limit; zero where its history is not filled."""
+    """Torque of a linear network without its limit [N m]; zero until its history is filled."""
     stats, history = network.normalization, network.history
     uncut = np.zeros(len(series))
     values = (series.features(network.features) - stats.input_mean) / stats.input_deviation
@@ -161,11 +161,11 @@ def fit_linear_chosen(
     base: Base | None = None,
     histories: Sequence[int] = HISTORIES,
 ) -> Network:
-    """The linear network whose history serves the validation part best, once it is filled.
+    """The linear network with the history length of the smallest validation error.
 
-    At a cold start in full motion a history of the first sample gives an error that says nothing of
-    the history's use, so the first half second is left out of the choice. Without a validation
-    part the training part is judged on.
+    At a cold start in motion the history contains only the first sample, and the error does not
+    depend on its length; the first half second is excluded from the choice. Without a validation
+    part the choice uses the training part.
 
     Raises:
         FitError: no recording is longer than the shortest history.
@@ -181,7 +181,7 @@ def fit_linear_chosen(
 
 
 def base_alone(base: Base, rate: float) -> Network:
-    """A network that gives the torque of an analytic base and nothing else."""
+    """A network of an analytic base alone."""
     features = base.features
     count = len(features)
     return Network(
@@ -194,7 +194,7 @@ def base_alone(base: Base, rate: float) -> Network:
 
 
 def constant_network(features: tuple[str, ...], rate: float, torque: float) -> Network:
-    """A network that gives one torque [N m] whatever its features are."""
+    """A network of constant torque [N m]."""
     count = len(features)
     return Network(
         family="linear",
@@ -211,7 +211,7 @@ def _residual(series: ActuatorSeries, base: Base | None) -> np.ndarray:
 
 
 def _lags(values: np.ndarray, history: int) -> np.ndarray:
-    """History of each sample from ``history - 1`` on, feature by feature, newest first.
+    """History of each sample from index ``history - 1``, feature by feature, newest first.
 
     Shape (n - history + 1, features x history).
     """

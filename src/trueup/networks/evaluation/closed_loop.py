@@ -1,4 +1,4 @@
-"""The network in the loop: it drives a simulated joint, whose motion is set beside the recorded."""
+"""Closed-loop test: the network drives a simulated joint, compared with the recorded motion."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,27 +19,27 @@ _SMALLEST_SPAN = 0.1
 
 @dataclass(frozen=True)
 class JointModel:
-    """The joint that the torque of the network drives.
+    """Joint driven by the torque of the network.
 
     ``inertia acceleration = torque - coulomb sign(velocity) - viscous velocity - gravity sin(angle
-    - gravity_angle) - spring (angle - spring_angle)``. A network of net torque needs the inertia
-    alone.
+    - gravity_angle) - spring (angle - spring_angle)``. A network of net torque requires only
+    the inertia.
     """
 
     inertia: float
-    """Of load and joint about the axis [kg m2]."""
+    """Inertia of load and joint about the axis [kg m2]."""
     coulomb: float = 0.0
     """Coulomb friction [N m]."""
     viscous: float = 0.0
     """Viscous friction [N m s/rad]."""
     gravity: float = 0.0
-    """Largest torque of the load's weight [N m]."""
+    """Largest gravity torque of the load [N m]."""
     gravity_angle: float = 0.0
     """Angle at which the load hangs down [rad]."""
     spring: float = 0.0
     """Stiffness of a spring to the frame [N m/rad]."""
     spring_angle: float = 0.0
-    """Angle at which it is at rest [rad]."""
+    """Rest angle of the spring [rad]."""
 
     def __post_init__(self):
         if not self.inertia > 0:
@@ -47,10 +47,10 @@ class JointModel:
 
 
 def joint_of(series: ActuatorSeries, settings: DataSettings) -> JointModel | None:
-    """The joint that the settings describe for a recording; None where they do not.
+    """The joint of a recording, described by the settings; None where they do not describe one.
 
-    They do where the torque is computed from the load's inertia: the terms that were added to it
-    then stand between motor and load.
+    They describe it where the torque is computed from the inertia of the load: the terms added to
+    the torque then act between motor and load.
     """
     if INERTIA not in series.channels or settings.target_name != COMPUTED_TARGET:
         return None
@@ -69,12 +69,12 @@ def joint_of(series: ActuatorSeries, settings: DataSettings) -> JointModel | Non
 
 
 def has_motion(series: ActuatorSeries) -> bool:
-    """Whether a recording has the angle and the velocity that a joint starts from."""
+    """Whether a recording has the angle and the velocity of the initial state."""
     return ANGLE in series.channels and VELOCITY in series.channels
 
 
 def plausible_angles(series: ActuatorSeries) -> tuple[float, float]:
-    """Lowest and highest angle that a driven joint may reach before it has run away [rad].
+    """Lowest and highest angle of a driven joint; beyond them it counts as diverged [rad].
 
     Five times the span of the recording (0.1 rad at least) beyond its lowest and highest angle,
     commanded ones included.
@@ -89,7 +89,7 @@ def plausible_angles(series: ActuatorSeries) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class RollOut:
-    """A motion that the network drove."""
+    """Motion of a joint driven by a network."""
 
     name: str
     group: str
@@ -100,12 +100,12 @@ class RollOut:
     torque: np.ndarray
     """Torque of the network, shape (n,) [N m]."""
     scores: Scores
-    """Of the angle beside the recorded one: errors in rad."""
+    """Errors of the angle compared with the recorded one [rad]."""
     torque_scores: Scores
-    """Of the torque beside the recorded one."""
+    """Errors of the torque compared with the recorded one [N m]."""
     diverged: bool
-    """Whether the joint ran away: left `plausible_angles`, five times the recorded span beyond what
-    was recorded, or was stopped by the simulator. Samples after that hold the last one within."""
+    """Whether the joint diverged: it exceeded `plausible_angles` (recorded range plus five times
+    its span), or the simulator stopped. Later samples repeat the last valid one."""
 
     def to_dict(self) -> dict[str, Any]:
         """The scores as JSON values."""
@@ -122,21 +122,21 @@ class RollOut:
 def roll_out(
     network: Network, series: ActuatorSeries, joint: JointModel, horizon: float | None = None
 ) -> RollOut:
-    """Let the network drive a joint along the commands of a recording.
+    """Simulate a joint driven by the network, with the commands of a recording.
 
-    The joint starts as recorded. At each sample the network sees the simulated angle and velocity,
-    and the recorded commands and other features; its torque is held until the next one.
+    The joint starts in the recorded state. Inputs of the network are the simulated angle and
+    velocity, and the recorded commands and other features; its torque is held between samples.
 
     Args:
         network: the network.
         series: the recording.
-        joint: the joint driven.
-        horizon: time after which the joint is put back to the recorded state [s]; the network's
-            own state goes on. None: never.
+        joint: the driven joint.
+        horizon: interval after which the joint is reset to the recorded state [s]; the state of the
+            network is not reset. None: never.
 
     Raises:
-        SignalError: the recording has another rate than the network, or the horizon is too short.
-        ColumnError: the recording lacks a feature, or angle or velocity.
+        SignalError: recording and network have different rates, or the horizon is too short.
+        ColumnError: a feature, the angle or the velocity is not recorded.
     """
     from trueup.networks.runtime.kernel import JOINT, PLACES, functions_of
     from trueup.networks.runtime.record import HEADER, network_record, state_size
@@ -147,10 +147,12 @@ def roll_out(
         )
     lacking = [name for name in (ANGLE, VELOCITY) if name not in series.channels]
     if lacking:
-        raise ColumnError(f"{series.name} lacks {listing(lacking)} to start the joint from")
+        raise ColumnError(
+            f"{series.name} has no {listing(lacking)}, required for the initial state of the joint"
+        )
     every = len(series) if horizon is None else round(horizon * series.rate)
     if every < 1:
-        raise SignalError(f"the horizon of {horizon} s is shorter than a sample")
+        raise SignalError(f"the horizon of {horizon} s is shorter than the sample interval")
     record = network_record(network)
     places = np.full(len(PLACES), -1)
     for place, name in ((PLACES.angle, ANGLE), (PLACES.velocity, VELOCITY),

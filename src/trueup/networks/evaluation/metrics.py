@@ -1,4 +1,4 @@
-"""How well a network reproduces torque: over whole files, from a cold start, as it is deployed."""
+"""Torque errors of a network over whole files from a cold start, as after deployment."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,30 +12,30 @@ from trueup.networks.data.features import VELOCITY
 from trueup.networks.model.network import Network
 
 SPEED_BANDS = 5
-"""Bands of speed, each with as many samples."""
+"""Number of speed bands; all have the same number of samples."""
 
 FREQUENCY_BANDS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 """Edges of the frequency bands [Hz]; the last band ends at half the rate."""
 
 SETTLING = 0.5
-"""Time after a cold start that the settled scores leave out [s]."""
+"""Time after a cold start excluded from the settled scores [s]."""
 
 RATE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Error of a torque over some samples."""
+    """Error of a torque over a set of samples."""
 
     samples: int
     mse: float
     """Mean squared error [N2 m2]."""
     rmse: float
-    """Its root [N m]."""
+    """Root mean squared error [N m]."""
     mae: float
     """Mean absolute error [N m]."""
     r2: float
-    """Share of the torque's variance that is explained; NaN for a constant torque."""
+    """Coefficient of determination: explained fraction of variance; NaN for a constant torque."""
 
     @classmethod
     def of(cls, torque: np.ndarray, predicted: np.ndarray) -> "Scores":
@@ -59,33 +59,33 @@ class Band:
     lowest: float
     highest: float
     samples: int
-    """Samples in a band of speed; frequency lines in a band of frequency."""
+    """Number of samples (band of speed) or of frequency lines (band of frequency)."""
     rmse: float
-    """Error within the band [N m]."""
+    """RMSE within the band [N m]."""
     torque_rms: float
-    """RMS of the torque within the band, beside which the error stands [N m]."""
+    """RMS of the torque within the band, for comparison [N m]."""
 
 
 @dataclass(frozen=True, eq=False)
 class SeriesScores:
-    """Error over one recording, beside other estimates of the same torque."""
+    """Error over one recording, with those of other estimates of the same torque."""
 
     name: str
     group: str
     scores: Scores
     settled: Scores
-    """Without the first half second, in which a network that starts in full motion lacks its
-    past; of the whole recording where that is no longer."""
+    """Without the first half second, in which a network that starts in motion has no history;
+    of the whole recording where it is shorter."""
     others: dict[str, Scores]
-    """Other estimates by name, such as ``linear``, ``mean`` and ``reference``."""
+    """Errors of other estimates by name, such as ``linear``, ``mean`` and ``reference``."""
     others_settled: dict[str, Scores]
     """The same without the first half second."""
     out_of_range: float
-    """Share of samples outside the range of training; NaN where it is not known."""
+    """Fraction of samples outside the range of the training data; NaN where it is unknown."""
     predicted: np.ndarray
-    """Torque predicted, shape (n,) [N m]."""
+    """Predicted torque, shape (n,) [N m]."""
     notes: tuple[str, ...] = ()
-    """How the recording was read, see ``ActuatorSeries.notes``."""
+    """Processing of the recording, see ``ActuatorSeries.notes``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,22 +94,22 @@ class NetworkScores:
 
     series: tuple[SeriesScores, ...]
     total: Scores
-    """Over all samples."""
+    """Errors over all samples."""
     settled: Scores
-    """Over all samples but the first half second of each recording."""
+    """Errors without the first half second of each recording."""
     groups: dict[str, Scores]
-    """Over all samples of a group."""
+    """Errors over all samples of each group."""
     others: dict[str, Scores]
-    """Other estimates over all samples, where every recording has them."""
+    """Errors of other estimates over all samples, where every recording has them."""
     others_settled: dict[str, Scores]
     """The same without the first half second of each recording."""
     speed_bands: tuple[Band, ...]
-    """By speed [rad/s], slow to fast; empty where the velocity is not known."""
+    """Errors by speed [rad/s], slow to fast; empty without a velocity."""
     frequency_bands: tuple[Band, ...]
-    """By frequency of the error [Hz]."""
+    """Errors by frequency [Hz]."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the predictions as JSON values; ``rmse`` and ``r2`` on top."""
+        """All fields but the predictions as JSON values; ``rmse`` and ``r2`` at the top level."""
         return {
             **asdict(self.total),
             "settled": asdict(self.settled),
@@ -139,14 +139,16 @@ def predict_series(
 ) -> np.ndarray:
     """Torque over a whole recording, shape (n,) [N m].
 
-    Args:
-        network: the network.
-        series: the recording.
-        warm_up: what was recorded just before it, run through first; None: from a cold start.
+      Args:
+          network: the network.
+          series: the recording.
+          warm_up: the preceding recorded samples, which the network runs through first; None: a
+              cold
+    start.
 
-    Raises:
-        SignalError: the recording has another rate than the network.
-        ColumnError: the recording lacks a feature.
+      Raises:
+          SignalError: recording and network have different rates.
+          ColumnError: a feature is not recorded.
     """
     from trueup.networks.runtime.compiled_runtime import predict
 
@@ -174,21 +176,23 @@ def score(
     Args:
         network: the network; or its torque over each recording, shapes (n,) [N m].
         series: the recordings.
-        others: other networks to set beside it, by name, such as ``linear``.
-        mean_torque: mean of the training part, for the estimate ``mean`` [N m]; where absent, the
-            mean of each recording, which no network can know.
-        warm_up: what was recorded just before each recording, such as ``warm_up`` of a `DataSplit`:
-            the networks then run through it first, and the score is no longer from a cold start.
+        others: other networks for comparison, by name, such as ``linear``.
+        mean_torque: mean of the training part, for the estimate ``mean`` [N m]; by default the
+            mean of each recording, which is not available to a network.
+        warm_up: samples preceding each recording, such as ``warm_up`` of a `DataSplit`: the
+            networks run through them first, and the score is not from a cold start.
 
     Raises:
-        SignalError: no recording is given, rates differ, or a prediction has another length.
-        ColumnError: a recording lacks a feature.
+        SignalError: no recording, different rates, or a prediction of another length.
+        ColumnError: a feature is not recorded.
     """
     if not series:
-        raise SignalError("there is no recording to score on")
+        raise SignalError("the list of recordings to score is empty")
     before = [None] * len(series) if warm_up is None else list(warm_up)
     if len(before) != len(series):
-        raise SignalError(f"{len(before)} warm-ups are given for {len(series)} recordings")
+        raise SignalError(
+            f"expected {len(series)} warm-ups, one per recording; received {len(before)}"
+        )
     if isinstance(network, Network):
         predictions = [predict_series(network, *pair) for pair in zip(series, before, strict=True)]
     else:
@@ -196,7 +200,7 @@ def score(
     lengths = [len(each) for each in predictions]
     if lengths != [len(each) for each in series]:
         raise SignalError(
-            f"predictions have lengths {lengths}, the recordings {[len(each) for each in series]}"
+            f"predictions have lengths {lengths}; expected {[len(each) for each in series]}"
         )
     estimates = [
         _other_estimates(each, earlier, others or {}, mean_torque)
@@ -208,19 +212,21 @@ def score(
             group=each.group,
             scores=Scores.of(each.torque, predicted),
             settled=Scores.of(each.torque[_settled(each)], predicted[_settled(each)]),
-            others={name: Scores.of(each.torque, other) for name, other in beside.items()},
+            others={name: Scores.of(each.torque, other) for name, other in estimate_of.items()},
             others_settled={
                 name: Scores.of(each.torque[_settled(each)], other[_settled(each)])
-                for name, other in beside.items()
+                for name, other in estimate_of.items()
             },
             out_of_range=_share_out_of_range(network, each),
             predicted=predicted,
             notes=each.notes,
         )
-        for each, predicted, beside in zip(series, predictions, estimates, strict=True)
+        for each, predicted, estimate_of in zip(series, predictions, estimates, strict=True)
     )
-    everywhere = [n for n in estimates[0] if all(n in beside for beside in estimates)]
-    others_everywhere = {name: [beside[name] for beside in estimates] for name in everywhere}
+    everywhere = [n for n in estimates[0] if all(n in estimate_of for estimate_of in estimates)]
+    others_everywhere = {
+        name: [estimate_of[name] for estimate_of in estimates] for name in everywhere
+    }
     return NetworkScores(
         series=scored,
         total=_over(series, predictions),
@@ -238,7 +244,7 @@ def score(
 def speed_bands(
     series: Sequence[ActuatorSeries], predictions: Sequence[np.ndarray], count: int = SPEED_BANDS
 ) -> tuple[Band, ...]:
-    """Error by speed, in bands that hold equally many samples; empty without a velocity."""
+    """Error by speed, in bands with equal numbers of samples; empty without a velocity."""
     if not all(VELOCITY in each.channels for each in series):
         return ()
     speed = np.abs(np.concatenate([each.channels[VELOCITY] for each in series]))
@@ -260,10 +266,10 @@ def speed_bands(
 def frequency_bands(
     series: Sequence[ActuatorSeries], predictions: Sequence[np.ndarray]
 ) -> tuple[Band, ...]:
-    """Error by frequency; the squares of the bands add up to that of the whole (Parseval).
+    """Error by frequency; the squared errors of the bands add up to the total (Parseval).
 
-    Each recording is transformed as a whole, without a window, and the powers are averaged with
-    the weight of its samples. The mean error belongs to the lowest band.
+    Each recording is transformed as a whole, without a window, and the powers are averaged,
+    weighted by the number of samples. The mean error belongs to the lowest band.
     """
     top = 0.5 * max(each.rate for each in series)
     edges = np.array([*(edge for edge in FREQUENCY_BANDS if edge < top), np.nextafter(top, np.inf)])
@@ -274,7 +280,7 @@ def frequency_bands(
         count = len(each)
         band = np.searchsorted(edges, np.fft.rfftfreq(count, 1.0 / each.rate), "right") - 1
         band = band.clip(0, len(edges) - 2)
-        # every line but the first, and the last of an even count, stands for two
+        # one-sided spectrum: all lines count twice, except zero and the Nyquist frequency
         twice = np.full(count // 2 + 1, 2.0)
         twice[0] = 1.0
         if count % 2 == 0:

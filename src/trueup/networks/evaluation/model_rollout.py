@@ -1,4 +1,4 @@
-"""Networks driving a joint of a MuJoCo model along recorded commands."""
+"""Rollouts of a joint of a MuJoCo model driven by a network, with recorded commands."""
 
 import os
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import mujoco
 
 _BLOCK = 4096
-"""Samples of a rollout that are recorded at a time."""
+"""Number of samples per chunk of a rollout."""
 
 _RECORDED = ["qpos", "qvel", "actuator_force"]
 _SEEN = (ANGLE, VELOCITY, TARGET_ANGLE, ANGLE_ERROR)
@@ -36,26 +36,26 @@ def roll_out_in_model(
     model: "mujoco.MjSpec | str | os.PathLike[str]",
     joint: str,
 ) -> list[RollOut]:
-    """Let the network drive a joint of a model along the commands of recordings, side by side.
+    """Simulate a joint of a model driven by the network, with the commands of recordings.
 
-    The model starts as it is, but for the joint, which starts as recorded. At each sample the
-    network sees the joint's angle and velocity, and the recorded commands and other features; its
-    torque is held until the next one. Damping, friction and armature of the joint stay.
+    The joint starts in the recorded state, the rest of the model in its initial state. Inputs of
+    the network are the angle and velocity of the joint, and the recorded commands and other
+    features; its torque is held between samples. Damping, friction and armature of the joint act.
 
     Args:
         network: the network.
         series: the recordings.
-        model: the model or its file; its time step divides that of the network.
-        joint: name of a hinge.
+        model: the model or its file; the step of the network is a multiple of its time step.
+        joint: name of a hinge joint.
 
     Returns:
-        A motion for each recording; one that MuJoCo stops, or that leaves the recorded range by
+        A motion for each recording; one that MuJoCo stops, or that exceeds the recorded range by
         five times its span, is ``diverged``.
 
     Raises:
-        SignalError: a recording has another rate than the network.
-        ColumnError: a recording lacks a feature, or angle or velocity to start from.
-        LawError: the model has no such hinge, or its time step does not divide the network's.
+        SignalError: a recording and the network have different rates.
+        ColumnError: a feature, or the angle or velocity of the initial state, is not recorded.
+        LawError: no such hinge joint, or the network period is not a multiple of the time step.
         ModelError: the model cannot be read or does not compile.
     """
     for each in series:
@@ -76,7 +76,7 @@ def _side_by_side(
     joint: str,
     inertia: float,
 ) -> list[RollOut]:
-    """Motions of recordings with one load."""
+    """Motions of recordings with the same load."""
     import mujoco
     from mujoco.batch import Batch
 
@@ -89,7 +89,7 @@ def _side_by_side(
     model = law.compile()
     place = model.joint(joint)
     if place.type[0] != mujoco.mjtJoint.mjJNT_HINGE:
-        raise LawError(f"joint {joint!r} of the model is no hinge: a network drives an angle")
+        raise LawError(f"joint {joint!r} is not a hinge joint; networks support hinge joints only")
     position, velocity = int(place.qposadr[0]), int(place.dofadr[0])
     motor = model.actuator(law.channels["motor"][joint]).id
     every = steps_a_period(network.rate, model.opt.timestep)
@@ -113,7 +113,7 @@ def _side_by_side(
             speed[:, first] = batch.bind("qvel")[:, velocity]
             given = np.repeat(controls[:, block], every, axis=1)
             steps = batch.rollout(given.shape[1], given, record=_RECORDED)
-            # what a step leads to is what the network sees at the next
+            # the state after a step is the input of the network at the next
             inner = slice(first + 1, block.stop)
             angle[:, inner] = steps["qpos"][:, every - 1 : -every : every, position]
             speed[:, inner] = steps["qvel"][:, every - 1 : -every : every, velocity]
@@ -135,7 +135,7 @@ def _motion(
     torque: np.ndarray,
     stopped: bool,
 ) -> RollOut:
-    """A motion of a recording; where the joint runs away, the sample before is held to the end."""
+    """Motion of a recording; where the joint diverges, the sample before is repeated to the end."""
     count = len(series)
     lowest, highest = plausible_angles(series)
     away = np.flatnonzero(~((angle[:count] >= lowest) & (angle[:count] <= highest)))
@@ -155,7 +155,7 @@ def _motion(
 
 
 def _held(series: ActuatorSeries, name: str, count: int) -> np.ndarray:
-    """Samples of a signal, the last one held to the end, shape (count,)."""
+    """Samples of a signal, the last one repeated to the end, shape (count,)."""
     values = series.channels[name]
     return np.concatenate([values, np.full(count - len(values), values[-1])])
 
@@ -169,4 +169,4 @@ def _check(series: ActuatorSeries, network: Network) -> None:
     needed += [TARGET_ANGLE] if {TARGET_ANGLE, ANGLE_ERROR} & set(network.inputs) else []
     lacking = [name for name in needed if name not in series.channels]
     if lacking:
-        raise ColumnError(f"{series.name} lacks {listing(lacking)} to drive the joint with")
+        raise ColumnError(f"{series.name} has no {listing(lacking)}, required to drive the joint")

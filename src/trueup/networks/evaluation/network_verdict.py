@@ -1,8 +1,7 @@
 """The verdict on a network, from the content of ``metrics.json``.
 
-Errors are compared settled, without the first half second of each recording: a history that holds
-the first sample makes a linear model look bad at a start in full motion, which says nothing of its
-use.
+Settled errors are compared, without the first half second of each recording: there the history
+contains only the first sample, which penalises a linear model at a start in motion.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,41 +9,41 @@ from typing import Any
 
 from trueup.errors import listing
 from trueup.fitting import Comparison, Grade, Reason, SearchEnd, Status, Verdict, judge
-from trueup.networks.evaluation.left_out_scores import BASELINES, LeftOutScores, left_out_scores
+from trueup.networks.evaluation.cross_validation import BASELINES, HeldOutScores, held_out_scores
 from trueup.networks.model.network import Network
 
 ENOUGH_GAIN = 0.01
-"""A training has converged where the last tenth of its epochs betters its score by at most this."""
+"""Largest relative improvement in the last tenth of the epochs of a converged training."""
 
 EXPLAINS = 0.02
-"""Share by which a network must be better than a constant; below it nothing is learned."""
+"""Smallest relative improvement on a constant; with less the network has learned nothing."""
 
 _FAR_OUT = 0.05
 _LONG_START = 1.2
 
 
 def training_verdict(metrics: Mapping[str, Any]) -> Verdict:
-    """Verdict on a training: of its one split, or of all groups held out together.
+    """Verdict on a training: of its single split, or of all held-out groups together.
 
-    Recordings that were left out in turn are compared one by one, beside the test part: they are
-    more than the few of that part, which may be easy ones.
+    Recordings held out in turn are compared one by one, in addition to the test part, which has
+    fewer recordings and may be easier.
     """
     folds = metrics.get("folds")
     parts = {"": metrics} if folds is None else folds
     ends = [end for fold in parts.values() if (end := _search_end(fold)) is not None]
-    left_out = None if folds is not None else left_out_scores(metrics)
+    held_out = None if folds is not None else held_out_scores(metrics)
     return judge(
         search=min(ends, key=lambda end: end.status.success, default=None),
         comparisons=[
-            *([] if left_out is None else left_out.comparisons()),
+            *([] if held_out is None else held_out.comparisons()),
             *(
                 _comparison(fold, f"torque of {name}" if name else "torque")
                 for name, fold in parts.items()
             ),
         ],
         look_at=[
-            *([] if left_out is None else _left_out_reasons(left_out)),
-            *(r for name, fold in parts.items() for r in _reasons(fold, name, left_out is None)),
+            *([] if held_out is None else _held_out_reasons(held_out)),
+            *(r for name, fold in parts.items() for r in _reasons(fold, name, held_out is None)),
         ],
     )
 
@@ -54,15 +53,15 @@ def evaluation_verdict(metrics: Mapping[str, Any], held_out: bool | None) -> Ver
 
     Args:
         metrics: content of ``NetworkScores.to_dict``, and ``closed_loop`` where it was driven.
-        held_out: whether the network has seen none of the recordings; None where it is not known.
+        held_out: whether none of the recordings was used in training; None where this is unknown.
     """
     reasons = _reasons(metrics, "")
     if held_out is None:
         reasons.append(
             Reason(
                 Grade.LOOK,
-                "The network does not tell what it was trained on: whether it has seen these "
-                "recordings is not known.",
+                "The provenance of the network does not name its training data: whether these "
+                "recordings were used in training is unknown.",
                 "scores",
             )
         )
@@ -71,22 +70,22 @@ def evaluation_verdict(metrics: Mapping[str, Any], held_out: bool | None) -> Ver
 
 
 def start_note(metrics: Mapping[str, Any]) -> str:
-    """How much worse the first half second after a cold start is; empty where it hardly is."""
+    """Note on the error of the first half second after a cold start; empty where it is small."""
     settled = metrics["settled"]["rmse"]
     ratio = metrics["rmse"] / settled if settled > 0 else 1.0
     if ratio <= _LONG_START:
         return ""
     return (
-        f"The first half second after a cold start makes the error {ratio:.2f} times that of the "
-        "rest: in a simulator, reset at rest."
+        f"With the first half second after a cold start the error is {ratio:.2f} times the settled "
+        "one: in a simulator, reset at rest."
     )
 
 
 def choice_words(choice: Mapping[str, Any], network: Network) -> str:
-    """Choice of the network, in a sentence: on recordings left out, or on the validation part."""
+    """Summary of the choice of the network: on recordings held out, or on the validation part."""
     errors = choice.get("left_out_errors") or choice["validation_errors"]
     where = (
-        "by recordings left out in turn"
+        "on recordings held out in turn"
         if choice.get("left_out_errors")
         else ("on the validation part")
     )
@@ -104,22 +103,22 @@ def choice_words(choice: Mapping[str, Any], network: Network) -> str:
 
 
 def deployable_words(metrics: Mapping[str, Any]) -> str:
-    """Consequences of features that no simulator supplies, in words."""
+    """Note on features that no simulator supplies."""
     text = (
-        f"The network reads {listing(metrics['not_deployable'])}, which no simulator supplies: "
-        "exports to simulators are refused."
+        f"The network requires {listing(metrics['not_deployable'])}, which no simulator supplies: "
+        "it cannot be exported to a simulator."
     )
     without = metrics.get("deployable")
     if without is None:
         return text
     return (
-        f"{text} Without, the settled error is {without['rmse']:.4g} N m beside "
+        f"{text} Without it, the settled error is {without['rmse']:.4g} N m compared with "
         f"{metrics['settled']['rmse']:.4g} N m."
     )
 
 
 def late_gain(scores: Sequence[float]) -> float | None:
-    """Share by which the last tenth of the epochs betters the lowest score; None of too few."""
+    """Relative improvement of the score in the last tenth of the epochs; None for too few."""
     before = scores[: len(scores) - max(1, len(scores) // 10)]
     if not before or min(before) <= 0:
         return None
@@ -138,45 +137,45 @@ def _comparison(metrics: Mapping[str, Any], channel: str, held_out: bool = True)
 
 
 def _search_end(metrics: Mapping[str, Any]) -> SearchEnd | None:
-    """How the training of a split ended; None in runs that do not tell."""
+    """End of the training of a split; None in runs without this entry."""
     ended = metrics.get("ended")
     if ended is None:
         return None
     epochs = f"{ended['epochs']} epochs"
     if ended["stopped"] != "max_epochs":
-        return SearchEnd(Status.CONVERGED, f"{ended['stopped']}, after {epochs}")
+        return SearchEnd(Status.CONVERGED, f"{ended['stopped']} after {epochs}")
     gain = ended["late_gain"]
     if gain is not None and gain <= ENOUGH_GAIN:
         return SearchEnd(
             Status.CONVERGED,
-            f"the last tenth of {epochs} bettered the validation score by {100 * gain:.2g} %",
+            f"the last tenth of {epochs} improved the validation score by {100 * gain:.2g} %",
         )
-    message = f"{epochs} are done"
+    message = f"completed {epochs}"
     if gain is not None:
-        message += f", and the last tenth bettered the validation score by {100 * gain:.2g} %"
+        message += f"; the last tenth improved the validation score by {100 * gain:.2g} %"
     return SearchEnd(Status.ITERATION_LIMIT, message, converges=False)
 
 
-def _left_out_reasons(found: LeftOutScores) -> list[Reason]:
-    """Reasons from the error over all recordings left out."""
+def _held_out_reasons(found: HeldOutScores) -> list[Reason]:
+    """Reasons from the error over all held-out recordings."""
     text = (
-        f"Whole recordings left out in turn are predicted with an error of {found.error:.3g} of "
-        f"their torque's deviation (R2 {1.0 - found.error**2:.3g})"
+        f"On recordings held out in turn the error is {found.error:.3g} of the standard deviation "
+        f"of the torque (R2 {1.0 - found.error**2:.3g})"
     )
     if found.worst is not None:
-        text += f", the worst, {found.worst[0]}, with {found.worst[1]:.3g}"
+        text += f"; largest: {found.worst[1]:.3g} ({found.worst[0]})"
     reasons = [Reason(Grade.USE, f"{text}.", "scores")]
     if found.error > (1.0 - EXPLAINS) * found.constant:
-        unit = "of the torque's deviation"
-        reasons.append(_explains_nothing("Left out: ", found.error, found.constant, unit))
+        unit = "of the torque's standard deviation"
+        reasons.append(_explains_nothing("Held out: ", found.error, found.constant, unit))
     return reasons
 
 
 def _explains_nothing(where: str, error: float, constant: float, unit: str) -> Reason:
     return Reason(
         Grade.DO_NOT_USE,
-        f"{where}The network explains nothing: its error {error:.3g} {unit} is that of a constant, "
-        f"{constant:.3g} {unit}. Look whether the torque belongs to these inputs, and whether "
+        f"{where}The network is not better than a constant: error {error:.3g} {unit}, constant "
+        f"{constant:.3g} {unit}. Check that torque and inputs belong together, and that "
         "their clocks agree.",
         "scores",
     )
@@ -195,9 +194,9 @@ def _reasons(
         found.append(
             Reason(
                 Grade.LOOK,
-                f"{where}The test part is the end of recordings that were trained on: how the "
-                "network does on another recording is not known. data.split_by=file or "
-                "evaluation_mode=lomo_cv tells.",
+                f"{where}The test part is the end of recordings used in training: the error on "
+                "other recordings is unknown. Test on whole recordings with data.split_by=file or "
+                "evaluation_mode=lomo_cv.",
                 "scores",
             )
         )
@@ -206,7 +205,7 @@ def _reasons(
         found.append(
             Reason(
                 Grade.LOOK,
-                f"{where}Training did not better its linear start, which is the network.",
+                f"{where}Training did not improve on its initial linear model, which is kept.",
                 "training",
             )
         )
@@ -232,7 +231,7 @@ def _reasons(
         found.append(
             Reason(
                 Grade.DO_NOT_USE,
-                f"{where}In the loop the joint runs away along {', '.join(away)}.",
+                f"{where}In closed loop the joint diverges on {', '.join(away)}.",
                 "closed-loop",
             )
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
-from trueup.networks.evaluation.left_out_scores import left_out_scores
+from trueup.networks.evaluation.cross_validation import held_out_scores
 from trueup.networks.evaluation.metrics import SETTLING
 
 _SCATTER_POINTS = 1500
@@ -19,11 +19,11 @@ class PredictedRecording:
     """A recording and estimates of its torque.
 
     Attributes:
-        name: of the recording.
-        group: of the recording.
-        times: shape (n,) [s].
-        torque: shape (n,) [N m].
-        estimates: ``network`` and others by name, shape (n,) [N m].
+        name: name of the recording.
+        group: group of the recording.
+        times: sample times, shape (n,) [s].
+        torque: measured torque, shape (n,) [N m].
+        estimates: torque of ``network`` and others by name, shape (n,) [N m].
     """
 
     name: str
@@ -34,7 +34,7 @@ class PredictedRecording:
 
 
 def time_series_section(recordings: Sequence[PredictedRecording], of: int) -> reports.Section:
-    """Torque and error over time, a panel a recording; these are the first ``of`` so many."""
+    """Torque and error over time, one panel per recording; the first of ``of`` recordings."""
     panels = []
     for each in recordings:
         network = each.estimates["network"]
@@ -49,7 +49,7 @@ def time_series_section(recordings: Sequence[PredictedRecording], of: int) -> re
         residuals = [reports.Trace("error", each.times, network - each.torque, "residual")]
         if "linear" in each.estimates:
             error = each.estimates["linear"] - each.torque
-            # its first error in full motion would hide all others
+            # its large error at a start in motion would hide all others
             error = np.where(each.times < each.times[0] + SETTLING, np.nan, error)
             label = "error of linear, settled"
             residuals.append(reports.Trace(label, each.times, error, "initial"))
@@ -67,8 +67,8 @@ def time_series_section(recordings: Sequence[PredictedRecording], of: int) -> re
     return reports.Section(
         "Torque over time",
         "time-series",
-        "Each recording is run through from a cold start: as if its first sample had been held "
-        "before, as after a reset in a simulator."
+        "Each recording begins with a cold start: as if its first sample had been constant "
+        "before, as after a reset of a simulator."
         + (f" The first {len(recordings)} of {of} are shown." if of > len(recordings) else ""),
         figures,
     )
@@ -80,7 +80,7 @@ def scatter_section(recordings: Sequence[PredictedRecording]) -> reports.Section
     network = np.concatenate([each.estimates["network"] for each in recordings])
     groups = np.concatenate([np.full(len(each.torque), each.group) for each in recordings])
     names = list(dict.fromkeys(groups.tolist()))
-    # evenly over all samples, so that groups keep their shares
+    # evenly spaced over all samples, so that groups keep their proportions
     shown = np.linspace(0, len(torque) - 1, min(_SCATTER_POINTS, len(torque))).astype(int)
     data: list[dict[str, Any]] = []
     legend = []
@@ -115,9 +115,9 @@ def scatter_section(recordings: Sequence[PredictedRecording]) -> reports.Section
 
 
 def _speed_names(edges: Sequence[tuple[float, float]]) -> list[str]:
-    """Names of bands of speed [rad/s], short enough for every bar to have its label.
+    """Labels of speed bands [rad/s], short enough to fit below each bar.
 
-    Edges are told to a hundredth of the highest, or finer where both of a band's would be alike.
+    Edges are rounded to a hundredth of the highest, or finer where both of a band would be equal.
     """
     places = 2 - math.floor(math.log10(max(high for _, high in edges) or 1.0))
     for more in range(3):
@@ -128,7 +128,7 @@ def _speed_names(edges: Sequence[tuple[float, float]]) -> list[str]:
 
 
 def bands_section(metrics: Mapping[str, Any]) -> reports.Section | None:
-    """Error against speed and frequency; None where neither is known."""
+    """Section of errors by speed and frequency; None where neither is known."""
     figures = []
     if metrics.get("speed_bands"):
         bands = metrics["speed_bands"]
@@ -143,8 +143,8 @@ def bands_section(metrics: Mapping[str, Any]) -> reports.Section | None:
     return reports.Section(
         "Error against speed and frequency",
         "bands",
-        "Bands of speed hold equally many samples. The squares of the bands of frequency add up to "
-        "that of the whole error.",
+        "Bands of speed have equal numbers of samples. The squared errors of the frequency bands "
+        "add up to the total.",
         [reports.figure_grid(figures)],
     )
 
@@ -152,7 +152,7 @@ def bands_section(metrics: Mapping[str, Any]) -> reports.Section | None:
 def _band_figure(
     names: Sequence[str], bands: Sequence[Mapping[str, Any]], label: str, unit: str
 ) -> reports.Figure:
-    """Error and torque of each band beside each other."""
+    """Bar chart of error and torque of each band."""
     places = list(range(len(names)))
     parts = [("error", "series-1", "rmse"), ("torque", "series-2", "torque_rms")]
     data = [
@@ -186,12 +186,12 @@ def _band_figure(
 
 
 def names_groups(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether groups say more than the names of the recordings do."""
+    """Whether the groups differ from the names of the recordings."""
     return any(not each["name"].startswith(each["group"]) for each in rows)
 
 
 def recordings_tables(metrics: Mapping[str, Any]) -> list[reports.Table]:
-    """Scores of each recording, and its errors beside those of other estimates."""
+    """Scores of each recording, and its errors compared with those of other estimates."""
     files = metrics["files"]
     others = list(dict.fromkeys(name for each in files for name in each["others"]))
     columns = [
@@ -203,9 +203,9 @@ def recordings_tables(metrics: Mapping[str, Any]) -> list[reports.Table]:
     ]
     rows = [[e["name"], e["rmse"], e["settled"]["rmse"], e["r2"], e["mae"]] for e in files]
     tables = [reports.Table(columns, rows)]
-    # tables of their own: one with everything is wider than a phone, and than a page
-    told = names_groups(files)
-    columns = [reports.Column("recording"), *([reports.Column("group")] if told else [])]
+    # separate tables: one with all columns is wider than a phone or a printed page
+    with_group = names_groups(files)
+    columns = [reports.Column("recording"), *([reports.Column("group")] if with_group else [])]
     columns += [
         reports.Column("samples"),
         reports.Column("out of range", "%", digits=3, note="samples outside those of training"),
@@ -213,7 +213,7 @@ def recordings_tables(metrics: Mapping[str, Any]) -> list[reports.Table]:
     rows = [
         [
             e["name"],
-            *([e["group"]] if told else []),
+            *([e["group"]] if with_group else []),
             e["samples"],
             None if _missing(e["out_of_range"]) else 100.0 * e["out_of_range"],
         ]
@@ -224,15 +224,15 @@ def recordings_tables(metrics: Mapping[str, Any]) -> list[reports.Table]:
         return tables
     names = [reports.Column("recording")]
     names += [reports.Column(name, "N m", digits=4) for name in ("network", *others)]
-    for title, own, beside in (
-        ("Settled RMSE beside other estimates", "settled", "others_settled"),
-        ("RMSE of whole recordings beside other estimates", None, "others"),
+    for title, own, others_key in (
+        ("Settled RMSE compared with other estimates", "settled", "others_settled"),
+        ("RMSE of whole recordings compared with other estimates", None, "others"),
     ):
         rows = [
             [
                 each["name"],
                 each["rmse"] if own is None else each[own]["rmse"],
-                *(each[beside].get(name, {}).get("rmse") for name in others),
+                *(each[others_key].get(name, {}).get("rmse") for name in others),
             ]
             for each in files
         ]
@@ -256,15 +256,15 @@ def groups_table(metrics: Mapping[str, Any]) -> reports.Table:
     return reports.Table(columns, rows)
 
 
-def left_out_table(metrics: Mapping[str, Any]) -> list[reports.Table]:
-    """Errors on each recording left out in turn; none where the choice was made in another way."""
-    found = left_out_scores(metrics)
+def held_out_table(metrics: Mapping[str, Any]) -> list[reports.Table]:
+    """Errors on each recording held out in turn; empty where a validation part was used."""
+    found = held_out_scores(metrics)
     if found is None or found.table is None:
         return []
     table, names = found.table, [found.taken, "linear", "constant"]
     columns = [
         reports.Column("recording"),
-        reports.Column("torque's deviation", "N m", digits=4),
+        reports.Column("torque's standard deviation", "N m", digits=4),
         *(reports.Column(f"RMSE, {name}", "N m", digits=4) for name in dict.fromkeys(names)),
         *(reports.Column(f"settled, {name}", "N m", digits=4) for name in dict.fromkeys(names)),
     ]
@@ -276,24 +276,24 @@ def left_out_table(metrics: Mapping[str, Any]) -> list[reports.Table]:
         ]
         for number, recording in enumerate(table["recordings"])
     ]
-    notes = "Networks trained for a shorter time without the recording, from a cold start."
-    return [reports.Table(columns, rows, "Recordings left out in turn", notes=notes)]
+    notes = "Networks trained without the recording, for fewer epochs; scored from a cold start."
+    return [reports.Table(columns, rows, "Recordings held out in turn", notes=notes)]
 
 
 def score_figures(metrics: Mapping[str, Any]) -> reports.KeyFigures:
-    """The numbers to know first: those of recordings left out in turn, then of the test part."""
+    """Key figures: of recordings held out in turn, then of the test part."""
     others = metrics["others_settled"]
-    left_out = left_out_scores(metrics)
+    held_out = held_out_scores(metrics)
     figures, part = [], ""
-    if left_out is not None:
+    if held_out is not None:
         part = f", {metrics.get('scored_on', 'test')} part"
-        note = f"constant {left_out.constant:.3g}, linear {left_out.linear:.3g}"
-        if left_out.worst is not None:
-            note += f"; {left_out.worst[0]} {left_out.worst[1]:.3g}"
-        label = "error on recordings left out in turn"
+        note = f"constant {held_out.constant:.3g}, linear {held_out.linear:.3g}"
+        if held_out.worst is not None:
+            note += f"; {held_out.worst[0]} {held_out.worst[1]:.3g}"
+        label = "error on recordings held out in turn"
         figures += [
-            reports.KeyFigure(left_out.error, label, "of the torque's deviation", note),
-            reports.KeyFigure(1.0 - left_out.error**2, "R2 on recordings left out in turn"),
+            reports.KeyFigure(held_out.error, label, "of the torque's standard deviation", note),
+            reports.KeyFigure(1.0 - held_out.error**2, "R2 on recordings held out in turn"),
         ]
     figures += [
         reports.KeyFigure(

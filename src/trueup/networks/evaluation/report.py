@@ -22,7 +22,7 @@ from trueup.networks.evaluation.prediction_figures import (
     PredictedRecording,
     bands_section,
     groups_table,
-    left_out_table,
+    held_out_table,
     names_groups,
     recordings_tables,
     scatter_section,
@@ -30,7 +30,7 @@ from trueup.networks.evaluation.prediction_figures import (
     time_series_section,
 )
 from trueup.networks.model.network import Network
-from trueup.networks.training.kept_files import read_history
+from trueup.networks.training.saved_files import read_history
 from trueup.runs.store import atomic
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 _SHOWN_RECORDINGS = 24
 _SUFFIX = "_nm"
 _NOT_SHOWN = ("configuration", "data", "trained_on")
-"""Parts of a network's provenance that are too long for a page, or stand elsewhere in it."""
+"""Entries of the provenance that are too long for a page, or shown elsewhere on it."""
 
 _SEVERITY = {"refuse": "serious", "warning": "warning", "info": "info"}
-"""Of a finding of the checks, as the page names it."""
+"""Severity of a finding -> its name on the page."""
 
 
 def evaluation_report(
@@ -58,11 +58,11 @@ def evaluation_report(
     Args:
         network: the network.
         series: the recordings that it was scored on.
-        scores: of the network on them.
-        rollouts: of the network in the loop of a joint, one a recording; or none.
-        notes: severity and sentence of what is known about the recordings besides.
-        verdict: on the network over these recordings; that of recordings of which it is not known
-            whether they were trained on where absent.
+        scores: scores of the network on them.
+        rollouts: closed-loop motions with the network, one per recording; or None.
+        notes: severity and text of further remarks on the recordings.
+        verdict: verdict on the network over these recordings; by default that for recordings that
+            may have been used in training.
     """
     recordings = [
         PredictedRecording(
@@ -93,7 +93,7 @@ def training_report(directory: str | os.PathLike[str]) -> reports.Page:
     """The report of a finished training, from the files of its run directory.
 
     Raises:
-        RunDirectoryError: the run is not finished, or a file of it is damaged.
+        RunDirectoryError: the run is not finished, or one of its files is damaged.
     """
     folder = Path(directory)
     metrics = _metrics(folder)
@@ -122,7 +122,7 @@ def training_report(directory: str | os.PathLike[str]) -> reports.Page:
 
 
 def read_predictions(folder: Path) -> list[PredictedRecording]:
-    """The predictions that a run wrote, file by file.
+    """The predictions of a run, one per recording.
 
     Raises:
         RunDirectoryError: a file is damaged.
@@ -142,7 +142,7 @@ def read_predictions(folder: Path) -> list[PredictedRecording]:
             estimates["network"] = columns["predicted_nm"]
             times, torque = columns["time_s"], columns["torque_nm"]
         except (ValueError, KeyError, OSError) as error:
-            raise RunDirectoryError(f"{path} is no file of predictions: {error!r}") from error
+            raise RunDirectoryError(f"{path} is not a file of predictions: {error!r}") from error
         found.append(PredictedRecording(path.stem, path.parent.name, times, torque, estimates))
     return found
 
@@ -162,7 +162,7 @@ def _page(
 
 
 def _start_notes(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the start of recordings costs, of one split."""
+    """Note on the error at the start of the recordings of a split."""
     note = "" if "folds" in metrics else start_note(metrics)
     return [("info", note)] if note else []
 
@@ -174,7 +174,7 @@ def _notes(notes: Sequence[tuple[str, str]]) -> list[reports.Findings]:
 def _score_sections(
     metrics: Mapping[str, Any], recordings: Sequence[PredictedRecording], name: str = ""
 ) -> list[reports.Section]:
-    tables: list[Any] = [*([] if name else left_out_table(metrics)), *recordings_tables(metrics)]
+    tables: list[Any] = [*([] if name else held_out_table(metrics)), *recordings_tables(metrics)]
     if len(metrics["groups"]) > 1:
         tables.append(groups_table(metrics))
     if "ensemble" in metrics:
@@ -188,7 +188,7 @@ def _score_sections(
 
 
 def _parts(section: reports.Section) -> list[Any]:
-    """The content of a section, under a heading of its own within another one."""
+    """The content of a section with its heading, for use within another section."""
     content: Any = section.content
     parts = list(content) if isinstance(content, list | tuple) else [content]
     return [reports.Group(section.title, parts)]
@@ -202,12 +202,12 @@ def _folds_section(metrics: Mapping[str, Any]) -> reports.Section:
         reports.Column("R2", digits=4),
         reports.Column("MAE", "N m", digits=4),
     ]
-    own, beside = [], []
+    own, linear_rows = [], []
     for name, fold in metrics["folds"].items():
         linear, settled = (fold[key]["linear"] for key in ("others", "others_settled"))
         own.append([name, fold["rmse"], fold["settled"]["rmse"], fold["r2"], fold["mae"]])
-        beside.append([name, linear["rmse"], settled["rmse"], linear["r2"]])
-    for rows in (own, beside):
+        linear_rows.append([name, linear["rmse"], settled["rmse"], linear["r2"]])
+    for rows in (own, linear_rows):
         values = np.array([[float(cell) for cell in row[1:]] for row in rows])
         rows.append(["mean", *values.mean(axis=0).tolist()])
         rows.append(["spread", *values.std(axis=0, ddof=1).tolist()])
@@ -215,11 +215,11 @@ def _folds_section(metrics: Mapping[str, Any]) -> reports.Section:
     return reports.Section(
         "Each group held out",
         "folds",
-        "Each group is seen once, by the finished network; epoch and history are chosen on a "
+        "Each group is tested once, by the finished network; epoch and history are chosen on a "
         "validation part of the other groups.",
         [
             reports.Table(columns, own, notes=notes),
-            reports.Table(columns[:4], beside, "The linear model"),
+            reports.Table(columns[:4], linear_rows, "The linear model"),
         ],
     )
 
@@ -268,22 +268,22 @@ def _curves_section(
     ]
     content: list[Any] = list(figures) or [reports.Text("No history of epochs was kept.")]
     seconds = [m["training_seconds"] for m in (folds or {"": metrics}).values()]
-    content.append(reports.Text(f"Training took {sum(seconds):.0f} s in all."))
+    content.append(reports.Text(f"Total training time: {sum(seconds):.0f} s."))
     return reports.Section("Training", "training", content=content)
 
 
 def _reading_section(scored: Sequence[Mapping[str, Any]]) -> reports.Section:
-    """What was done to the samples before anything was learnt from them."""
+    """Processing of the samples before training."""
     files = [file for metrics in scored for file in metrics["files"]]
     notes = dict.fromkeys(note for file in files for note in file["notes"])
     lines: list[Any] = [reports.Text(f"{note[0].upper()}{note[1:]}.") for note in notes]
     if not lines:
-        lines = [reports.Text("Nothing was done to the samples.")]
-    return reports.Section("How the recordings were read", "reading", content=lines)
+        lines = [reports.Text("The samples were used without processing.")]
+    return reports.Section("Processing of the recordings", "reading", content=lines)
 
 
 def _check_sections(folder: Path) -> list[reports.Section]:
-    """What the checks found before the training; none in runs that did not keep it."""
+    """Findings of the checks before training; empty in runs without them."""
     path = folder / "data_check.json"
     if not path.is_file():
         return []
@@ -294,9 +294,9 @@ def _check_sections(folder: Path) -> list[reports.Section]:
     listed = reports.Findings([(_SEVERITY[severity], sentence) for severity, sentence in found])
     return [
         reports.Section(
-            "What the checks found",
+            "Findings of the checks",
             "checks",
-            "Before the training, in the recordings as they were recorded.",
+            "Checks of the raw recordings before training.",
             [listed],
         )
     ]
@@ -313,7 +313,7 @@ def _closed_loop_section(
             "rad",
             [
                 reports.Trace("measured", each.times, each.channels[ANGLE], "measured"),
-                reports.Trace("network in the loop", each.times, motion.angle, "fitted"),
+                reports.Trace("network in closed loop", each.times, motion.angle, "fitted"),
             ],
             subtitle=f"RMSE {reports.format_number(motion.scores.rmse)} rad",
             quantity="angle",
@@ -321,31 +321,31 @@ def _closed_loop_section(
         for each, motion in list(zip(series, rollouts, strict=True))[:_SHOWN_RECORDINGS]
     ]
     return reports.Section(
-        "In the loop",
+        "Closed loop",
         "closed-loop",
-        "The network drives a simulated joint along the recorded commands: errors feed back.",
+        "The network drives a simulated joint with the recorded commands: errors feed back.",
         [reports.time_series_figure([panel]) for panel in panels],
     )
 
 
 def _closed_loop_table(scored: Sequence[Mapping[str, Any]]) -> list[reports.Section]:
-    """Errors of the angle where the network drove the joint; none where it did not."""
+    """Errors of the angle in closed loop; empty where the network did not drive the joint."""
     motions = [motion for metrics in scored for motion in metrics.get("closed_loop", ())]
     if not motions:
         return []
-    told = names_groups(motions)
+    with_group = names_groups(motions)
     columns = [
         reports.Column("recording"),
-        *([reports.Column("group")] if told else []),
+        *([reports.Column("group")] if with_group else []),
         reports.Column("angle RMSE", "rad", digits=4),
         reports.Column("angle R2", digits=4),
         reports.Column("torque RMSE", "N m", digits=4),
-        reports.Column("ran away"),
+        reports.Column("diverged"),
     ]
     rows: list[list[Any]] = [
         [
             each["name"],
-            *([each["group"]] if told else []),
+            *([each["group"]] if with_group else []),
             each["angle_rmse"],
             each["angle_r2"],
             each["torque_rmse"],
@@ -355,9 +355,9 @@ def _closed_loop_table(scored: Sequence[Mapping[str, Any]]) -> list[reports.Sect
     ]
     return [
         reports.Section(
-            "In the loop",
+            "Closed loop",
             "closed-loop",
-            "The network drives a simulated joint along the recorded commands: errors feed back.",
+            "The network drives a simulated joint with the recorded commands: errors feed back.",
             [reports.Table(columns, rows)],
         )
     ]
@@ -367,7 +367,7 @@ def _metrics(folder: Path) -> dict[str, Any]:
     path = folder / "metrics.json"
     if not path.is_file():
         raise RunDirectoryError(
-            f"{folder} holds no metrics.json: the training is not finished. Go on with it by  "
+            f"{folder} has no metrics.json: the training is not finished. Resume it with:  "
             f"trueup network train --resume --output {folder}"
         )
     return atomic.read_json(path)
@@ -390,9 +390,9 @@ def _shown_provenance(network: Network) -> dict[str, Any]:
 def _ensemble_words(ensemble: Mapping[str, Any]) -> str:
     spread = ensemble["spread"]
     return (
-        f"The mean of the ensemble has an RMSE of {ensemble['rmse']:.4g} N m; its members differ "
-        f"by {spread['rms']:.3g} N m RMS, and {100 * spread['out_of_range']:.1f} % of the samples "
-        "lie outside the range of training."
+        f"The mean of the ensemble has an RMSE of {ensemble['rmse']:.4g} N m; the RMS spread of "
+        f"its members is {spread['rms']:.3g} N m;  {100 * spread['out_of_range']:.1f} % of the "
+        "samples lie outside the range of training."
     )
 
 

@@ -1,9 +1,9 @@
-"""The same network as a function of other signals, where a linear change of input makes it exact.
+"""An equivalent network with other inputs that are a linear transformation of the original ones.
 
-Target angle, angle and angle error are three names for two numbers, ``error = target - angle``: a
-network that was trained on two of them is, with other weights in its first layer, a network on
-another two. A network on angle and target angle that depends on their difference alone is also one
-on the error.
+Of target angle, angle and angle error two are independent, ``error = target - angle``: a network
+trained on two of them becomes, with transformed weights of its first layer, a network on another
+two. A network on angle and target angle that depends only on their difference becomes one on the
+error.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 
 _ROUNDING = 1e-6
-"""Share of the largest weight that a dependence may have and still be rounding of training."""
+"""Weight relative to the largest one below which a dependence counts as rounding error."""
 
 
 def derived(sources: Sequence[str], wanted: Sequence[str]) -> np.ndarray | None:
-    """Matrix that gives the wanted signals, shape (sources, wanted); None where they lack one."""
+    """Matrix from sources to wanted signals, shape (sources, wanted); None if there is none."""
     coordinates = [*sources, *wanted]
     known, asked = _directions(sources, coordinates), _directions(wanted, coordinates)
     matrix = np.linalg.lstsq(known.T, asked.T, rcond=None)[0]
@@ -30,7 +30,7 @@ def derived(sources: Sequence[str], wanted: Sequence[str]) -> np.ndarray | None:
 
 
 def independent(names: Sequence[str]) -> tuple[str, ...]:
-    """The names from which all follow: no third one for two numbers, none twice."""
+    """Independent names from which all others can be derived."""
     chosen: list[str] = []
     for name in names:
         if derived(chosen, [name]) is None:
@@ -39,21 +39,21 @@ def independent(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def with_features(network: Network, features: tuple[str, ...]) -> Network:
-    """The network with other inputs, equal to the one given.
+    """An equivalent network with other inputs.
 
     Args:
         network: the trained network.
-        features: names of the new inputs, in order; the base's own needs are no part of them.
+        features: names of the new inputs, in order, without those that only the base uses.
 
     Raises:
-        FitError: the network depends on something that does not follow from these inputs.
+        FitError: an input of the network cannot be derived from these.
     """
     if features == network.features:
         return network
     first = "rnn.weight_ih_l0" if network.family in RECURRENT else "layers.0.weight"
     first_bias = first.replace("weight", "bias")
     stats, old = network.normalization, network.features
-    # (rows, old features, history): the history of each feature is side by side
+    # (rows, old features, history): the history of each feature is contiguous
     rows_of = [first, SKIP] if network.has_skip else [first]
     weight = np.concatenate([np.asarray(network.weights[n], dtype=np.float64) for n in rows_of])
     weight = weight.reshape(len(weight), len(old), network.history)
@@ -64,8 +64,8 @@ def with_features(network: Network, features: tuple[str, ...]) -> Network:
     solved, *_ = np.linalg.lstsq(after.T, effect, rcond=None)
     if np.abs(after.T @ solved - effect).max() > _ROUNDING * np.abs(effect).max():
         raise FitError(
-            f"the network reads {listing(old)}, which do not follow from {listing(features)}: it "
-            "depends on more than those"
+            f"the network depends on {listing(old)}, which cannot be derived from "
+            f"{listing(features)}"
         )
     mean = after @ np.linalg.lstsq(before, stats.input_mean, rcond=None)[0]
     deviation = np.array([_deviation(name, stats) for name in features])
@@ -103,7 +103,7 @@ def _directions(names: Sequence[str], coordinates: Sequence[str]) -> np.ndarray:
 
 
 def _deviation(name: str, stats: Normalization) -> float:
-    """Deviation of a new input: any is exact, one of the same size keeps weights of one size."""
+    """Scale of a new input: any is exact; one of its magnitude keeps the weights well scaled."""
     for near in (name, TARGET_ANGLE, ANGLE_ERROR, ANGLE):
         if near in stats.features:
             return float(stats.input_deviation[stats.features.index(near)])

@@ -1,6 +1,6 @@
-"""A trained network as plain data: what training writes and every export reads.
+"""A trained network as plain data: output of training and input of every export.
 
-Nothing here needs torch. The weights carry the names of torch's modules:
+This module does not require torch. The weights are named after the modules of torch:
 
 - ``gru``, ``lstm``: ``rnn.weight_ih_l0`` (3 or 4 hidden, inputs), ``rnn.weight_hh_l0``,
   ``rnn.bias_ih_l0``, ``rnn.bias_hh_l0``, and so on for each layer, gates in torch's order
@@ -9,13 +9,13 @@ Nothing here needs torch. The weights carry the names of torch's modules:
   with one output. Its input is the history feature by feature, newest first within each: ``[f0(t),
   f0(t-1), ..., f1(t), f1(t-1), ...]``.
 - ``linear``: ``layers.0.weight`` (1, history x features), ``layers.0.bias``, input as for ``mlp``.
-- a linear skip beside ``gru``, ``lstm`` or ``mlp``, where there is one: ``skip.weight``
-  (1, features), for ``mlp`` (1, history x features). It leads from the normalised input straight to
-  the output, so that the layers learn only what is not linear, or needs memory.
+- an optional linear skip of ``gru``, ``lstm`` or ``mlp``: ``skip.weight`` (1, features), for
+  ``mlp`` (1, history x features). It connects the normalised input to the output directly, so
+  that the layers learn only what is nonlinear or requires memory.
 
-A network starts cold: as if the first sample had been held before, so that a joint at rest away
-from zero is not kicked. A history has it in all rows; a hidden state is what :data:`HELD_STEPS`
-steps with it make of zero.
+A cold start assumes that the first sample was constant before, so that a joint at rest away from
+zero receives no torque pulse. A history has this sample in all rows; a hidden state results from
+:data:`HELD_STEPS` steps with it, starting from zero.
 """
 
 from dataclasses import dataclass, field
@@ -34,11 +34,11 @@ FAMILIES: tuple[str, ...] = get_args(Family)
 """Kinds of networks."""
 RECURRENT = ("gru", "lstm")
 SKIP = "skip.weight"
-"""Name of the linear skip's weight."""
+"""Name of the weight of the linear skip."""
 
 
 HELD_STEPS = 50
-"""Steps with the first sample that a hidden state takes from zero before a cold start."""
+"""Number of steps with the first sample that initialise a hidden state at a cold start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +50,12 @@ class Network:
     Attributes:
         family: kind of the network.
         normalization: input features by name, and statistics.
-        weights: arrays by name, see the module's text.
-        rate: samples a second that it was trained at [Hz]; it must be stepped at this rate.
-        base: the analytic base under the network, or None.
+        weights: arrays by name, see the module docstring.
+        rate: sample rate of its training [Hz]; it must be stepped at this rate.
+        base: the analytic base that it corrects, or None.
         torque_limit: bound of the torque's magnitude [N m], or None.
-        history: samples that an ``mlp`` or a ``linear`` network sees; 1 for the others.
-        activation: of the hidden layers of an ``mlp``.
+        history: input samples of an ``mlp`` or a ``linear`` network; 1 for the others.
+        activation: activation function of the hidden layers of an ``mlp``.
         feature_lowest, feature_highest: range of each feature in training, shape (features,);
             outside it the network extrapolates.
         provenance: versions, seed, hashes of the data, as JSON values.
@@ -75,11 +75,13 @@ class Network:
 
     def __post_init__(self):
         if self.family not in FAMILIES:
-            raise FitError(f"there is no network {self.family!r}; there are {listing(FAMILIES)}")
+            raise FitError(
+                f"unknown network family {self.family!r}; available: {listing(FAMILIES)}"
+            )
         if not self.rate > 0:
             raise FitError(f"the rate of a network is {self.rate} Hz; it must be positive")
         if self.torque_limit is not None and not self.torque_limit > 0:
-            raise FitError(f"torque_limit is {self.torque_limit}; it must be positive, or None")
+            raise FitError(f"torque_limit is {self.torque_limit} N m; it must be positive, or None")
         check_weights(self)
 
     @property
@@ -89,7 +91,7 @@ class Network:
 
     @property
     def layers(self) -> int:
-        """Recurrent layers, or layers of weights."""
+        """Number of recurrent layers, or of layers of weights."""
         if self.family in RECURRENT:
             return sum(name.startswith("rnn.weight_hh_l") for name in self.weights)
         named = [name for name in self.weights if name.startswith("layers.")]
@@ -104,12 +106,12 @@ class Network:
 
     @property
     def has_skip(self) -> bool:
-        """Whether a linear skip runs beside the layers."""
+        """Whether the network has a linear skip."""
         return SKIP in self.weights
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Features that a caller must give: the network's, then those only the base reads."""
+        """Features that a caller supplies: those of the network, then those of the base only."""
         extra = () if self.base is None else self.base.features
         return (*self.features, *(name for name in extra if name not in self.features))
 
@@ -120,7 +122,7 @@ def last_layer(network: Network) -> str:
 
 
 def expected_shapes(network: Network) -> dict[str, tuple[int, ...]]:
-    """Shape of each weight that the family, the widths found and the features call for."""
+    """Expected shape of each weight for the family, the widths and the features."""
     features = len(network.features)
     if network.family in RECURRENT:
         gates = 3 if network.family == "gru" else 4
@@ -147,21 +149,21 @@ def expected_shapes(network: Network) -> dict[str, tuple[int, ...]]:
 
 
 def check_weights(network: Network) -> None:
-    """Refuse weights that do not belong to the network described.
+    """Check that the weights fit the description of the network.
 
     Raises:
-      FitError: a weight is missing, is not known, has another shape, or is not finite.
+      FitError: a weight is missing, unknown, not finite, or has another shape.
     """
     first = "rnn.weight_hh_l0" if network.family in RECURRENT else "layers.0.weight"
     if first not in network.weights:
         raise FitError(
-            f"a network {network.family!r} needs the weight {first!r}; found "
+            f"a {network.family!r} network requires the weight {first!r}; found "
             f"{listing(network.weights)}"
         )
     if network.family == "linear" and network.layers != 1:
         raise FitError(f"a linear network has one layer; found {network.layers}")
     if network.family == "linear" and network.has_skip:
-        raise FitError("a linear network has no linear skip beside it: it is one")
+        raise FitError("a linear network cannot have a linear skip; remove skip.weight")
     try:
         shapes = expected_shapes(network)
     except KeyError as error:
@@ -170,7 +172,7 @@ def check_weights(network: Network) -> None:
         ) from error
     if set(shapes) != set(network.weights):
         raise FitError(
-            f"a network {network.family!r} of this size has the weights {listing(shapes)}; found "
+            f"a {network.family!r} network of this size has the weights {listing(shapes)}; found "
             f"{listing(network.weights)}"
         )
     for name, shape in shapes.items():
@@ -178,4 +180,4 @@ def check_weights(network: Network) -> None:
         if weight.shape != shape:
             raise FitError(f"the weight {name!r} has shape {weight.shape}; expected {shape}")
         if not np.isfinite(weight).all():
-            raise FitError(f"the weight {name!r} holds values that are not finite")
+            raise FitError(f"the weight {name!r} contains values that are not finite")

@@ -1,6 +1,6 @@
-"""A network in one file: safetensors, its description as JSON in the header.
+"""Network files: safetensors with the description as JSON in the header.
 
-Such a file holds numbers and text only; reading it runs nothing
+Such a file contains only numbers and text; reading it executes no code
 (https://github.com/huggingface/safetensors, format of the file).
 """
 
@@ -27,7 +27,7 @@ _KEY = "trueup"
 
 
 def save_network(network: Network, path: str | os.PathLike[str]) -> Path:
-    """Write a network to a file, whole or not at all; returns the path.
+    """Write a network to a file atomically; returns the path.
 
     Raises:
       MissingExtraError: safetensors is not installed.
@@ -45,12 +45,12 @@ def load_network(path: str | os.PathLike[str], *, anyway: bool = False) -> Netwo
 
     Args:
       path: the file.
-      anyway: take a network whose recordings have changed since its training too; its provenance,
-        and everything that is exported from it, says so.
+      anyway: also accept a network whose recordings have changed since training; its provenance,
+        and that of every export, records this.
 
     Raises:
-      RunDirectoryError: it is of a run whose recordings have changed since.
-      FitError: the file is missing, damaged, of another format or of a newer version.
+      RunDirectoryError: the recordings of its run have changed since training.
+      FitError: the file is missing or damaged, or has another format or a newer version.
       MissingExtraError: safetensors is not installed.
     """
     network = read_network(path)
@@ -61,10 +61,10 @@ def load_network(path: str | os.PathLike[str], *, anyway: bool = False) -> Netwo
 
 
 def read_network(path: str | os.PathLike[str]) -> Network:
-    """Read a network, whatever its run was made from: for those who have looked at that.
+    """Read a network without a check of its recordings, for callers that check them.
 
     Raises:
-      FitError: the file is missing, damaged, of another format or of a newer version.
+      FitError: the file is missing or damaged, or has another format or a newer version.
       MissingExtraError: safetensors is not installed.
     """
     library = _library()
@@ -83,7 +83,7 @@ def read_network(path: str | os.PathLike[str]) -> Network:
         content = json.loads(metadata[_KEY])
     except (KeyError, ValueError) as error:
         raise FitError(
-            f"{path} is a safetensors file without a description of a network; its header has "
+            f"{path} is a safetensors file without the description of a network; its header has "
             f"{listing(metadata)}"
         ) from error
     return network_from_description(content, weights, os.fspath(path))
@@ -92,31 +92,33 @@ def read_network(path: str | os.PathLike[str]) -> Network:
 def network_from_description(
     content: dict[str, Any], weights: dict[str, np.ndarray], source: str
 ) -> Network:
-    """The network that `describe_network` described.
+    """The network from the output of `describe_network`.
 
     Args:
       content: the description.
       weights: arrays by name.
-      source: file that it comes from, for messages.
+      source: file of the network, for messages.
 
     Raises:
-      FitError: the description is not whole, of another format or of a newer version.
+      FitError: the description is incomplete, or has another format or a newer version.
     """
     try:
         if content["format"] != FORMAT:
-            raise FitError(f"{source} holds {content['format']!r}, not a {FORMAT}")
+            raise FitError(f"{source} has the format {content['format']!r}; expected {FORMAT!r}")
         if content["version"] > VERSION:
             raise FitError(
-                f"{source} has version {content['version']} of its format; this trueup reads up to "
-                f"{VERSION}: update it"
+                f"{source} has format version {content['version']}; this trueup supports versions "
+                f"up to {VERSION}: update trueup"
             )
         return _network(content, weights)
     except (KeyError, TypeError, ValueError) as error:
-        raise FitError(f"{source} has no whole description of a network: {error!r}") from error
+        raise FitError(
+            f"the description of the network in {source} is incomplete: {error!r}"
+        ) from error
 
 
 def describe_network(network: Network) -> dict[str, Any]:
-    """Everything about a network but its weights, as JSON values."""
+    """Description of a network without its weights, as JSON values."""
     ranges = (network.feature_lowest, network.feature_highest)
     lowest, highest = (None if value is None else np.asarray(value).tolist() for value in ranges)
     return {

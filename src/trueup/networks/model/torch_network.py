@@ -1,4 +1,4 @@
-"""A network as a torch module: what is trained, and what is scored on whole recordings."""
+"""A network as a torch module, for training and for scores on whole recordings."""
 
 import itertools
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ from trueup.networks.base.torch_servo import TorchServo
 from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Family, Network
 
 State = Tensor | tuple[Tensor, Tensor]
-"""What a network carries from step to step: ``gru`` (layers, B, hidden); ``lstm`` a pair of them,
-hidden and cell; ``mlp`` and ``linear`` the last raw features (B, history, features), newest first.
+"""State between steps: ``gru`` (layers, B, hidden); ``lstm`` a pair of these, hidden and cell;
+``mlp`` and ``linear`` the last raw features (B, history, features), newest first.
 """
 
 _ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "softsign": nn.Softsign, "tanh": nn.Tanh}
@@ -26,14 +26,14 @@ _ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "softsign": nn.Softsign, "tanh":
 class TorchNetwork(nn.Module):
     """Normalisation, network, analytic base and torque limit in one module.
 
-    ``forward(x, h_prev=None) -> (torque, h_next)`` takes raw features and gives torque in N m at
-    every step; ``h_prev=None`` is a cold start. Called once over n steps or n times over one step,
-    with the state carried, it gives the same torque.
+    ``forward(x, h_prev=None) -> (torque, h_next)`` maps raw features to the torque [N m] of every
+    step; ``h_prev=None`` is a cold start. One call over n steps and n calls over one step each,
+    with the state passed on, return the same torque.
 
     Args:
-        template: a network of the family, sizes, statistics, base and limit wanted. Its weights
-            are taken.
-        dropout: share of the hidden values that training drops between recurrent layers.
+        template: a network with the family, sizes, statistics, base and limit. Its weights are the
+            initial ones.
+        dropout: fraction of the hidden values dropped between recurrent layers in training.
     """
 
     input_mean: Tensor
@@ -51,7 +51,7 @@ class TorchNetwork(nn.Module):
         self.output_mean = stats.output_mean
         self.output_deviation = stats.output_deviation
         self.torque_limit = template.torque_limit
-        with torch.random.fork_rng(devices=[]):  # torch draws weights that are replaced below
+        with torch.random.fork_rng(devices=[]):  # torch draws initial weights, replaced below
             self._make_layers(template, dropout)
         self.base = _torch_base(template)
         columns = [] if template.base is None else list(template.base.features)
@@ -87,7 +87,7 @@ class TorchNetwork(nn.Module):
         return cls(network).eval()
 
     def to_network(self, provenance: Mapping[str, Any] | None = None) -> Network:
-        """The network as plain data, with the weights that the module has now."""
+        """The network as plain data, with the current weights of the module."""
         weights = {
             name: value.detach().cpu().float().numpy().copy()
             for name, value in self.state_dict().items()
@@ -116,7 +116,7 @@ class TorchNetwork(nn.Module):
         return torque, h_next
 
     def unlimited(self, x: Tensor, h_prev: State | None = None) -> tuple[Tensor, State]:
-        """As `forward`, without the torque limit, through which no gradient would pass."""
+        """As `forward`, without the torque limit, whose gradient is zero in saturation."""
         features = x[..., : self.feature_count]
         if self.template.family in RECURRENT:
             output, h_next = self._recurrent(features, h_prev)
@@ -139,16 +139,16 @@ class TorchNetwork(nn.Module):
 
     @torch.no_grad()
     def rollout(self, inputs: np.ndarray) -> np.ndarray:
-        """Torque over a whole recording from a cold start, as `NetworkRuntime.rollout` gives it.
+        """Torque over a whole recording from a cold start, as from `NetworkRuntime.rollout`.
 
         Args:
-            inputs: shape (n, inputs).
+            inputs: raw features, shape (n, inputs).
 
         Returns:
             Torque, shape (n,) [N m].
 
         Raises:
-            SignalError: the shape is another.
+            SignalError: `inputs` has another shape.
         """
         inputs = np.asarray(inputs)
         if inputs.ndim != 2 or inputs.shape[1] != len(self.template.inputs):
@@ -180,7 +180,7 @@ class TorchNetwork(nn.Module):
         earlier = h_prev[:, : self.history - 1].flip(1)
         rows = torch.cat([earlier, features], dim=1)
         normalised = (rows - self.input_mean) / self.input_deviation
-        # (B, T, features, history), oldest first: turned round, the newest comes first
+        # (B, T, features, history), oldest first; flipped so that the newest is first
         windows = normalised.unfold(1, self.history, 1).flip(-1)
         windows = values = windows.flatten(2)
         for layer in self.layers[:-1]:
@@ -197,17 +197,17 @@ def initial_network(template: dict[str, Any], hidden: int, layers: int, seed: in
     """An untrained network.
 
     Args:
-        template: arguments of `Network`, but for the weights.
+        template: arguments of `Network` without the weights.
         hidden: width of the hidden layers.
         layers: recurrent layers, or hidden layers of an ``mlp``; a ``linear`` network has none.
-        seed: of the weights, torch's usual initialisation.
+        seed: seed of the weights, with the default initialisation of torch.
 
     Raises:
-        FitError: sizes that no network can have.
+        FitError: `hidden` or `layers` is below 1.
     """
     family: Family = template["family"]
     if family != "linear" and (hidden < 1 or layers < 1):
-        raise FitError(f"a network needs one hidden value and layer at least: {hidden}, {layers}")
+        raise FitError(f"hidden is {hidden}, layers {layers}; both must be at least 1")
     features = len(template["normalization"].features)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

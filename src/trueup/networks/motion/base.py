@@ -1,4 +1,4 @@
-"""Base beneath a correction: a servo model, a PD law of the joint, or nothing."""
+"""Base model of a correction: a servo model, a PD law of the joint, or none."""
 
 import json
 from collections.abc import Mapping
@@ -21,17 +21,17 @@ KINDS = (SERVO, PD, NONE)
 class PdJoint:
     """Joint of a simulator: a PD law within a torque-speed curve, armature and joint friction.
 
-    All zero leaves the load alone, and the correction is the whole torque.
+    With all parameters zero only the load acts, and the correction is the whole torque.
     """
 
     kp: float = 0.0
-    """Proportional gain for each unit of the gain that a log states [N m/rad]."""
+    """Proportional gain per unit of the gain in a log [N m/rad]."""
     kd: float = 0.0
-    """Derivative gain [N m s/rad]; for each unit of the derivative gain where logs state one."""
+    """Derivative gain [N m s/rad], per unit of the derivative gain where logs have one."""
     stall_torque: float | None = None
-    """Torque at rest that the law is limited to [N m]; None: no limit."""
+    """Stall torque, the limit of the law at rest [N m]; None: no limit."""
     no_load_speed: float | None = None
-    """Speed at which no torque is left in the direction of motion [rad/s]."""
+    """Speed at which the torque in the direction of motion is zero [rad/s]."""
     armature: float = 0.0
     """Inertia of motor and gears at the joint [kg m2]."""
     frictionloss: float = 0.0
@@ -41,18 +41,20 @@ class PdJoint:
         _ = self.law
         for name in ("kp", "kd", "armature", "frictionloss"):
             if not getattr(self, name) >= 0:
-                raise FitError(f"{name} of a PD base is {getattr(self, name)}; at least 0")
+                raise FitError(
+                    f"{name} of a PD base is {getattr(self, name)}; it must not be negative"
+                )
 
     @property
     def law(self) -> AnalyticBase:
-        """The PD law and its curve."""
+        """The PD law with its torque-speed curve."""
         return AnalyticBase(
             self.kp, self.kd, stall_torque=self.stall_torque, no_load_speed=self.no_load_speed
         )
 
     @property
     def values(self) -> dict[str, float]:
-        """Numbers that are not zero, by name."""
+        """Parameters that are not zero, by name."""
         return {name: value for name, value in asdict(self).items() if value}
 
 
@@ -64,39 +66,37 @@ UNITS = {
     "armature": "kg m^2",
     "frictionloss": "N m",
 }
-"""Unit of each number of a PD joint."""
+"""Unit of each parameter of a PD joint."""
 
 Joint = ServoModel | PdJoint
-"""Model of the joint beneath a correction."""
+"""Base model of the joint."""
 
 
 @dataclass(frozen=True)
 class MotionBase:
-    """Model beneath a correction, and what the firmware makes of the gains that logs state."""
+    """Base model of a correction, with the firmware factors of the gains."""
 
     joint: Joint | None
-    """None: a PD joint whose numbers are found from the training logs."""
+    """None: a PD joint with parameters identified from the training logs."""
     gains: Mapping[float, float] = field(default_factory=dict)
-    """Gain that a log states -> factor that the firmware puts on it; between and beyond those by
-    interpolation over the logarithm. Empty: the gains are as stated."""
+    """Gain of a log -> factor applied by the firmware; other gains by interpolation over the
+    logarithm. Empty: all factors are 1."""
     made_although: str | None = None
-    """What is said of a base of a run that was made although something spoke against it."""
+    """Warning carried by a base whose run was forced despite a refusal."""
 
     @classmethod
     def of(cls, given: "Joint | MotionBase | str") -> "MotionBase":
-        """A base of a servo model or a PD joint; ``pd`` and ``none`` by name; a base as it is.
+        """A base from a servo model, a PD joint, the names ``pd`` and ``none``, or another base.
 
         Raises:
-            FitError: there is no base of that name.
+            FitError: unknown name.
         """
         if isinstance(given, MotionBase):
             return given
         if not isinstance(given, str):
             return cls(given)
         if given not in (PD, NONE):
-            raise FitError(
-                f"there is no base named {given!r}; there are pd, none and any servo model"
-            )
+            raise FitError(f"unknown base {given!r}; available: pd, none, or a servo model")
         return cls(None if given == PD else PdJoint())
 
     @property
@@ -108,17 +108,17 @@ class MotionBase:
 
     @property
     def words(self) -> str:
-        """Description in words."""
+        """Description for texts."""
         return {SERVO: "servo model", PD: "PD base", NONE: "load alone"}[self.kind]
 
     @property
     def mark(self) -> str | None:
-        """What is said of everything made with the base; None for nothing."""
+        """Warning for every result based on this model; None without one."""
         of_servo = self.joint.provenance.get(KEY) if isinstance(self.joint, ServoModel) else None
         return joined(self.made_although, of_servo)
 
     def numbers(self) -> list[tuple[str, float, str]]:
-        """Numbers of the joint and factors of the gains, each with its name and unit."""
+        """Parameters of the joint and factors of the gains, each with its name and unit."""
         joint, found = self.joint, []
         if isinstance(joint, ServoModel):
             found = [(p.name, joint.values[p.name], p.unit) for p in joint.parameters]
@@ -129,7 +129,7 @@ class MotionBase:
     def with_values(
         self, values: Mapping[str, float], gains: Mapping[float, float]
     ) -> "MotionBase":
-        """The base with some numbers moved."""
+        """A copy of the base with other parameters."""
         joint = self.joint
         if isinstance(joint, ServoModel):
             moved: Joint = replace(joint, values={**joint.values, **values})
@@ -160,9 +160,7 @@ class MotionBase:
         """
         kind = content.get("kind")
         if kind not in KINDS:
-            raise FitError(
-                f"{where}: there is no base of the kind {kind!r}; there are {listing(KINDS)}"
-            )
+            raise FitError(f"{where}: unknown kind of base {kind!r}; available: {listing(KINDS)}")
         try:
             mark = None if content.get(KEY) is None else str(content[KEY])
             gains = {float(gain): float(factor) for gain, factor in content.get("gains", ())}
@@ -180,11 +178,11 @@ def read_base(file: Path, *, anyway: bool = False) -> MotionBase:
 
     Args:
         file: the file.
-        anyway: take one of a run whose logs have changed since too; what is made with it says so.
+        anyway: also accept a base whose logs have changed since; results based on it record this.
 
     Raises:
-        RunDirectoryError: it is of a run whose logs have changed since.
-        FitError: there is no such file, or it holds no base.
+        RunDirectoryError: the logs of its run have changed since.
+        FitError: the file is missing or does not contain a base.
     """
     try:
         content = json.loads(file.read_text())
@@ -194,7 +192,7 @@ def read_base(file: Path, *, anyway: bool = False) -> MotionBase:
             "a run"
         ) from error
     if not isinstance(content, dict):
-        raise FitError(f"{file} holds no base: give pd, none, or the base.json of a run")
+        raise FitError(f"{file} does not contain a base: give pd, none, or the base.json of a run")
     base = MotionBase.from_dict(content, str(file))
     mark = mark_of_file(file, anyway=anyway)
     return replace(base, made_although=joined(base.made_although, mark))

@@ -1,8 +1,8 @@
-"""Numbers of a base from the motion of its joint, before a correction is trained.
+"""Identification of the parameters of a base from motion, before a correction is trained.
 
-They are found by least squares of angle and speed over windows that each start at the recorded
-state, so that the error of one window does not add to the next. All candidates and windows are
-stepped side by side.
+They minimise the squared errors of angle and speed over windows that each start at the recorded
+state (multiple shooting), so that errors do not accumulate. All candidates and windows are
+stepped in one batch.
 """
 
 import math
@@ -26,20 +26,20 @@ _MOST_WINDOWS = 160
 _MOST_ITERATIONS = 40
 _RANGE = 1e3
 _SAMPLES = 10
-"""Samples of a window that count, evenly spread."""
+"""Number of evenly spaced samples per window in the residual."""
 
 
 def fit_base(base: MotionBase, logs: MotionLogs, identify_gains: bool = False) -> MotionBase:
-    """The base with the numbers that the motion of the logs shows.
+    """The base with parameters identified from the motion of the logs.
 
     Args:
-        base: numbers of a PD joint are found where it states none; others stay.
-        logs: logs to learn from.
-        identify_gains: find a factor of the firmware for each gain that the logs state. Beside
-            numbers that are found, the factor of the lowest gain is 1.
+        base: the parameters of a PD joint are identified where it has none; others are kept.
+        logs: the training logs.
+        identify_gains: identify a firmware factor for each gain of the logs. Where the PD gains are
+            identified too, the factor of the lowest gain is 1.
 
     Raises:
-        FitError: no candidate moves as the logs do.
+        FitError: no candidate reproduces the motion of the logs.
     """
     joint = base.joint or starting_pd(logs)
     names = tuple(joint.values) if base.joint is None else ()
@@ -63,7 +63,9 @@ def fit_base(base: MotionBase, logs: MotionLogs, identify_gains: bool = False) -
     )
     solution = minimise(problem, search)
     if not np.isfinite(solution.cost):
-        raise FitError("no PD base moves as the logs do: give a servo model, or the base none")
+        raise FitError(
+            "no PD base reproduces the motion of the logs: give a servo model, or the base none"
+        )
     found = [float(solution.parameters[name]) for name in space.names]
     factors = dict(zip(gains, found[len(names) :], strict=True))
     return replace(base, joint=joint).with_values(
@@ -72,7 +74,7 @@ def fit_base(base: MotionBase, logs: MotionLogs, identify_gains: bool = False) -
 
 
 def starting_pd(logs: MotionLogs) -> PdJoint:
-    """A PD joint near the logs, from the balance of torques on the joint (least squares)."""
+    """Initial PD joint, from the torque balance of the joint by linear least squares."""
     balance = torque_balance(logs)
     gain, rate_gain = (getattr(logs, name).numpy()[balance.rows] for name in ("gain", "rate_gain"))
     slow = np.tanh(balance.speed / 0.05)
@@ -82,7 +84,7 @@ def starting_pd(logs: MotionLogs) -> PdJoint:
     found = np.linalg.lstsq(stacked / scale, balance.torque, rcond=None)[0] / scale
     largest = max(float(np.quantile(np.abs(balance.torque), 0.999)), 1e-6)
     fastest = max(float(np.abs(balance.speed).max()), 1e-3)
-    # each number positive, and of a size that the torque and the motion give
+    # each parameter positive, with a scale from the torque and the motion
     least = 1e-2 * largest / scale
     kp, kd, friction, armature = np.maximum(found, least).tolist()
     return PdJoint(kp, kd, 1.5 * largest, 2.0 * fastest, armature, friction)
@@ -96,7 +98,7 @@ class _Residual:
     ):
         self.joint, self.logs = DrivenJoint(base, learned=bool(names)), logs
         self.numbers = [names.index(name) for name in self.joint.names]
-        # column of the factor of each log's gain; the last stands for 1
+        # column of the factor of the gain of each log; the last column is the constant 1
         places = {gain: len(names) + place for place, gain in enumerate(gains)}
         self.factors = [places.get(gain, len(names) + len(gains)) for gain in logs.kp.tolist()]
         self.steps = max(2, min(round(WINDOW * logs.rate), int(logs.lengths.min()) - 1))
@@ -119,17 +121,17 @@ class _Residual:
             numbers = columns.repeat_interleave(windows, dim=1)
         padded = np.column_stack([candidates, np.ones(count)])
         factors = torch.as_tensor(padded[:, self.factors])[:, self.rows].reshape(-1)
-        stretch = logs.stretch(self.joint, rows, starts, self.steps)
-        position, speed = stretch.position[0], stretch.speed[0]
-        correction, gain = torch.zeros_like(position), stretch.gain * factors
+        windows = logs.windows(self.joint, rows, starts, self.steps)
+        position, speed = windows.position[0], windows.speed[0]
+        correction, gain = torch.zeros_like(position), windows.gain * factors
         found: list[Tensor] = []
         with torch.no_grad():
             for step in range(self.steps):
-                position, speed = stretch.after(step, position, speed, correction, gain, numbers)
+                position, speed = windows.after(step, position, speed, correction, gain, numbers)
                 if step + 1 not in self.counted:
                     continue
                 for value, recorded, scale in zip(
-                    (position, speed), (stretch.position, stretch.speed), self.scales, strict=True
+                    (position, speed), (windows.position, windows.speed), self.scales, strict=True
                 ):
                     found.append((value - recorded[step + 1]) / scale)
         stacked = torch.stack(found, dim=1).reshape(count, -1)

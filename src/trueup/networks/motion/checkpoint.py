@@ -19,7 +19,7 @@ _NUMBERS = ("done", "seconds", "loss_sum", "best_error", "history")
 
 
 class Checkpointed(Protocol):
-    """What a checkpoint holds of a training, beside its numbers."""
+    """State of a training in a checkpoint, apart from its parameters."""
 
     module: Any
     joint: Any
@@ -34,7 +34,7 @@ class Checkpointed(Protocol):
 
 
 def write_state(trainer: Checkpointed, file: Path) -> None:
-    """Write all that a stopped training goes on from, whole or not at all."""
+    """Write the state of a training atomically, for its resumption."""
     arrays = {f"module.{n}": value.numpy() for n, value in trainer.module.state_dict().items()}
     arrays["joint.steps"] = trainer.joint.steps.detach().numpy()
     arrays["joint.gain_steps"] = trainer.joint.gain_steps.detach().numpy()
@@ -52,10 +52,10 @@ def write_state(trainer: Checkpointed, file: Path) -> None:
 
 
 def read_state(trainer: Checkpointed, file: Path) -> None:
-    """Take up what :func:`write_state` wrote.
+    """Restore the state that :func:`write_state` wrote.
 
     Raises:
-        RunDirectoryError: the file is damaged, or of another training.
+        RunDirectoryError: the file is damaged, or belongs to another training.
     """
     try:
         with np.load(file, allow_pickle=False) as content:
@@ -86,13 +86,13 @@ def read_state(trainer: Checkpointed, file: Path) -> None:
             trainer.best.weights.update(kept)
     except _UNREADABLE as error:
         raise RunDirectoryError(
-            f"{file} cannot be continued: {reason(error)}. It was written by another training or "
-            "is damaged; start again with --overwrite"
+            f"{file} cannot be resumed: {reason(error)}. It is damaged or belongs to another "
+            "training; start again with --overwrite"
         ) from error
 
 
 def check_state(file: Path) -> None:
-    """Refuse a checkpoint that cannot be read; one that is not there is none.
+    """Check that a checkpoint can be read; a missing file is accepted.
 
     Raises:
         RunDirectoryError: the file is damaged.
@@ -105,13 +105,13 @@ def check_state(file: Path) -> None:
             json.loads(content[_PLAIN].tobytes())
     except (OSError, ValueError, LookupError, TypeError, BadZipFile) as error:
         raise RunDirectoryError(
-            f"{file} cannot be continued: {reason(error)}. It is damaged; start again with "
+            f"{file} cannot be resumed: {reason(error)}. It is damaged; start again with "
             "--overwrite"
         ) from error
 
 
 def steps_and_seconds(file: Path) -> tuple[int, float]:
-    """Steps that a checkpoint has done, and their time [s]; none where there is no checkpoint."""
+    """Completed steps of a checkpoint, and their time [s]; zero without a checkpoint."""
     if not file.is_file():
         return 0, 0.0
     try:

@@ -1,8 +1,8 @@
 """A joint on its bench as a differentiable step, with a correction of its torque.
 
-The step is that of the bench simulator (``semi-implicit``), made from the same equations: motor,
-friction and load by the servo model or by a PD law, and the correction as one more torque on the
-joint.
+The step is that of the bench simulator (``semi-implicit``), from the same equations: motor,
+friction and load of the servo model or of a PD law, and the correction as an additional torque on
+the joint.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,24 +22,24 @@ from trueup.networks.motion.base import Joint, MotionBase, PdJoint
 from trueup.networks.motion.joint_step import SampleInputs, SampleStep, sample_step
 
 STATES = ("backlash", "max_velocity")
-"""Terms with a state of their own, which the step here does not have."""
+"""Terms with an additional state, which this step does not have."""
 
 _NOT_LEARNED = ("q_offset", "command_delay")
-"""An offset may turn its sign, and the delay acts on the commands beforehand."""
+"""Parameters that are not scaled: an offset may change its sign; the delay shifts the commands."""
 
 _AT_REST = 1e-12
 
 
 class DrivenJoint(nn.Module):
-    """The joint of a base, stepped from sample to sample.
+    """Joint of a base, simulated from sample to sample.
 
     Args:
-        base: servo model or PD joint, with what the firmware makes of the stated gains.
-        learned: let training move its numbers, each by a factor, so that none turns its sign.
-        gains: gains that logs state, whose factor training moves; none: the factors of the base.
+        base: servo model or PD joint, with the firmware factors of the gains.
+        learned: whether training adjusts its parameters, each by a positive factor.
+        gains: gains of the logs with a trainable factor; empty: the factors of the base.
 
     Raises:
-        FitError: the model has a term with a state of its own.
+        FitError: the model has a term with an additional state.
     """
 
     start: Tensor
@@ -54,10 +54,10 @@ class DrivenJoint(nn.Module):
         found = [name for name in STATES if isinstance(joint, ServoModel) and name in joint.terms]
         if found:
             raise FitError(
-                f"training through the simulator has no {listing(found)}: fit the servo without, "
-                "and let the network learn it"
+                f"training through the simulator does not support {listing(found)}: fit the servo "
+                "without; the network learns the effect"
             )
-        # what is 0 stays out of the equations; servos of one kind share a compiled step
+        # parameters of 0 are omitted from the equations; servos of one kind share a compiled step
         self.numbers = tuple(name for name, value in joint.values.items() if value)
         self.names = tuple(n for n in self.numbers if learned and n not in _NOT_LEARNED)
         self.steps = nn.Parameter(torch.zeros(len(self.names), dtype=torch.float64))
@@ -74,11 +74,11 @@ class DrivenJoint(nn.Module):
 
     @property
     def moved(self) -> list[nn.Parameter]:
-        """Parameters that training moves beside the network."""
+        """Trainable parameters in addition to the network."""
         return [*([self.steps] if self.names else []), *([self.gain_steps] if self.gains else [])]
 
     def read_base(self, content: Mapping[str, Any], where: str) -> MotionBase:
-        """The base that a checkpoint holds."""
+        """The base stored in a checkpoint."""
         return MotionBase.from_dict(content, where)
 
     def forward(
@@ -96,11 +96,11 @@ class DrivenJoint(nn.Module):
 
         Args:
             position, speed: before it, shape (B,).
-            inputs: commands and conditions.
-            correction: torque beside the base's [N m], shape (B,).
-            gain: gain of the error, shape (B,).
+            inputs: commands and conditions of the sample.
+            correction: torque added to that of the base [N m], shape (B,).
+            gain: gain of the angle error, shape (B,).
             h: time step within the sample [s].
-            numbers: values of `numbers`, (numbers, B); None: as they stand.
+            numbers: values of `numbers`, (numbers, B); None: the current ones.
         """
         if numbers is None:
             numbers = self.reached()[:, None].expand(-1, len(position))
@@ -108,7 +108,7 @@ class DrivenJoint(nn.Module):
         return found[0], found[1]
 
     def gain_factors(self, kp: Tensor) -> Tensor:
-        """Factors of the firmware at stated gains, shape of ``kp``."""
+        """Firmware factors at gains ``kp``, of the same shape."""
         if not self.stated_gains:
             return torch.ones_like(kp)
         known = torch.tensor(self.stated_gains, dtype=torch.float64).log()
@@ -121,15 +121,15 @@ class DrivenJoint(nn.Module):
         return ((1.0 - share) * steps[upper - 1] + share * steps[upper]).exp()
 
     def reached(self) -> Tensor:
-        """Values of `numbers`, those that are learned where training has brought them."""
+        """Current values of `numbers`, trained ones included."""
         if not self.names:
             return self.start
         return self.start * torch.exp(
             torch.zeros_like(self.start).index_put((self.places,), self.steps)
         )
 
-    def moved_base(self) -> MotionBase:
-        """The base with the numbers that training has reached."""
+    def trained_base(self) -> MotionBase:
+        """The base with the trained parameters."""
         numbers = self.reached().detach()[self.places].tolist()
         factors = self.gain_steps.exp().detach().tolist()
         gains = dict(zip(self.stated_gains, factors, strict=True))
@@ -137,7 +137,7 @@ class DrivenJoint(nn.Module):
 
 
 def _equation(joint: Joint) -> Callable[..., Any]:
-    """Speed after a step of a joint, in the language of the servo equations."""
+    """Speed after a step of a joint, in the form of the servo equations."""
     return pd_step(joint) if isinstance(joint, PdJoint) else servo_step(joint)
 
 
@@ -149,7 +149,7 @@ def servo_step(model: ServoModel) -> Callable[..., Any]:
         gravity, h, moved,
     ):  # fmt: skip
         values = {**model.values, **moved}
-        # finite limits: an infinite one has no slope by what it is multiplied with
+        # finite limits: the derivative of a product with an infinite one is not a number
         p = ParameterValues(
             values,
             limit=values.get("current_limit", values.get("max_torque", UNLIMITED)),
@@ -169,7 +169,7 @@ def servo_step(model: ServoModel) -> Callable[..., Any]:
         driven, _, damping = equations.LAWS[model.servo.law](target - position, speed, p)
         driven = equations.saturated_torque(driven, p)
         torque, damping = equations.shaft_torque(on, driven, damping, speed, p)
-        # the Stribeck power has no slope at a speed of exactly zero, which a joint at rest has
+        # the Stribeck power has no derivative at zero speed, the speed of a joint at rest
         moving = np.where(np.absolute(speed) < _AT_REST, _AT_REST, speed)
         loss = model.friction.loss(torque, load, moving, p)
         return equations.implicit_speed(
@@ -196,7 +196,7 @@ def pd_step(joint: PdJoint) -> Callable[..., Any]:
         scaled = ParameterValues(p._values, kp=p.kp * gain, kd=p.kd * rate_gain)
         driven = pd_torque(position, target - position, speed, 0.0, scaled, limited)
         wanted = pd_torque(position, target - position, speed, 0.0, scaled, False)
-        # what the curve holds does not fall with the speed as the law would
+        # saturated by the curve, the torque does not fall with speed at the rate of the law
         damping = on * np.where(driven == wanted, scaled.kd, 0.0 * speed)
         load = -gravity * np.sin(position)
         return equations.implicit_speed(

@@ -1,4 +1,4 @@
-"""Corrections of several joints: a network for each, trained side by side."""
+"""Corrections of several joints: one network per joint, trained in a batch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from trueup.networks.motion.settings import MotionSettings
 from trueup.networks.motion.starting_correction import zero_network
 
 _SAMPLES = 50
-"""Samples of a recording whose torque is looked at."""
+"""Number of samples of a recording used for the scale of the torque."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkSet:
-    """Networks of joints by name; their weights as one dictionary, which they are made from."""
+    """Networks of joints by name, with their weights in one dictionary."""
 
     templates: Mapping[str, Network]
     weights: dict[str, np.ndarray]
@@ -44,7 +44,7 @@ class NetworkSet:
 
 
 class JointNetworks(nn.Module):
-    """Networks of joints; of rows in as many equal parts as there are joints."""
+    """Networks of joints; rows are divided equally, joint by joint."""
 
     def __init__(self, networks: Mapping[str, Network]):
         super().__init__()
@@ -66,7 +66,7 @@ class JointNetworks(nn.Module):
         return torch.cat(torques), states
 
     def to_network(self) -> NetworkSet:
-        """The networks as plain data, with the weights that the module has now."""
+        """The networks as plain data, with the current weights of the module."""
         found = [member.to_network() for member in self.members]  # type: ignore[operator]
         weights = {f"{k}.{n}": v for k, each in enumerate(found) for n, v in each.weights.items()}
         return NetworkSet(dict(zip(self.joints, found, strict=True)), weights)
@@ -75,15 +75,17 @@ class JointNetworks(nn.Module):
 def starting_networks(
     logs: ModelLogs, joints: ModelJoints, settings: MotionSettings, alone: bool = False
 ) -> JointNetworks:
-    """A network for each joint, which gives no torque until it is trained."""
+    """A network for each joint, with zero torque before training."""
     whole = logs.whole(joints)
     count = int(logs.lengths.min())
-    told = torch.stack([whole.features(t, whole.position[t], whole.speed[t]) for t in range(count)])
-    by_joint = told.reshape(count, len(logs.joints), -1, told.shape[-1]).permute(1, 0, 2, 3)
+    values = torch.stack(
+        [whole.features(t, whole.position[t], whole.speed[t]) for t in range(count)]
+    )
+    by_joint = values.reshape(count, len(logs.joints), -1, values.shape[-1]).permute(1, 0, 2, 3)
     torques = torque_scales(logs, joints)
     networks = {
         name: zero_network(
-            rows.reshape(-1, told.shape[-1]).numpy(), logs.inputs, logs.rate, torque, settings,
+            rows.reshape(-1, values.shape[-1]).numpy(), logs.inputs, logs.rate, torque, settings,
             settings.seed + place,
         )
         for place, (name, rows, torque) in enumerate(
@@ -94,8 +96,8 @@ def starting_networks(
 
 
 def torque_scales(logs: ModelLogs, joints: ModelJoints) -> list[float]:
-    """Torque of each joint that its correction is set beside: RMS of what the recorded motion takes
-    by inverse dynamics [N m]."""
+    """Reference torque of the correction of each joint: RMS torque of the recorded motion by
+    inverse dynamics [N m]."""
     model = joints.base.model
     data, found = mujoco.MjData(model), []
     acceleration = np.gradient(logs.speed.numpy(), 1.0 / logs.rate, axis=1)

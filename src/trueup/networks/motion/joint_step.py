@@ -1,8 +1,8 @@
 """Compiled step of a joint over one sample, with its derivatives.
 
-Source for numba is made from the equation of a step, and its derivatives are those of the traced
-graph. Torch sees the step as one operation: a window of many samples costs one call a sample, and
-its gradient goes back through the derivatives that each call left.
+Source code for numba is generated from the equation of a step, with the derivatives of its traced
+graph. In torch the step is one operation: a window costs one call per sample, and the backward
+pass uses the derivatives stored by each call.
 """
 
 import functools
@@ -22,13 +22,13 @@ from trueup.networks.compiled import compiled as compiled_driver
 
 STATES = ("position", "speed")
 FOLLOWED = ("correction", "gain")
-"""Inputs that gradients go through, beside the state and the numbers of the equation."""
+"""Differentiable inputs, in addition to the state and the parameters of the equation."""
 MOVING = ("target", "on")
 """Inputs of each step within a sample, (B, substeps)."""
 HELD = ("rate_gain", "voltage", "volts", "warmth", "inertia", "gravity")
-"""Inputs that stay over a sample, (B,)."""
+"""Inputs that are constant over a sample, (B,)."""
 INPUTS = (*STATES, *MOVING, *FOLLOWED, *HELD, "h")
-"""Inputs of an equation of a step, before its numbers."""
+"""Inputs of the equation of a step, before its parameters."""
 
 _NAMES: dict[str, Any] = {
     **{name: getattr(math, name) for name in ("exp", "log", "sqrt", "sin", "cos", "tanh")},
@@ -37,7 +37,7 @@ _NAMES: dict[str, Any] = {
 
 
 class SampleInputs(NamedTuple):
-    """Inputs of a sample beside the state; arrays of floats."""
+    """Inputs of a sample in addition to the state; arrays of floats."""
 
     target: np.ndarray
     on: np.ndarray
@@ -50,11 +50,12 @@ class SampleInputs(NamedTuple):
 
 
 def sample_step(equation: Callable[..., Any], numbers: Sequence[str]) -> Any:
-    """Compiled step of a sample of many joints side by side.
+    """Compiled step of a sample for a batch of joints.
 
     Args:
-        equation: speed after a step, of :data:`INPUTS` and a dictionary of the numbers by name.
-        numbers: names of its numbers.
+        equation: speed after a step, as a function of :data:`INPUTS` and a dictionary of
+            parameters.
+        numbers: names of its parameters.
 
     Returns:
         ``step(position, speed, correction, gain, numbers, inputs, h)``: positions and speeds after
@@ -74,13 +75,13 @@ def sample_step(equation: Callable[..., Any], numbers: Sequence[str]) -> Any:
 
 @functools.cache
 def _compiled(source: str, count: int) -> Any:
-    """Step of a sample by the source of the speed after a step, with ``count`` arguments."""
+    """Step of a sample, from the source code of the speed after a step with ``count`` arguments."""
     numbers = count - len(INPUTS)
     places = range(4 + numbers)
     found = ", ".join(f"d{place}" for place in places)
     held = ", ".join(f"inputs.{name}[b]" for name in HELD)
     more = "".join(f", numbers[{place}, b]" for place in range(numbers))
-    # derivatives after a step: its own, and those through the state before it
+    # chain rule: direct derivatives of a step, and those through the state before it
     chained = [f"s{k} = d0 * p{k} + d1 * s{k}" + (f" + d{k}" if k > 1 else "") for k in places]
     moved = [f"p{k} = p{k} + h * s{k}" for k in places]
     began = [f"p{k} = {float(k == 0)}" for k in places] + [
@@ -118,7 +119,7 @@ class SampleStep(torch.autograd.Function):
         ctx: Any, step: Any, inputs: SampleInputs, h: float, position: Tensor, speed: Tensor,
         correction: Tensor, gain: Tensor, numbers: Tensor,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Positions and speeds after the sample; keeps the derivatives."""
+        """Positions and speeds after the sample; stores the derivatives."""
         given = [each.detach().numpy() for each in (position, speed, correction, gain, numbers)]
         angles, speeds, slopes = step(*(np.ascontiguousarray(each) for each in given), inputs, h)
         ctx.slopes = torch.from_numpy(slopes)
@@ -126,7 +127,7 @@ class SampleStep(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *bars: Tensor) -> tuple[Tensor | None, ...]:
-        """Gradient by the derivatives that were kept."""
+        """Gradient from the stored derivatives."""
         shares = bars[0][:, None] * ctx.slopes[:, 0] + bars[1][:, None] * ctx.slopes[:, 1]
         position, speed, correction, gain = shares[:, :4].unbind(1)
         return None, None, None, position, speed, correction, gain, shares[:, 4:].T

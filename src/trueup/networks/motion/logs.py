@@ -1,4 +1,4 @@
-"""Logs of a joint side by side, as the simulator of a training takes them."""
+"""Logs of a joint as a batch for training through the simulator."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -28,15 +28,15 @@ from trueup.networks.data.features import (
 from trueup.networks.motion.base import NONE, Joint, MotionBase
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.joint_step import SampleInputs
-from trueup.networks.motion.joint_stretch import JointStretch
+from trueup.networks.motion.joint_windows import JointWindows
 from trueup.networks.motion.settings import CONDITIONS, MOTION
 from trueup.signals import suspect_units
 
 MAX_STEP = 2.5e-3
-"""Greatest step of the joint [s]."""
+"""Largest time step of the joint [s]."""
 
 MOVING = (ANGLE, ANGLE_ERROR, VELOCITY)
-"""Inputs that a correction may have of the motion. Without torque there is no angle error."""
+"""Inputs of a correction from the motion. With the torque disabled the angle error is zero."""
 
 TORQUE_COLUMN = "torque"
 """Field of a log that holds the measured torque on the load [N m]."""
@@ -44,37 +44,37 @@ TORQUE_COLUMN = "torque"
 
 @dataclass(frozen=True, eq=False)
 class MotionLogs:
-    """Logs side by side, as tensors of shape (logs, samples); short ones end with their last row.
+    """Logs as tensors of shape (logs, samples); short logs are padded with their last row.
 
-    All are sampled at one rate.
+    All logs have one sample rate.
     """
 
     names: tuple[str, ...]
     rate: float
-    """Samples a second [Hz]."""
+    """Sample rate [Hz]."""
     lengths: np.ndarray
     position: Tensor
     speed: Tensor
     substeps: int
-    """Steps of the joint a sample."""
+    """Number of time steps of the joint per sample."""
     goal: Tensor
-    """Command as the servo gets it, with its delay [rad], (logs, samples, substeps)."""
+    """Command with the delay of the servo [rad], (logs, samples, substeps)."""
     on: Tensor
-    """Torque enable, likewise."""
+    """Torque enable with the same delay, (logs, samples, substeps)."""
     volts: Tensor
     warmth: Tensor
     gain: Tensor
-    """Gain of the error, (logs,)."""
+    """Gain of the angle error, with its firmware factor, (logs,)."""
     rate_gain: Tensor
     voltage: Tensor
     inertia: Tensor
     gravity: Tensor
     kp: Tensor
-    """Firmware gain, (logs,)."""
+    """Firmware gain of the angle error, (logs,)."""
     inputs: tuple[str, ...]
-    """Inputs of the correction: what moves, and conditions of a log."""
+    """Inputs of the correction: signals of the motion, and conditions of a log."""
     conditions: dict[str, Tensor]
-    """Values of the conditions among them by name, (logs,) each."""
+    """Values of the conditions among `inputs` by name, (logs,) each."""
     torque: Tensor | None
     """Measured torque on the load [N m]; None where a log has none."""
 
@@ -88,21 +88,21 @@ class MotionLogs:
         """The logs of a joint.
 
         Args:
-            base: what drives it.
+            base: base model of the joint.
             logs: evenly sampled logs.
             inputs: inputs of the correction, names of features.
 
         Raises:
-            RecordingError: a log is not evenly sampled, rates differ, no command of a log ever
-                changes, angles look like degrees, or a log lacks its load or a condition.
+            RecordingError: a log is not evenly sampled, rates differ, all commands are constant,
+                angles appear to be in degrees, or the load or a condition of a log is missing.
         """
         if not logs:
-            raise RecordingError("there is no log to train on")
+            raise RecordingError("the list of training logs is empty")
         rates = sorted({round(1.0 / log.dt, 6) for log in logs if log.dt is not None})
         if len(rates) != 1 or any(log.dt is None for log in logs):
             raise RecordingError(
-                f"logs are stepped at one rate; these have {listing(map(str, rates))} Hz, and raw "
-                "logs none: resample them to one time step"
+                f"logs must have one sample rate; these have {listing(map(str, rates))} Hz, and "
+                "raw logs have none: resample them to one time step"
             )
         rate = rates[0]
         _check_motion(logs)
@@ -118,7 +118,7 @@ class MotionLogs:
 
         benches = [_bench(log) for log in logs]
         if isinstance(model, ServoModel):
-            # its checks: the servo of the logs, and measurements that terms read
+            # for its checks: the servo of the logs, and measurements that terms require
             BenchSimulator(model, logs, benches=benches, max_step=MAX_STEP)
         gains = [_gains(model, log, logs) for log in logs]
         volts = [np.zeros(len(g)) if g.input_volts is None else g.input_volts for g in logs]
@@ -160,12 +160,12 @@ class MotionLogs:
         )
 
     def driven(self, base: Joint | MotionBase, learned: bool, identify_gains: bool) -> DrivenJoint:
-        """The joint of these logs, with the numbers and gains that training moves."""
+        """The joint of these logs, with trainable parameters and gains."""
         gains = tuple(sorted(set(self.kp.tolist()))) if identify_gains else ()
         return DrivenJoint(base, learned, gains)
 
-    def stretch(self, joint: DrivenJoint, rows: Tensor, starts: Tensor, steps: int) -> JointStretch:
-        """Stretches of ``steps`` samples, and the one after, from starts (B,) in logs (B,)."""
+    def windows(self, joint: DrivenJoint, rows: Tensor, starts: Tensor, steps: int) -> JointWindows:
+        """Windows of ``steps + 1`` samples, from starts (B,) in logs (B,)."""
         last = self.position.shape[1] - 1
         at = (starts[:, None] + torch.arange(steps + 1)[None]).clamp(max=last).T.contiguous()
         log = rows[None].expand_as(at)
@@ -174,13 +174,13 @@ class MotionLogs:
         held = {n: getattr(self, n)[rows].numpy()
                 for n in ("rate_gain", "voltage", "inertia", "gravity")}  # fmt: skip
         pairs = zip(goal.numpy(), on.numpy(), *moving, strict=True)
-        return JointStretch(
+        return JointWindows(
             joint=joint,
             position=self.position[log, at],
             speed=self.speed[log, at],
             command=goal[..., 0],
             enabled=on[..., 0],
-            told=self.inputs,
+            feature_names=self.inputs,
             conditions={n: each[rows] for n, each in self.conditions.items()},
             kp=self.kp[rows],
             gain=self.gain[rows],
@@ -192,13 +192,13 @@ class MotionLogs:
             torque=None if self.torque is None else self.torque[log, at],
         )
 
-    def whole(self, joint: DrivenJoint) -> JointStretch:
-        """Whole logs, each padded to the longest."""
+    def whole(self, joint: DrivenJoint) -> JointWindows:
+        """All logs in full, padded to the longest."""
         rows = torch.arange(len(self.names))
-        return self.stretch(joint, rows, torch.zeros_like(rows), int(self.lengths.max()) - 1)
+        return self.windows(joint, rows, torch.zeros_like(rows), int(self.lengths.max()) - 1)
 
     def errors(self, positions: Tensor) -> np.ndarray:
-        """RMS angle error of each whole log, simulated (logs, samples), (1, logs) [rad]."""
+        """RMS angle error of each log (1, logs) [rad], of simulated angles (logs, samples)."""
         return np.array([rms_errors(positions, self.position, self.lengths)])
 
     @property
@@ -208,7 +208,7 @@ class MotionLogs:
 
     @property
     def torque_scale(self) -> float:
-        """Weight of the load [N m], the torque that everything else is set beside."""
+        """Gravity torque of the load [N m], the scale of all torques."""
         return max(float(self.gravity.abs().max()), 1e-3)
 
     @property
@@ -222,19 +222,19 @@ def correction_inputs(
 ) -> tuple[str, ...]:
     """Inputs of a correction, names of features.
 
-    What a correction is not told it cannot extrapolate: of two gains a network learns nothing that
-    holds at a third, and the base carries gain, voltage and load already. Where there is no base,
-    the correction drives the joint.
+    A correction without conditions cannot extrapolate over them wrongly: from two gains a network
+    learns nothing valid at a third, and the base already includes gain, voltage and load. Without a
+    base, the correction drives the joint.
 
     Args:
-        base: model beneath it.
+        base: base model of the correction.
         logs: training logs.
-        named: names out of ``MOTION`` and ``CONDITIONS``; conditions alone are told beside all of
-            the motion. None: angle and velocity; without a base, the error and the gain too, and of
+        named: names from ``MOTION`` and ``CONDITIONS``; conditions alone are added to all of the
+            motion. None: angle and velocity; without a base also the error and the gain, and of
             derivative gain, load and supply voltage those that differ among the logs.
 
     Raises:
-        RecordingError: a log lacks a condition that is named.
+        RecordingError: a log does not contain a named condition.
     """
     motion = tuple(_FEATURE_OF[name] for name in MOTION if name in named)
     found = [_FEATURE_OF[name] for name in named if name in CONDITIONS]
@@ -246,7 +246,7 @@ def correction_inputs(
         return (ANGLE, VELOCITY)
     for name, value in _VALUES.items():
         known = {value(log) for log in logs}
-        # a value that all share tells nothing; few temperatures tell the logs apart instead
+        # a constant carries no information; few distinct temperatures would only identify the logs
         differs = None not in known and len(known) > 1 and name != TEMPERATURE
         if differs or name == POSITION_GAIN:
             found.append(name)
@@ -254,7 +254,7 @@ def correction_inputs(
 
 
 def _voltage(log: ServoLog) -> float | None:
-    """Supply voltage of a log [V]: the stated one, for the measured one sags with the load."""
+    """Nominal supply voltage of a log [V]; the measured one drops under load."""
     if log.vin is None and log.input_volts is not None:
         return float(np.mean(log.input_volts))
     return log.vin
@@ -281,73 +281,73 @@ _VALUES: dict[str, Callable[[ServoLog], float | None]] = {
 
 
 def condition_of(log: ServoLog, name: str) -> float:
-    """Condition of a log.
+    """Value of a condition of a log.
 
     Raises:
-        RecordingError: it states or holds none of the kind.
+        RecordingError: the log does not contain it.
     """
     value = _VALUES[name](log)
     if value is None:
         word = next(word for word, feature in _FEATURE_OF.items() if feature == name)
         raise RecordingError(
-            f"{log.name}: the log holds no {word}, which the correction is told: record it in "
-            "every log, or leave it out of the inputs"
+            f"{log.name}: the log has no {word}, which is an input of the correction: record it "
+            "in every log, or remove it from the inputs"
         )
     return float(value)
 
 
 def _gains(model: Joint | None, log: ServoLog, logs: Sequence[ServoLog]) -> tuple[float, float]:
-    """Gain of the error and of the speed of a log.
+    """Gains of the angle error and of the speed of a log.
 
     Raises:
-        RecordingError: some logs state a derivative gain, and this one does not.
+        RecordingError: some logs have a derivative gain, and this one does not.
     """
     if isinstance(model, ServoModel):
         return model.servo.gains(log.kp, log.damping)
     stated = [each.damping is not None for each in logs]
     if log.damping is None and any(stated):
         raise RecordingError(
-            f"{log.name}: the log states no derivative gain (damping), and {sum(stated)} of "
-            f"{len(logs)} logs do: state it in every log, or in none"
+            f"{log.name}: the log has no derivative gain (damping), but {sum(stated)} of "
+            f"{len(logs)} logs have one: record it in every log, or in none"
         )
     return log.kp, 1.0 if log.damping is None else log.damping
 
 
 def _check_motion(logs: Sequence[ServoLog]) -> None:
-    """Refuse logs without a command that changes, and angles that look like degrees."""
+    """Refuse logs with constant commands, and angles that appear to be in degrees."""
     if all(np.ptp(log.goal_position) == 0 for log in logs):
         raise RecordingError(
-            f"the command never changes in any of {len(logs)} logs: record motion, such as "
-            "trueup actuator record makes"
+            f"the command is constant in all {len(logs)} logs: record motion, for example with "
+            "trueup actuator record"
         )
     for log in logs:
         for name, values in (("position", log.position), ("goal_position", log.goal_position)):
             if suspect_units(name, values, "angle"):
                 raise RecordingError(
-                    f"{log.name}: angles of {name} reach {float(np.abs(values).max()):.4g}: a log "
-                    "holds radians, and these look like degrees"
+                    f"{log.name}: angles of {name} reach {float(np.abs(values).max()):.4g}; "
+                    "expected radians, these appear to be degrees"
                 )
 
 
 def _bench(log: ServoLog) -> Pendulum:
-    """Load of a log.
+    """Pendulum load of a log.
 
     Raises:
-        RecordingError: it states none.
+        RecordingError: the log has no load.
     """
     try:
         return bench_of(log)
     except RecordingError as error:
         raise RecordingError(
-            f"{error}. Motion alone gives the torque over the inertia: with the inertia stated, "
-            "the scale of the torque follows; with the torque known, the inertia does"
+            f"{error}. Motion alone determines only the ratio of torque to inertia: state the "
+            "inertia of the load"
         ) from error
 
 
 def _delayed(values: np.ndarray, lag: float, substeps: int) -> np.ndarray:
-    """Command of each step of the joint, some steps late, (samples, substeps).
+    """Command of each step of the joint, delayed by ``lag``, (samples, substeps).
 
-    Commands hold; a step that two of them share is driven by their mean over it.
+    Commands are held; a step that two commands share has their time-weighted mean.
     """
     whole = int(lag)
     step = np.arange(len(values) * substeps) - whole
@@ -357,7 +357,7 @@ def _delayed(values: np.ndarray, lag: float, substeps: int) -> np.ndarray:
 
 
 def rms_errors(positions: Tensor, recorded: Tensor, lengths: np.ndarray) -> list[float]:
-    """RMS angle error of each log, (logs, samples) both [rad]."""
+    """RMS angle error of each log [rad]; both angles have the shape (logs, samples)."""
     errors = (positions - recorded).numpy()
     return [
         float(np.sqrt(np.mean(row[:count] ** 2)))

@@ -12,7 +12,7 @@ from trueup.networks.motion.base import KINDS, MotionBase
 from trueup.runs.store import atomic
 
 ANGLES = "angles"
-"""Folder of the motions of the held-out logs, one CSV file a log."""
+"""Folder of the motions of the held-out logs, one CSV file per log."""
 
 _SHOWN = 24
 _KINDS = {"recorded_rad": "measured", "base_rad": "initial", "corrected_rad": "fitted"}
@@ -22,12 +22,12 @@ def motion_report(folder: Path) -> reports.Page:
     """The report of a finished training, from the files of its run directory.
 
     Raises:
-        RunDirectoryError: the run is not finished, or a file of it is damaged.
+        RunDirectoryError: the run is not finished, or one of its files is damaged.
     """
     file = folder / "metrics.json"
     if not file.is_file():
         raise RunDirectoryError(
-            f"{folder} holds no metrics.json: the training is not finished. Go on with it by  "
+            f"{folder} has no metrics.json: the training is not finished. Resume it with:  "
             f"trueup study resume {folder}"
         )
     metrics = atomic.read_json(file)
@@ -44,7 +44,7 @@ def _page(folder: Path, metrics: dict[str, Any]) -> reports.Page:
     words = metrics["base_words"]
     part = "test" if metrics["logs"]["test"] else "validation"
     subtitle = (
-        f"{settings['family']} of width {settings['hidden']} over the {words}, trained by the "
+        f"{settings['family']} of width {settings['hidden']} over the {words}, trained on the "
         f"motion of {len(metrics['logs']['training'])} logs"
     )
     figures = reports.KeyFigures(
@@ -62,7 +62,7 @@ def _page(folder: Path, metrics: dict[str, Any]) -> reports.Page:
             reports.Section(
                 "Motion",
                 "motion",
-                f"Angle of the {part} logs: recorded, and simulated along the recorded commands.",
+                f"Angle of the {part} logs: recorded, and simulated with the recorded commands.",
                 [reports.time_series_figure([panel]) for panel in panels],
             )
         )
@@ -76,22 +76,22 @@ def _page(folder: Path, metrics: dict[str, Any]) -> reports.Page:
 
 
 def _scores(test: dict[str, Any], words: str, part: str) -> reports.Table:
-    """Errors of each log: of the angle, and of the torque where it was recorded."""
+    """Angle error of each log, and torque error where the torque was recorded."""
     columns = [reports.Column("log")]
     columns += [reports.Column(name, "mrad", digits=4) for name in (words, "corrected")]
     rows = [[name, 1e3 * e["base"], 1e3 * e["corrected"]] for name, e in test.items()]
-    note = f"RMS angle error of whole {part} logs, rolled out from their first sample."
+    note = f"RMS angle error of whole {part} logs, simulated from their first sample."
     if all("base_torque" in each for each in test.values()):
         columns += [reports.Column(f"torque, {name}", "N m", digits=3)
                     for name in (words, "corrected")]  # fmt: skip
         for row, each in zip(rows, test.values(), strict=True):
             row += [each["base_torque"], each["corrected_torque"]]
-        note += " Torque: RMS error of that on the load, along the simulated motion."
+        note += " Torque: RMS error of the torque on the load over the simulated motion."
     return reports.Table(columns, rows, notes=note)
 
 
 def _base(base: MotionBase) -> reports.Section:
-    """Numbers of the base, and what the firmware makes of the stated gains."""
+    """Parameters of the base, and the firmware factors of the gains."""
     columns = [reports.Column("number"), reports.Column("value", digits=4), reports.Column("unit")]
     table = reports.Table(columns, base.numbers())
     return reports.Section("Base", content=[table], collapsed=True)
@@ -118,7 +118,7 @@ def _curves(metrics: dict[str, Any]) -> reports.Section:
         reports.Trace(label, steps, np.array([1e3 * entry[key] for entry in history]))
         for key, label in (("error", "validation"), ("training_error", "training"))
     ]
-    content: list[Any] = [reports.Text(f"Training took {metrics['seconds']:.0f} s.")]
+    content: list[Any] = [reports.Text(f"Training time: {metrics['seconds']:.0f} s.")]
     if history:
         title = "Angle error of whole logs"
         content.insert(0, reports.line_figure(traces, x_label="gradient step",

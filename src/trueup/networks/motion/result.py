@@ -14,7 +14,7 @@ from trueup.actuators.selection.user_models import fitted_to
 from trueup.errors import RecordingError, listing
 from trueup.fitting import Comparison, Grade, Reason, Verdict, judge
 from trueup.fitting.judgement.baselines import BASE_ALONE, CONSTANT
-from trueup.networks.motion.likeness import most_alike
+from trueup.networks.motion.overlap import largest_overlap
 from trueup.networks.motion.training import (
     ENOUGH,
     Motion,
@@ -23,12 +23,12 @@ from trueup.networks.motion.training import (
 )
 
 _MUCH = 0.05
-"""Share of held-out samples beyond the angles of training that is worth a word."""
+"""Fraction of held-out samples outside the trained angles above which it is reported."""
 
 
 @dataclass(frozen=True, eq=False)
 class MotionParts:
-    """Logs to learn from, to choose by, and to judge on."""
+    """Logs for training, validation and test."""
 
     training: tuple[Any, ...]
     """Servo logs, or recorded joints of a model."""
@@ -38,20 +38,20 @@ class MotionParts:
 
 @dataclass(frozen=True, eq=False)
 class MotionResult:
-    """A training through the simulator, scored on logs that it has not seen."""
+    """A training through the simulator, scored on held-out logs."""
 
     training: MotionTraining
     parts: MotionParts
     base_motions: dict[str, Motion]
-    """Motion of the base along each test log."""
+    """Simulated motion of the base for each test log."""
     motions: dict[str, Motion]
-    """The same of base and correction."""
+    """Simulated motion with the correction for each test log."""
     verdict: Verdict
     directory: Path | None
 
     @property
     def network(self) -> Any:
-        """Correction of the torque, of a model one for each joint; None where the base suffices."""
+        """Torque correction, for a model one per joint; None where the base is sufficient."""
         return self.training.network
 
     @property
@@ -61,7 +61,7 @@ class MotionResult:
 
     @property
     def errors(self) -> dict[str, float]:
-        """The same of base and correction."""
+        """RMS angle error with the correction on each test log [rad]."""
         return {name: motion.angle_error for name, motion in self.motions.items()}
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class MotionResult:
         }
 
     def _score(self, name: str) -> dict[str, float]:
-        """Errors of a test log, and the deviation of its angle [rad]; torque [N m]."""
+        """Errors of a test log and standard deviation of its angle [rad]; torque error [N m]."""
         base, own = self.base_motions[name], self.motions[name]
         log = next(each for each in (*self.parts.test, *self.parts.validation) if each.name == name)
         found = {"base": base.angle_error, "corrected": own.angle_error}
@@ -104,17 +104,18 @@ def motion_parts(
     test: Sequence[str] = (),
     validation: Sequence[str] = (),
 ) -> MotionParts:
-    """Split logs by gain and by trajectory; whole logs, none in two parts.
+    """Split logs by gain and by trajectory into disjoint parts of whole logs.
 
     Args:
         logs: the logs.
-        test_kp: gains that test; none: the highest of three or more, where ``test`` names nothing.
-        test: trajectories or logs that test.
-        validation: trajectories or logs that validate; none: the trajectory of those left whose
-            motion is most like that of the others.
+        test_kp: gains of the test logs; empty: the highest of three or more, where ``test`` is
+            empty.
+        test: trajectories or logs of the test part.
+        validation: trajectories or logs for validation; empty: of the rest, the trajectory with the
+            largest motion overlap with the others.
 
     Raises:
-        RecordingError: a gain or a name is in no log, or a part is left without a log.
+        RecordingError: no log has a gain or a name, or a part is empty.
     """
     gains = sorted({log.kp for log in logs})
     if not test_kp and not test and len(gains) > 2:
@@ -122,7 +123,7 @@ def motion_parts(
     missing = [kp for kp in test_kp if kp not in gains]
     if missing:
         raise RecordingError(
-            f"no log has the gain {missing[0]:g}; there are {listing(f'{g:g}' for g in gains)}"
+            f"no log has the gain {missing[0]:g}; available: {listing(f'{g:g}' for g in gains)}"
         )
     check_names((*test, *validation), logs)
 
@@ -133,46 +134,46 @@ def motion_parts(
     rest = [log for log in logs if log not in held]
     if not validation and rest:
         several = len({log.trajectory for log in rest}) > 1
-        validation = (_alike(rest),) if several else (rest[-1].name,)
+        validation = (_largest_overlap(rest),) if several else (rest[-1].name,)
     validating = [log for log in rest if named(log, validation)]
     training = [log for log in rest if log not in validating]
     for part, members in (("training", training), ("validation", validating)):
         if not members:
             raise RecordingError(
-                f"of {len(logs)} logs none is left for {part}: record more, or hold out fewer"
+                f"none of {len(logs)} logs remains for {part}: record more, or hold out fewer"
             )
     return MotionParts(tuple(training), tuple(validating), tuple(held))
 
 
 def scored(done: MotionTraining, parts: MotionParts, directory: Path | None = None) -> MotionResult:
-    """A training scored on held-out logs; the base alone where it is better on them."""
+    """A training scored on held-out logs; without a correction where the base is better on them."""
     logs = parts.test or parts.validation
     names = [log.name for log in logs]
     base = dict(zip(names, motions(done.start, logs), strict=True))
     own = base
     if done.network is not None:
         own = dict(zip(names, motions(done.base, logs, done.network), strict=True))
-    return judged(done, parts, base, own, directory)
+    return evaluated(done, parts, base, own, directory)
 
 
-def _alike(logs: Sequence[ServoLog]) -> str:
-    """The trajectory that is most like the others."""
+def _largest_overlap(logs: Sequence[ServoLog]) -> str:
+    """The trajectory with the largest motion overlap with the others."""
     moved: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for log in logs:
         moved.setdefault(log.trajectory, []).append((log.position, log.speed))
-    return most_alike(moved)
+    return largest_overlap(moved)
 
 
-def judged(
+def evaluated(
     done: MotionTraining,
     parts: MotionParts,
     base: dict[str, Motion],
     own: dict[str, Motion],
     directory: Path | None = None,
 ) -> MotionResult:
-    """Result of a training by the motions of base and correction along the held-out logs.
+    """Result of a training from the motions of base and correction on the held-out logs.
 
-    On motion that was held out it is never worse than its base.
+    On held-out logs it is never worse than its base.
     """
     worse = _mean_error(own) if parts.test else 0.0
     if worse > _mean_error(base):
@@ -214,26 +215,26 @@ def _verdict(
     joint = done.start.joint
     if isinstance(joint, ServoModel) and (seen := fitted_to(joint, parts.test)):
         sentence = (
-            f"The {words} was fitted to {listing(seen, 3)}, which test here: its error there is "
-            "too small, and so is that of a correction of it. Fit it without these logs."
+            f"The {words} was fitted to the test logs {listing(seen, 3)}: its error on them, and "
+            "that of its correction, is too small. Fit it without these logs."
         )
         reasons.append(Reason(Grade.LOOK, sentence, "scores"))
     if worse:
         sentence = (
             f"The correction has an angle error of {1e3 * worse:.3g} mrad on held-out logs, the "
-            f"{words} {1e3 * _mean_error(base):.3g} mrad: the {words} is what is written. Train "
-            "longer, or record what is like the held-out motion."
+            f"{words} {1e3 * _mean_error(base):.3g} mrad: the {words} alone is written. Train "
+            "longer, or record motion similar to the held-out logs."
         )
         if (beyond := _beyond(parts.training, parts.test)) >= _MUCH:
             sentence += (
-                f" {100 * beyond:.0f} % of it lies at angles that no training log reaches, where a "
-                "correction has learned nothing."
+                f" {100 * beyond:.0f} % of its samples are at angles that no training log reaches: "
+                "the correction is untrained there."
             )
         reasons.append(Reason(Grade.LOOK, sentence, "training"))
     elif done.network is None:
         sentence = (
-            f"The {words} suffices: no correction bettered its angle error on validation logs, "
-            f"{1e3 * done.validation[0]:.3g} mrad, by {100 * ENOUGH:g} %. The {words} is what is "
+            f"The {words} is sufficient: no correction reduced its angle error on validation logs, "
+            f"{1e3 * done.validation[0]:.3g} mrad, by {100 * ENOUGH:g} %. The {words} alone is "
             "written."
         )
         reasons.append(Reason(Grade.LOOK, sentence, "training"))
@@ -241,7 +242,7 @@ def _verdict(
 
 
 def _beyond(training: Sequence[Any], test: Sequence[Any]) -> float:
-    """Share of the samples of test logs at angles that no training log of the joint reaches."""
+    """Fraction of test samples at angles that no training log of the joint reaches."""
     outside, count = 0, 0
     for log in test:
         seen = np.concatenate([each.position for each in training if each.motor == log.motor])
@@ -260,10 +261,10 @@ def _means(logs: Sequence[Any]) -> dict[str, float]:
 
 
 def check_names(names: Sequence[str], logs: Sequence[ServoLog]) -> None:
-    """Refuse names that no log or trajectory has."""
+    """Check that a log or trajectory exists for each name."""
     known = sorted({log.trajectory for log in logs} | {log.name for log in logs})
     unknown = [name for name in names if name not in known]
     if unknown:
         raise RecordingError(
-            f"no log or trajectory is named {unknown[0]!r}; there are {listing(known)}"
+            f"no log or trajectory named {unknown[0]!r}; available: {listing(known)}"
         )

@@ -1,4 +1,4 @@
-"""Motion of a joint along its logs, sample after sample, with a correction of its torque."""
+"""Simulated motion of a joint with the commands of its logs and a torque correction."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,11 +10,11 @@ from torch import Tensor
 from trueup.networks.motion.logs import MotionLogs
 
 SMOOTHING = 0.03
-"""Time that recorded motion is averaged over before it is differentiated [s]."""
+"""Width of the moving average applied to recorded motion before differentiation [s]."""
 
 
-class Stretch(Protocol):
-    """Stretches of recordings that are simulated side by side; a row is a joint of a stretch."""
+class Windows(Protocol):
+    """A batch of windows of recordings; a row is one joint of one window."""
 
     @property
     def position(self) -> Tensor:
@@ -33,43 +33,43 @@ class Stretch(Protocol):
     def after(
         self, step: int, position: Tensor, speed: Tensor, correction: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Position and speed one sample on, with a torque beside the base's (B,) [N m]."""
+        """Position and speed at the next sample, with an additional torque (B,) [N m]."""
         ...
 
 
 def correction_step(
     module: Any,
-    stretch: Stretch,
+    windows: Windows,
     step: int,
     position: Tensor,
     speed: Tensor,
     state: Any,
 ) -> tuple[Tensor, Any]:
-    """Torque of the correction at a sample, shape (B,) [N m], and its state after it."""
-    inputs = stretch.features(step, position, speed)[:, None]
+    """Torque of the correction at a sample, shape (B,) [N m], and its next state."""
+    inputs = windows.features(step, position, speed)[:, None]
     torque, state = module.unlimited(inputs, state)
     return torque[:, 0], state
 
 
-def whole_motion(stretch: Stretch, module: Any) -> tuple[Tensor, Tensor]:
-    """Positions and speeds of stretches from their first samples, each (B, samples)."""
-    position, speed, state = stretch.position[0], stretch.speed[0], None
+def whole_motion(windows: Windows, module: Any) -> tuple[Tensor, Tensor]:
+    """Simulated positions and speeds of windows from their first samples, each (B, samples)."""
+    position, speed, state = windows.position[0], windows.speed[0], None
     positions, speeds = [position], [speed]
     correction = torch.zeros_like(position)
-    for step in range(len(stretch.position) - 1):
+    for step in range(len(windows.position) - 1):
         if module is not None:
-            correction, state = correction_step(module, stretch, step, position, speed, state)
-        position, speed = stretch.after(step, position, speed, correction)
+            correction, state = correction_step(module, windows, step, position, speed, state)
+        position, speed = windows.after(step, position, speed, correction)
         positions.append(position)
         speeds.append(speed)
     return torch.stack(positions, dim=1), torch.stack(speeds, dim=1)
 
 
 def torque_errors(positions: Tensor, speeds: Tensor, logs: MotionLogs) -> list[float] | None:
-    """RMS error of the torque on the load along the simulated motion of each log [N m].
+    """RMS error of the torque on the load over the simulated motion of each log [N m].
 
-    The torque is what the load takes, inertia times acceleration and its weight, so that it counts
-    friction, armature and correction alike. None where no torque is recorded.
+    The torque on the load is inertia times acceleration plus gravity, so that it includes friction,
+    armature and correction. None where no torque is recorded.
     """
     if logs.torque is None:
         return None
@@ -85,23 +85,23 @@ def torque_errors(positions: Tensor, speeds: Tensor, logs: MotionLogs) -> list[f
 
 @dataclass(frozen=True, eq=False)
 class TorqueBalance:
-    """Torque that the load of each sample takes, and what may explain it, each of shape (n,)."""
+    """Torque on the load at each sample, and its regressors, each of shape (n,)."""
 
     rows: np.ndarray
-    """Log of the sample."""
+    """Index of the log of the sample."""
     on: np.ndarray
     angle: np.ndarray
     error: np.ndarray
-    """Command less angle, 0 without torque [rad]."""
+    """Command minus angle, 0 with the torque disabled [rad]."""
     speed: np.ndarray
     acceleration: np.ndarray
     """Derivative of the smoothed speed [rad/s2]."""
     torque: np.ndarray
-    """Inertia times acceleration, and the weight [N m]."""
+    """Inertia times acceleration plus gravity [N m]."""
 
 
 def torque_balance(logs: MotionLogs) -> TorqueBalance:
-    """Torque on the load by the recorded motion, smoothed over `SMOOTHING`."""
+    """Torque on the load from the recorded motion, smoothed over `SMOOTHING`."""
     width = max(3, round(SMOOTHING * logs.rate)) | 1
     found: list[list[np.ndarray]] = []
     for row, count in enumerate(logs.lengths):
@@ -117,6 +117,6 @@ def torque_balance(logs: MotionLogs) -> TorqueBalance:
 
 
 def _smoothed(values: np.ndarray, width: int) -> np.ndarray:
-    """Moving mean over an odd number of samples, the ends held."""
+    """Moving mean over an odd number of samples, with the end values repeated."""
     padded = np.pad(values, width // 2, mode="edge")
     return np.convolve(padded, np.full(width, 1.0 / width), mode="valid")

@@ -1,4 +1,4 @@
-"""A training of a correction by a joint's motion, from its logs to its report."""
+"""Run of the training of a correction on the motion of a joint, from logs to report."""
 
 import time
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ from trueup.networks.motion.training import MotionTraining, checked_logs, train_
 from trueup.runs import Execution, Outcome, RunDirectory, Session, atomic
 
 NETWORK, SERVO, BASE = "network.safetensors", "servo.json", "base.json"
-"""Files of a training: the correction; the servo model beneath it; another base, or the factors of
-its gains."""
+"""Files of a training: the correction; the servo model that it corrects; another base, or firmware
+factors."""
 _TIMED_STEPS = 3
 
 
@@ -41,13 +41,13 @@ class MotionInputs:
     """Logs of a training, read and checked."""
 
     source: RunLogs
-    """Logs as they were read, with the hashes of their files."""
+    """Raw logs, with the hashes of their files."""
     parts: MotionParts
-    """The same, evenly sampled: to learn from, to choose by, and to judge on."""
+    """The logs at a constant rate, for training, validation and test."""
 
 
 def run_motion(spec: MotionSpec, session: Session) -> Outcome:
-    """Train a correction by a joint's motion; errors as :func:`trueup.runs.start`."""
+    """Train a correction on the motion of a joint; errors as :func:`trueup.runs.start`."""
     inputs = prepare(spec)
     parts, settings = inputs.parts, spec.settings
     with session.begin(
@@ -87,7 +87,7 @@ def run_motion(spec: MotionSpec, session: Session) -> Outcome:
 
 
 def plan_motion(spec: MotionSpec, execution: Execution) -> dict[str, Any]:
-    """Plan of a training, and the time that it takes at most [s]."""
+    """Plan of a training, with its largest duration [s]."""
     parts, settings = prepare(spec).parts, spec.settings
     logs, held = checked_logs(spec.base, parts.training, parts.validation, settings)
     base = fit_base(spec.base, logs, settings.identify_gains)
@@ -133,7 +133,7 @@ def prepare(spec: MotionSpec) -> MotionInputs:
 def write_correction(
     directory: RunDirectory, spec: MotionSpec, source: RunLogs, result: MotionResult
 ) -> None:
-    """Write base and correction; what a former attempt wrote is removed."""
+    """Write base and correction; files of an earlier attempt are removed."""
     training, parts = result.training, result.parts
     for name in (SERVO, BASE):
         directory.inside(name).unlink(missing_ok=True)
@@ -147,7 +147,7 @@ def write_correction(
         return
     hashes = {source.hash_of(log) for log in (*parts.training, *parts.validation)}
     training.network.provenance.update(
-        target=f"correction of the torque of the {training.base.words}, trained by the motion",
+        target=f"correction of the torque of the {training.base.words}, trained on the motion",
         base=training.base.to_dict(),
         settings=spec.settings.to_dict(),
         trained_on=sorted(hashes),

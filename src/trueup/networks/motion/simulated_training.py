@@ -1,4 +1,4 @@
-"""What both trainings through the simulator share: the training itself, files, state, scores."""
+"""Common parts of both trainings through the simulator: training, files, state, scores."""
 
 import re
 from collections.abc import Callable
@@ -21,25 +21,25 @@ from trueup.runs.loop.progress import Progress
 from trueup.runs.run_state import training_state
 
 PACKAGES = ("numpy", "torch", "safetensors")
-"""Distributions whose versions such a training records."""
+"""Distributions with versions recorded by a training."""
 METRICS = "metrics.json"
-"""Scores and verdict."""
+"""File of scores and verdict."""
 CHECKPOINT = "checkpoint.npz"
-"""State from which a stopped training continues."""
+"""File of the state from which a stopped training resumes."""
 
 # --- training ------------------------------------------------------------------------------------
 
 
 def train_in(run: Run, train: Callable[[TrainingHooks, Path], MotionTraining]) -> MotionTraining:
-    """Train in a run directory; continues from its checkpoint.
+    """Train in a run directory; resumes from its checkpoint.
 
     Args:
         run: the run.
-        train: trains with hooks and the file of the checkpoint.
+        train: training function of hooks and the file of the checkpoint.
 
     Raises:
         RunDirectoryError: the checkpoint is damaged.
-        KeyboardInterrupt: Ctrl-C; what was reached is saved.
+        KeyboardInterrupt: Ctrl-C; the state is saved.
     """
     file = run.directory.inside(CHECKPOINT)
     check_state(file)
@@ -57,12 +57,12 @@ def train_in(run: Run, train: Callable[[TrainingHooks, Path], MotionTraining]) -
 
 
 def has_checkpoint(directory: RunDirectory) -> bool:
-    """Whether a run that fails has saved gradient steps."""
+    """Whether a failed run has saved gradient steps."""
     return directory.inside(CHECKPOINT).is_file()
 
 
 def saved_steps(directory: RunDirectory) -> str:
-    """Saved part of a training that was stopped, in words."""
+    """Text about the saved steps of a stopped training."""
     steps, _ = steps_and_seconds(directory.inside(CHECKPOINT))
     return f"stopped after {steps} gradient steps, which are saved"
 
@@ -71,7 +71,7 @@ def saved_steps(directory: RunDirectory) -> str:
 
 
 def outcome_of(spec: Spec, settings: MotionSettings, result: MotionResult) -> Outcome:
-    """The outcome of a training that was scored on held-out motion."""
+    """Outcome of a training scored on held-out motion."""
     return Outcome(
         result,
         {
@@ -86,12 +86,12 @@ def outcome_of(spec: Spec, settings: MotionSettings, result: MotionResult) -> Ou
 
 
 def bare_summary(spec: Spec) -> dict[str, Any]:
-    """Content of ``solution.json`` where the scores failed."""
+    """Content of ``solution.json`` without scores, where scoring failed."""
     return {"kind": spec.kind, "name": spec.name, "status": "finished", "cost": None}
 
 
 def write_scores(directory: RunDirectory, outcome: Outcome) -> None:
-    """Write the scores, and the motion of the held-out logs [rad], a CSV file each."""
+    """Write the scores, and the motion of each held-out log [rad] as CSV."""
     result: MotionResult = outcome.result
     place = directory.path / ANGLES
     place.mkdir(exist_ok=True)
@@ -106,11 +106,11 @@ def write_scores(directory: RunDirectory, outcome: Outcome) -> None:
 
 
 def file_name(name: str) -> str:
-    """Name as a part of a file's name."""
+    """Name with characters allowed in file names."""
     return re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "_"
 
 
-# --- what a directory says of a training ---------------------------------------------------------
+# --- state and report of a directory -------------------------------------------------------------
 
 
 def report(directory: RunDirectory) -> Page:
@@ -119,7 +119,7 @@ def report(directory: RunDirectory) -> Page:
 
 
 def state(directory: RunDirectory, kind: str) -> RunState:
-    """State of a training; its steps are its evaluations."""
+    """State of a training; gradient steps count as evaluations."""
     file, cost = directory.inside(METRICS), None
     steps, seconds = steps_and_seconds(directory.inside(CHECKPOINT))
     if file.is_file():
@@ -131,11 +131,11 @@ def state(directory: RunDirectory, kind: str) -> RunState:
 
 
 def compared(directory: RunDirectory) -> dict[str, Any]:
-    """Angle errors of a finished training; it has no parameters to compare."""
+    """Angle errors of a finished training, which has no parameters to compare."""
     file = directory.inside(METRICS)
     if not file.is_file():
         raise RunDirectoryError(
-            f"{directory.path} has no {METRICS}: the training did not finish; continue it "
+            f"{directory.path} has no {METRICS}: the training is not finished; resume it "
             f"with  trueup study resume {directory.path}"
         )
     content = atomic.read_json(file)

@@ -1,4 +1,4 @@
-"""What the training of a correction is of: base, logs, and how they are split."""
+"""Spec of the training of a correction: base, logs and their split."""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
@@ -13,17 +13,17 @@ from trueup.runs.spec import InputPath, OnResume, Serialised, Spec
 
 
 class MotionSpec(Spec):
-    """What the training of a correction of a joint's torque by its motion is of.
+    """Spec of the training of a torque correction of a joint on its motion.
 
     Attributes:
-      base: model beneath the correction.
-      settings: of network and training.
-      test_kp: gains whose logs test, as logs state them.
-      test: trajectories or logs that test.
-      validation: trajectories or logs that the correction is chosen by.
-      logdir: folder of the logs, or their one file; None where several files are given.
-      logs: files of the logs; None where ``logdir`` is given, or no file holds the logs.
-      logs_at_hand: the logs, where a call in Python has them at hand.
+      base: base model of the correction.
+      settings: settings of network and training.
+      test_kp: gains of the test logs.
+      test: trajectories or logs of the test part.
+      validation: trajectories or logs for validation.
+      logdir: folder of the logs, or a single file; None where several files are given.
+      logs: files of the logs; None where ``logdir`` is given, or the logs are in memory only.
+      logs_at_hand: logs in memory, given by a call in Python.
     """
 
     kind: ClassVar[str] = "motion"
@@ -38,7 +38,7 @@ class MotionSpec(Spec):
     test_kp: tuple[float, ...] = ()
     test: tuple[str, ...] = ()
     validation: tuple[str, ...] = ()
-    # their hashes are compared on resume
+    # resuming compares their hashes
     logdir: Annotated[InputPath | None, OnResume.CALL] = None
     logs: Annotated[tuple[InputPath, ...] | None, OnResume.CALL] = None
     logs_at_hand: Annotated[
@@ -57,10 +57,10 @@ class MotionSpec(Spec):
         test: Sequence[str] = (),
         validation: Sequence[str] = (),
     ) -> "MotionSpec":
-        """The spec of a base, see :func:`train_motion`, and of logs or where they are.
+        """The spec from a base, see :func:`train_motion`, and logs or their paths.
 
         Raises:
-          FitError: there is no base of that name.
+          FitError: unknown name of the base.
         """
         settings, source = settings or MotionSettings(), RunLogs(logs, uniform=False)
         at_hand = tuple(source.logs) if source.place is None else None
@@ -83,7 +83,7 @@ class MotionSpec(Spec):
         return ("logs",) if self.logdir is None and self.logs is None else ()
 
     def run_logs(self) -> RunLogs:
-        """The logs; they are read when they are used first."""
+        """The logs, read on first use."""
         if self.logs_at_hand is not None:
             return RunLogs(list(self.logs_at_hand), uniform=False)
         return RunLogs(self.logdir or list(self.logs or ()), uniform=False)

@@ -1,4 +1,4 @@
-"""Corrections before their training: no torque, or the linear one where there is no base."""
+"""Initial corrections: zero torque, or a linear torque where there is no base."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,19 +15,19 @@ from trueup.networks.motion.rollout import torque_balance
 from trueup.networks.motion.settings import MotionSettings
 
 _SHARE = 0.2
-"""Deviation of a correction, as a share of the torque it is set beside."""
+"""Output scale of a correction relative to the reference torque."""
 
 
 def starting_correction(
     logs: MotionLogs, joint: DrivenJoint, settings: MotionSettings, alone: bool
 ) -> TorchNetwork:
-    """The correction of a joint; ``alone``: the whole torque, which starts as the linear one."""
+    """Initial correction of a joint; ``alone``: it is the whole torque, initially a linear one."""
     whole = logs.whole(joint)
-    told = [
+    values = [
         whole.features(t, whole.position[t], whole.speed[t]).numpy()
         for t in range(int(logs.lengths.min()))
     ]
-    stacked = np.concatenate(told)
+    stacked = np.concatenate(values)
     network = zero_network(stacked, logs.inputs, logs.rate, logs.torque_scale, settings)
     if alone:
         network = _with_linear_torque(network, logs)
@@ -35,32 +35,32 @@ def starting_correction(
 
 
 def zero_network(
-    told: np.ndarray,
+    values: np.ndarray,
     inputs: tuple[str, ...],
     rate: float,
     torque: float,
     settings: MotionSettings,
     seed: int | None = None,
 ) -> Network:
-    """Network that gives no torque until it is trained.
+    """Network with zero torque before training.
 
     Args:
-        told: inputs along recordings, (n, inputs).
-        inputs: their names.
-        rate: samples a second [Hz].
-        torque: torque that a correction is set beside [N m].
-        settings: family and sizes.
-        seed: seed of its weights; None: that of the settings.
+        values: samples of the inputs, (n, inputs).
+        inputs: names of the inputs.
+        rate: sample rate [Hz].
+        torque: reference torque of the correction [N m].
+        settings: family and sizes of the network.
+        seed: seed of the weights; None: that of the settings.
     """
-    stats = Normalization.of(inputs, [told], [np.zeros(len(told))])
+    stats = Normalization.of(inputs, [values], [np.zeros(len(values))])
     template: dict[str, Any] = {
         "family": settings.family,
         "normalization": replace(stats, output_deviation=_SHARE * torque),
         "rate": rate,
         "history": 1 if settings.family in RECURRENT else settings.history,
         "activation": "tanh",
-        "feature_lowest": told.min(axis=0),
-        "feature_highest": told.max(axis=0),
+        "feature_lowest": values.min(axis=0),
+        "feature_highest": values.max(axis=0),
     }
     layers = 1 if settings.family in RECURRENT else 2
     seed = settings.seed if seed is None else seed
@@ -72,7 +72,7 @@ def zero_network(
 
 
 def _with_linear_torque(network: Network, logs: MotionLogs) -> Network:
-    """The network with a linear part that gives the torque that the load takes."""
+    """The network with its linear part fitted to the torque on the load."""
     slopes, level = _linear_torque(logs, network)
     bias = f"{last_layer(network)}.bias"
     skip = np.zeros((1, network.history * len(network.features)), network.weights[bias].dtype)
@@ -82,9 +82,9 @@ def _with_linear_torque(network: Network, logs: MotionLogs) -> Network:
 
 
 def _linear_torque(logs: MotionLogs, network: Network) -> tuple[np.ndarray, float]:
-    """Slopes by the normalised features, and level, of the torque that the load takes.
+    """Slopes with respect to the normalised features, and offset, of the torque on the load.
 
-    Both in deviations of the network's output, by least squares over the logs.
+    Both in standard deviations of the output, by least squares over the logs.
     """
     balance, stats = torque_balance(logs), network.normalization
     known = {ANGLE: balance.angle, ANGLE_ERROR: balance.error, VELOCITY: balance.speed}

@@ -1,4 +1,4 @@
-"""Trains corrections of joints through their simulated motion, from the logs to the report."""
+"""Training of corrections of joints through simulated motion, from the logs to the report."""
 
 import os
 from collections.abc import Sequence
@@ -41,29 +41,30 @@ def run_motion_training(
 ) -> MotionResult:
     """Train a correction of a joint's torque as ``trueup network train-motion`` does.
 
-    ``network.safetensors`` of the run directory holds the correction of the torque, in addition to
-    the servo model of ``servo.json`` or the base of ``base.json``; it is absent where no correction
-    is at least 1 % better on validation logs. A run that was begun here is continued by
-    ``trueup study resume`` and reported by ``trueup report``::
+    ``network.safetensors`` of the run directory contains the torque correction of the servo model
+    in ``servo.json`` or the base in ``base.json``; it is absent where no correction is at least 1 %
+    better on validation logs. ``trueup study resume`` resumes the run, ``trueup report`` renders
+    its
+    report::
 
         model = actuators.load_model("m4.json")
         result = networks.run_motion_training(model, "logs", "runs/knee")
         print(*result.verdict.lines(), sep="\\n")
 
     Args:
-        base: what is corrected and has to be beaten: a servo model, a :class:`PdJoint`, ``pd`` for
-            one whose numbers are found from the training logs, or ``none``.
-        logs: logs, or where they are; raw ones are resampled to 5 ms.
-        directory: run directory; nothing is written where absent.
-        settings: of network and training.
+        base: the base model, also the baseline: a servo model, a :class:`PdJoint`, ``pd`` for a PD
+            joint identified from the training logs, or ``none``.
+        logs: logs or their paths; raw ones are resampled to 5 ms.
+        directory: run directory; without it nothing is written.
+        settings: settings of network and training.
         test_kp, test, validation: see :func:`motion_parts`.
-        resume: go on with the run that ``directory`` holds, with the same arguments.
-        overwrite: replace the run that ``directory`` holds.
+        resume: resume the run in ``directory``, with the same arguments.
+        overwrite: replace the run in ``directory``.
         verbose: show progress on the error stream.
 
     Raises:
-        TrueupError: logs, model or run directory cannot be used.
-        RunInterrupted: Ctrl-C; what was reached is kept.
+        TrueupError: logs, model or run directory are unusable.
+        RunInterrupted: Ctrl-C; the state is saved.
     """
     spec = MotionSpec.of(
         base,
@@ -103,26 +104,27 @@ def run_model_training(
 ) -> MotionResult:
     """Train corrections of a MuJoCo model's joints as ``trueup network train-motion`` does.
 
-    Each joint has a network of its own, of its angle and velocity, whose torque comes beside that
-    of the model's actuators; ``network_JOINT.safetensors`` of the run directory holds it. The
-    numbers of the model stay: identify them before.
+    Each joint has a separate network, of its angle and velocity; its torque is added to that of
+    the actuators of the model. It is saved as ``network_JOINT.safetensors`` in the run directory.
+    The parameters of the model are fixed: identify them first.
 
     Args:
-        experiment: experiment file, or what :func:`trueup.sysid.load_experiment` made of it; it
-            needs no parameters. What it holds out tests.
-        directory: run directory; nothing is written where absent.
-        folder: folder that its file names refer to; that of the file, else the working folder.
-        settings: of networks and training.
-        validation: recordings that the corrections are chosen by; none: the one whose motion is
-            most like that of the others.
-        resume: go on with the run that ``directory`` holds, with the same arguments.
-        overwrite: replace the run that ``directory`` holds.
-        anyway: take a model of a run whose inputs have changed since too; every file says so.
+        experiment: experiment file, or the result of :func:`trueup.sysid.load_experiment`;
+            parameters are optional. Its held-out recordings are the test.
+        directory: run directory; without it nothing is written.
+        folder: base of its relative paths; by default that of the file, else the working folder.
+        settings: settings of networks and training.
+        validation: validation recordings; empty: the one whose motion has the largest overlap with
+            the others.
+        resume: resume the run in ``directory``, with the same arguments.
+        overwrite: replace the run in ``directory``.
+        anyway: also accept a model whose inputs have changed since its run; every file records
+            this.
         verbose: show progress on the error stream.
 
     Raises:
-        TrueupError: experiment, recordings or run directory cannot be used.
-        RunInterrupted: Ctrl-C; what was reached is kept.
+        TrueupError: experiment, recordings or run directory are unusable.
+        RunInterrupted: Ctrl-C; the state is saved.
     """
     place = Path("." if folder is None else folder)
     if not isinstance(experiment, Experiment):
@@ -146,11 +148,11 @@ def run_model_training(
 
 
 def resume_motion_training(directory: str | os.PathLike[str], *, verbose: bool = True) -> Outcome:
-    """Continue a training with its own settings.
+    """Resume a training with the settings of its run.
 
     Raises:
-        RunDirectoryError: the folder holds no such training, or its logs are gone or have changed.
-        RunInterrupted: Ctrl-C; what was reached is kept.
+        RunDirectoryError: the folder contains no such training, or its logs are missing or changed.
+        RunInterrupted: Ctrl-C; the state is saved.
     """
     opened = RunDirectory.open(directory)
     if kind_of(opened) not in (MotionSpec.kind, ModelMotionSpec.kind):
@@ -161,10 +163,10 @@ def resume_motion_training(directory: str | os.PathLike[str], *, verbose: bool =
 
 
 def _target(directory: str | os.PathLike[str]) -> Path:
-    """Run directory as a whole path, which a message then names."""
+    """Absolute path of the run directory, for messages."""
     return Path(directory).expanduser().resolve()
 
 
 def _refuse_resume(resume: bool) -> None:
     if resume:
-        raise RunDirectoryError("a resumed training needs its run directory")
+        raise RunDirectoryError("resume requires the run directory: set directory")

@@ -1,4 +1,4 @@
-"""Gradient steps of a training through the simulator, which can be stopped and taken up again."""
+"""Gradient steps of a training through the simulator, with checkpoints."""
 
 import math
 import time
@@ -22,7 +22,7 @@ SAVED_EVERY = 30.0
 """Time between checkpoints [s]."""
 
 TORQUE_WINDOW = 0.5
-"""Time whose torque a window counts [s]."""
+"""Duration of the torque loss in a window [s]."""
 
 _SPEED_WEIGHT = 0.05
 _LEAST_ERROR = 1e-3
@@ -31,16 +31,16 @@ _BASE_RATE = 0.2
 
 
 class MotionTrainer:
-    """A training: weights, optimiser, random draws, the best correction so far.
+    """State of a training: weights, optimiser, random generator, best correction.
 
     Args:
-        base: model that is corrected.
-        logs: to learn from: :class:`MotionLogs` of one joint, or :class:`ModelLogs` of the joints
+        base: base model.
+        logs: training logs: :class:`MotionLogs` of one joint, or :class:`ModelLogs` of the joints
             of a MuJoCo model.
-        held: logs that the correction is chosen by.
-        settings: of network and training.
-        start: the correction before training, of logs, joint, settings and whether there is no
-            base.
+        held: validation logs.
+        settings: settings of network and training.
+        start: function of logs, joint, settings and whether there is no base; returns the initial
+            correction.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class MotionTrainer:
         self.random = np.random.default_rng(settings.seed)
         self.joint = logs.driven(base, settings.learn_base, settings.identify_gains)
         alone = self.joint.base.kind == NONE
-        # a correction is held small where its base suffices; the whole torque is not
+        # weight decay keeps a correction small where its base is sufficient, but not a whole torque
         self.weight = 0.0 if alone else settings.regularization
         self.module = start(logs, self.joint, settings, alone)
         self.base_error = float(self._whole_errors(held, False).mean())
@@ -78,26 +78,26 @@ class MotionTrainer:
 
     @property
     def every(self) -> int:
-        """Steps from one validation to the next."""
+        """Steps between validations."""
         return max(10, self.settings.max_steps // _VALIDATIONS)
 
     @property
     def share(self) -> float:
-        """Share of the steps or of the time that is done."""
+        """Completed fraction of the steps or of the time, [0, 1]."""
         settings = self.settings
         return max(self.done / settings.max_steps, self.seconds / settings.seconds)
 
     def run(self, hooks: TrainingHooks, file: Path | None = None) -> None:
-        """Train to the end of the steps or the time.
+        """Train until the limit of steps or of time.
 
         Args:
-            hooks: what follows the training, and may stop it.
-            file: checkpoint, written now and then and at a stop; what it holds is gone on with.
+            hooks: callbacks of the training, which may stop it.
+            file: checkpoint, written periodically and at a stop; an existing one is resumed.
 
         Raises:
             Interrupted: a hook stopped the training; the checkpoint is written.
             FitError: training diverged.
-            RunDirectoryError: the checkpoint is of another training, or damaged.
+            RunDirectoryError: the checkpoint is damaged, or belongs to another training.
         """
         if file is not None and file.is_file():
             read_state(self, file)
@@ -123,12 +123,12 @@ class MotionTrainer:
             write_state(self, file)
 
     def _horizon(self, share: float) -> float:
-        """Horizon at a share of the training [s]."""
+        """Horizon [s] at a fraction of the training."""
         horizons = self.settings.horizons
         return horizons[min(int(share * len(horizons)), len(horizons) - 1)]
 
     def step(self, share: float) -> None:
-        """A gradient step, with horizon and learning rate of a share of the training."""
+        """One gradient step, with horizon and learning rate at a fraction of the training."""
         for group, rate in zip(self.optimizer.param_groups, self._rates, strict=True):
             warm = min(1.0, (self.done + 1) / 20)
             group["lr"] = rate * 0.5 * (1.0 + math.cos(math.pi * share)) * warm
@@ -157,65 +157,65 @@ class MotionTrainer:
             }
         )
         self.loss_sum = 0.0
-        # what lets a learned motion drift over its whole length lets others drift too
+        # drift over full training logs indicates drift on other motions
         if error < self.best_error and learned <= self.own_error:
             self.best_error, self.best = error, self.module.to_network()
-            self.base = self.joint.moved_base()
+            self.base = self.joint.trained_base()
 
     def _whole_errors(self, logs: Any, corrected: bool = True) -> np.ndarray:
-        """RMS angle error of each whole log, (joints, logs) [rad]."""
+        """RMS angle error of each log in full, (joints, logs) [rad]."""
         with torch.no_grad():
             positions, _ = whole_motion(logs.whole(self.joint), self.module if corrected else None)
         return logs.errors(positions)
 
     def _windows(self, warm: int, steps: int) -> Any:
-        """Random windows of the logs, ``steps`` samples after ``warm`` ones before them."""
+        """Random windows of the logs: ``warm`` samples of burn-in, then ``steps`` samples."""
         logs, batch = self.logs, self.settings.batch
         rows = torch.as_tensor(self.random.integers(len(logs.names), size=batch))
         last = logs.lengths[rows.numpy()] - steps - 1
         starts = torch.as_tensor(self.random.integers(warm, np.maximum(last, warm + 1)))
-        return logs.stretch(self.joint, rows, starts - warm, warm + steps)
+        return logs.windows(self.joint, rows, starts - warm, warm + steps)
 
     def _torque_loss(self) -> Tensor:
-        """Loss of random windows: error of the torque on the load along the recorded motion."""
+        """Loss of random windows: error of the torque on the load over the recorded motion."""
         logs, module = self.logs, self.module
         steps, warm = (max(2, round(each * logs.rate)) for each in (TORQUE_WINDOW, BURN_IN))
-        stretch = self._windows(warm, steps)
-        moved = [stretch.features(*each) for each in zip(
-            range(warm + steps), stretch.position, stretch.speed, strict=False)]  # fmt: skip
+        windows = self._windows(warm, steps)
+        moved = [windows.features(*each) for each in zip(
+            range(warm + steps), windows.position, windows.speed, strict=False)]  # fmt: skip
         correction, _ = module.unlimited(torch.stack(moved, dim=1))
         scale, total = module.output_deviation, torch.zeros(())
         for step in range(warm, warm + steps):
-            position, speed = stretch.position[step], stretch.speed[step]
-            _, after = stretch.after(step, position, speed, correction[:, step])
-            found = stretch.load_torque(step, position, speed, after)
-            total = total + (found - stretch.torque[step]).square().mean() / scale**2
+            position, speed = windows.position[step], windows.speed[step]
+            _, after = windows.after(step, position, speed, correction[:, step])
+            found = windows.load_torque(step, position, speed, after)
+            total = total + (found - windows.torque[step]).square().mean() / scale**2
             total = total + self.weight * correction[:, step].square().mean() / scale**2
         return total / steps
 
     def _window_loss(self, horizon: float) -> Tensor:
-        """Loss of random windows: error of angle and speed over the horizon, and the correction."""
+        """Loss of random windows: errors of angle and speed, plus a penalty on the torque."""
         module, rate = self.module, self.logs.rate
         scale, speed_scale = self._scales
         steps, warm = max(2, round(horizon * rate)), round(BURN_IN * rate)
-        stretch, state = self._windows(warm, steps), None
-        position, speed = stretch.position[0], stretch.speed[0]
+        windows, state = self._windows(warm, steps), None
+        position, speed = windows.position[0], windows.speed[0]
         with torch.no_grad():
-            # errors of the recorded state at the start fade before they count
+            # errors of the recorded initial state decay before the loss counts
             for step in range(warm):
-                correction, state = correction_step(module, stretch, step, position, speed, state)
-                position, speed = stretch.after(step, position, speed, correction)
+                correction, state = correction_step(module, windows, step, position, speed, state)
+                position, speed = windows.after(step, position, speed, correction)
 
         def squared(values: Tensor, unit: Any) -> Tensor:
-            """Mean square, each joint in its own unit."""
+            """Mean square, scaled for each joint."""
             return (values.reshape(len(scale), -1) / unit).square().mean()
 
         total = torch.zeros((), dtype=torch.float64)
         for step in range(warm, warm + steps):
-            correction, state = correction_step(module, stretch, step, position, speed, state)
-            position, speed = stretch.after(step, position, speed, correction)
-            total = total + squared(position - stretch.position[step + 1], scale)
-            error = squared(speed - stretch.speed[step + 1], speed_scale)
+            correction, state = correction_step(module, windows, step, position, speed, state)
+            position, speed = windows.after(step, position, speed, correction)
+            total = total + squared(position - windows.position[step + 1], scale)
+            error = squared(speed - windows.speed[step + 1], speed_scale)
             total = total + _SPEED_WEIGHT * error
             total = total + self.weight * squared(correction, module.output_deviation)
         return total / steps

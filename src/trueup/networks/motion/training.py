@@ -1,9 +1,9 @@
-"""Trains a correction of a joint's torque by the joint's motion.
+"""Training of a torque correction of a joint on its motion.
 
-Windows of all logs are simulated side by side; the loss is the error of angle and speed over
-horizons that grow. Only command and angle are needed. The correction starts at zero, so that
+Windows of all logs are simulated in a batch; the loss is the error of angle and speed over
+growing horizons. Only command and angle are required. The correction is zero initially, so that
 training starts at the base, and it is kept only where it is better on validation logs and not
-worse on the training logs, each rolled out as a whole.
+worse on the training logs, each simulated in full.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ from trueup.networks.motion.trainer import MotionTrainer
 from trueup.networks.training.hooks import TrainingHooks
 
 ENOUGH = 0.01
-"""Share by which a correction must better the validation error to be kept."""
+"""Smallest relative reduction of the validation error for a correction to be kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +44,17 @@ class MotionTraining:
     """Result of a training through the simulator."""
 
     network: Any
-    """Correction of the torque, a network, or of a model a set of them; None where the base
-    suffices."""
+    """Torque correction: a network, or for a model a set of networks; None where the base is
+    sufficient."""
     base: Any
-    """Base beneath it, with numbers moved where they were learned."""
+    """Base model, with trained parameters where they were learned."""
     start: Any
-    """Base before the training, which has to be beaten."""
+    """Base before training, the baseline."""
     validation: tuple[float, float]
-    """Angle error of the validation logs [rad]: of the base, and of the best correction."""
+    """Angle error on the validation logs [rad]: of the base, and of the best correction."""
     history: tuple[dict[str, float], ...]
-    """Of each validation: steps done, horizon [s], loss, angle error of the validation logs and of
-    the training logs as a whole [rad]."""
+    """For each validation: steps, horizon [s], loss, angle errors of the validation logs and of
+    the training logs in full [rad]."""
     steps: int
     seconds: float
 
@@ -92,22 +92,22 @@ def train_motion(
     hooks: TrainingHooks | None = None,
     checkpoint: Path | None = None,
 ) -> MotionTraining:
-    """Train a correction of a joint's torque so that its simulated motion is the recorded one.
+    """Train a torque correction of a joint so that its simulated motion matches the recorded one.
 
     Args:
-        base: what is corrected, whose error has to be beaten: a servo model; a PD joint, or ``pd``
-            for one whose numbers are first found from the training logs; ``none``, and the
-            correction is the whole torque.
-        training: logs to learn from, evenly sampled at one rate.
-        validation: logs that the correction is chosen by, rolled out as a whole.
-        settings: of network and training.
-        progress: called with words and the share that is done.
-        hooks: in its place: what follows the training, and may stop it.
-        checkpoint: file that a stopped training goes on from.
+        base: the base model, also the baseline: a servo model; a PD joint, or ``pd`` for one that
+            is identified from the training logs first; ``none``, where the correction is the whole
+            torque.
+        training: training logs, all at one constant rate.
+        validation: logs for the choice of the correction, simulated in full.
+        settings: settings of network and training.
+        progress: called with a text and the completed fraction.
+        hooks: callbacks instead of ``progress``, which may stop the training.
+        checkpoint: file from which a stopped training resumes.
 
     Raises:
-        RecordingError: logs cannot be stepped, or the shortest is shorter than a horizon.
-        FitError: the servo model has a term that cannot be trained through.
+        RecordingError: logs cannot be simulated, or the shortest is shorter than a horizon.
+        FitError: the servo model has a term without a gradient.
         Interrupted: a hook stopped the training.
     """
     settings = settings or MotionSettings()
@@ -127,7 +127,7 @@ def train_motion(
 
 
 def reached_by(trainer: MotionTrainer, start: Any) -> MotionTraining:
-    """Result of a training; the base alone where a correction betters it too little."""
+    """Result of a training; without a correction where its improvement is too small."""
     best, reached = trainer.best, trainer.base
     if trainer.best_error > (1.0 - ENOUGH) * trainer.base_error:
         best, reached = None, start
@@ -148,23 +148,23 @@ def checked_logs(
     validation: Sequence[ServoLog],
     settings: MotionSettings,
 ) -> tuple[MotionLogs, MotionLogs]:
-    """Logs of training and validation as the simulator takes them.
+    """Training and validation logs as batches for the simulator.
 
     Raises:
-        RecordingError: logs cannot be stepped, the shortest is shorter than a horizon, or torque is
-            the target and not recorded.
+        RecordingError: logs cannot be simulated, the shortest is shorter than a horizon, or torque
+            is the target and not recorded.
     """
     given, inputs = MotionBase.of(base), correction_inputs(base, training, settings.inputs)
     logs, held = (MotionLogs.of(given, part, inputs) for part in (training, validation))
     if settings.target == TORQUE and logs.torque is None:
         raise RecordingError(
-            f"training on the torque needs the field {TORQUE_COLUMN!r} [N m] in every log; train "
-            "on the motion"
+            f"training on the torque requires the field {TORQUE_COLUMN!r} [N m] in every log; "
+            "otherwise train on the motion"
         )
     if max(settings.horizons) + BURN_IN >= logs.shortest:
         raise RecordingError(
-            f"the horizon of {max(settings.horizons):g} s with {BURN_IN:g} s before it is longer "
-            f"than the shortest recording, {logs.shortest:.3g} s: give shorter horizons"
+            f"the horizon of {max(settings.horizons):g} s plus {BURN_IN:g} s of burn-in is longer "
+            f"than the shortest recording, {logs.shortest:.3g} s: use shorter horizons"
         )
     return logs, held
 
@@ -172,7 +172,7 @@ def checked_logs(
 def motion_errors(
     base: Joint | MotionBase, logs: Sequence[ServoLog], network: Network | None = None
 ) -> dict[str, float]:
-    """RMS angle error of each log, rolled out as a whole from its first sample [rad]."""
+    """RMS angle error of each log, simulated in full from its first sample [rad]."""
     return {
         log.name: motion.angle_error
         for log, motion in zip(logs, motions(base, logs, network), strict=True)

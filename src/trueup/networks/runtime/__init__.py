@@ -1,1 +1,1 @@
-"""Networks step by step: numpy, compiled code, and inside MuJoCo."""
+"""Stepwise inference of networks: in numpy, in compiled code, and inside MuJoCo."""

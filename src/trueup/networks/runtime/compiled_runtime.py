@@ -1,4 +1,4 @@
-"""A network in compiled code: one step at a time, and over whole recordings."""
+"""Networks in compiled code, for single steps and for whole recordings."""
 
 from collections.abc import Sequence
 from typing import overload
@@ -11,18 +11,18 @@ from trueup.networks.runtime.numpy_runtime import NetworkRuntime
 from trueup.networks.runtime.record import HEADER, network_record, state_size
 
 _CHUNK = 4096
-"""Time steps whose gates are computed at once."""
+"""Number of time steps with gates computed in one matrix product."""
 
 
 class CompiledRuntime:
     """`NetworkRuntime` in compiled code, for few joints at a high rate.
 
-    The default network takes some tens of microseconds a joint. For hundreds of joints
-    `NetworkRuntime` is the faster one: it multiplies matrices for all of them at once.
+    The default network takes some tens of microseconds per joint. For hundreds of joints
+    `NetworkRuntime` is faster, with one matrix product for all of them.
 
     Args:
         network: the trained network.
-        joints: number of joints stepped side by side.
+        joints: number of joints in the batch.
         dtype: precision of the arithmetic, ``np.float32`` or ``np.float64``.
     """
 
@@ -39,7 +39,7 @@ class CompiledRuntime:
         self._step_joints = functions_of(network).step_joints
 
     def reset(self, rows: np.ndarray | slice = slice(None)) -> None:
-        """Start cold: the joints named, or all of them."""
+        """Cold start of the given joints, or of all."""
         self._state[rows] = 0.0
 
     def step(self, inputs: np.ndarray) -> np.ndarray:
@@ -52,7 +52,7 @@ class CompiledRuntime:
             Torque, shape (joints,) [N m].
 
         Raises:
-            SignalError: the shape is another.
+            SignalError: `inputs` has another shape.
         """
         if np.shape(inputs) != self._inputs.shape:
             raise SignalError(
@@ -75,9 +75,9 @@ def predict(network: Network, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
 def predict(
     network: Network, inputs: np.ndarray | Sequence[np.ndarray]
 ) -> np.ndarray | list[np.ndarray]:
-    """Torque over whole recordings, each from a cold start, as the deployed network gives it.
+    """Torque over whole recordings, each from a cold start, as of the deployed network.
 
-    Equal to stepping `NetworkRuntime` through each recording, at a small part of its time.
+    Equal to stepping `NetworkRuntime` through each recording, but much faster.
 
     Args:
         network: the trained network.
@@ -87,7 +87,7 @@ def predict(
         Torque, shape (n,) [N m], in double precision; or a list of such.
 
     Raises:
-        SignalError: the shape is another.
+        SignalError: `inputs` has another shape.
     """
     if not isinstance(inputs, np.ndarray):
         return [predict(network, each) for each in inputs]

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NetworkLaw:
-    """Networks on joints of a model; made by :func:`network_law`."""
+    """Networks on joints of a model; created by :func:`network_law`."""
 
     spec: "mujoco.MjSpec"
-    """The prepared model, to be compiled. It carries the weights."""
+    """The prepared model before compilation. It contains the weights."""
     law: "TargetedLaw"
-    """The control law, for what is not offered here."""
+    """The underlying control law."""
     networks: Mapping[str, Network]
     """Joint -> network."""
     channels: Mapping[str, Mapping[str, str]]
-    """Channel -> joint -> actuator. Controls of ``goal`` are target angles [rad]; each further
-    feature that a network reads has a channel of its name. The force of ``motor`` is the torque."""
+    """Channel -> joint -> actuator. Controls of ``goal`` are target angles [rad]; each additional
+    feature of a network has a channel of its name. The force of ``motor`` is the torque."""
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class NetworkLaw:
         """Compile the prepared model.
 
         Raises:
-          ModelError: it does not compile, after a change.
+          ModelError: the model was changed and does not compile.
         """
         from trueup.simulation.targets.variants import compile_spec
 
@@ -60,10 +60,10 @@ class NetworkLaw:
     def installed(
         self, *simulations: "mujoco.MjModel | mujoco.MjData | Batch"
     ) -> AbstractContextManager[None]:
-        """Run the networks in everything that is stepped inside of a ``with`` block.
+        """Context manager: run the networks in all simulations stepped inside the ``with`` block.
 
         Args:
-          simulations: what to check first, see :func:`trueup.simulation.control.installed`.
+          simulations: simulations to check first, see :func:`trueup.simulation.control.installed`.
 
         Raises:
           LawError: a law is installed already, or a model is not prepared for this one.
@@ -73,7 +73,7 @@ class NetworkLaw:
         return installed(self.law, *simulations)
 
     def start(self, simulation: "mujoco.MjData | Batch") -> None:
-        """Start all networks cold without a reset; after a reset they do so by themselves."""
+        """Cold start of all networks without a reset; a reset includes it."""
         self.law.start(simulation)
 
     def controls(self, **commands: Mapping[str, Any]) -> np.ndarray:
@@ -92,7 +92,7 @@ class NetworkLaw:
         for what, given in commands.items():
             if what not in known:
                 raise LawError(
-                    f"there is no channel {what!r}; there are {listing(known)}."
+                    f"unknown channel {what!r}; available: {listing(known)}."
                     f"{did_you_mean(what, known)}"
                 )
             _check_joints(given, self.joints)
@@ -105,14 +105,14 @@ class NetworkLaw:
         return controls
 
     def state(self, simulation: "mujoco.MjData | Batch") -> dict[str, np.ndarray]:
-        """Live views of what the law keeps: ``(n, joints, ...)`` in a batch, or ``(joints, ...)``.
+        """Live views of the state: ``(n, joints, ...)`` in a batch, or ``(joints, ...)``.
 
         ``torque`` [N m] and ``features`` of the last step of the networks, and their ``memory``.
         """
         return self.law.state(simulation)
 
     def failures(self, simulation: "mujoco.MjData | Batch") -> dict[int, str]:
-        """The simulations in which the law has failed, and why; index 0 for an ``MjData``."""
+        """Simulation index -> reason of a failure of the law; index 0 for an ``MjData``."""
         return self.law.failures(simulation)
 
 
@@ -122,7 +122,7 @@ def network_law(
     *,
     constants: Mapping[str, Mapping[str, float] | float] | None = None,
 ) -> NetworkLaw:
-    """Put learned actuators on joints of a model, to run at native speed.
+    """Drive joints of a model by learned actuators, in compiled code.
 
     ::
 
@@ -132,28 +132,28 @@ def network_law(
         with law.installed(batch):
             recorded = batch.rollout(1000, law.controls(goal={"hip": goals}))
 
-    The law runs in a ``Batch``, in a loop over ``mj_step`` and in the viewer, and starts cold by
-    itself after a reset. Each joint of each simulation has its own hidden state, in ``userdata``;
-    the weights lie in the model, once. A network steps when its own period has passed, and its
-    torque is held between, as on the robot.
+    The law runs in a ``Batch``, in a loop over ``mj_step`` and in the viewer, with a cold start
+    after a reset. Each joint of each simulation has its own hidden state, in ``userdata``; the
+    weights are stored once, in the model. A network steps once per period of its rate, and its
+    torque is held between steps, as on the robot.
 
-    An actuator that acts on a joint already becomes the channel of its goal and keeps its place
-    among the controls; a motor whose force is the torque comes after all others, and a channel for
-    each further feature that a network reads. Damping, friction and armature of the joints stay:
-    give the joint what the network's torque does not contain.
+    An existing actuator of a joint becomes the channel of its target angle and keeps its index
+    among the controls; a motor that applies the torque is appended, and a channel for each
+    additional feature. Damping, friction and armature of the joints are not changed: they must be
+    those that the torque of the network does not contain.
 
     Args:
-      spec: the model or its file; left as it is. Joints are hinges.
+      spec: the model or its file; it is not modified. The joints are hinge joints.
       networks: joint -> network or its file; one rate for all.
-      constants: feature -> value, or joint -> value, of features that are no commands, such as
+      constants: feature -> value, or joint -> value, of features that are not commands, such as
         ``inertia_kg_m2``, ``voltage_v`` or ``temperature_c``.
 
     Returns:
       The prepared model and the law.
 
     Raises:
-      LawError: a joint does not exist or has several actuators; rates differ; the model's time
-        step does not divide the networks' period; the inertia is read and not given.
+      LawError: a joint does not exist or has several actuators; rates differ; the period of the
+        networks is not a multiple of the time step; the inertia is required and missing.
       ModelError: the model cannot be read or does not compile.
       FitError: the file of a network cannot be read.
     """
@@ -170,13 +170,13 @@ def network_law(
 
     chosen = {joint: _network(network) for joint, network in networks.items()}
     if not chosen:
-        raise LawError("network_law needs a network for one joint or more")
+        raise LawError("network_law requires a network for at least one joint")
     joints, fixed = tuple(chosen), _fixed(constants or {}, tuple(chosen))
     rates = sorted({network.rate for network in chosen.values()})
     if len(rates) > 1:
         raise LawError(
-            f"the networks step at {listing(f'{rate:g} Hz' for rate in rates)}; one law has one "
-            "rate: train them at one"
+            f"the networks have the rates {listing(f'{rate:g} Hz' for rate in rates)}; a law "
+            "supports one rate: train them at the same rate"
         )
     further = _further_channels(chosen, fixed)
     source = read_spec(spec)
@@ -228,7 +228,7 @@ def _fixed(
     for feature, value in constants.items():
         if feature not in FEATURES:
             raise LawError(
-                f"there is no feature {feature!r}.{did_you_mean(feature, FEATURES)} There are "
+                f"unknown feature {feature!r}.{did_you_mean(feature, FEATURES)} Available: "
                 f"{listing(FEATURES)}"
             )
         each = value if isinstance(value, Mapping) else dict.fromkeys(joints, value)
@@ -240,7 +240,7 @@ def _fixed(
 def _further_channels(
     networks: Mapping[str, Network], fixed: Mapping[tuple[str, str], float]
 ) -> tuple[str, ...]:
-    """Features that need a channel of their own."""
+    """Features that require a separate channel."""
     own = {ANGLE, VELOCITY, TARGET_ANGLE, ANGLE_ERROR}
     needed: list[str] = []
     for joint, network in networks.items():
@@ -249,7 +249,7 @@ def _further_channels(
                 continue
             if name == INERTIA:
                 raise LawError(
-                    f"the network of joint {joint!r} reads the load's inertia: give "
+                    f"the network of joint {joint!r} requires the inertia of the load: give "
                     f"constants={{{INERTIA!r}: ...}} [kg m2]"
                 )
             needed.append(name)
@@ -262,7 +262,7 @@ def _sources(
     further: tuple[str, ...],
     width: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where each input comes from, and the constants, each (joints, inputs)."""
+    """Source of each input, and the constants, each (joints, inputs)."""
     from trueup.networks.runtime.law_kernel import CONSTANT, ERROR, FROM_COMMAND, POSITION
     from trueup.networks.runtime.law_kernel import VELOCITY as SPEED
 
@@ -283,13 +283,13 @@ def _check_joints(given: Mapping[str, Any], joints: tuple[str, ...]) -> None:
     for joint in given:
         if joint not in joints:
             raise LawError(
-                f"no network drives a joint {joint!r}; they drive {listing(joints)}."
+                f"no network drives the joint {joint!r}; driven joints: {listing(joints)}."
                 f"{did_you_mean(joint, joints)}"
             )
 
 
 def read_spec(spec: Any) -> Any:
-    """A spec as it is, or that of a file.
+    """The given spec, or that of a file.
 
     Raises:
       ModelError: the file cannot be read.

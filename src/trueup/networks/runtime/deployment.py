@@ -1,4 +1,4 @@
-"""What goes into an exported graph, and what is said about it in the file."""
+"""Content of an exported graph, and its metadata."""
 
 import json
 from dataclasses import dataclass
@@ -15,31 +15,31 @@ from trueup.networks.model.network import HELD_STEPS, RECURRENT, Network
 
 @dataclass(frozen=True)
 class Deployment:
-    """A network and the parts around it that an exported graph holds.
+    """A network and the additional parts of an exported graph.
 
-    With everything, the graph takes raw features and gives the torque. Without ``normalization`` it
-    takes normalised features and gives the normalised output, and the caller does the rest. The
-    limit is one of the sum of base and network: without ``base`` there is none inside.
+    With all parts, the graph maps raw features to the torque. Without ``normalization`` it maps
+    normalised features to the normalised output, and the caller does the rest. The limit applies to
+    the sum of base and network: without ``base`` the graph has no limit.
     """
 
     network: Network
     normalization: bool = True
-    """Features and output are normalised inside."""
+    """Whether the graph normalises features and output."""
     base: bool = True
-    """The analytic base's torque is added inside."""
+    """Whether the graph adds the torque of the analytic base."""
     limits: bool = True
-    """The torque limit is applied inside."""
+    """Whether the graph applies the torque limit."""
 
     def __post_init__(self):
         if not self.normalization and (self._has_base or self._has_limit):
             raise FitError(
-                "base and limits act on torques in N m: a graph without its normalisation holds "
-                "neither; leave out base and limits too"
+                "base and limits act on torques in N m and require the normalisation: also exclude "
+                "base and limits"
             )
         if self.network.base is not None and not self.base and self._has_limit:
             raise FitError(
-                "the torque limit holds for the sum of base and network: a graph without its base "
-                "would limit the network alone, which gives another torque. Leave out limits too "
+                "the torque limit applies to the sum of base and network: a graph without its base "
+                "would limit the network alone and change the torque. Also exclude the limits "
                 "(--without base limits), and limit the sum to "
                 f"{self.network.torque_limit:g} N m where the base is added"
             )
@@ -54,29 +54,29 @@ class Deployment:
 
     @property
     def limit_of_sum(self) -> float | None:
-        """Limit of the sum of the network with a base that is left out [N m]: not inside."""
-        left_out = self.network.base is not None and not self.base
-        return self.network.torque_limit if left_out else None
+        """Torque limit of network plus excluded base [N m]; not part of the graph."""
+        excluded = self.network.base is not None and not self.base
+        return self.network.torque_limit if excluded else None
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Features that the graph takes, in order."""
+        """Input features of the graph, in order."""
         needed = base_inputs(self.network) if self._has_base else ()
         return independent((*self.network.features, *needed))
 
     @property
     def base_matrix(self) -> np.ndarray | None:
-        """From the inputs to angle, angle error, velocity and target velocity, (inputs, 4)."""
+        """Matrix from inputs to angle, angle error, velocity and target velocity, (inputs, 4)."""
         return base_matrix(self.network, self.inputs) if self._has_base else None
 
     @property
     def torque_limit(self) -> float | None:
-        """Limit that is applied inside [N m]."""
+        """Torque limit applied by the graph [N m]."""
         return self.network.torque_limit if self._has_limit else None
 
     @property
     def state_shape(self) -> tuple[int, str, int]:
-        """Shape of ``h``; zero is a cold start. A history has a row more, 1 once it is filled."""
+        """Shape of ``h``; zero is a cold start. A history has an extra row, 1 once it is filled."""
         network = self.network
         if network.family in RECURRENT:
             rows = network.layers * (2 if network.family == "lstm" else 1)
@@ -85,12 +85,12 @@ class Deployment:
 
 
 def held_steps(network: Network) -> int:
-    """Steps with the first sample that the caller of a traced graph takes before a cold start."""
+    """Number of steps with the first sample that initialise a traced graph."""
     return HELD_STEPS if network.family in RECURRENT else 0
 
 
 def base_inputs(network: Network) -> tuple[str, ...]:
-    """Signals that the base's torque depends on: the angle itself only where it matters."""
+    """Signals that the torque of the base depends on; the angle only where it does."""
     base = network.base
     if base is None:
         return ()
@@ -98,10 +98,10 @@ def base_inputs(network: Network) -> tuple[str, ...]:
 
 
 def base_matrix(network: Network, inputs: tuple[str, ...]) -> np.ndarray:
-    """From the inputs to what the base reads: angle, error, velocity, target velocity, (inputs, 4).
+    """Matrix from inputs to angle, angle error, velocity and target velocity, (inputs, 4).
 
     Raises:
-        FitError: the base needs a signal that does not follow from the inputs.
+        FitError: the base requires a signal that cannot be derived from the inputs.
     """
     base = network.base
     if base is None:
@@ -110,8 +110,8 @@ def base_matrix(network: Network, inputs: tuple[str, ...]) -> np.ndarray:
     matrix = derived(inputs, needed)
     if matrix is None:
         raise FitError(
-            f"the analytic base reads {', '.join(needed)}, which do not follow from "
-            f"{', '.join(inputs)}"
+            f"the analytic base requires {', '.join(needed)}, which cannot be derived "
+            f"from {', '.join(inputs)}"
         )
     full = np.zeros((len(inputs), 4))
     for column, name in enumerate(base.features):

@@ -1,4 +1,4 @@
-"""Several networks trained alike from different seeds: their mean, and how far they disagree."""
+"""Ensembles of networks trained with different seeds: mean and spread of the torque."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import load_network
 
 MEMBERS = "members"
-"""Folder of a run that holds the networks of an ensemble."""
+"""Folder of a run with the networks of an ensemble."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,9 +21,9 @@ class EnsembleTorque:
 
     Attributes:
         mean: shape (n,) [N m].
-        spread: standard deviation over the members, shape (n,) [N m]: how far they disagree. It
-            tells where data were few; it holds neither sensor noise nor what all members miss.
-        out_of_range: which samples leave the range of training in a feature, shape (n,), bool.
+        spread: standard deviation over the members, shape (n,) [N m]. It is large where data were
+            few; it excludes sensor noise and the errors common to all members.
+        out_of_range: samples outside the range of training in any feature, shape (n,), bool.
     """
 
     mean: np.ndarray
@@ -35,20 +35,20 @@ class NetworkEnsemble:
     """Networks with the same inputs and rate.
 
     Args:
-        networks: two members or more.
+        networks: at least two members.
 
     Raises:
-        FitError: fewer than two, or members whose inputs or rates differ.
+        FitError: fewer than two members, or different inputs or rates.
     """
 
     def __init__(self, networks: Sequence[Network]):
         if len(networks) < 2:
-            raise FitError(f"an ensemble has two networks or more; found {len(networks)}")
+            raise FitError(f"an ensemble requires at least two networks; found {len(networks)}")
         first = networks[0]
         for other in networks[1:]:
             if other.inputs != first.inputs or other.rate != first.rate:
                 raise FitError(
-                    f"the networks of an ensemble take the same inputs at one rate; found "
+                    f"the networks of an ensemble must have the same inputs and rate; found "
                     f"{listing(first.inputs)} at {first.rate:g} Hz and {listing(other.inputs)} at "
                     f"{other.rate:g} Hz"
                 )
@@ -60,30 +60,31 @@ class NetworkEnsemble:
 
         Args:
           folder: run directory or folder.
-          anyway: take those of a run whose recordings have changed since too.
+          anyway: also accept networks whose recordings have changed since training.
 
         Raises:
-          RunDirectoryError: the recordings of the run have changed since.
-          FitError: there are fewer than two, or one cannot be read.
+          RunDirectoryError: the recordings of the run have changed since training.
+          FitError: fewer than two networks, or one cannot be read.
         """
         folder = Path(folder)
         inner = folder / MEMBERS if (folder / MEMBERS).is_dir() else folder
         files = sorted([*inner.glob("*.safetensors"), *inner.glob("*/network.safetensors")])
         if len(files) < 2:
             raise FitError(
-                f"{inner} holds {len(files)} networks: train an ensemble with "
+                f"{inner} contains {len(files)} networks, at least two are required: train an "
+                "ensemble with "
                 "model.ensemble_members=5"
             )
         return cls([load_network(file, anyway=anyway) for file in files])
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Features that a caller must give, in order."""
+        """Features that a caller supplies, in order."""
         return self.networks[0].inputs
 
     @property
     def rate(self) -> float:
-        """Samples a second [Hz]."""
+        """Sample rate [Hz]."""
         return self.networks[0].rate
 
     def predict(self, inputs: np.ndarray) -> EnsembleTorque:
@@ -93,7 +94,7 @@ class NetworkEnsemble:
             inputs: raw features in the order of `inputs`, shape (n, inputs).
 
         Raises:
-            SignalError: the shape is another.
+            SignalError: `inputs` has another shape.
         """
         from trueup.networks.runtime.numpy_runtime import NetworkRuntime
 

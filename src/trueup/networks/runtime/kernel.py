@@ -1,7 +1,7 @@
 """Compiled steps of a network: one joint, one time step; and a recurrent layer over a sequence.
 
-What a step computes is that of :class:`trueup.networks.NetworkRuntime`. Sums of products are taken
-in the order that is fastest on the machine, so results differ from it by rounding.
+The results are those of :class:`trueup.networks.NetworkRuntime` up to rounding, as sums of products
+are reordered for vectorisation.
 """
 
 import functools
@@ -25,7 +25,7 @@ _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(12, -1, -1))
 
 @intrinsic
 def _bits_of(typingctx, value):
-    """The bits of a double as a whole number."""
+    """The bits of a double as an integer."""
 
     def codegen(context, builder, signature, args):
         return builder.bitcast(args[0], ir.IntType(64))
@@ -35,7 +35,7 @@ def _bits_of(typingctx, value):
 
 @intrinsic
 def _float_of(typingctx, bits):
-    """The double of these bits."""
+    """The double with the given bits."""
 
     def codegen(context, builder, signature, args):
         return builder.bitcast(args[0], ir.DoubleType())
@@ -45,27 +45,32 @@ def _float_of(typingctx, bits):
 
 @compiled(fastmath={"contract"})
 def _exp(value):
-    """exp() to the last digit but one, without a branch or a call: loops over it are vectorised.
+    """exp() to about one unit in the last place, without branch or call: loops vectorise.
 
-    ``exp(x) = 2^k exp(r)`` with ``|r| <= log(2) / 2``; adding 1.5 x 2^52 rounds to a whole number,
-    which then stands in the lowest bits. The polynomial is Taylor's.
+    ``exp(x) = 2^k exp(r)`` with ``|r| <= log(2) / 2`` and the Taylor polynomial of degree 13 for
+    ``exp(r)``.
     """
-    value = 700.0 if value > 700.0 else value  # what is not a number stays so
+    # within +-700 the result is a normal double; comparisons, unlike min and max, preserve NaN
+    value = 700.0 if value > 700.0 else value
     value = -700.0 if value < -700.0 else value
+    # k = round(x / log(2)): adding 1.5 x 2^52 leaves no fractional bits, and k in the lowest bits
     shifted = value * 1.4426950408889634 + 6755399441055744.0
     whole = shifted - 6755399441055744.0
+    # log(2) in two parts, of which the first times k is exact (W. J. Cody and W. Waite, "Software
+    # Manual for the Elementary Functions", 1980; the constants are those of fdlibm)
     rest = (value - whole * 0.6931471803691238) - whole * 1.9082149292705877e-10
     series = 1.0 / 6227020800.0
     for term in _TAYLOR:
         series = series * rest + term
+    # 2^k: k plus the bias 1023, shifted into the exponent bits of a double
     return series * _float_of((_bits_of(shifted) + 1023) << 52)
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
 def _multiply(matrix, bias, vector, result):
-    """``result = matrix @ vector + bias``, the matrix (rows, columns) one row after the other.
+    """``result = matrix @ vector + bias``, with the matrix (rows, columns) in row-major order.
 
-    Four rows at a time, so that the vector is read from memory a quarter as often.
+    Blocks of four rows read the vector from memory a quarter as often.
     """
     columns, rows = len(vector), len(result)
     zero = matrix.dtype.type(0)
@@ -103,7 +108,11 @@ def _product(first, second):
 
 @compiled(fastmath={"contract"})
 def _gru_gates(from_input, from_state, state):
-    """Next state of a GRU layer, in place; the reset gate multiplies after the bias."""
+    """Next state of a GRU layer, in place.
+
+    ``n = tanh(W x + b + r (U h + c))`` and ``h' = h + (1 - z) (n - h)`` (K. Cho et al., EMNLP 2014,
+    in the variant of torch.nn.GRU, whose reset gate ``r`` multiplies after the bias ``c``).
+    """
     hidden = len(state)
     for i in range(2 * hidden):
         from_input[i] = 1.0 / (1.0 + _exp(-(from_input[i] + from_state[i])))
@@ -111,27 +120,33 @@ def _gru_gates(from_input, from_state, state):
     new = from_input[2 * hidden :]
     from_state = from_state[2 * hidden :]
     for i in range(hidden):
+        # tanh(x) = 1 - 2 / (1 + exp(2 x)), which does not overflow with the limited exp
         trial = 1.0 - 2.0 / (1.0 + _exp(2.0 * (new[i] + reset[i] * from_state[i])))
         state[i] += (1.0 - update[i]) * (trial - state[i])
 
 
 @compiled(fastmath={"contract"})
 def _lstm_gates(from_input, from_state, state, cell):
-    """Next state and cell of an LSTM layer, in place."""
+    """Next state and cell of an LSTM layer, in place.
+
+    ``c' = f c + i g`` and ``h' = o tanh(c')`` (S. Hochreiter and J. Schmidhuber, Neural Computation
+    9, 1997, with forget gate), gates in the order of torch.nn.LSTM: i, f, g, o.
+    """
     hidden = len(state)
     for i in range(4 * hidden):
-        # tanh(x) = 2 sigmoid(2 x) - 1: one form for all gates
+        # g is a tanh: tanh(x) = 2 sigmoid(2 x) - 1 allows one vectorised loop over all gates
         scale = 2.0 if i // hidden == 2 else 1.0
         from_input[i] = 1.0 / (1.0 + _exp(-scale * (from_input[i] + from_state[i])))
-    keep, forget = from_input[:hidden], from_input[hidden : 2 * hidden]
-    new, show = from_input[2 * hidden : 3 * hidden], from_input[3 * hidden :]
+    enter, forget = from_input[:hidden], from_input[hidden : 2 * hidden]
+    new, output = from_input[2 * hidden : 3 * hidden], from_input[3 * hidden :]
     for i in range(hidden):
-        cell[i] = forget[i] * cell[i] + keep[i] * (2.0 * new[i] - 1.0)
-        state[i] = show[i] * (1.0 - 2.0 / (1.0 + _exp(2.0 * cell[i])))
+        cell[i] = forget[i] * cell[i] + enter[i] * (2.0 * new[i] - 1.0)
+        state[i] = output[i] * (1.0 - 2.0 / (1.0 + _exp(2.0 * cell[i])))
 
 
 @compiled()
 def _activate(kind, values):
+    """Apply an activation function in place; tanh for kinds without a separate case."""
     for i in range(len(values)):
         value = values[i]
         if kind == ELU:
@@ -147,12 +162,13 @@ def _activate(kind, values):
 
 @compiled()
 def _recurrent(record, inputs, state, work):
-    """Output of a GRU or an LSTM, in normal units."""
+    """Normalised output of a GRU or an LSTM."""
     layers, hidden = int(record[HEADER.layers]), int(record[HEADER.hidden])
     features = int(record[HEADER.features])
     is_gru = int(record[HEADER.family]) == GRU
     gates = 3 if is_gru else 4
     start = len(HEADER)
+    # the record has the means, the deviations, the widths of the layers, then the weights
     for i in range(features):
         work[i] = (inputs[i] - record[start + i]) / record[start + features + i]
     start += 2 * features + layers
@@ -169,6 +185,7 @@ def _recurrent(record, inputs, state, work):
         start += rows * columns
         weight_hh = record[start : start + rows * hidden]
         start += rows * hidden
+        # a GRU has one state per layer, an LSTM the state and the cell
         place = layer * hidden * (1 if is_gru else 2)
         own = state[place : place + hidden]
         _multiply(weight_ih, record[start : start + rows], layer_input, from_input)
@@ -179,6 +196,7 @@ def _recurrent(record, inputs, state, work):
         else:
             _lstm_gates(from_input, from_state, own, state[place + hidden : place + 2 * hidden])
         layer_input = own
+    # the buffer of the gates is free now
     output = from_input[:1]
     head, bias = record[start : start + hidden], record[start + hidden : start + hidden + 1]
     _multiply(head, bias, layer_input, output)
@@ -187,17 +205,17 @@ def _recurrent(record, inputs, state, work):
 
 @compiled()
 def _feed_forward(record, inputs, state, work):
-    """Output of a network with a history, in normal units.
+    """Normalised output of a network with a history.
 
-    The state holds rows, newest first, and a mark that they are filled: what was before the first
-    sample is as the first sample.
+    The state contains the raw features of the history, newest first, and a mark of a filled
+    history. At a cold start the first sample fills the whole history.
     """
     layers, features = int(record[HEADER.layers]), int(record[HEADER.features])
     history, half = int(record[HEADER.history]), len(work) // 2
     filled = history * features
     for i in range(filled - 1, features - 1, -1):
         state[i] = state[i - features] if state[filled] != 0.0 else inputs[i % features]
-    # number by number: numba compiles the error of slices that differ in length for seconds
+    # element by element: for slices numba compiles an error of unequal lengths, which takes seconds
     for feature in range(features):
         state[feature] = inputs[feature]
     start = len(HEADER)
@@ -208,6 +226,7 @@ def _feed_forward(record, inputs, state, work):
     widths = record[start + 2 * features : start + 2 * features + layers]
     start += 2 * features + layers
     columns = history * features
+    # two halves of the scratch memory alternate as input and output of the layers
     values, following = work[:half], work[half:]
     linear = 0.0
     if record[HEADER.has_skip] != 0.0:
@@ -231,7 +250,7 @@ _pd_torque_within_curve = pd_law(HEADER._fields, True)
 
 @compiled()
 def _base_torque(record, inputs):
-    """Torque of a PD law as base; its numbers stand in the header."""
+    """Torque of a PD law as base [N m], with its parameters in the header."""
     angle, error = (
         inputs[int(record[HEADER.angle_column])],
         inputs[int(record[HEADER.error_column])],
@@ -249,11 +268,11 @@ def gru_sequence(from_input, weight_hh, bias_hh, state, result):
     """States of a GRU layer over time.
 
     Args:
-      from_input: the input's part of the gates ``(n, 3 hidden)``.
-      weight_hh: ``(3 hidden x hidden,)``, one row after the other.
-      bias_hh: ``(3 hidden,)``.
-      state: ``(hidden,)``, carried on in place.
-      result: takes the states ``(n, hidden)``.
+      from_input: contribution of the input to the gates ``(n, 3 hidden)``, overwritten.
+      weight_hh: hidden weights ``(3 hidden x hidden,)`` in row-major order.
+      bias_hh: hidden bias ``(3 hidden,)``.
+      state: state ``(hidden,)``, updated in place.
+      result: output, states ``(n, hidden)``.
     """
     from_state = np.empty_like(bias_hh)
     for t in range(len(from_input)):
@@ -275,9 +294,9 @@ def lstm_sequence(from_input, weight_hh, bias_hh, state, cell, result):
 JOINT = columns_named(
     ("inertia", "coulomb", "viscous", "gravity", "gravity_angle", "spring", "spring_angle")
 )
-"""Numbers of a joint that a network drives."""
+"""Parameters of a joint driven by a network."""
 PLACES = columns_named(("angle", "velocity", "error"))
-"""Columns of a joint's own features among the inputs."""
+"""Columns of the simulated features of a joint among the inputs."""
 
 
 class NetworkFunctions(NamedTuple):
@@ -285,27 +304,27 @@ class NetworkFunctions(NamedTuple):
 
     step: Any
     """``step(record, inputs, state, work)``: torque [N m] of one joint after one time step: the
-    network's record, see ``network_record``; raw features ``(inputs,)``; memory of the joint
-    ``(state size,)``, changed in place; scratch memory ``(work size,)``."""
+    record of the network, see ``network_record``; raw features ``(inputs,)``; state of the joint
+    ``(state size,)``, updated in place; scratch memory ``(work size,)``."""
     step_joints: Any
-    """``step_joints(record, inputs, state, work, torque)``: steps joints side by side: inputs and
+    """``step_joints(record, inputs, state, work, torque)``: steps a batch of joints: inputs and
     state ``(joints, ...)``, torque ``(joints,)``."""
     drive_joint: Any
     """``drive_joint(record, state, work, inputs, places, target, angles, velocities, joint, step,
     substeps, every, lowest, highest)``: drives a joint with a network.
 
-    - ``record``, ``state``, ``work``: of the network, as ``step`` takes them.
-    - ``inputs``: recorded features, shape (n, inputs); those of the joint are replaced.
-    - ``places``: columns of :data:`PLACES`, -1 where the network has none.
+    - ``record``, ``state``, ``work``: as for ``step``.
+    - ``inputs``: recorded features, shape (n, inputs); those of the joint are simulated.
+    - ``places``: columns of :data:`PLACES`, -1 for missing ones.
     - ``target``: target angle, shape (n,) [rad].
-    - ``angles``, ``velocities``: recorded state to start from, shape (n,).
-    - ``joint``: numbers of :data:`JOINT`.
-    - ``step``: time between samples [s].
-    - ``substeps``: steps of the joint for each sample.
-    - ``every``: samples from one start at the recorded state to the next.
-    - ``lowest``, ``highest``: angles beyond which the joint has run away [rad].
+    - ``angles``, ``velocities``: recorded states, shape (n,) [rad, rad/s].
+    - ``joint``: parameters of :data:`JOINT`.
+    - ``step``: sample interval [s].
+    - ``substeps``: steps of the joint per sample.
+    - ``every``: interval of resets to the recorded state [samples].
+    - ``lowest``, ``highest``: angles beyond which the joint counts as diverged [rad].
 
-    Returns angle, velocity, torque, shape (n,) each, and the number of samples reached."""
+    Returns angle, velocity, torque, shape (n,) each, and the number of valid samples."""
 
 
 def functions_of(network: Network) -> NetworkFunctions:
@@ -315,14 +334,14 @@ def functions_of(network: Network) -> NetworkFunctions:
 
 @functools.cache
 def network_functions(layout: ServoLayout) -> NetworkFunctions:
-    """Compiled functions that step networks whose servos have a layout."""
+    """Compiled functions that step networks, with the layout of their servo bases."""
     servo = servo_torque(layout)
 
     @compiled()
     def network_step(record, inputs, state, work):
         begun = int(record[HEADER.state_size]) - 1
         if int(record[HEADER.family]) <= LSTM:
-            # a cold start: the first sample was held before
+            # cold start: the state results from holding the first sample
             for _ in range(HELD_STEPS if state[begun] == 0.0 else 0):
                 _recurrent(record, inputs, state, work)
             output = _recurrent(record, inputs, state, work)
@@ -371,10 +390,13 @@ def network_functions(layout: ServoLayout) -> NetworkFunctions:
             torque = network_step(record, row, state[0], work)
             angle_out[sample], velocity_out[sample], torque_out[sample] = angle, velocity, torque
             for _ in range(substeps):
+                # semi-implicit Euler: speed by the forces at the old state, then angle by the new
+                # speed
                 free = torque - joint[JOINT.viscous] * velocity
                 free -= joint[JOINT.gravity] * np.sin(angle - joint[JOINT.gravity_angle])
                 free -= joint[JOINT.spring] * (angle - joint[JOINT.spring_angle])
-                # friction takes at most what stops the joint within the step
+                # Coulomb friction is limited to the torque that stops the joint within the step, so
+                # that it holds a joint at rest and does not reverse its motion
                 stopping = free + velocity * joint[JOINT.inertia] / small
                 free -= min(max(stopping, -joint[JOINT.coulomb]), joint[JOINT.coulomb])
                 velocity += small * free / joint[JOINT.inertia]

@@ -1,4 +1,4 @@
-"""A network for numpy alone: arrays and a JSON text in an ``.npz`` archive, nothing pickled."""
+"""Network files for numpy: arrays and a JSON text in an ``.npz`` archive, without pickle."""
 
 import io
 import json
@@ -31,26 +31,26 @@ def save_numpy_network(network: Network, path: str | os.PathLike[str]) -> Path:
 
 
 def load_numpy_network(path: str | os.PathLike[str], *, anyway: bool = False) -> Network:
-    """Read a network that `save_numpy_network` wrote; needs numpy and nothing else.
+    """Read a network that `save_numpy_network` wrote; requires only numpy.
 
     Args:
         path: the file.
-        anyway: take a network whose recordings have changed since its training too; its provenance
-            says so.
+        anyway: also accept a network whose recordings have changed since training; its provenance
+            records this.
 
     Raises:
-        RunDirectoryError: it is of a run whose recordings have changed since.
-        FitError: the file is missing, damaged, or of another format.
+        RunDirectoryError: the recordings of its run have changed since training.
+        FitError: the file is missing or damaged, or has another format.
     """
     try:
-        # from memory: numpy leaves a file that it refuses open
+        # from memory: numpy does not close a file that it rejects
         content = io.BytesIO(Path(path).read_bytes())
         with np.load(content, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         description = json.loads(arrays.pop(_DESCRIPTION).tobytes())
     except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
         raise FitError(f"{path} cannot be read as a network for numpy: {reason(error)}") from error
-    written = arrays.pop(KEY, None)  # as the writer of files puts it
+    written = arrays.pop(KEY, None)  # metadata added by the file writer
     network = network_from_description(description, arrays, os.fspath(path))
     mark = joined(
         network.provenance.get(KEY),

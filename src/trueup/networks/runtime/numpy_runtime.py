@@ -1,4 +1,4 @@
-"""A network stepped with numpy alone: one call a time step, the state carried along."""
+"""Stepwise inference in numpy: one call per time step, with a persistent state."""
 
 from collections.abc import Callable
 
@@ -16,14 +16,14 @@ _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 class NetworkRuntime:
-    """The stateful actuator that a network deploys as, for a batch of joints.
+    """Reference implementation of a deployed network with its state, for a batch of joints.
 
-    ``step`` takes the features of one time step, at the network's own rate, and returns the torque.
-    This is what every export must reproduce, and what a network is scored with.
+    ``step`` maps the features of one time step, at the rate of the network, to the torque. Every
+    export must reproduce it, and scores are computed with it.
 
     Args:
         network: the trained network.
-        joints: number of joints (or environments) stepped side by side.
+        joints: number of joints (or environments) in the batch.
         dtype: precision of the arithmetic.
     """
 
@@ -42,7 +42,7 @@ class NetworkRuntime:
         self.reset()
 
     def reset(self, rows: np.ndarray | slice = slice(None)) -> None:
-        """Start cold, see :class:`trueup.networks.Network`: the joints named, or all of them."""
+        """Cold start of the given joints or of all, see :class:`trueup.networks.Network`."""
         if not hasattr(self, "_state"):
             self._state = [np.zeros(shape, self._dtype) for shape in self._state_shapes()]
         for part in self._state:
@@ -58,7 +58,7 @@ class NetworkRuntime:
             Torque, shape (joints,) [N m].
 
         Raises:
-            SignalError: the shape is another.
+            SignalError: `inputs` has another shape.
         """
         inputs = np.asarray(inputs, dtype=self._dtype)
         network = self.network
@@ -86,11 +86,11 @@ class NetworkRuntime:
         return self.torque(inputs, output)
 
     def torque(self, inputs: np.ndarray, output: np.ndarray) -> np.ndarray:
-        """Torque of what the network gives in normal units, with base and limit.
+        """Torque from the normalised output, with base and limit.
 
         Args:
             inputs: raw features, shape (..., inputs).
-            output: shape (...).
+            output: normalised output, shape (...).
 
         Returns:
             Torque, shape (...) [N m].
@@ -107,7 +107,7 @@ class NetworkRuntime:
         """Torque over a whole recording of one joint from a cold start.
 
         Args:
-            inputs: shape (n, inputs).
+            inputs: raw features, shape (n, inputs).
 
         Returns:
             Torque, shape (n,) [N m].
@@ -116,7 +116,7 @@ class NetworkRuntime:
         return np.array([runtime.step(row[None])[0] for row in np.asarray(inputs)])
 
     def out_of_range(self, inputs: np.ndarray) -> np.ndarray:
-        """Which samples leave the range of training in any feature, shape (joints,), bool."""
+        """Whether a feature is outside the range of training, shape (joints,), bool."""
         network = self.network
         features = np.asarray(inputs)[..., : len(network.features)]
         lowest, highest = network.feature_lowest, network.feature_highest
@@ -135,7 +135,7 @@ class NetworkRuntime:
             shapes = [(self.joints, network.hidden)] * (2 * network.layers)
         else:
             shapes = [(self.joints, network.history, len(network.features))]
-        # at the end a mark of the joints that have had a first sample
+        # the last array marks joints with a first sample
         return [*shapes, (self.joints,)]
 
     def _gru(self, features: np.ndarray) -> np.ndarray:
@@ -184,12 +184,12 @@ class NetworkRuntime:
         history, filled = self._state
         history[:, 1:] = history[:, :-1].copy()
         history[:, 0] = features
-        # what was before the first sample is as the first sample: the joint was held there
+        # cold start: the history before the first sample equals it, as of a joint at rest
         history[filled == 0.0] = features[filled == 0.0, None]
         return self.layers(history)
 
     def layers(self, history: np.ndarray) -> np.ndarray:
-        """What the layers of an ``mlp`` or a ``linear`` network give, in normal units.
+        """Normalised output of the layers of an ``mlp`` or a ``linear`` network.
 
         Args:
             history: raw features, newest first, shape (n, history, features).
@@ -209,5 +209,5 @@ class NetworkRuntime:
 
 
 def _sigmoid(values: np.ndarray) -> np.ndarray:
-    # the form with tanh neither overflows nor needs a branch
+    # the form with tanh does not overflow and has no branch
     return 0.5 * (1.0 + np.tanh(0.5 * values))

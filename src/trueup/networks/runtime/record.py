@@ -1,8 +1,8 @@
-"""A network as one vector of numbers, which compiled code reads.
+"""A network as one vector of numbers, the data of compiled code.
 
-A header, then the statistics of the features, the outputs of each layer, the weights of the linear
-skip where there is one and those of the layers, and the numbers of a servo where one is the base.
-The same vector serves the compiled runtime and, inside a MuJoCo model, the control law.
+Order: header, statistics of the features, output width of each layer, weights of an optional
+linear skip, weights of the layers, parameters of a servo base. The compiled runtime and the control
+law inside a MuJoCo model use the same vector.
 """
 
 import numpy as np
@@ -42,12 +42,12 @@ HEADER = columns_named(
         "has_skip",
     )
 )
-"""Places in the header of a record: ``record[HEADER.layers]``."""
+"""Indices in the header of a record: ``record[HEADER.layers]``."""
 
 GRU, LSTM, MLP, LINEAR = range(4)
 ELU, RELU, SOFTSIGN, TANH = range(4)
 NONE = -1.0
-"""Stands for a limit, a curve or a column that there is not."""
+"""Value of a missing limit, curve or column."""
 
 _BASE_COLUMNS = ("angle_column", "error_column", "velocity_column", "wanted_column")
 _ACTIVATIONS = ("elu", "relu", "softsign", "tanh")
@@ -58,7 +58,7 @@ def network_record(network: Network, layout: ServoLayout | None = None) -> np.nd
 
     Args:
         network: the network.
-        layout: layout of the numbers of a servo; by default that of the network alone.
+        layout: layout of the parameters of a servo; by default that of this network alone.
     """
     header = np.full(len(HEADER), NONE)
     stats, base = network.normalization, network.base
@@ -101,9 +101,9 @@ def network_record(network: Network, layout: ServoLayout | None = None) -> np.nd
 
 
 def state_size(network: Network) -> int:
-    """Numbers that one joint keeps from step to step; all zero is a cold start.
+    """State size of one joint; a state of zeros is a cold start.
 
-    The last one is a mark of a joint that has had its first sample.
+    The last number is nonzero once the joint has had its first sample.
     """
     if network.family in RECURRENT:
         return network.layers * network.hidden * (2 if network.family == "lstm" else 1) + 1
@@ -129,7 +129,7 @@ def _widths(network: Network) -> list[int]:
 
 
 def _work_size(network: Network) -> int:
-    """Numbers of scratch memory that a step needs."""
+    """Size of the scratch memory of a step."""
     features = len(network.features)
     if network.family in RECURRENT:
         gates = 3 if network.family == "gru" else 4

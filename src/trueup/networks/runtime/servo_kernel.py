@@ -1,6 +1,6 @@
-"""Analytic bases in compiled code, made from their equations.
+"""Analytic bases in compiled code, generated from their equations.
 
-They read their numbers from a row ``c``, by the names of its columns.
+Their parameters are columns of a row ``c``, addressed by name.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Numbers of a servo as base in one row, which compiled code reads by the names of its columns."""
+"""Parameters of a servo base as one row with named columns, for compiled code."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -11,10 +11,10 @@ _COLUMNS = ("law", "loss", "friction", "gate", *SETTINGS, *LEARNED)
 
 
 class ServoLayout(NamedTuple):
-    """Equations of friction and columns of the rows of servos."""
+    """Friction equations and columns of the rows of servos."""
 
     losses: tuple[Callable[..., Any], ...] = (friction_loss,)
-    """Equations of the friction budgets that servos may have; a row has the number of its own."""
+    """Equations of the friction budgets; a row contains the index of its equation."""
     columns: tuple[str, ...] = _COLUMNS
     """Names of the columns."""
 

@@ -1,6 +1,6 @@
-"""Networks as torch modules that ``torch.jit.script`` and ``torch.export`` take, one step a call.
+"""Networks as torch modules for ``torch.jit.script`` and ``torch.export``, one step per call.
 
-The recurrent part is torch's own module, under the name that simulators look for: ``gru`` or
+The recurrent part is the module of torch, under the name that simulators expect: ``gru`` or
 ``lstm``.
 """
 
@@ -21,7 +21,7 @@ from trueup.networks.runtime.deployment import Deployment
 
 
 class Normalizer(nn.Module):
-    """Raw features to normal ones, and the output back; nothing where it is left out."""
+    """Normalisation of features and its inverse for the output; identity where excluded."""
 
     mean: Tensor
     deviation: Tensor
@@ -37,7 +37,7 @@ class Normalizer(nn.Module):
         self.output_deviation = stats.output_deviation if inside else 1.0
 
     def forward(self, features: Tensor) -> Tensor:
-        """Normal features, (..., features)."""
+        """Normalised features, (..., features)."""
         return (features - self.mean) / self.deviation
 
     def torque(self, output: Tensor) -> Tensor:
@@ -50,7 +50,7 @@ class BaseTorque(nn.Module):
 
     Args:
         base: the law.
-        matrix: from the inputs to angle, error, velocity and target velocity (inputs, 4).
+        matrix: matrix from inputs to angle, error, velocity and target velocity (inputs, 4).
     """
 
     matrix: Tensor
@@ -82,7 +82,7 @@ class ServoBaseTorque(nn.Module):
 
 
 class NoBase(nn.Module):
-    """Stands where there is no base."""
+    """Zero base, for networks without an analytic base."""
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Zero torque, shape (B, 1)."""
@@ -102,7 +102,7 @@ class Limit(nn.Module):
 
 
 class NoSkip(nn.Module):
-    """Stands where no linear skip runs beside the layers."""
+    """Zero skip, for networks without a linear skip."""
 
     def forward(self, normalised: Tensor) -> Tensor:
         """Zero output, shape (B, 1)."""
@@ -110,7 +110,7 @@ class NoSkip(nn.Module):
 
 
 class DeployedStep(nn.Module, ABC):
-    """What the modules below share: the parts around the network."""
+    """Common base of the modules below: the parts around the network."""
 
     def __init__(self, deployment: Deployment):
         super().__init__()
@@ -119,29 +119,29 @@ class DeployedStep(nn.Module, ABC):
         self.normalizer = Normalizer(network, deployment.normalization)
         self.base = _base(network, matrix)
         self.limit = Limit(deployment.torque_limit)
-        # the layers of training themselves, so that the graph computes what was trained
+        # the same layers as in training, so that the graph computes the same function
         inner = TorchNetwork.from_network(replace(network, base=None))
         self.skip = NoSkip() if inner.skip is None else inner.skip
         self._take(inner)
 
     def _matrix(self, deployment: Deployment) -> np.ndarray | None:
-        """From the inputs to what the base reads; None without a base."""
+        """Matrix from the inputs to those of the base; None without a base."""
         return deployment.base_matrix
 
     @abstractmethod
     def _take(self, inner: TorchNetwork) -> None:
-        """Take the layers under the names that simulators look for."""
+        """Register the layers under the names that simulators expect."""
 
     def torque(self, output: Tensor, inputs: Tensor) -> Tensor:
-        """Torque of the network's output (B, 1) and the raw inputs (B, inputs)."""
+        """Torque from the output of the network (B, 1) and the raw inputs (B, inputs)."""
         return self.limit(self.normalizer.torque(output) + self.base(inputs))
 
 
 class GruModule(DeployedStep):
     """``(x (B, 1, inputs), h (layers, B, hidden)) -> (torque (B, 1), h)``.
 
-    Where ``h`` is zero, the sample is the first one and was held before: :data:`HELD_STEPS` steps
-    with it come first. A graph that knows no such case leaves them to its caller (``holds``).
+    Where ``h`` is zero, the sample is the first one: :data:`HELD_STEPS` steps with it initialise
+    the state. In a graph without this case (``holds`` False) the caller does them.
     """
 
     holds: bool = True
@@ -163,14 +163,14 @@ class GruModule(DeployedStep):
 
 
 class LstmStep(DeployedStep):
-    """What the modules of an LSTM share."""
+    """Common base of the modules of an LSTM."""
 
     def _take(self, inner: TorchNetwork) -> None:
         self.lstm, self.head = inner.rnn, inner.head
         self.rows = inner.rnn.num_layers
 
     def held(self, normalised: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """State, with what holding the first sample makes of rows that are zero."""
+        """State with rows of zeros replaced by the state after holding the first sample."""
         hidden, cell = state
         rows = fresh_rows(hidden)
         if rows.shape[0] == 0:
@@ -199,7 +199,7 @@ class LstmModule(LstmStep):
 class HistoryModule(DeployedStep):
     """As `GruModule`; ``h (history + 1, B, features)`` holds raw features, newest first.
 
-    Its last row is 1 once there are any; before, the first features stand for those before them.
+    Its last row is 1 once it is filled; at the first step the features fill the whole history.
     """
 
     def _take(self, inner: TorchNetwork) -> None:
@@ -220,7 +220,7 @@ def deployed_module(deployment: Deployment, holds: bool) -> nn.Module:
 
     Args:
         deployment: the network and its parts.
-        holds: a zero state is what holding the first sample makes of it, see `GruModule`.
+        holds: whether a zero state is initialised by the first sample, see `GruModule`.
     """
     network = deployment.network
     kinds = {"gru": GruModule, "lstm": LstmModule}
@@ -230,12 +230,12 @@ def deployed_module(deployment: Deployment, holds: bool) -> nn.Module:
 
 
 def fresh_rows(h: Tensor) -> Tensor:
-    """Rows of a batch whose hidden state (layers, B, hidden) is zero: no step leaves it so."""
+    """Rows of a batch with zero hidden state (layers, B, hidden), as before the first step."""
     return torch.nonzero((h == 0.0).all(2).all(0))[:, 0]
 
 
 def held_steps(first: Tensor, steps: int = HELD_STEPS) -> Tensor:
-    """First samples (B, 1, features), held before a start (B, steps, features)."""
+    """First samples (B, 1, features), repeated for a cold start (B, steps, features)."""
     return first.expand(-1, steps, -1).contiguous()
 
 

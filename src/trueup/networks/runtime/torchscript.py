@@ -1,4 +1,4 @@
-"""Steps of networks as TorchScript, with their description inside of the file."""
+"""Networks as TorchScript, with their description inside the file."""
 
 import io
 import warnings
@@ -10,16 +10,16 @@ from trueup.networks.runtime.deployment import Deployment, metadata_text
 from trueup.runs.store import atomic
 
 METADATA_FILE = "metadata.json"
-"""Extra file inside of the archive that describes the network."""
+"""Name of the extra file in the archive with the description of the network."""
 
 
 def write_torchscript(deployment: Deployment, path: Path, **entries: Any) -> None:
     """Write ``(x (B, 1, inputs), h) -> (torque (B, 1), h)`` as TorchScript.
 
     Args:
-        deployment: the network and what the graph holds of the parts around it.
+        deployment: the network and the parts of the graph.
         path: file to write.
-        entries: further entries of its metadata.
+        entries: additional entries of its metadata.
 
     Raises:
         MissingExtraError: torch is not installed.
@@ -31,10 +31,10 @@ def write_torchscript(deployment: Deployment, path: Path, **entries: Any) -> Non
 
 
 def save_script(module: Any, path: Path, description: str) -> None:
-    """Script a module and write it with its metadata, whole or not at all."""
+    """Script a module and write it with its metadata, atomically."""
     torch = torch_or_missing()
     with warnings.catch_warnings():
-        # it is deprecated, but it is what the simulators load
+        # TorchScript is deprecated, but simulators load this format
         warnings.filterwarnings("ignore", ".*torch.jit.*", DeprecationWarning)
         warnings.filterwarnings("ignore", ".*torch.jit.*", FutureWarning)
         scripted = torch.jit.script(module.eval())
@@ -49,7 +49,7 @@ def torch_or_missing() -> Any:
     """The module torch.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: torch is not installed.
     """
     try:
         import torch

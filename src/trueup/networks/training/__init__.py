@@ -1,4 +1,4 @@
-"""Training of networks: many-to-many on lanes of recordings, with the hidden state carried."""
+"""Many-to-many training of networks on lanes of recordings, with a persistent hidden state."""
 
 from typing import TYPE_CHECKING
 

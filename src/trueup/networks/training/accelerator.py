@@ -1,16 +1,16 @@
-"""Accelerators that a training may ask for."""
+"""Accelerators of a training."""
 
 from trueup.errors import ExperimentError
 
 
 def check_accelerator(name: str) -> None:
-    """Refuse an accelerator that this machine does not have.
+    """Check that this machine has an accelerator.
 
     Args:
       name: ``train.accelerator``: auto, cpu, gpu, cuda or mps.
 
     Raises:
-      ExperimentError: torch finds no such device.
+      ExperimentError: torch does not find such a device.
     """
     if name in ("auto", "cpu"):
         return
@@ -20,7 +20,7 @@ def check_accelerator(name: str) -> None:
     if not (any(found.values()) if name == "gpu" else found[name]):
         present = [device for device, there in found.items() if there]
         raise ExperimentError(
-            f"train.accelerator is {name}, and torch finds "
-            f"{f'only {present[0]}' if present else 'no GPU'} on this machine: write "
-            "train.accelerator=auto, which takes what there is"
+            f"train.accelerator is {name}, but torch finds "
+            f"{f'only {present[0]}' if present else 'no GPU'} on this machine: set "
+            "train.accelerator=auto to use any available device"
         )

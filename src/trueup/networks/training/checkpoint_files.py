@@ -1,4 +1,4 @@
-"""Checkpoints of a training, written in one step."""
+"""Atomic writing of checkpoints of a training."""
 
 import io
 import os
@@ -11,10 +11,10 @@ from trueup.runs.store import atomic
 
 
 class AtomicCheckpoints(TorchCheckpointIO):
-    """Writes a checkpoint beside the former one and replaces that in one step.
+    """Writes a checkpoint next to the previous one, then replaces it atomically.
 
-    The temporary file lies in the folder of the checkpoint: a full disk is reported by the name of
-    the file that does not fit, and the former checkpoint stays whole.
+    The temporary file is in the folder of the checkpoint: where the disk is full, the error names
+    the file, and the previous checkpoint is intact.
     """
 
     def save_checkpoint(

@@ -1,8 +1,8 @@
-"""The configuration of a training: packaged defaults, a file, and overrides as in Hydra.
+"""Configuration of a training: packaged defaults, a file, and overrides as in Hydra.
 
-``trueup/networks/configuration`` holds the defaults. An override is ``key=value`` in Hydra's
+The defaults are in ``trueup/networks/configuration``. An override is ``key=value`` in Hydra's
 grammar (https://hydra.cc, override grammar), such as ``model.gru_hidden_dim=256``; a group is
-chosen with ``data=synthetic``. A key that does not exist is an error, never an addition.
+selected with ``data=synthetic``. An unknown key is an error.
 """
 
 import os
@@ -31,25 +31,25 @@ GROUPS = ("data", "model", "train")
 MODES = ("global", "lomo_cv")
 
 REFUSED = {
-    "data.sequence_length": "the length of a stretch is data.sequence_duration_s, in seconds",
-    "data.target_sampling_frequency_hz": "the rate that all recordings are put on is data.rate",
-    "data.radius_load": "no torque depends on it; the accelerometer's radius is data.radius_accel",
-    "train.batch_size": "it is data.batch_size",
-    "train.num_workers": "it is data.num_workers",
-    "train.patience": "it is train.early_stopping.patience",
-    "train.log_frequency": "every epoch is in history.jsonl",
-    "train.val_check_interval": "it is train.check_val_every_n_epoch, in epochs",
-    "train.wandb": "it is wandb.active, wandb.project and so on",
-    "deterministic_trainer": "it is train.deterministic_trainer",
+    "data.sequence_length": "use data.sequence_duration_s, in seconds",
+    "data.target_sampling_frequency_hz": "use data.rate, the common rate of all recordings [Hz]",
+    "data.radius_load": "remove it; the torque depends on data.radius_accel only",
+    "train.batch_size": "use data.batch_size",
+    "train.num_workers": "use data.num_workers",
+    "train.patience": "use train.early_stopping.patience",
+    "train.log_frequency": "remove it; history.jsonl contains every epoch",
+    "train.val_check_interval": "use train.check_val_every_n_epoch, in epochs",
+    "train.wandb": "use wandb.active, wandb.project and so on",
+    "deterministic_trainer": "use train.deterministic_trainer",
 }
-"""Keys of other trainers that mean nothing here, with what to do instead."""
+"""Unsupported keys of other trainers, with their replacements."""
 
 _COLUMNS = "data.columns"
 
 
 @dataclass(frozen=True)
 class WandbSettings:
-    """What is sent to Weights & Biases; nothing unless ``active``."""
+    """Logging to Weights & Biases; disabled unless ``active``."""
 
     active: bool = False
     project: str = "actuator_modeling_gru_v2"
@@ -60,12 +60,14 @@ class WandbSettings:
 
     def __post_init__(self):
         if self.watch_log_freq < 0:
-            raise ExperimentError(f"wandb.watch_log_freq is {self.watch_log_freq}; at least 0")
+            raise ExperimentError(
+                f"wandb.watch_log_freq is {self.watch_log_freq}; it must not be negative"
+            )
 
 
 @dataclass(frozen=True)
 class RolloutSettings:
-    """A model whose joint the network drives in the test; none: the joint of the data settings."""
+    """Model with a joint that the network drives in the test; None: that of the data settings."""
 
     model_file: str | None = None
     """MuJoCo model with the joint and its load."""
@@ -75,7 +77,7 @@ class RolloutSettings:
     def __post_init__(self):
         if (self.model_file is None) != (self.joint is None):
             raise ExperimentError(
-                "rollout.model_file and rollout.joint belong together: give both or none"
+                "rollout.model_file and rollout.joint must be set together: set both or neither"
             )
 
 
@@ -95,12 +97,12 @@ class TrainingConfiguration:
     work_dir: str | None = None
     outputs_dir: str = "outputs"
     values: Mapping[str, Any] = field(default_factory=dict)
-    """The same as nested plain values, which ``config.yaml`` of a run holds."""
+    """The configuration as nested plain values, the content of ``config.yaml`` of a run."""
     overrides: tuple[str, ...] = ()
-    """The overrides that it was composed with."""
+    """The overrides of its composition."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Nested plain values, as ``config.yaml`` of a run holds them."""
+        """Nested plain values, the content of ``config.yaml`` of a run."""
         return to_plain(dict(self.values))
 
     @classmethod
@@ -108,19 +110,19 @@ class TrainingConfiguration:
         """The configuration of :meth:`to_dict`, all keys checked.
 
         Raises:
-            ExperimentError: a key does not exist, or a value cannot be used.
+            ExperimentError: an unknown key, or an invalid value.
         """
         return check_configuration(values)
 
     @property
     def mark(self) -> str | None:
-        """What is said of everything that is trained on the servo; None for nothing."""
+        """Warning for every result based on the servo; None without one."""
         servo = self.model.servo_base
         return model_from_dict(servo).provenance.get(KEY) if isinstance(servo, dict) else None
 
     @property
     def folder(self) -> Path:
-        """Folder that relative paths refer to."""
+        """Base folder of relative paths."""
         return Path.cwd() if self.work_dir is None else Path(self.work_dir).expanduser()
 
 
@@ -133,14 +135,14 @@ def load_configuration(
     """Compose and check a configuration: defaults, then a file, then overrides.
 
     Args:
-        overrides: ``key=value`` each, or ``group=name`` for another packaged file of a group.
+        overrides: ``key=value``, or ``group=name`` for another packaged file of a group.
         file: YAML with any part of the keys, such as ``config.yaml`` of a run.
-        anyway: take a servo of a fit whose logs have changed since too; every file of the training
-            says so.
+        anyway: also accept a servo whose logs have changed since its fit; every file of the
+            training records this.
 
     Raises:
         RunDirectoryError: the logs of the servo have changed since its fit.
-        ExperimentError: a key does not exist, a value cannot be used, or the file cannot be read.
+        ExperimentError: an unknown key, an invalid value, or an unreadable file.
         MissingExtraError: hydra-core is not installed.
     """
     keys = set(known_keys())
@@ -163,11 +165,11 @@ def check_configuration(
 
     Args:
       values: the values.
-      anyway: take a servo of a fit whose logs have changed since too.
+      anyway: also accept a servo whose logs have changed since its fit.
 
     Raises:
       RunDirectoryError: the logs of the servo have changed since its fit.
-      ExperimentError: a key does not exist, or a value cannot be used.
+      ExperimentError: an unknown key, or an invalid value.
     """
     values = dict(values)
     parts = {name: values.pop(name, {}) for name in (*GROUPS, "wandb", "rollout")}
@@ -177,7 +179,7 @@ def check_configuration(
     mode = top.get("evaluation_mode", "global")
     if mode not in MODES:
         raise ExperimentError(
-            f"evaluation_mode {mode!r} does not exist.{did_you_mean(str(mode), MODES)} There are "
+            f"unknown evaluation_mode {mode!r}.{did_you_mean(str(mode), MODES)} Available: "
             f"{listing(MODES)}"
         )
     checked = build_settings(_Top, top, "configuration")
@@ -195,13 +197,13 @@ def check_configuration(
 
 
 def known_keys() -> list[str]:
-    """All keys, dotted, parts with keys within them included."""
+    """All keys, dotted, including those with nested keys."""
     keys = list(_dotted(_defaults()))
     return [*keys, *(f"{_COLUMNS}.{name}" for name in (*FEATURES, *EXTRA_SIGNALS))]
 
 
 def _with_servo(model: Any, work_dir: str | None, anyway: bool) -> Any:
-    """The ``model`` part with the content of the servo's file, so that a run holds all it needs."""
+    """The ``model`` part with the content of the servo file, so that a run is self-contained."""
     if not isinstance(model, Mapping) or not isinstance(model.get("servo_base"), str):
         return model
     path = Path("" if work_dir is None else work_dir).expanduser()
@@ -210,12 +212,12 @@ def _with_servo(model: Any, work_dir: str | None, anyway: bool) -> Any:
 
 
 def _with_place(rollout: Any, work_dir: str | None) -> Any:
-    """The ``rollout`` part with the whole path of its model, which a run may be far from."""
+    """The ``rollout`` part with the absolute path of its model."""
     if not isinstance(rollout, Mapping) or not isinstance(rollout.get("model_file"), str):
         return rollout
     path = Path("" if work_dir is None else work_dir).expanduser() / rollout["model_file"]
     if not path.is_file():
-        raise ExperimentError(f"rollout.model_file: there is no file {path}")
+        raise ExperimentError(f"rollout.model_file: no such file {path}")
     return {**rollout, "model_file": str(path.resolve())}
 
 
@@ -230,11 +232,11 @@ class _Top:
 
     def __post_init__(self):
         if not 0 <= self.seed < 2**31:
-            raise ExperimentError(f"seed is {self.seed}; from 0 to {2**31 - 1}")
+            raise ExperimentError(f"seed is {self.seed}; it must be from 0 to {2**31 - 1}")
         for name in self.trackers:
             if name not in TRACKERS:
                 raise ExperimentError(
-                    f"there is no tracker {name!r}.{did_you_mean(name, TRACKERS)} There are "
+                    f"unknown tracker {name!r}.{did_you_mean(name, TRACKERS)} Available: "
                     f"{listing(TRACKERS)}"
                 )
 
@@ -269,29 +271,31 @@ def _compose(overrides: Sequence[str]) -> dict[str, Any]:
 
 
 def _checked(text: str, keys: set[str]) -> str:
-    """An override whose key exists, as Hydra takes it."""
+    """An override in the grammar of Hydra, with its key checked."""
     if text.startswith("~"):
         raise ExperimentError(
-            f"{text!r}: every key has a value, so none can be deleted; write key=value, or leave "
-            "it out for its default"
+            f"{text!r}: keys cannot be deleted; write key=value, or remove the override to use "
+            "the default"
         )
     if "=" not in text:
         raise ExperimentError(
-            f"{text!r} is no override: write key=value, such as train.max_epochs=100"
+            f"{text!r} is not an override: write key=value, such as train.max_epochs=100"
         )
     key = _key(text)
     _check_key(key, keys)
     if key.startswith(f"{_COLUMNS}."):
-        return f"++{text.lstrip('+')}"  # a mapping that starts empty takes new entries
+        return (
+            f"++{text.lstrip('+')}"  # the default mapping is empty; Hydra needs ++ to add entries
+        )
     return text.lstrip("+")
 
 
 def _check_key(key: str, keys: set[str]) -> None:
     if key.rsplit(".", 1)[-1] == "target_sampling_frequency_hz":
-        key = "data.target_sampling_frequency_hz"  # wherever it stands
+        key = "data.target_sampling_frequency_hz"  # in any group
     for refused, instead in REFUSED.items():
         if key == refused or key.startswith(f"{refused}."):
-            raise ExperimentError(f"{key!r} has no effect in this trainer: {instead}")
+            raise ExperimentError(f"{key!r} is not supported: {instead}")
     if key not in keys:
         raise ExperimentError(_unknown(key, keys))
 
@@ -305,7 +309,7 @@ def _unknown(key: str, keys: Sequence[str] | set[str]) -> str:
     part = key.split(".", 1)[0]
     within = sorted(known for known in keys if known.startswith(f"{part}."))
     shown = within or sorted({known.split(".", 1)[0] for known in keys})
-    return f"there is no key {key!r} in the configuration.{near} There are {listing(shown, 60)}"
+    return f"unknown configuration key {key!r}.{near} Available: {listing(shown, 60)}"
 
 
 def _key(text: str) -> str:
@@ -327,7 +331,9 @@ def _read(file: str | os.PathLike[str]) -> dict[str, Any]:
             f"{file} cannot be read as a configuration: {reason(error)}"
         ) from error
     if not isinstance(content, dict):
-        raise ExperimentError(f"{file} holds no configuration: expected keys such as data, model")
+        raise ExperimentError(
+            f"{file} contains no configuration: expected keys such as data, model"
+        )
     return content
 
 

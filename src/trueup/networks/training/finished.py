@@ -1,4 +1,4 @@
-"""What the directory of a training says of it: state, scores to compare, report."""
+"""State, scores and report of a training from its directory."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def report(directory: RunDirectory) -> Page:
 
 
 def state(directory: RunDirectory, kind: str) -> RunState:
-    """State of a training; its epochs are its evaluations, its results are in ``metrics.json``."""
+    """State of a training; epochs count as evaluations, results are in ``metrics.json``."""
     finished, cost, seconds = directory.inside(run_files.METRICS).is_file(), None, 0.0
     if finished:
         cost, seconds = _cost_and_seconds(directory)
@@ -31,7 +31,7 @@ def state(directory: RunDirectory, kind: str) -> RunState:
 
 
 def compared(directory: RunDirectory) -> dict[str, Any]:
-    """Scores of a finished training; it has no parameters to compare."""
+    """Scores of a finished training, which has no parameters to compare."""
     metrics = _read_metrics(directory)
     folds = metrics.get("folds", {"": metrics})
     try:
@@ -57,7 +57,7 @@ def compared(directory: RunDirectory) -> dict[str, Any]:
 
 
 def epochs_of(directory: RunDirectory) -> int:
-    """Number of epochs of a run, those of all folds and members."""
+    """Number of epochs of a run over all folds and members."""
     epochs = 0
     for history in directory.path.rglob(run_files.HISTORY):
         with history.open("rb") as lines:
@@ -79,12 +79,12 @@ def _read_metrics(directory: RunDirectory) -> dict[str, Any]:
     file = directory.inside(run_files.METRICS)
     if not file.is_file():
         raise RunDirectoryError(
-            f"{directory.path} has no {run_files.METRICS}: the training did not finish; continue "
+            f"{directory.path} has no {run_files.METRICS}: the training is not finished; resume "
             f"it with  trueup study resume {directory.path}"
         )
     content = atomic.read_json(file)
     if not isinstance(content, dict):
-        raise RunDirectoryError(f"{file} is damaged: it holds no mapping")
+        raise RunDirectoryError(f"{file} is damaged: expected a mapping")
     return content
 
 

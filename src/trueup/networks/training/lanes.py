@@ -1,8 +1,8 @@
-"""Recordings cut into lanes that are trained on side by side, chunk after chunk.
+"""Division of recordings into lanes, trained on as a batch, chunk by chunk.
 
-A lane is a stretch of one recording. In each epoch every sample belongs to exactly one lane, and
-every step of a lane is supervised once: no window overlaps another. The cuts fall elsewhere in each
-epoch, so that no sample always stands at the start of a chunk.
+A lane is a section of one recording. In each epoch every sample belongs to exactly one lane, and
+every step of a lane is supervised once: windows do not overlap. The cuts are different in each
+epoch, so that no sample is always at the start of a chunk.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,14 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Wave:
-    """Lanes that run side by side, the longest first.
+    """A batch of lanes, the longest first.
 
     Attributes:
         starts: first sample of each lane in the stacked recordings, shape (lanes,).
-        lengths: samples of each lane, shape (lanes,).
-        cold: which lanes start cold, shape (lanes,), bool: those at the start of a recording, and
-            some within.
-        mirrored: which lanes run with all signs turned round, shape (lanes,), bool.
+        lengths: number of samples of each lane, shape (lanes,).
+        cold: whether a lane begins with a cold start, shape (lanes,), bool: those at the start of
+            a recording, and some within.
+        mirrored: whether all signs of a lane are inverted, shape (lanes,), bool.
     """
 
     starts: np.ndarray
@@ -31,18 +31,18 @@ class Wave:
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Consecutive samples of the lanes of a wave that have not ended, which are its first.
+    """Consecutive samples of the unfinished lanes of a wave, which are its first.
 
     Attributes:
         samples: index of each step in the stacked recordings, shape (lanes, steps).
-        supervised: which steps belong to their lane, shape (lanes, steps), bool; the others fill up
+        supervised: whether a step belongs to its lane, shape (lanes, steps), bool; the others pad
             lanes that end within the chunk.
-        nominal: steps of a chunk in which no lane ends.
-        starts: whether a wave starts here; otherwise the state is carried on.
-        burn_in: index of the samples that are run before a wave starts, shape (lanes, burn-in);
-            of a lane that starts cold its first one, again and again.
-        mirrored: which lanes run with all signs turned round, shape (lanes,), bool.
-        progress: part of the epoch done before this chunk, 0 to 1.
+        nominal: number of steps of a full chunk.
+        starts: whether a wave starts here; otherwise the state continues.
+        burn_in: index of the samples before the start of a wave, shape (lanes, burn-in); for a
+            cold start the first sample, repeated.
+        mirrored: whether all signs of a lane are inverted, shape (lanes,), bool.
+        progress: completed fraction of the epoch before this chunk, 0 to 1.
     """
 
     samples: np.ndarray
@@ -58,13 +58,13 @@ class Lanes:
     """The chunks of each epoch.
 
     Args:
-        lengths: samples of each recording, stacked one after the other.
-        batch: lanes side by side.
-        chunk: steps that are unrolled at a time.
-        burn_in: samples before a lane that are run first.
-        cold_start_share: share of the lanes within a recording that start cold.
-        mirror_share: share of the lanes that are mirrored.
-        seed: of the cuts.
+        lengths: number of samples of each recording, in the order of stacking.
+        batch: number of lanes in a batch.
+        chunk: number of unrolled steps.
+        burn_in: number of samples before a lane that initialise the state.
+        cold_start_share: fraction of the lanes within a recording with a cold start.
+        mirror_share: fraction of mirrored lanes.
+        seed: seed of the cuts.
     """
 
     def __init__(
@@ -90,11 +90,11 @@ class Lanes:
         self.lane_length = -(-share // self.chunk) * self.chunk
 
     def waves(self, epoch: int) -> list[Wave]:
-        """Lanes of an epoch, the same for the same seed and epoch."""
+        """Lanes of an epoch; deterministic for a seed and an epoch."""
         random = np.random.default_rng([self.seed, epoch])
         starts, lengths, cold = [], [], []
         for first, count in zip(self.first, self.lengths, strict=True):
-            # the first lane is long enough that all others have their burn-in before them
+            # the first lane is long enough for the burn-in of all others
             shift = self.burn_in + int(random.integers(self.lane_length)) + 1
             cuts = np.concatenate([[0], np.arange(shift, count, self.lane_length), [count]])
             starts.append(first + cuts[:-1])
@@ -114,12 +114,12 @@ class Lanes:
         ]
 
     def chunks(self, epoch: int) -> Iterator[Chunk]:
-        """Chunks of an epoch in the order in which they are trained on."""
+        """Chunks of an epoch in the order of training."""
         waves = self.waves(epoch)
         counts = [-(-int(wave.lengths[0]) // self.chunk) for wave in waves]
         done = 0
         for wave, count in zip(waves, counts, strict=True):
-            # a cold lane has nothing before it: its first sample was held
+            # cold start: the first sample is repeated instead of the samples before
             before = np.arange(self.burn_in) - self.burn_in
             burn_in = wave.starts[:, None] + np.where(wave.cold[:, None], 0, before)
             for index in range(count):

@@ -1,4 +1,4 @@
-"""The Lightning module: loss on chunks of lanes, state carried, score on whole recordings."""
+"""Lightning module: loss on chunks of lanes with persistent state, scores on whole recordings."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -19,18 +19,18 @@ from trueup.networks.training.settings import ModelSettings
 from trueup.networks.training.torch_rollouts import rollouts
 
 SKIP_SAMPLES = 4
-"""Samples of a linear skip up to which its weights move as fast as those of the layers."""
+"""Largest history of a linear skip with the full learning rate [samples]."""
 
 
 class LaneBatches:
-    """The chunks of the epoch that is due, as Lightning iterates over them."""
+    """The chunks of the current epoch, as an iterable for Lightning."""
 
     def __init__(self, lanes: Lanes, epoch: Callable[[], int]):
         self._lanes = lanes
         self._epoch = epoch
 
     def __iter__(self):
-        # asked when the first chunk is: a resumed trainer makes its iterator before it knows
+        # evaluated at the first chunk: a resumed trainer creates the iterator before it restores
         yield from self._lanes.chunks(self._epoch())
 
 
@@ -38,17 +38,17 @@ class NetworkTraining(lightning.LightningModule):
     """Training of one network.
 
     Args:
-        network: what is trained.
-        settings: of the optimiser.
-        max_epochs: at which the cosine of the learning rate ends.
-        seed: of the dropout.
+        network: initial network.
+        settings: settings of the optimiser.
+        max_epochs: end of the cosine schedule of the learning rate [epochs].
+        seed: seed of the dropout.
         inputs: raw inputs of the stacked recordings, shape (n, inputs).
-        torque: shape (n,) [N m].
-        weight: of each sample in the loss, shape (n,).
+        torque: target torque, shape (n,) [N m].
+        weight: weight of each sample in the loss, shape (n,).
         validation: inputs and torque of whole recordings, for the score.
         groups: group of each validation recording.
-        scales: deviation of the torque of each group in the training part [N m].
-        input_noise: deviation of noise on the inputs, in deviations of each.
+        scales: standard deviation of the torque of each group in the training part [N m].
+        input_noise: standard deviation of input noise, relative to that of each input.
     """
 
     data_inputs: Tensor
@@ -99,8 +99,9 @@ class NetworkTraining(lightning.LightningModule):
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """AdamW; its learning rate is set before each chunk.
 
-        A linear skip starts at its least-squares solution and is not drawn to zero. The inputs of a
-        long one are nearly alike, its weights large and of opposite signs: they move more slowly.
+        A linear skip starts at its least-squares solution, without weight decay. The inputs of a
+        long one are strongly correlated, its weights large with alternating signs: they have a
+        lower learning rate.
         """
         skip = [p for name, p in self.network.named_parameters() if name == SKIP]
         layers = [p for name, p in self.network.named_parameters() if name != SKIP]
@@ -114,14 +115,14 @@ class NetworkTraining(lightning.LightningModule):
         )
 
     def transfer_batch_to_device(self, batch: Any, device: Any, dataloader_idx: int) -> Any:
-        """Keep the indices where they are; the samples are on the device already."""
+        """Keep the indices on the host; the samples are on the device already."""
         return batch
 
     def on_train_batch_start(self, batch: Chunk, batch_idx: int) -> None:
         """Set the learning rate: linear warm-up, then half a cosine to zero."""
         if batch_idx == 0:
-            # here and not at the start of the epoch, which a resumed trainer passes over; seeded by
-            # the epoch, so that it drops what the uninterrupted run would have dropped
+            # here and not at the start of the epoch, which a resumed trainer skips; seeded by the
+            # epoch, so that dropout equals that of the uninterrupted run
             torch.manual_seed((self.seed * 1_000_003 + self.current_epoch) & 0x7FFFFFFF)
             self.losses = [0.0, 0.0]
         self.learning_rate = self._learning_rate(self.current_epoch + batch.progress)
@@ -130,7 +131,7 @@ class NetworkTraining(lightning.LightningModule):
             group["lr"] = self.learning_rate * group["share"]
 
     def training_step(self, batch: Chunk, batch_idx: int) -> Tensor:
-        """Loss of a chunk: squared error in deviations of the torque, every step supervised."""
+        """Loss of a chunk: squared error of the normalised torque, every step supervised."""
         samples = self._indices(batch.samples)
         lanes = len(samples)
         before = self._start(batch) if batch.starts else self.network.first_of(self.state, lanes)
@@ -142,11 +143,11 @@ class NetworkTraining(lightning.LightningModule):
         wanted = self.data_torque[samples] * self._signs(mirror)
         error = (torque - wanted).float() / self.network.output_deviation
         if (limit := self.network.torque_limit) is not None:
-            # what the limit holds says only that the uncut torque is beyond it
+            # a saturated sample shows only that the unlimited torque is beyond the limit
             error = torch.where(is_held(torque, wanted, limit), torch.zeros_like(error), error)
         total = (weight * error.square()).sum()
         if self.settings.loss_diff_weight:
-            # over time within the chunk, never over the lanes, which are not neighbours
+            # differences over time within the chunk, not between lanes, which are not adjacent
             change = (error[:, 1:] - error[:, :-1]).square()
             total = total + self.settings.loss_diff_weight * (weight[:, 1:] * change).sum()
         with torch.no_grad():
@@ -160,7 +161,7 @@ class NetworkTraining(lightning.LightningModule):
         return total / batch.nominal
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
-        """Run the network over each whole recording from a cold start, as it is deployed."""
+        """Run the network over each whole recording from a cold start, as after deployment."""
         predicted = rollouts(self.network, [inputs for inputs, _ in self.validation])
         torque = [t for _, t in self.validation]
         settling = round(SETTLING * self.network.template.rate)
@@ -172,7 +173,7 @@ class NetworkTraining(lightning.LightningModule):
         return self.losses[0] / max(self.losses[1], 1e-12)
 
     def _start(self, batch: Chunk) -> State | None:
-        """State before a wave, that of the burn-in; None: all lanes start cold."""
+        """State before a wave, from the burn-in; None: cold start of all lanes."""
         if not batch.burn_in.shape[1]:
             return None
         training = self.network.training
@@ -186,7 +187,7 @@ class NetworkTraining(lightning.LightningModule):
     def _learning_rate(self, epochs: float) -> float:
         warm_up = min(self.settings.warmup_epochs or 0.0, self.max_epochs / 2)
         if epochs < warm_up:
-            # from a small rate rather than zero, with which the first chunk would be lost
+            # from a small rate: with zero the first chunk would have no effect
             share = max(epochs / warm_up, 0.01)
         else:
             done = (epochs - warm_up) / max(self.max_epochs - warm_up, 1e-9)
@@ -194,7 +195,7 @@ class NetworkTraining(lightning.LightningModule):
         return self.settings.learning_rate * float(share)
 
     def _inputs(self, samples: Tensor, mirrored: np.ndarray, noisy: bool) -> Tensor:
-        """Inputs of samples (B, T), mirrored and with noise where asked for."""
+        """Inputs of samples (B, T), mirrored and with noise if requested."""
         inputs = self.data_inputs[samples]
         if mirrored.any():
             turned = self._signs(mirrored)[..., None]
@@ -204,7 +205,7 @@ class NetworkTraining(lightning.LightningModule):
         return inputs
 
     def _signs(self, mirrored: np.ndarray) -> Tensor:
-        """-1 for lanes that are mirrored, 1 for the others, shape (B, 1)."""
+        """Sign of each lane, -1 where it is mirrored, shape (B, 1)."""
         return torch.as_tensor(1.0 - 2.0 * mirrored[:, None], device=self.device).float()
 
     def _indices(self, samples: np.ndarray) -> Tensor:
@@ -218,14 +219,14 @@ def validation_scores(
     scales: Mapping[str, float],
     settling: int = 0,
 ) -> dict[str, float]:
-    """Scores over all samples of recordings, by the names that training can be stopped by.
+    """Scores over all samples of recordings, by the names that ``monitor`` supports.
 
-    ``val_settled_rmse_epoch`` leaves out the first ``settling`` samples of each recording that is
-    longer: recordings that were cut out of a motion begin as no network in a simulator does.
+    ``val_settled_rmse_epoch`` excludes the first ``settling`` samples of each longer recording:
+    recordings cut from a motion begin in motion, unlike a simulator.
 
     ``val_group_rmse_epoch`` is the root mean square over the groups of each group's RMSE over its
-    scale, the deviation of its torque in training, so that a group of small torque counts alike;
-    ``val_settled_group_rmse_epoch`` the same without the first samples.
+    scale, the standard deviation of its torque in training, so that groups of small torque have
+    equal weight; ``val_settled_group_rmse_epoch`` excludes the first samples.
     """
     errors = [p - t for p, t in zip(predicted, torque, strict=True)]
     error, target = np.concatenate(errors), np.concatenate(list(torque))

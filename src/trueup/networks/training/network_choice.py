@@ -1,9 +1,9 @@
-"""Choice of the network on the validation part: family, skip, base, and the length of training.
+"""Choice of the network on the validation part: family, skip, base, and number of epochs.
 
-Each candidate is trained for a short time; the best is trained for the rest of it. What costs
-nothing (a constant, a linear model, the base by itself) is judged by the same error, and is the
-network where training brings less than `ENOUGH`. Where only stretches within recordings validate,
-that last judgement is on whole recordings left out in turn, see `left_out`.
+Each candidate is trained for a short time; the best is trained for the rest. The baselines (a
+constant, a linear model, the base by itself) are compared on the same error, and are selected where
+training improves on them by less than `ENOUGH`. Where validation uses intervals within recordings,
+this comparison is on whole recordings held out in turn, see `cross_validation`.
 """
 
 import time
@@ -22,28 +22,28 @@ from trueup.networks.model.network_file import read_network, save_network
 from trueup.networks.plain_settings import to_values
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
-from trueup.networks.training.hooks import Interrupted, TrainingHooks
-from trueup.networks.training.left_out import (
-    LEFT_OUT_SHARE,
-    LeftOutErrors,
+from trueup.networks.training.cross_validation import (
+    CROSS_VALIDATION_SHARE,
+    HeldOutErrors,
     folds_of,
-    left_out_errors,
+    held_out_errors,
 )
+from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.networks.training.network_training import TrainedNetwork, by_group, train_network
 from trueup.networks.training.settings import ModelSettings, ModelType, TrainSettings
 from trueup.networks.training.simple_networks import relative_error, simple_networks, start_of
 from trueup.runs.store import atomic
 
 CHOICE = "choice.json"
-"""File of a split: what was tried, and what is trained."""
+"""File of a split with the tried candidates and the selected configuration."""
 
 TRIAL_SHARE = 0.35
-"""Share of the time or of the steps in which candidates are tried."""
+"""Fraction of the time or of the steps for the trials of candidates."""
 USED_SHARE = 0.9
-"""Share of the time that is trained for; reading, scoring and the report take the rest."""
+"""Fraction of the time for training; reading, scoring and the report take the rest."""
 
 _CORRECTION = {"learning_rate": 2e-3, "weight_decay": 1.0}
-"""Of layers that correct a linear model of the same samples, which holds what recordings share."""
+"""Weight decay of layers that correct a linear model of the same inputs."""
 
 _MANY_SAMPLES = 30_000
 _DIFFERENT_SCALES = 2.0
@@ -56,9 +56,9 @@ class Trial:
     name: str
     model: ModelSettings
     error: float
-    """Validation error, see `relative_error`; infinite where training diverged."""
+    """Validation error, see `relative_error`; infinite after divergence."""
     pace: float
-    """Time of an epoch [s]."""
+    """Time per epoch [s]."""
 
 
 def chosen_configuration(
@@ -68,19 +68,19 @@ def chosen_configuration(
     seconds: float | None,
     hooks: TrainingHooks,
 ) -> tuple[TrainingConfiguration, TrainingHooks]:
-    """The configuration with the network chosen and its number of epochs set.
+    """The configuration with the selected network and number of epochs.
 
-    A choice that the folder holds is taken up, so that a resumed run trains the same network.
+    An existing choice in the folder is reused, so that a resumed run trains the same network.
 
     Args:
         split: parts for training and validation.
-        configuration: of the run.
-        folder: of the split; takes ``choice.json``.
-        seconds: time for the split [s]; None where steps or epochs set its end.
-        hooks: what follows the training.
+        configuration: configuration of the run.
+        folder: output folder of the split, for ``choice.json``.
+        seconds: time limit of the split [s]; None where steps or epochs are the limit.
+        hooks: callbacks of the training.
 
     Returns:
-        The configuration, and the hooks for the rest of the progress.
+        The configuration, and the hooks for the remaining progress.
 
     Raises:
         Interrupted: a hook stopped the training.
@@ -90,7 +90,7 @@ def chosen_configuration(
         train, seconds = replace(train, max_epochs=1, max_steps=None), None
     folds = folds_of(split) if model.is_chosen and not configuration.debug else []
     share = choice_share(folds) if model.is_chosen else 0.0
-    rest = _after(hooks, share)
+    rest = _remaining_hooks(hooks, share)
     file = folder / CHOICE
     if file.is_file():
         content = atomic.read_json(file)
@@ -108,12 +108,14 @@ def chosen_configuration(
         if not np.isfinite(best.error):
             raise FitError("training of every candidate diverged: check the recordings")
         model, pace = best.model, best.pace
-    left_out = None
+    held_out = None
     if folds:
         if configuration.model.base is not None:
             of = (configuration.data.features, configuration.model.base)
             simple = simple_networks(split, *of, configuration.model.torque_limit)
-        left_out = _left_out(folds, configuration, model, train, seconds, pace, hooks, simple)
+        held_out = _held_out_errors(
+            folds, configuration, model, train, seconds, pace, hooks, simple
+        )
     if seconds is not None:
         left = USED_SHARE * seconds - (time.perf_counter() - began)
         train = _fitting(split, configuration, model, train, left, pace)
@@ -123,19 +125,19 @@ def chosen_configuration(
         "model": to_values(model),
         "train": to_values(train),
         "tried": [{"name": t.name, "error": t.error, "epoch_seconds": t.pace} for t in trials],
-        "left_out_errors": None if left_out is None else left_out.relative(),
-        "left_out": None if left_out is None else asdict(left_out),
+        "left_out_errors": None if held_out is None else held_out.relative(),
+        "left_out": None if held_out is None else asdict(held_out),
     }
     atomic.write_json(file, content)
     return replace(configuration, model=model, train=train), rest
 
 
 def choice_share(folds: Sequence[DataSplit]) -> float:
-    """Share of the time in which a choice is made, before the network chosen is trained."""
-    return TRIAL_SHARE + (LEFT_OUT_SHARE if folds else 0.0)
+    """Fraction of the time for the choice, before the selected network is trained."""
+    return TRIAL_SHARE + (CROSS_VALIDATION_SHARE if folds else 0.0)
 
 
-def _left_out(
+def _held_out_errors(
     folds: Sequence[DataSplit],
     configuration: TrainingConfiguration,
     model: ModelSettings,
@@ -144,18 +146,20 @@ def _left_out(
     pace: float | None,
     hooks: TrainingHooks,
     simple: dict[str, Network],
-) -> LeftOutErrors:
-    """Errors on recordings left out in turn, of short trainings of the network chosen."""
+) -> HeldOutErrors:
+    """Errors on recordings held out in turn, from short trainings of the selected network."""
 
     def trained(fold: DataSplit, number: int) -> Network:
         own = _trial_hooks(
-            hooks.part(f"without {fold.name}, ", number, len(folds)), TRIAL_SHARE, LEFT_OUT_SHARE
+            hooks.part(f"without {fold.name}, ", number, len(folds)),
+            TRIAL_SHARE,
+            CROSS_VALIDATION_SHARE,
         )
         if hooks.stop():
             raise Interrupted
-        settings = _short(train)
+        settings = _trial_settings(train)
         if seconds is not None:
-            left = USED_SHARE * LEFT_OUT_SHARE * seconds / len(folds)
+            left = USED_SHARE * CROSS_VALIDATION_SHARE * seconds / len(folds)
             # members of an ensemble are not trained here
             single = replace(configuration, model=replace(model, ensemble_members=1))
             settings = _fitting(fold, single, model, train, left, pace)
@@ -164,11 +168,11 @@ def _left_out(
             raise Interrupted
         return result.network
 
-    return left_out_errors(folds, trained, simple, train.group_weighting)
+    return held_out_errors(folds, trained, simple, train.group_weighting)
 
 
 def _trial_hooks(hooks: TrainingHooks, begin: float, share: float) -> TrainingHooks:
-    """Hooks of a training that only helps to choose, in its share of the progress."""
+    """Hooks of a training for the choice, with its part of the progress."""
     return replace(
         hooks,
         started=lambda *_: None,
@@ -180,13 +184,13 @@ def _trial_hooks(hooks: TrainingHooks, begin: float, share: float) -> TrainingHo
 def candidates(
     model: ModelSettings, rate: float, samples: int, linear: Network | None = None
 ) -> list[tuple[str, ModelSettings]]:
-    """Networks that are tried, by name; settings that differ from their defaults are kept.
+    """Candidate networks by name; settings that differ from their defaults are kept.
 
     Args:
-        model: settings of the run.
-        rate: of the recordings [Hz].
-        samples: of the training part.
-        linear: linear network whose history and torque limit they have.
+        model: model settings of the run.
+        rate: sample rate of the recordings [Hz].
+        samples: number of samples of the training part.
+        linear: linear network that defines their history and torque limit.
     """
     width = 64 if samples > _MANY_SAMPLES else 32
     history = int(np.clip(round(0.16 * rate), 8, 64)) if linear is None else linear.history
@@ -220,11 +224,11 @@ def candidates(
 
 
 def trial_network(split: DataSplit, configuration: TrainingConfiguration, folder: Path) -> Network:
-    """The network of a configuration after the length of a trial, kept in a folder."""
+    """The network of a configuration after a trial training, saved in a folder."""
     file = folder / run_files.NETWORK
     if file.is_file():
         return read_network(file)
-    settings = _short(configuration.train)
+    settings = _trial_settings(configuration.train)
     result = _train(split, configuration, configuration.model, settings, TrainingHooks())
     folder.mkdir(parents=True, exist_ok=True)
     save_network(result.network, file)
@@ -248,7 +252,7 @@ def _trials(
         own = _trial_hooks(hooks.part(words, index, len(tried)), 0.0, TRIAL_SHARE)
         if hooks.stop():
             raise Interrupted
-        settings, pace = _short(train), None
+        settings, pace = _trial_settings(train), None
         try:
             if seconds is not None:
                 left = USED_SHARE * TRIAL_SHARE * seconds / len(tried)
@@ -274,7 +278,7 @@ def _fitting(
     seconds: float,
     pace: float | None,
 ) -> TrainSettings:
-    """The settings with as many epochs as fit into a time [s], at a pace [s an epoch]."""
+    """The settings with the number of epochs that fit into a time [s] at a pace [s/epoch]."""
     began = time.perf_counter()
     if pace is None:
         pace = _pace(split, configuration, model, train)
@@ -291,7 +295,7 @@ def _pace(
     model: ModelSettings,
     train: TrainSettings,
 ) -> float:
-    """Time of an epoch with its validation [s]; the first, which loads libraries, is left out."""
+    """Time per epoch with validation [s], without the first, which loads libraries."""
     ends: list[float] = []
     _train(
         split,
@@ -323,8 +327,8 @@ def _train(
     )
 
 
-def _short(train: TrainSettings) -> TrainSettings:
-    """The settings with the share of the steps or epochs that a trial has."""
+def _trial_settings(train: TrainSettings) -> TrainSettings:
+    """The settings with the steps or epochs of a trial."""
 
     def part(count: int | None) -> int | None:
         return None if count is None else max(1, round(TRIAL_SHARE * count))
@@ -333,9 +337,9 @@ def _short(train: TrainSettings) -> TrainSettings:
 
 
 def _for_split(train: TrainSettings, split: DataSplit) -> TrainSettings:
-    """The settings with the score that the choice goes by, where nothing else is set.
+    """The settings with the score of the choice as the default monitor.
 
-    Groups are weighted where their torque differs; stretches count once they are settled.
+    Groups are weighted where their torque differs; intervals count after settling.
     """
     scales = [float(torque.std()) for torque in by_group(split.training).values()]
     usual = TrainSettings()
@@ -353,7 +357,7 @@ def _for_split(train: TrainSettings, split: DataSplit) -> TrainSettings:
 
 
 def _kept(model: ModelSettings, given: dict[str, Any]) -> ModelSettings:
-    """Settings with the values given, where they stand at their defaults."""
+    """Settings with the given values in place of defaults."""
     usual = {item.name: item.default for item in fields(ModelSettings)}
     changed = {n: v for n, v in given.items() if getattr(model, n) == usual[n]}
     return replace(model, **changed)
@@ -368,8 +372,8 @@ def _without_base(model: ModelSettings) -> ModelSettings:
     )
 
 
-def _after(hooks: TrainingHooks, share: float) -> TrainingHooks:
-    """Hooks of what comes after the trials, whose progress begins at a share."""
+def _remaining_hooks(hooks: TrainingHooks, share: float) -> TrainingHooks:
+    """Hooks after the trials, with progress starting at ``share``."""
     return replace(
         hooks, progress=lambda words, done: hooks.progress(words, share + (1.0 - share) * done)
     )

@@ -1,4 +1,4 @@
-"""Train one network on recordings, choosing its epoch on whole validation recordings."""
+"""Training of one network, with its epoch chosen on whole validation recordings."""
 
 import contextlib
 import logging
@@ -34,25 +34,25 @@ _UNREADABLE = (
     AttributeError,
     pickle.UnpicklingError,
 )
-"""What a checkpoint of another network or a damaged one raises."""
+"""Errors raised by a damaged checkpoint or one of another network."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedNetwork:
-    """What training gives."""
+    """Result of a training."""
 
     network: Network
     """The network of the best epoch."""
     best_epoch: int
-    """Counted from zero; -1: the network before training, its linear skip alone."""
+    """Best epoch, counted from zero; -1: the network before training, its linear skip alone."""
     history: tuple[dict[str, Any], ...]
-    """Of each epoch: loss, validation scores, learning rate."""
+    """Loss, validation scores and learning rate of each epoch."""
     stopped: str
-    """Why training ended: ``max_epochs``, or in words."""
+    """Reason for the end of training: ``max_epochs``, or a text."""
     seconds: float
-    """Wall time of this sitting [s]."""
+    """Wall time of this session [s]."""
     interrupted: bool = False
-    """Whether it was stopped from outside before its end."""
+    """Whether it was interrupted before its end."""
 
 
 def train_network(
@@ -70,35 +70,35 @@ def train_network(
     provenance: dict[str, Any] | None = None,
     hooks: TrainingHooks | None = None,
 ) -> TrainedNetwork:
-    """Train a network, many-to-many on chunks with the hidden state carried.
+    """Train a network many-to-many on chunks, with a persistent hidden state.
 
-    The recordings are cut into lanes that run side by side (`Lanes`); each chunk takes up the
-    state in which the one before ended, every step is supervised once an epoch. The epoch kept is
-    the one with the best score over whole validation recordings from a cold start.
+    The recordings are divided into lanes, run as a batch (`Lanes`); each chunk starts in the final
+    state of the previous one, and every step is supervised once per epoch. The selected epoch has
+    the best score over whole validation recordings from a cold start.
 
     Args:
-        training: recordings to learn from, all of one rate.
-        validation: recordings to choose the epoch by.
+        training: training recordings, all of one rate.
+        validation: recordings for the choice of the epoch.
         features: inputs of the network, in order.
-        model: the network and its optimiser.
-        train: how it is trained.
-        batch_size: lanes side by side; None: from the recordings, see `schedule`.
-        sequence_length: steps that are unrolled at a time; None: from the rate.
-        seed: of weights, lanes and dropout.
+        model: settings of the network and its optimiser.
+        train: settings of the training.
+        batch_size: number of lanes in a batch; None: from the recordings, see `schedule`.
+        sequence_length: number of unrolled steps; None: from the rate.
+        seed: seed of weights, lanes and dropout.
         directory: folder for ``network.safetensors``, ``history.jsonl`` and ``checkpoints``.
-        resume: go on from the checkpoint in the directory, if it has one.
-        provenance: kept with the network.
-        hooks: what follows the training, and may stop it.
+        resume: resume from the checkpoint in the directory, if there is one.
+        provenance: provenance, saved with the network.
+        hooks: callbacks of the training, which may stop it.
 
     Raises:
         SignalError: recordings of different rates, or none for a part.
-        ColumnError: a recording lacks a feature.
-        FitError: training diverged, or the checkpoint is of another network.
+        ColumnError: a feature is not recorded.
+        FitError: training diverged, or the checkpoint belongs to another network.
         MissingExtraError: torch or lightning is not installed.
     """
     model, train = model or ModelSettings(), train or TrainSettings()
     if not validation:
-        raise SignalError("no recording is left for validation: training could not be stopped")
+        raise SignalError("no recording remains for validation, which early stopping requires")
     _one_rate((*training, *validation))
     try:
         import lightning.pytorch as lightning
@@ -106,15 +106,16 @@ def train_network(
     except ImportError as error:
         raise MissingExtraError("training", "network", error.name or "lightning") from error
     from trueup.networks.model.torch_network import TorchNetwork
+    from trueup.networks.training.checkpoint_callback import LAST, CheckpointCallback, StopTraining
     from trueup.networks.training.checkpoint_files import AtomicCheckpoints
-    from trueup.networks.training.keeper import LAST, Keeper, StopTraining
     from trueup.networks.training.lightning_module import LaneBatches, NetworkTraining
 
     started = time.perf_counter()
     network = template_network(training, features, model, seed, train.group_weighting)
     lengths = [len(series) for series in training]
     chunk = sequence_length or chunk_samples(network.rate)
-    # what the score leaves out is not trained on: an unfilled history says nothing of the torque
+    # samples excluded from the score are not trained on: an unfilled history does not determine the
+    # torque
     settled = network.family not in RECURRENT and train.checkpointing.monitor in SETTLED
     unfilled = network.history - 1 if settled else 0
     lanes = Lanes(
@@ -141,7 +142,7 @@ def train_network(
         {group: float(torque.std()) for group, torque in by_group(training).items()},
         train.input_noise,
     )
-    keeper = Keeper(train, directory, provenance or {}, hooks or TrainingHooks())
+    callback = CheckpointCallback(train, directory, provenance or {}, hooks or TrainingHooks())
     checkpoint = None
     if directory is not None:
         (directory / "checkpoints").mkdir(parents=True, exist_ok=True)
@@ -160,7 +161,7 @@ def train_network(
             gradient_clip_algorithm=train.gradient_clip_algorithm,
             deterministic=train.deterministic_trainer,
             check_val_every_n_epoch=train.check_val_every_n_epoch,
-            callbacks=[keeper],
+            callbacks=[callback],
             plugins=[AtomicCheckpoints()],
             logger=False,
             enable_checkpointing=False,
@@ -182,35 +183,35 @@ def train_network(
         except StopTraining:
             interrupted = True
         except SIGTERMException:
-            # Lightning sees SIGTERM too, and may be the first to ask: its exception is a
-            # SystemExit with code 0, which would end the command as if the run were done
-            interrupted = not keeper.reason and len(keeper.history) < train.max_epochs
+            # Lightning handles SIGTERM too, possibly first: its exception is a SystemExit with
+            # code 0, with which the command would report success
+            interrupted = not callback.reason and len(callback.history) < train.max_epochs
         except RunDirectoryError:  # a file cannot be written
             raise
         except _UNREADABLE as error:
             if checkpoint is None or trainer.global_step:
                 if isinstance(error, RuntimeError) and train.precision != "32-true":
                     raise FitError(
-                        f"torch cannot train a network {model.family!r} in train.precision="
-                        f"{train.precision} here: {_first_line(error)}. Leave train.precision at "
+                        f"torch cannot train a {model.family!r} network with train.precision="
+                        f"{train.precision} here: {_first_line(error)}. Set train.precision to "
                         "32-true"
                     ) from error
                 raise
             reason = _first_line(error)
             if isinstance(error, pickle.UnpicklingError):
-                # torch's words advise to run what the file holds
-                reason = "it holds other things than numbers and text"
+                # the message of torch advises to execute code in the file
+                reason = "it contains objects other than numbers and text"
             raise RunDirectoryError(
-                f"{checkpoint} cannot be continued: {reason}. It was written for "
-                "another network or is damaged; start again with --overwrite"
+                f"{checkpoint} cannot be resumed: {reason}. It is damaged or belongs "
+                "to another network; start again with --overwrite"
             ) from error
-    if keeper.best is None:
-        keeper.best = module.network.to_network(provenance)
+    if callback.best is None:
+        callback.best = module.network.to_network(provenance)
     return TrainedNetwork(
-        network=keeper.best,
-        best_epoch=keeper.best_epoch,
-        history=tuple(keeper.history),
-        stopped=keeper.reason or ("interrupted" if interrupted else "max_epochs"),
+        network=callback.best,
+        best_epoch=callback.best_epoch,
+        history=tuple(callback.history),
+        stopped=callback.reason or ("interrupted" if interrupted else "max_epochs"),
         seconds=time.perf_counter() - started,
         interrupted=interrupted,
     )
@@ -225,16 +226,16 @@ def template_network(
 ) -> Network:
     """The network before training: statistics of the training part, initial weights.
 
-    Over an analytic base the output's statistics are those of what the base leaves.
+    With an analytic base the statistics of the output are those of the residual.
 
     Raises:
         SignalError: there is no recording, or rates differ.
-        ColumnError: a recording lacks a feature.
+        ColumnError: a feature is not recorded.
     """
     from trueup.networks.model.torch_network import initial_network
 
     if not training:
-        raise SignalError("no recording is left for training")
+        raise SignalError("no recording remains for training")
     rate = _one_rate(training)
     inputs = [series.features(features) for series in training]
     base = model.base
@@ -264,11 +265,11 @@ def template_network(
 def with_linear_skip(
     network: Network, training: Sequence[ActuatorSeries], group_weighting: float
 ) -> Network:
-    """The network at a linear start: a skip at its least squares solution, the layers giving zero.
+    """The network with a linear initialisation: least-squares skip, zero output of the layers.
 
     Args:
-        network: without a skip.
-        training: recordings that the skip is fitted to.
+        network: network without a skip.
+        training: recordings for the fit of the skip.
         group_weighting: see `sample_weights`.
     """
     weights = sample_weights(training, network, group_weighting)
@@ -296,9 +297,9 @@ def sample_weights(
 
     Args:
         training: recordings.
-        network: its statistics and base tell how large a group's output is.
-        share: 0: all alike; 1: inverse to the mean square of the group's output.
-        unfilled: samples at the start of each recording that do not count.
+        network: its statistics and base define the magnitude of the output of each group.
+        share: 0: equal weights; 1: inverse to the mean square of the output of the group.
+        unfilled: number of samples at the start of each recording with zero weight.
     """
     outputs = [series.torque for series in training]
     if (base := network.base) is not None:
@@ -320,7 +321,7 @@ def sample_weights(
 
 
 def by_group(series: Sequence[ActuatorSeries]) -> dict[str, np.ndarray]:
-    """Torque of each group, its recordings one after the other."""
+    """Torque of each group, with its recordings concatenated."""
     groups = dict.fromkeys(each.group for each in series)
     return {
         group: np.concatenate([each.torque for each in series if each.group == group])
@@ -329,14 +330,14 @@ def by_group(series: Sequence[ActuatorSeries]) -> dict[str, np.ndarray]:
 
 
 def _clear(directory: Path) -> None:
-    """Remove what epochs left that no checkpoint holds: they are computed again."""
+    """Remove files of epochs after the last checkpoint, which are repeated."""
     (directory / "history.jsonl").unlink(missing_ok=True)
     for kept in (directory / "checkpoints").glob("*.safetensors"):
         kept.unlink()
 
 
 def _epochs_done(trainer: Any) -> int:
-    """Epochs done, also while a resumed trainer still counts the last as current."""
+    """Completed epochs, also while a resumed trainer counts the last one as current."""
     return trainer.fit_loop.epoch_progress.current.processed
 
 
@@ -346,15 +347,15 @@ def _one_rate(series: Sequence[ActuatorSeries]) -> float:
     if highest > lowest * (1.0 + 1e-3):
         named = {each.rate: f"{each.name} at {each.rate:g} Hz" for each in series}
         raise SignalError(
-            f"recordings have different rates: {listing(named.values())}. A network is stepped "
-            "at one rate: put them on one with data.rate"
+            f"recordings have different rates: {listing(named.values())}. A network has one "
+            "rate: resample them with data.rate"
         )
     return series[0].rate
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Lightning's notices off the terminal; what matters is told by progress and files."""
+    """Suppress notices of Lightning; progress and files contain the relevant information."""
     names = ("lightning.pytorch", "lightning.fabric", "lightning")
     loggers = [logging.getLogger(name) for name in names]
     former = [logger.level for logger in loggers]
@@ -363,7 +364,7 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"lightning(\.|_)")
         warnings.filterwarnings("ignore", message=r".*lightning.*", category=DeprecationWarning)
-        # of a file that is no checkpoint, which is an error of ours
+        # warning about a file that is not a checkpoint, which raises an error here
         warnings.filterwarnings("ignore", message="Detected pickle protocol", category=UserWarning)
         try:
             yield
@@ -374,7 +375,7 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _torch_settings(threads: int) -> Iterator[None]:
-    """Put torch's settings, which are of the process, back at the end."""
+    """Set the process-wide settings of torch, and restore them at the end."""
     import torch
 
     deterministic = torch.are_deterministic_algorithms_enabled()

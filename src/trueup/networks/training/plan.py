@@ -1,4 +1,4 @@
-"""What a training would do, and how long it would take at most, found out without doing it."""
+"""Dry run of a training: its size and largest duration."""
 
 import time
 from dataclasses import dataclass, replace
@@ -8,8 +8,8 @@ import numpy as np
 
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.cross_validation import folds_of
 from trueup.networks.training.lanes import Lanes
-from trueup.networks.training.left_out import folds_of
 from trueup.networks.training.network_choice import (
     TRIAL_SHARE,
     USED_SHARE,
@@ -23,35 +23,36 @@ from trueup.networks.training.schedule import lane_count, scheduled, steps_an_ep
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """A training before it is started."""
+    """Plan of a training."""
 
     recordings: int
     groups: tuple[str, ...]
     rate: float
-    """Samples a second [Hz]."""
+    """Sample rate [Hz]."""
     splits: dict[str, dict[str, int]]
-    """Samples of each part, by split."""
+    """Number of samples of each part, by split."""
     family: str
     parameters: int
-    """Weights of one network."""
+    """Number of weights of a network."""
     networks: int
-    """Networks to train: splits times members."""
+    """Number of networks to train: splits times members."""
     candidates: tuple[str, ...]
-    """Networks that are tried; the one where nothing is chosen."""
+    """Candidate networks; the single one where there is no choice."""
     steps_an_epoch: int
-    """Gradient steps of an epoch."""
+    """Gradient steps per epoch."""
     steps: int
-    """Gradient steps of one network at most; of the one chosen, where several are tried."""
+    """Largest number of gradient steps of one network; of the selected one, where several are
+    tried."""
     epochs: int
-    """At most, each."""
+    """Largest number of epochs of each network."""
     step_seconds: float
-    """Time of a gradient step of the first candidate [s]."""
+    """Time per gradient step of the first candidate [s]."""
     seconds: float
-    """Time of all networks [s]: what the settings allow, or at the pace of one epoch; early
+    """Time for all networks [s]: the limit of the settings, or an estimate from one epoch; early
     stopping shortens it."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as a JSON file holds it."""
+        """The plan as JSON values."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
@@ -60,10 +61,10 @@ def plan_training(configuration: TrainingConfiguration, recordings: RunRecording
 
     Args:
         configuration: configuration of the training.
-        recordings: its recordings, read and split.
+        recordings: recordings of the training, read and split.
 
     Raises:
-        TrueupError: what the training itself would raise at its start.
+        TrueupError: errors that the training itself would raise at its start.
     """
     from trueup.networks.model.torch_network import parameter_count
 

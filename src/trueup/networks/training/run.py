@@ -1,4 +1,4 @@
-"""A training of a network, from its recordings to its report."""
+"""Run of a training of a network, from recordings to report."""
 
 import sys
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from trueup.networks.training.accelerator import check_accelerator
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.networks.training.finished import epochs_of, report
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
-from trueup.networks.training.kept_files import check_kept_files
 from trueup.networks.training.plan import plan_training
 from trueup.networks.training.run_recordings import RunRecordings, read_recordings
+from trueup.networks.training.saved_files import check_saved_files
 from trueup.networks.training.spec import TrainingSpec
 from trueup.networks.training.split_training import SplitResult, train_split
 from trueup.runs import Execution, Outcome, Run, RunDirectory, Session, atomic, provenance
@@ -30,7 +30,7 @@ from trueup.runs.store.event_log import EventLog
 from trueup.signals import Finding
 
 PACKAGES = ("numpy", "torch", "lightning", "hydra-core", "safetensors")
-"""Distributions whose versions a training records."""
+"""Distributions with versions recorded by a training."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +39,17 @@ class TrainingResult:
 
     directory: Path
     splits: tuple[SplitResult, ...]
-    """One for ``global``; one a group for ``lomo_cv``."""
+    """One for ``global``; one per group for ``lomo_cv``."""
     metrics: dict[str, Any]
     """Content of ``metrics.json``."""
     check: DataCheck
-    """What the checks of the recordings found."""
+    """Findings of the checks of the recordings."""
 
 
 def run_network(spec: TrainingSpec, session: Session) -> Outcome:
     """Train a network on each split and score it; errors as :func:`trueup.runs.start`."""
     configuration = spec.configuration
-    # a run that was begun keeps its recordings: changed ones are found by their hashes
+    # a resumed run keeps its recordings; their hashes reveal changes
     recordings = read_recordings(configuration, refuse=not session.resume)
     if not session.resume:
         check_accelerator(configuration.train.accelerator)
@@ -65,7 +65,7 @@ def run_network(spec: TrainingSpec, session: Session) -> Outcome:
     ) as run:
         if run.resume:
             _check_same_names(run)
-            check_kept_files(run.directory.path)
+            check_saved_files(run.directory.path)
         run.describe()
         _write_start(run, configuration, recordings)
         splits = _train_splits(run, configuration, recordings)
@@ -93,7 +93,7 @@ def run_network(spec: TrainingSpec, session: Session) -> Outcome:
 
 
 def plan_network(spec: TrainingSpec, execution: Execution) -> dict[str, Any]:
-    """What would be trained, and how long that takes at most [s]."""
+    """Plan of a training, with its largest duration [s]."""
     recordings = read_recordings(spec.configuration)
     return {
         "configuration": spec.configuration.to_dict(),
@@ -103,15 +103,15 @@ def plan_network(spec: TrainingSpec, execution: Execution) -> dict[str, Any]:
 
 
 def has_epochs(directory: RunDirectory) -> bool:
-    """Whether an epoch is done."""
+    """Whether an epoch is completed."""
     return any(directory.path.rglob(run_files.HISTORY))
 
 
 def saved_so_far(directory: RunDirectory) -> str:
-    """Saved part of a training that was stopped, in words."""
+    """Text about the saved state of a stopped training."""
     if any(directory.path.rglob(run_files.NETWORK)):
         return f"stopped; the best network so far is in {directory.path}"
-    return "stopped before an epoch was done"
+    return "stopped before the end of the first epoch"
 
 
 def fold_folder(index: int) -> str:
@@ -123,7 +123,7 @@ def fold_folder(index: int) -> str:
 
 
 def _check_same_names(run: Run) -> None:
-    """Raise where recordings changed places, as groups are folders."""
+    """Check that recordings were not moved to another group; groups are folders."""
     if not run.directory.provenance.is_file():
         return
     record = provenance.read(run.directory.provenance)
@@ -138,7 +138,7 @@ def _check_same_names(run: Run) -> None:
 
 
 def _write_start(run: Run, configuration: TrainingConfiguration, recordings: RunRecordings) -> None:
-    """Write the configuration and what the checks of the recordings found; show the latter."""
+    """Write the configuration and the findings of the checks; show the findings."""
     directory, values = run.directory, configuration.to_dict()
     text = yaml.safe_dump(values, sort_keys=False)
     atomic.write_text(directory.inside(run_files.CONFIGURATION), text)
@@ -152,9 +152,9 @@ def _write_start(run: Run, configuration: TrainingConfiguration, recordings: Run
 def _train_splits(
     run: Run, configuration: TrainingConfiguration, recordings: RunRecordings
 ) -> list[SplitResult]:
-    """Train on each split; what the folder holds already is not trained again."""
+    """Train on each split; finished networks in the folder are not trained again."""
     directory, splits = run.directory, recordings.splits
-    kept = _kept_with_networks(run, configuration)
+    kept = _network_provenance(run, configuration)
     whole = configuration.train.seconds
     seconds = None if whole is None else whole / len(splits)
     results: list[SplitResult] = []
@@ -185,11 +185,11 @@ def _train_splits(
     return results
 
 
-def _kept_with_networks(run: Run, configuration: TrainingConfiguration) -> dict[str, Any]:
-    """What every network of the run holds of where it comes from."""
+def _network_provenance(run: Run, configuration: TrainingConfiguration) -> dict[str, Any]:
+    """Provenance of every network of the run."""
     kept = {key: run.origin[key] for key in ("started", "versions", "inputs")}
     values = configuration.to_dict()
-    # evaluation and prediction read other recordings as those of the training were read
+    # evaluation and prediction read other recordings with the settings of the training
     kept["data"] = values.pop("data")
     kept["configuration"] = values
     return kept
@@ -203,13 +203,13 @@ def _reason(error: Exception) -> str:
 
 
 def _kept(directory: RunDirectory) -> str:
-    """What a training that failed has saved, and how to continue it."""
+    """Text about the saved state of a failed training, and how to resume it."""
     path = directory.path
     if any(path.rglob(run_files.CHECKPOINT)):
-        return f"The last checkpoint is kept: continue with  trueup study resume {path}"
+        return f"The last checkpoint is saved: resume with  trueup study resume {path}"
     return (
-        f"The networks so far are kept in {path}, but no checkpoint:  trueup study resume {path}  "
-        "starts the training anew"
+        f"The networks so far are saved in {path}, but no checkpoint:  trueup study resume {path}  "
+        "restarts the training"
     )
 
 
@@ -219,7 +219,7 @@ def _kept(directory: RunDirectory) -> str:
 def _metrics(
     configuration: TrainingConfiguration, results: Sequence[SplitResult]
 ) -> dict[str, Any]:
-    """Content of ``metrics.json``: of the one split, or mean and spread over the folds."""
+    """Content of ``metrics.json``: of the single split, or mean and spread over the folds."""
     if configuration.evaluation_mode == "global":
         return atomic.read_json(results[0].folder / run_files.METRICS)
     folds = [atomic.read_json(result.folder / run_files.METRICS) for result in results]

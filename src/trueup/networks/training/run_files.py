@@ -1,4 +1,4 @@
-"""The files of a training run: their names, and what stands in them."""
+"""Names and content of the files of a training run."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from trueup.networks.training.schedule import chunk_samples
 from trueup.runs.store import atomic
 
 KIND = "network"
-"""Kind of the run, as ``experiment.yaml`` tells it."""
+"""Kind of the run in ``experiment.yaml``."""
 
 CONFIGURATION = "config.yaml"
 NETWORK = "network.safetensors"
@@ -33,7 +33,7 @@ FINISHED = "training.json"
 DATA_CHECK = "data_check.json"
 PREDICTIONS = "predictions"
 HYDRA = ".hydra"
-"""Folder of the composed configuration, as programs made with Hydra leave it."""
+"""Folder of the composed configuration, with the layout of Hydra."""
 
 
 def torchscript_file(run: Path, folder: Path, family: str) -> Path:
@@ -41,8 +41,8 @@ def torchscript_file(run: Path, folder: Path, family: str) -> Path:
 
     Args:
         run: run directory.
-        folder: folder of the split's files: the run directory itself, or that of a fold.
-        family: of the network.
+        folder: folder of the split: the run directory itself, or that of a fold.
+        family: family of the network.
     """
     if folder == run:
         return run / f"{family}_best_jit.pt"
@@ -51,10 +51,10 @@ def torchscript_file(run: Path, folder: Path, family: str) -> Path:
 
 
 def write_hydra(run: Path, values: Mapping[str, Any], overrides: Sequence[str]) -> None:
-    """Write ``.hydra`` of a new run: the configuration, the overrides, and where the run stands."""
+    """Write ``.hydra`` of a new run: configuration, overrides and path of the run."""
     folder = run / HYDRA
     if folder.is_dir():
-        return  # of a run that is continued
+        return  # the run is resumed
     folder.mkdir()
     hydra = {
         "mode": "RUN",
@@ -69,19 +69,19 @@ def write_hydra(run: Path, values: Mapping[str, Any], overrides: Sequence[str]) 
 
 
 def recorded_data_folder(run: Path, content: Mapping[str, Any]) -> Path:
-    """Folder of a run's recordings: beside the run as it was, or else where it was at its start.
+    """Folder of the recordings of a run: relative to the run, else at its original path.
 
     Args:
         run: run directory; it may have moved together with the recordings.
-        content: of its ``experiment.yaml``; runs of old keep no whole path.
+        content: content of its ``experiment.yaml``; old runs have no absolute path.
     """
-    beside = Path(os.path.normpath(run / content["data_from_run"]))
+    relative = Path(os.path.normpath(run / content["data_from_run"]))
     first = content.get("data_folder")
-    return Path(first) if first is not None and not beside.exists() else beside
+    return Path(first) if first is not None and not relative.exists() else relative
 
 
 def sequence_length(configuration: TrainingConfiguration, rate: float) -> int:
-    """Steps that are unrolled at a time."""
+    """Number of unrolled steps."""
     duration = configuration.data.sequence_duration_s
     return chunk_samples(rate) if duration is None else max(2, round(duration * rate))
 
@@ -94,7 +94,7 @@ def write_description(
 ) -> None:
     """Write ``normalization_stats.json`` and ``training_config_summary.json``.
 
-    The base's gains are those of the network, which training may have moved.
+    The gains of the base are those of the network, possibly trained.
     """
     atomic.write_json(folder / NORMALIZATION, network.normalization.to_dict())
     model = configuration.model
@@ -133,22 +133,22 @@ def write_predictions(
     folder: Path,
     series: Sequence[ActuatorSeries],
     scores: NetworkScores,
-    beside: Mapping[str, Sequence[np.ndarray]],
+    estimates: Mapping[str, Sequence[np.ndarray]],
 ) -> None:
-    """Write a CSV file a recording: time, torque, prediction, and other estimates [s, N m].
+    """Write a CSV file per recording: time [s], torque, prediction and other estimates [N m].
 
     Args:
-        folder: of the run; the files go to ``predictions``, in a folder a group.
+        folder: run directory; the files are written to ``predictions``, in a folder per group.
         series: recordings of the test part.
-        scores: of the network on them.
-        beside: further columns by name, each over all recordings.
+        scores: scores of the network on them.
+        estimates: further columns by name, each over all recordings.
     """
     for index, (each, scored) in enumerate(zip(series, scores.series, strict=True)):
         columns = {
             "time_s": each.start + each.times,
             "torque_nm": each.torque,
             "predicted_nm": scored.predicted,
-            **{f"{name}_nm": values[index] for name, values in beside.items()},
+            **{f"{name}_nm": values[index] for name, values in estimates.items()},
         }
         if each.reference_torque is not None:
             columns["reference_nm"] = each.reference_torque
@@ -161,5 +161,5 @@ def write_predictions(
 
 
 def _file_name(name: str) -> str:
-    """A name of a group or recording as a name of a file."""
+    """Name of a group or recording with characters allowed in file names."""
     return re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "_"

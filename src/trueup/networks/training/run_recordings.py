@@ -21,16 +21,16 @@ from trueup.runs.store import provenance
 
 @dataclass(frozen=True, eq=False)
 class RunRecordings:
-    """Recordings of a configuration, and how it splits them."""
+    """Recordings of a configuration, and their splits."""
 
     series: list[ActuatorSeries]
     splits: list[DataSplit]
-    """One for ``global``; one a group for ``lomo_cv``."""
+    """One for ``global``; one per group for ``lomo_cv``."""
     check: DataCheck
-    """What the checks of the recordings found."""
+    """Findings of the checks of the recordings."""
 
     def inputs(self, folder: Path) -> list[Path | Mapping[str, Any]]:
-        """Files that were read, with the hashes that reading gave; named relative to ``folder``."""
+        """Input files with their hashes; named relative to ``folder``."""
         hashes = {each.source: each.sha256 for each in self.series if each.source}
         return [
             provenance.known_input(source, sha256, folder)
@@ -45,10 +45,10 @@ def read_recordings(configuration: TrainingConfiguration, *, refuse: bool = True
 
     Args:
         configuration: configuration of the training.
-        refuse: whether recordings that the checks find unusable are an error.
+        refuse: whether unusable recordings raise an error.
 
     Raises:
-        TrueupError: the recordings cannot be read, trained on or split.
+        TrueupError: the recordings cannot be read, used or split.
     """
     data = configuration.data
     settings = replace(data, data_base_dir=os.fspath(data_folder(configuration)))
@@ -58,8 +58,8 @@ def read_recordings(configuration: TrainingConfiguration, *, refuse: bool = True
     if configuration.evaluation_mode == "lomo_cv":
         if data.test or data.validation:
             raise ExperimentError(
-                "evaluation_mode=lomo_cv tests on each group in turn: leave data.test and "
-                "data.validation out"
+                "evaluation_mode=lomo_cv tests on each group in turn: remove data.test and "
+                "data.validation"
             )
         splits = split_lomo(series, *shares)
     elif data.test or data.validation:
@@ -70,17 +70,17 @@ def read_recordings(configuration: TrainingConfiguration, *, refuse: bool = True
 
 
 def _check_sequence(series: list[ActuatorSeries], duration: float | None) -> None:
-    """Refuse a stretch to unroll that no recording is as long as.
+    """Check that every recording is as long as the unrolled sequence.
 
     Raises:
-        ExperimentError: it is longer than the shortest recording.
+        ExperimentError: the sequence is longer than the shortest recording.
     """
     shortest = min(series, key=lambda each: len(each) / each.rate)
     seconds = len(shortest) / shortest.rate
     if duration is not None and duration > seconds:
         raise ExperimentError(
             f"data.sequence_duration_s is {duration:g} s, longer than the shortest recording, "
-            f"{shortest.name} of {seconds:.3g} s: give {seconds:.3g} s at most, or leave it out"
+            f"{shortest.name} of {seconds:.3g} s: set at most {seconds:.3g} s, or remove it"
         )
 
 

@@ -1,7 +1,7 @@
-"""Budget, lanes and schedules of a training, from the recordings where settings leave them open.
+"""Default budget, lanes and schedules of a training, from the recordings.
 
-Everything is counted in gradient steps: an epoch of a short recording is a step or two, and a
-budget or a patience in epochs would then mean nothing.
+All are in gradient steps: an epoch of a short recording has a step or two, for which a budget or a
+patience in epochs is not meaningful.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from trueup.networks.training.lanes import Lanes
 from trueup.networks.training.settings import ModelSettings, TrainSettings
 
 STEPS = 4000
-"""Gradient steps of a network where neither time nor steps are given."""
+"""Default number of gradient steps, without a limit of time or steps."""
 
 CHUNK_SECONDS = 0.15
-"""Time that gradients flow back through [s], within `CHUNK_SAMPLES`; the state is carried on."""
+"""Duration of backpropagation through time [s], within `CHUNK_SAMPLES`; the state continues."""
 CHUNK_SAMPLES = (16, 128)
 
 STEPS_AN_EPOCH = 16
-"""Steps that the number of lanes is chosen for, within `LANES`."""
+"""Target number of steps per epoch for the number of lanes, within `LANES`."""
 LANES = (4, 64)
 
 _VALIDATION_STEPS = 100
@@ -30,29 +30,29 @@ _PATIENT_SHARE = 1 / 3
 
 
 def chunk_samples(rate: float) -> int:
-    """Steps that are unrolled at a time, for recordings of a rate [Hz]."""
+    """Number of unrolled steps for recordings of a rate [Hz]."""
     return int(np.clip(round(CHUNK_SECONDS * rate), *CHUNK_SAMPLES))
 
 
 def lane_count(lengths: Sequence[int], chunk: int) -> int:
-    """Lanes side by side, for recordings of some lengths [samples]."""
+    """Number of lanes in a batch for recordings of given lengths [samples]."""
     return int(np.clip(round(sum(lengths) / (chunk * STEPS_AN_EPOCH)), *LANES))
 
 
 def steps_an_epoch(lanes: Lanes) -> int:
-    """Gradient steps of an epoch; the cuts differ from one to the next by a step or so."""
+    """Gradient steps per epoch; varies between epochs by about one with the cuts."""
     return sum(-(-int(wave.lengths[0]) // lanes.chunk) for wave in lanes.waves(0))
 
 
 def scheduled(
     model: ModelSettings, train: TrainSettings, lanes: Lanes
 ) -> tuple[ModelSettings, TrainSettings]:
-    """Settings with every budget and schedule that they leave open filled in.
+    """Settings with defaults for every missing budget and schedule.
 
     Args:
-        model: of the network.
-        train: of the training.
-        lanes: that it runs on.
+        model: settings of the network.
+        train: settings of the training.
+        lanes: lanes of the training.
     """
     per_epoch = steps_an_epoch(lanes)
     every, epochs = train.check_val_every_n_epoch, train.max_epochs

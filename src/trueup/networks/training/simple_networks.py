@@ -1,4 +1,4 @@
-"""What costs nothing beside a trained network, judged by the error that the choice goes by."""
+"""Baselines of a trained network, compared on the error of the choice."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,16 +21,16 @@ from trueup.networks.model.network import Network
 from trueup.networks.training.network_training import by_group
 
 TRAINED = "trained"
-"""Name of the trained network among those judged."""
+"""Name of the trained network among the candidates."""
 CONSTANT, BASE = "constant", "base by itself"
 LINEAR = "linear"
 LIMITED = "linear within a limit"
 
 ENOUGH = 0.01
-"""Share by which a network must be better than a simpler one to be taken for it."""
+"""Smallest relative improvement for which a network is selected over a simpler one."""
 
 LIMIT_QUANTILES = (1.0, 0.99)
-"""Quantiles of the torque's magnitude that are tried as its limit."""
+"""Quantiles of the magnitude of the torque that are candidates for its limit."""
 
 
 def simple_networks(
@@ -39,14 +39,14 @@ def simple_networks(
     base: Base | None,
     torque_limit: float | None = None,
 ) -> dict[str, Network]:
-    """What costs nothing, the simplest first: a constant, the base by itself, linear models.
+    """Baselines, the simplest first: a constant, the base by itself, linear models.
 
     Args:
         split: parts for training and validation.
-        features: of the linear models.
-        base: analytic torque, or None.
-        torque_limit: bound of every network's torque [N m]; None: linear models are also fitted
-            within limits that the recordings suggest, since a motor's torque has one.
+        features: inputs of the linear models.
+        base: analytic base, or None.
+        torque_limit: bound of the torque of every network [N m]; None: linear models are also
+            fitted with limits estimated from the recordings, since the torque of a motor has one.
     """
     mean = float(np.concatenate([each.torque for each in split.training]).mean())
     rate = split.training[0].rate
@@ -68,11 +68,11 @@ def simple_networks(
 
 
 def refitted(simple: dict[str, Network], training: Sequence[ActuatorSeries]) -> dict[str, Network]:
-    """Simple networks of the same histories and limits, fitted to other recordings.
+    """Baselines of the same histories and limits, fitted to other recordings.
 
     Args:
-        simple: as `simple_networks` gives them.
-        training: recordings to fit to.
+        simple: baselines from `simple_networks`.
+        training: recordings for the fit.
     """
     mean = float(np.concatenate([each.torque for each in training]).mean())
     found = {}
@@ -90,7 +90,7 @@ def refitted(simple: dict[str, Network], training: Sequence[ActuatorSeries]) -> 
 
 
 def start_of(split: DataSplit, simple: dict[str, Network]) -> Network:
-    """The linear network that training begins at: within a limit where that is better."""
+    """The initial linear network of a training, with a torque limit where that is better."""
     errors = {n: relative_error(score(simple[n], split.validation), split)
               for n in (LINEAR, LIMITED)}  # fmt: skip
     return simple[LIMITED if errors[LIMITED] < errors[LINEAR] else LINEAR]
@@ -103,10 +103,10 @@ def _limited(
     history: int,
     limit: float | None,
 ) -> Network:
-    """The linear network within a limit that serves the validation part best.
+    """The linear network with the torque limit of the smallest validation error.
 
-    A limit that is not seen makes the torque look as if it hung on a longer past, so shorter
-    histories than that of the plain linear network are tried too.
+    An unmodelled limit appears as a dependence on a longer history, so shorter histories than that
+    of the unlimited linear network are tried too.
     """
     torque = np.abs(np.concatenate([each.torque for each in split.training]))
     limits = [limit] if limit else [float(np.quantile(torque, q)) for q in LIMIT_QUANTILES]
@@ -124,7 +124,7 @@ def _limited(
 
 
 def _linear(split: DataSplit, features: tuple[str, ...], base: Base | None) -> Network:
-    """The linear network whose history serves the validation part best."""
+    """The linear network with the history length of the smallest validation error."""
     if not split.validates_whole:
         return fit_linear_chosen(split.training, split.validation, features, base)
     longest = max(len(each) for each in split.training)
@@ -138,7 +138,7 @@ def _linear(split: DataSplit, features: tuple[str, ...], base: Base | None) -> N
 
 
 def _with_ranges(network: Network, training: Sequence[ActuatorSeries]) -> Network:
-    """The network with the range of its features in training, outside which it extrapolates."""
+    """The network with the ranges of its features in training, outside which it extrapolates."""
     stacked = np.concatenate([each.features(network.features) for each in training])
     return replace(network, feature_lowest=stacked.min(axis=0), feature_highest=stacked.max(axis=0))
 
@@ -146,7 +146,7 @@ def _with_ranges(network: Network, training: Sequence[ActuatorSeries]) -> Networ
 def better_of(
     network: Network, simple: dict[str, Network], split: DataSplit
 ) -> tuple[str, Network, dict[str, float]]:
-    """The network, or a simpler one that is as good on the validation part.
+    """The network, or a simpler one with a similar validation error.
 
     Returns:
         Name of the simpler network or `TRAINED`, the network, and the validation errors.
@@ -167,11 +167,11 @@ def validation_errors(networks: dict[str, Network], split: DataSplit) -> dict[st
 
 
 def relative_error(scores: NetworkScores, split: DataSplit) -> float:
-    """RMSE over the deviation of the torque, root mean square over the groups.
+    """RMSE relative to the standard deviation of the torque, root mean square over the groups.
 
-    Whole validation recordings count from their cold start, as a network is deployed; stretches
-    begin in the middle of a motion, and count once settled. A deviation is that of the group in
-    training, or of all of training for another group.
+    Whole validation recordings count from a cold start, as after deployment; intervals begin in
+    motion, and count after settling. The standard deviation is that of the group in training, or
+    of all of training for another group.
     """
     torque = by_group(split.training)
     cold = split.validates_whole

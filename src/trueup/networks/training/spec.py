@@ -1,4 +1,4 @@
-"""What a training of a network is of: its configuration, and where its recordings are."""
+"""Spec of a training of a network: its configuration and the paths of its recordings."""
 
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -16,14 +16,14 @@ class TrainingInterrupted(RunInterrupted):
 
 
 class TrainingSpec(Spec):
-    """What a training of a network is of.
+    """Spec of a training of a network.
 
     Attributes:
       data_from_run: folder of the recordings; in ``experiment.yaml`` relative to the run, as both
         may move together.
-      data_folder: the same as a whole path, for a run that has moved alone.
-      configuration: checked configuration; that of a run that was read names its recordings by
-        their whole path.
+      data_folder: the same as an absolute path, for a run that was moved alone.
+      configuration: checked configuration; in a run read from disk the recordings have absolute
+        paths.
     """
 
     kind: ClassVar[str] = KIND
@@ -52,17 +52,17 @@ class TrainingSpec(Spec):
 
     @classmethod
     def from_dict(cls, content: dict[str, Any], directory: Path, folder: Path | None) -> Self:
-        """The spec of a run; its recordings are where they are found now.
+        """The spec of a run, with the current paths of its recordings.
 
-        That is the folder, or one of their name within it, where it is given; else where they were
-        relative to the run, or as a whole path.
+        That is ``folder``, or a folder of their name within it, if given; else their original path
+        relative to the run, or the absolute one.
         """
         values = content.get("configuration", {"data": {}})
         data = values.get("data") if isinstance(values, dict) else None
         if not isinstance(values, dict) or not isinstance(data, dict):
             raise RunDirectoryError(
-                f"{directory / 'experiment.yaml'} is damaged: it lacks 'configuration.data'. Take "
-                "it from a copy, or start the run again with --overwrite"
+                f"{directory / 'experiment.yaml'} is damaged: it lacks 'configuration.data'. "
+                "Restore it from a copy, or start the run again with --overwrite"
             )
         if "configuration" in content and isinstance(content.get("data_from_run"), str):
             place = recorded_data_folder(directory, content)

@@ -1,4 +1,4 @@
-"""Train on one split: the members of an ensemble, the linear baseline, the score on the test."""
+"""Training on one split: members of an ensemble, linear baseline, test scores."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -22,15 +22,15 @@ from trueup.networks.runtime.deployment import Deployment
 from trueup.networks.runtime.ensemble import MEMBERS, EnsembleTorque, NetworkEnsemble
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.cross_validation import best_of, mixtures
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
-from trueup.networks.training.kept_files import read_seconds
-from trueup.networks.training.left_out import best_of, mixtures
 from trueup.networks.training.network_choice import (
     CHOICE,
     chosen_configuration,
     trial_network,
 )
 from trueup.networks.training.network_training import train_network
+from trueup.networks.training.saved_files import read_seconds
 from trueup.networks.training.settings import ModelSettings
 from trueup.networks.training.simple_networks import (
     TRAINED,
@@ -45,20 +45,20 @@ from trueup.runs.store.event_log import EventLog
 
 @dataclass(frozen=True, eq=False)
 class SplitResult:
-    """What training on a split gives."""
+    """Result of training on a split."""
 
     name: str
-    """``global``, or the group held out."""
+    """``global``, or the held-out group."""
     network: Network
-    """The member that is best on the validation part."""
+    """The member with the smallest validation error."""
     linear: Network
     """The linear baseline."""
     scores: NetworkScores
-    """On the test part, or on the validation part where there is no test part."""
+    """Scores on the test part, or on the validation part where there is no test part."""
     scored_on: str
-    """``test`` or ``validation``."""
+    """Part of `scores`: ``test`` or ``validation``."""
     validation: NetworkScores
-    """On the validation part."""
+    """Scores on the validation part."""
     seconds: float
     """Wall time of training [s]."""
     folder: Path
@@ -73,16 +73,16 @@ def train_split(
     log: EventLog,
     seconds: float | None = None,
 ) -> SplitResult:
-    """Train and score on one split; goes on from what the folder holds.
+    """Train and score on one split; resumes from the content of the folder.
 
     Args:
         split: parts for training, validation and test.
-        configuration: of the training.
-        folder: takes the files of the split.
-        provenance: kept with the networks.
-        hooks: what follows the training.
-        log: where a tracker that fails is noted.
-        seconds: time for the split [s]; None where steps or epochs set its end.
+        configuration: configuration of the training.
+        folder: output folder of the split.
+        provenance: provenance, saved with the networks.
+        hooks: callbacks of the training.
+        log: log for failures of a tracker.
+        seconds: time limit of the split [s]; None where steps or epochs are the limit.
 
     Raises:
         Interrupted: a hook stopped the training.
@@ -121,12 +121,12 @@ def _member(
     provenance: dict[str, Any],
     hooks: TrainingHooks,
 ) -> tuple[Network, float]:
-    """Network and wall time [s] of a member, counted from zero."""
+    """Network and wall time [s] of a member, with its index counted from zero."""
     folder.mkdir(parents=True, exist_ok=True)
     finished = folder / run_files.FINISHED
     if finished.is_file():
         return read_network(folder / run_files.NETWORK), read_seconds(finished)
-    if hooks.stop():  # asked for while the one before ended
+    if hooks.stop():  # requested at the end of the previous member
         raise Interrupted
     seed = configuration.seed + member
     train = configuration.train
@@ -155,7 +155,7 @@ def _member(
     monitor = train.checkpointing.monitor
     scores = [entry[monitor] for entry in result.history if entry.get(monitor) is not None]
     if train.checkpointing.mode == "max":
-        scores = [1.0 - score for score in scores]  # of R2: what it lacks
+        scores = [1.0 - score for score in scores]  # 1 - R2, which decreases
     atomic.write_json(
         finished,
         {
@@ -188,7 +188,7 @@ def _scored(
     network = networks[best]
     choice = None
     if asked.is_chosen:
-        choice, network = _simplest(split, configuration, asked, folder, network)
+        choice, network = _selected(split, configuration, asked, folder, network)
     trained = choice is None or choice["taken"].startswith(TRAINED)
     if len(networks) > 1 or choice is not None:
         save_network(network, folder / run_files.NETWORK)
@@ -211,14 +211,14 @@ def _scored(
         "split_by": configuration.data.split_by if split.name == "global" else "group",
         "tested_by": split.tested_by,
         "choice": choice,
-        "ended": _ended(folder, len(networks), best) if trained else None,
+        "ended": _end_of_training(folder, len(networks), best) if trained else None,
         "validation": score(network, split.validation).to_dict(),
         "training_seconds": seconds,
     }
     measured = not_deployable(configuration.data.features)
     if measured:
         content["not_deployable"] = list(measured)
-        content["deployable"] = _without(measured, split, configuration, folder, judged)
+        content["deployable"] = _deployable_scores(measured, split, configuration, folder, judged)
     motions = _closed_loop(configuration, network, judged)
     if motions:
         content["closed_loop"] = [motion.to_dict() for motion in motions]
@@ -230,17 +230,17 @@ def _scored(
                 )
             )
         )
-    beside = {"linear": [predict_series(linear, each) for each in judged]}
+    estimates = {"linear": [predict_series(linear, each) for each in judged]}
     if len(networks) > 1:
         ensemble = NetworkEnsemble(networks)
         torque = [ensemble.predict(each.features(ensemble.inputs)) for each in judged]
         combined = score([each.mean for each in torque], judged, others, mean)
         content["member"] = best + 1
         content["ensemble"] = {**combined.to_dict(), "spread": _spread(torque)}
-        beside["ensemble_mean"] = [each.mean for each in torque]
-        beside["ensemble_spread"] = [each.spread for each in torque]
+        estimates["ensemble_mean"] = [each.mean for each in torque]
+        estimates["ensemble_spread"] = [each.spread for each in torque]
     if configuration.train.callbacks.test_prediction_plotter:
-        run_files.write_predictions(folder, judged, scores, beside)
+        run_files.write_predictions(folder, judged, scores, estimates)
     content["verdict"] = training_verdict(content).to_dict()
     atomic.write_json(folder / run_files.METRICS, content)
     return SplitResult(
@@ -248,31 +248,31 @@ def _scored(
     )
 
 
-def _simplest(
+def _selected(
     split: DataSplit,
     configuration: TrainingConfiguration,
     asked: ModelSettings,
     folder: Path,
     network: Network,
 ) -> tuple[dict[str, Any], Network]:
-    """The trained network, or a simpler one that is as good.
+    """The trained network, or a simpler one with a similar error.
 
-    As good on recordings that were left out in turn, or else on the validation part.
+    The errors are those on recordings held out in turn, or else on the validation part.
     """
     simple = simple_networks(split, configuration.data.features, asked.base, asked.torque_limit)
     chosen = atomic.read_json(folder / CHOICE)
-    left_out = chosen.get("left_out_errors")
-    if left_out:
+    held_out = chosen.get("left_out_errors")
+    if held_out:
         weighting = configuration.train.group_weighting
         named = {**simple, **mixtures(network, split.training, weighting)}
         errors = validation_errors(named, split)
-        name = best_of(left_out)
+        name = best_of(held_out)
         best = named[name]
     else:
         name, best, errors = better_of(network, simple, split)
     choice = {"taken": name, "validation_errors": errors, "tried": chosen["tried"]}
-    if left_out:
-        choice["left_out_errors"] = left_out
+    if held_out:
+        choice["left_out_errors"] = held_out
         choice["left_out"] = chosen.get("left_out")
     if name != TRAINED:
         own = {"split": split.name, "trained_on": _trained_on(split), "choice": name}
@@ -280,17 +280,17 @@ def _simplest(
     return choice, best
 
 
-def _without(
+def _deployable_scores(
     measured: Sequence[str],
     split: DataSplit,
     configuration: TrainingConfiguration,
     folder: Path,
     judged: Sequence[ActuatorSeries],
 ) -> dict[str, Any] | None:
-    """Settled scores of the network without features that no simulator has; None without others.
+    """Settled scores with only the features that simulators supply; None where there are none.
 
-    Family and sizes are those of the network; it trains for the share of a trial, and the best of
-    it and of what costs nothing is scored.
+    Family and sizes are those of the network; the training has the length of a trial, and the best
+    of it and the baselines is scored.
     """
     features = tuple(name for name in configuration.data.features if name not in measured)
     if not features:
@@ -303,8 +303,8 @@ def _without(
     return {"features": list(features), "taken": name, **asdict(score(network, judged).settled)}
 
 
-def _ended(folder: Path, members: int, member: int) -> dict[str, Any] | None:
-    """How the training of a member ended; None where an older trueup trained it."""
+def _end_of_training(folder: Path, members: int, member: int) -> dict[str, Any] | None:
+    """End of the training of a member; None in runs of older versions."""
     place = folder if members == 1 else member_folder(folder, member)
     record = atomic.read_json(place / run_files.FINISHED)
     names = ("best_epoch", "epochs", "stopped", "late_gain")
@@ -312,14 +312,14 @@ def _ended(folder: Path, members: int, member: int) -> dict[str, Any] | None:
 
 
 def member_folder(folder: Path, member: int) -> Path:
-    """Folder of a member of an ensemble, counted from zero, within that of its split."""
+    """Folder of a member of an ensemble within that of its split, with the index from zero."""
     return folder / MEMBERS / f"{member + 1:02d}"
 
 
 def _closed_loop(
     configuration: TrainingConfiguration, network: Network, series: Sequence[ActuatorSeries]
 ) -> list[RollOut]:
-    """The network driving the joint that the settings describe; empty where they do not."""
+    """Closed-loop scores on the joint of the settings; empty where they describe none."""
     rollout = configuration.rollout
     if rollout.model_file is not None and rollout.joint is not None:
         return roll_out_in_model(network, series, rollout.model_file, rollout.joint)
@@ -338,7 +338,7 @@ def _export(network: Network, file: Path) -> None:
 
 
 def _spread(torque: list[EnsembleTorque]) -> dict[str, float]:
-    """How sure the ensemble is: RMS of the spread, and samples out of the range of training."""
+    """Uncertainty of the ensemble: RMS spread, and samples outside the range of training."""
     spread = np.concatenate([each.spread for each in torque])
     outside = np.concatenate([each.out_of_range for each in torque])
     return {"rms": float(np.sqrt(np.mean(spread**2))), "out_of_range": float(outside.mean())}

@@ -1,4 +1,4 @@
-"""Torque over many whole recordings from cold starts, side by side."""
+"""Torque over many whole recordings from cold starts, as a batch."""
 
 from collections.abc import Sequence
 
@@ -13,19 +13,19 @@ _STEPS = 4096
 
 @torch.no_grad()
 def rollouts(network: TorchNetwork, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Torque of each recording, run from a cold start with the state carried to its end.
+    """Torque over each whole recording from a cold start.
 
     Args:
-        network: the module; dropout is off meanwhile.
-        inputs: of each recording, shape (n, inputs); lengths may differ.
+        network: the module; dropout is disabled.
+        inputs: inputs of each recording, shape (n, inputs); lengths may differ.
 
     Returns:
-        Of each recording, shape (n,) [N m].
+        Torque of each recording, shape (n,) [N m].
     """
     training = network.training
     network.eval()
     results: list[np.ndarray] = [np.empty(0)] * len(inputs)
-    # recordings of similar length together: what is computed past an end is small
+    # batches of similar length, for little padding
     order = sorted(range(len(inputs)), key=lambda i: -len(inputs[i]))
     for first in range(0, len(order), _BATCH):
         members = order[first : first + _BATCH]

@@ -1,4 +1,4 @@
-"""Trackers of a training: one record for each network or fold, an epoch a step."""
+"""Trackers of a training: one record per network or fold, one step per epoch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,17 +16,17 @@ from trueup.runs.trackers.tracker import Trackers
 
 
 class SplitTrackers:
-    """The record of one split, kept by the trackers that a configuration asks for.
+    """The record of one split in the trackers of a configuration.
 
-    A tracker that fails never stops a training. The members of an ensemble follow each other in
+    A failure of a tracker does not stop a training. The members of an ensemble are consecutive in
     one record, ``max_epochs`` steps apart.
 
     Args:
-      configuration: of the training.
+      configuration: configuration of the training.
       split: name of the split.
-      folder: folder of the split's files.
-      config: plain data to show with the record.
-      log: where a tracker that fails is noted.
+      folder: output folder of the split.
+      config: plain data shown with the record.
+      log: log for failures of a tracker.
 
     Raises:
       MissingExtraError: the package of a tracker is not installed.
@@ -57,7 +57,7 @@ class SplitTrackers:
         self._begun = False
 
     def following(self, hooks: TrainingHooks, member: int) -> TrainingHooks:
-        """Hooks that also record the training of a member, counted from zero."""
+        """Hooks that also record the training of a member, with its index from zero."""
         before = member * self._epochs
 
         def started(module: Any, epochs: int) -> None:
@@ -75,8 +75,8 @@ class SplitTrackers:
         return replace(hooks, started=started, epoch=epoch)
 
     def end(self, metrics: Mapping[str, Any], members: int, files: Sequence[Path] = ()) -> None:
-        """Record the scores of all members' training and the files that were exported; close."""
-        self._begin(members * self._epochs)  # where a resumed run had nothing left to train
+        """Record the scores of all members and the exported files; close the record."""
+        self._begin(members * self._epochs)  # in case a resumed run had nothing to train
         scores = {key: value for key, value in metrics.items() if not isinstance(value, list)}
         for file in files:
             self._trackers.tell("add_file", file)

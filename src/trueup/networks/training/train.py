@@ -1,4 +1,4 @@
-"""Trains a network in a run directory, from the recordings to the report."""
+"""Training of a network in a run directory, from recordings to report."""
 
 import os
 import time
@@ -27,30 +27,30 @@ def train(
 ) -> TrainingResult:
     """Train a network as ``trueup network train`` does, from the recordings to the report.
 
-    A run that was begun here is continued by ``trueup study resume`` and reported by
-    ``trueup report``, and a run of the command line is continued here::
+    ``trueup study resume`` and ``trueup report`` also accept this run, and ``resume`` accepts a run
+    of the command line::
 
         result = networks.train(["data.data_base_dir=bench", "train.max_epochs=100"], "runs/arm")
         result.metrics["verdict"]["grade"]
 
     Args:
         configuration: checked configuration, or overrides such as ``train.max_epochs=100``.
-        directory: run directory; a new one under ``outputs_dir``, named by the time, where absent.
-        file: YAML with any of the keys, where overrides are given; those win.
-        resume: continue the run that ``directory`` holds, with its own settings.
-        overwrite: replace the run that ``directory`` holds.
-        anyway: take a servo of a fit whose logs have changed since too; every file says so.
+        directory: run directory; by default a new one under ``outputs_dir``, named by the time.
+        file: YAML with any of the keys; overrides take precedence.
+        resume: resume the run in ``directory``, with its settings.
+        overwrite: replace the run in ``directory``.
+        anyway: also accept a servo whose logs have changed since its fit; every file records this.
         verbose: show progress on the error stream.
 
     Raises:
-        TrueupError: the configuration, the recordings or the run directory cannot be used.
-        TrainingInterrupted: Ctrl-C; the best network so far is kept.
+        TrueupError: the configuration, the recordings or the run directory are unusable.
+        TrainingInterrupted: Ctrl-C; the best network so far is saved.
     """
     if resume:
         given = isinstance(configuration, TrainingConfiguration) or bool(configuration)
         if given or file is not None or overwrite or directory is None:
             raise ExperimentError(
-                "a resumed training keeps its own settings: give the run directory and resume=True "
+                "a resumed training keeps its settings: give the run directory and resume=True "
                 "alone"
             )
         return resume_training(directory, verbose=verbose).result
@@ -69,18 +69,18 @@ def run_training(
     overwrite: bool = False,
     verbose: bool = True,
 ) -> TrainingResult:
-    """Check the recordings, train as a configuration says and write the run directory.
+    """Check the recordings, train with a configuration and write the run directory.
 
     Args:
-        configuration: configuration; ``resumed_configuration`` reads that of a run to continue.
-        output: run directory; where absent, a new one under ``outputs_dir``, named by the time.
-        resume: continue the run that ``output`` holds, with this configuration.
-        overwrite: replace the run that ``output`` holds.
+        configuration: the configuration; ``resumed_configuration`` reads that of a run to resume.
+        output: run directory; by default a new one under ``outputs_dir``, named by the time.
+        resume: resume the run in ``output``, with this configuration.
+        overwrite: replace the run in ``output``.
         verbose: show progress on the error stream.
 
     Raises:
-        TrueupError: the recordings or the run directory cannot be used, before time is spent.
-        TrainingInterrupted: Ctrl-C; the best network so far is kept.
+        TrueupError: the recordings or the run directory are unusable; raised before training.
+        TrainingInterrupted: Ctrl-C; the best network so far is saved.
     """
     return start_training(
         configuration, output, resume=resume, overwrite=overwrite, verbose=verbose
@@ -105,11 +105,11 @@ def start_training(
 def resume_training(
     directory: str | os.PathLike[str] | RunDirectory, *, verbose: bool = True
 ) -> Outcome:
-    """Continue a training with its own settings.
+    """Resume a training with its settings.
 
     Raises:
-        RunDirectoryError: the folder holds no training, or its recordings have changed.
-        TrainingInterrupted: Ctrl-C; the best network so far is kept.
+        RunDirectoryError: the folder contains no training, or its recordings have changed.
+        TrainingInterrupted: Ctrl-C; the best network so far is saved.
     """
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
     _check_kind(opened)
@@ -117,10 +117,10 @@ def resume_training(
 
 
 def resumed_configuration(directory: RunDirectory) -> TrainingConfiguration:
-    """Configuration of a run that is to be continued.
+    """Configuration of a run to resume.
 
     Raises:
-        RunDirectoryError: the folder is no training run, or a file of it is damaged.
+        RunDirectoryError: the folder is not a training run, or one of its files is damaged.
     """
     _check_kind(directory)
     spec = read_spec(directory)

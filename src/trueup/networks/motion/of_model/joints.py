@@ -1,10 +1,10 @@
-"""Joints of a MuJoCo model as a differentiable step, with a correction of each one's torque.
+"""Joints of a MuJoCo model as a differentiable step, with a torque correction for each joint.
 
 The gradient is the adjoint of the simulation: each sample is linearised by forward differences in
-the batch engine, all samples of all windows side by side, when the gradient is first asked for. It
-costs three simulations of a sample for each joint (its angle, its speed, its torque), however many
-weights the corrections have: with two joints, 2.9 times the window alone. Differences of the 1954
-weights take as many windows, and evolution one for each member.
+the batch engine, all samples of all windows at once, when the first gradient is computed. The cost
+is three simulations of a sample per joint (its angle, its speed, its torque), independent of the
+number of weights: with two joints, 2.9 times the window alone. Finite differences of the 1954
+weights would cost as many windows, and an evolution strategy one per member.
 """
 
 from collections.abc import Mapping
@@ -21,18 +21,18 @@ from trueup.errors import RunDirectoryError
 from trueup.simulation.engine.segment import INTEGRATION
 
 STEP = 1e-6
-"""Difference of the forward differences, as MuJoCo's own [rad, rad/s, N m]."""
+"""Step of the forward differences, as in MuJoCo [rad, rad/s, N m]."""
 _DRIVEN = mujoco.mjtState.mjSTATE_CTRL | mujoco.mjtState.mjSTATE_QFRC_APPLIED
 _MOST_SIMULATIONS = 16384
 _WORTH_THREADS = 256
 
 
 class ModelBase:
-    """The model of an experiment with its actuators, as it stands: the base of its corrections."""
+    """The unchanged model of an experiment with its actuators: the base of its corrections."""
 
     kind = "model"
     words = "model"
-    joint = None  # it has many, none of which is a servo of a parameter file
+    joint = None  # it has several joints, none with a servo model file
     gains: Mapping[float, float] = {}
 
     def __init__(self, model: mujoco.MjModel, file: str):
@@ -44,12 +44,12 @@ class ModelBase:
 
 
 class ModelJoints(nn.Module):
-    """All joints of a model, stepped from sample to sample in a batch.
+    """All joints of a model, simulated from sample to sample in a batch.
 
     Args:
-        base: model whose joints are all hinges or slides.
-        substeps: time steps a sample.
-        threads: threads; 0 for all cores.
+        base: model with hinge and slide joints only.
+        substeps: time steps per sample.
+        threads: number of threads; 0 uses all cores.
     """
 
     names: tuple[str, ...] = ()
@@ -64,39 +64,41 @@ class ModelJoints(nn.Module):
 
     @property
     def moved(self) -> list[nn.Parameter]:
-        """Parameters that training moves beside the networks: none."""
+        """Trainable parameters in addition to the networks: none."""
         return []
 
-    def moved_base(self) -> ModelBase:
-        """The base as it is."""
+    def trained_base(self) -> ModelBase:
+        """The base, unchanged."""
         return self.base
 
     def read_base(self, content: Mapping[str, Any], where: str) -> ModelBase:
-        """The base, which has to be that of a checkpoint.
+        """The base, checked against that of a checkpoint.
 
         Raises:
-            RunDirectoryError: it is of another model.
+            RunDirectoryError: the checkpoint belongs to another model.
         """
         if dict(content) != self.base.to_dict():
-            raise RunDirectoryError(f"{where} is of the model {content.get('file')!r}")
+            raise RunDirectoryError(
+                f"{where} belongs to the model {content.get('file')!r}, not {self.base.file!r}"
+            )
         return self.base
 
     def advance(
         self, states: np.ndarray, controls: np.ndarray, torques: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """States after a sample, and whether each is one: a simulation may diverge.
+        """States after a sample, and whether each is valid: a simulation may diverge.
 
         Args:
             states: complete states, (n, state size) of ``mjSTATE_INTEGRATION``.
-            controls: of each step of the sample, (n, substeps, nu).
-            torques: beside those of the actuators, (n, nv) [N m].
+            controls: controls of each step of the sample, (n, substeps, nu).
+            torques: torques in addition to those of the actuators, (n, nv) [N m].
         """
         count, model = len(states), self.base.model
         batch = self._batches.get(count)
         if batch is None:
             if len(self._batches) > 3:
                 self._batches.clear()
-            # waking threads costs more than a few simulations
+            # starting threads takes longer than a few simulations
             threads = self.threads if count * self.substeps >= _WORTH_THREADS else 1
             batch = self._batches[count] = Batch(model, count, threads)
         batch.state[...] = states
@@ -116,8 +118,8 @@ class ModelJoints(nn.Module):
     ) -> np.ndarray:
         """Derivatives of angles and speeds after samples, (n, 2 nv, 3 nv).
 
-        With respect to the angles, speeds and torques before; ``after``: angles and speeds that the
-        samples led to, (n, 2 nv).
+        With respect to the angles, speeds and torques before; ``after``: angles and speeds after
+        the samples, (n, 2 nv).
         """
         model = self.base.model
         nv, found = model.nv, []
@@ -141,12 +143,12 @@ class ModelJoints(nn.Module):
 
     @property
     def angles(self) -> int:
-        """Place of the angles in a state: after the time."""
+        """Index of the angles in a state, after the time."""
         return 1
 
     @property
     def speeds(self) -> int:
-        """Place of the speeds in a state."""
+        """Index of the speeds in a state."""
         return 1 + self.base.model.nq
 
     def joints_of(self, states: np.ndarray) -> np.ndarray:
@@ -154,7 +156,7 @@ class ModelJoints(nn.Module):
         return states[:, self.angles : self.speeds + self.base.model.nv]
 
     def state_of(self, angles: np.ndarray, speeds: np.ndarray, time: float) -> np.ndarray:
-        """Complete state at rest of what is neither angle nor speed, (state size,)."""
+        """Complete state with all entries but angles, speeds and time at rest, (state size,)."""
         model, data = self.base.model, mujoco.MjData(self.base.model)
         data.qpos[:], data.qvel[:], data.time = angles, speeds, time
         state = np.empty(mujoco.mj_stateSize(model, INTEGRATION))
@@ -162,17 +164,18 @@ class ModelJoints(nn.Module):
         return state
 
 
-class ModelStretch:
-    """Stretches of recordings side by side; rows are the joints, each of all stretches.
+class ModelWindows:
+    """A batch of windows of recordings; rows are the joints, each with all windows.
 
     Args:
         joints: the simulator.
-        position, speed: recorded, (samples, nv * stretches).
-        controls: of each step, (samples - 1, stretches, substeps, nu).
-        command: control of the position servo of each joint, (samples, nv * stretches); NaN where
+        position, speed: recorded angle and speed, (samples, nv * windows).
+        controls: controls of each step, (samples - 1, windows, substeps, nu).
+        command: control of the position servo of each joint, (samples, nv * windows); NaN where
             the joint has none.
-        states: complete states at the start, (stretches, state size).
-        told: inputs of the corrections.
+        states: complete states at the start, (windows, state size).
+        feature_names: names of the inputs of the corrections.
+        features: function of names, angle, command and speed that returns the inputs.
     """
 
     def __init__(
@@ -183,29 +186,29 @@ class ModelStretch:
         controls: np.ndarray,
         command: Tensor,
         states: np.ndarray,
-        told: tuple[str, ...],
+        feature_names: tuple[str, ...],
         features: Any,
     ):
         self.joints, self.position, self.speed = joints, position, speed
-        self.controls, self.command, self.told = controls, command, told
+        self.controls, self.command, self.feature_names = controls, command, feature_names
         self._features = features
         self._state = states
         self._tape: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self._slopes: dict[int, Tensor] = {}
 
     def features(self, step: int, position: Tensor, speed: Tensor) -> Tensor:
-        """Inputs of the corrections at a sample, (nv * stretches, features)."""
-        return self._features(self.told, position, self.command[step], speed)
+        """Inputs of the corrections at a sample, (nv * windows, features)."""
+        return self._features(self.feature_names, position, self.command[step], speed)
 
     def after(
         self, step: int, position: Tensor, speed: Tensor, correction: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Angles and speeds one sample on; samples follow one another."""
+        """Angles and speeds at the next sample; samples are simulated in order."""
         found = _ModelSample.apply(self, step, position, speed, correction)
         return found[0], found[1]
 
     def advance(self, step: int, torques: np.ndarray, keep: bool) -> np.ndarray:
-        """Angles and speeds after a sample, (stretches, 2 nv)."""
+        """Angles and speeds after a sample, (windows, 2 nv)."""
         before, controls = self._state, self.controls[step]
         self._state, valid = self.joints.advance(before, controls, torques)
         after = self.joints.joints_of(self._state).copy()
@@ -215,7 +218,7 @@ class ModelStretch:
         return after
 
     def slopes_of(self, step: int) -> Tensor:
-        """Derivatives of a sample, (stretches, 2 nv, 3 nv); those of all samples at once."""
+        """Derivatives of a sample, (windows, 2 nv, 3 nv); computed for all samples at once."""
         if step not in self._slopes:
             steps = list(self._tape)
             parts = [np.concatenate(each) for each in zip(*self._tape.values(), strict=True)]
@@ -234,22 +237,22 @@ class _ModelSample(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        stretch: ModelStretch,
+        windows: ModelWindows,
         step: int,
         position: Tensor,
         speed: Tensor,
         correction: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        ctx.stretch, ctx.step = stretch, step
-        nv = stretch.joints.base.model.nv
+        ctx.windows, ctx.step = windows, step
+        nv = windows.joints.base.model.nv
         torques = np.ascontiguousarray(correction.detach().numpy().reshape(nv, -1).T)
-        after = torch.from_numpy(stretch.advance(step, torques, any(ctx.needs_input_grad)))
+        after = torch.from_numpy(windows.advance(step, torques, any(ctx.needs_input_grad)))
         rows = after.T.reshape(2, -1)
         return rows[0].clone(), rows[1].clone()
 
     @staticmethod
     def backward(ctx: Any, *bars: Tensor) -> tuple[Any, ...]:
-        slopes = ctx.stretch.slopes_of(ctx.step)
+        slopes = ctx.windows.slopes_of(ctx.step)
         nv = slopes.shape[1] // 2
         stacked = torch.cat([bar.reshape(nv, -1) for bar in bars]).T
         shares = torch.einsum("wi,wij->jw", stacked, slopes)

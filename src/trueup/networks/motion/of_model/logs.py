@@ -1,5 +1,5 @@
-"""Recordings of the joints of a MuJoCo model side by side, as the simulator of a training takes
-them."""
+"""Recordings of the joints of a MuJoCo model as a batch for training through the
+simulator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from torch import Tensor
 from trueup.errors import ModelError, RecordingError, listing
 from trueup.networks.data.features import ANGLE, ANGLE_ERROR, VELOCITY
 from trueup.networks.motion.logs import MOVING
-from trueup.networks.motion.of_model.joints import ModelBase, ModelJoints, ModelStretch
+from trueup.networks.motion.of_model.joints import ModelBase, ModelJoints, ModelWindows
 from trueup.networks.motion.settings import MOTION, MotionSettings
 from trueup.signals import TimeSeries
 from trueup.simulation.measured.model_sequences import ModelSequences
@@ -23,10 +23,10 @@ from trueup.sysid.fit.step_controls import controls_on_grid
 from trueup.sysid.recordings.measured_state import StateColumns, state_columns
 
 SAMPLE = 5e-3
-"""Least time from one sample of the corrections to the next [s]."""
+"""Smallest sample interval of the corrections [s]."""
 
 SMOOTHING = 0.02
-"""Time on either side that a speed that was not measured is taken over [s]."""
+"""Half width of the window over which speeds are estimated from angles [s]."""
 
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 
@@ -35,8 +35,8 @@ def joint_names(model: mujoco.MjModel) -> tuple[str, ...]:
     """Names of the joints of a model in the order of its degrees of freedom.
 
     Raises:
-        ModelError: a joint is neither hinge nor slide, an actuator has a state of its own, or there
-            is no joint or no actuator.
+        ModelError: a joint is neither hinge nor slide, an actuator has an activation state, or
+            there is no joint or no actuator.
     """
     names = [
         mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, joint) or f"joint {joint}"
@@ -45,31 +45,31 @@ def joint_names(model: mujoco.MjModel) -> tuple[str, ...]:
     wider = [n for n, kind in zip(names, model.jnt_type, strict=True) if int(kind) not in _SCALAR]
     if wider:
         raise ModelError(
-            f"joint {listing(wider)} of the model is free or a ball: corrections are trained for "
-            "hinges and slides. Clamp the robot and set  model: {base: fixed}"
+            f"joint {listing(wider)} of the model is a free or ball joint; corrections support "
+            "hinge and slide joints only.  Clamp the robot and set  model: {base: fixed}"
         )
     if not names or not model.nu:
         raise ModelError(
-            f"the model has {len(names)} joints and {model.nu} actuators: a training needs both. "
+            f"the model has {len(names)} joints and {model.nu} actuators; training requires both. "
             "Set  model: {actuators: position, kp: ..., kd: ...}  for position servos"
         )
     if model.na:
         raise ModelError(
-            f"actuators of the model have {model.na} states of their own (activation), which the "
-            "gradient does not go through: take  model: {actuators: position} or torque"
+            f"actuators of the model have {model.na} activation states, which the gradient does "
+            "not support: set  model: {actuators: position} or torque"
         )
     return tuple(names)
 
 
 @dataclass(frozen=True, eq=False)
 class ModelLogs:
-    """Recordings side by side; short ones end with their last row. All are sampled at one rate."""
+    """A batch of recordings of one sample rate; short ones are padded with their last row."""
 
     names: tuple[str, ...]
     joints: tuple[str, ...]
     base: ModelBase
     rate: float
-    """Samples a second [Hz]."""
+    """Sample rate [Hz]."""
     lengths: np.ndarray
     position: Tensor
     """Angles, (recordings, samples, joints) [rad]."""
@@ -92,14 +92,14 @@ class ModelLogs:
         """The recordings of a model.
 
         Args:
-            base: the model.
-            sequences: recordings of it.
-            settings: how controls are interpolated, and when a sensor's sample was taken.
-            training: settings of the training; inputs are those of the motion.
+            base: base model.
+            sequences: recordings of the model.
+            settings: interpolation of controls, and delays of sensors.
+            training: settings of the training; inputs are signals of the motion.
             substeps: time steps a sample.
 
         Raises:
-            RecordingError: a joint was not measured, or no command ever changes.
+            RecordingError: a joint was not measured, or all commands are constant.
         """
         model, found = base.model, []
         joints = joint_names(model)
@@ -111,7 +111,7 @@ class ModelLogs:
         names = tuple(name for name, *_ in found)
         if all(np.ptp(c.reshape(-1, model.nu), axis=0).max() == 0 for *_, c in found):
             raise RecordingError(
-                f"no command of {listing(names)} ever changes: record motion that is commanded"
+                f"all commands of {listing(names)} are constant: record commanded motion"
             )
 
         def stacked(rows: Sequence[np.ndarray]) -> np.ndarray:
@@ -134,13 +134,13 @@ class ModelLogs:
         )
 
     def driven(self, base: ModelBase, learned: bool, identify_gains: bool) -> ModelJoints:
-        """The simulator of these recordings; numbers of the model are identified, not moved."""
+        """The simulator of these recordings; parameters of the model are not trained."""
         return ModelJoints(base, self.substeps)
 
-    def stretch(
+    def windows(
         self, joints: ModelJoints, rows: Tensor, starts: Tensor, steps: int
-    ) -> ModelStretch:
-        """Stretches of ``steps`` samples and the one after, from starts (B,) in recordings (B,)."""
+    ) -> ModelWindows:
+        """Windows of ``steps + 1`` samples, from starts (B,) in recordings (B,)."""
         last = self.position.shape[1] - 1
         at = (starts[:, None] + torch.arange(steps + 1)[None]).clamp(max=last)
         log = rows[:, None].expand_as(at)
@@ -156,7 +156,7 @@ class ModelLogs:
             return values.permute(1, 2, 0).reshape(steps + 1, -1).contiguous()
 
         command = torch.from_numpy(_commands(self.base.model, controls[:, :, 0]))
-        return ModelStretch(
+        return ModelWindows(
             joints,
             as_rows(position),
             as_rows(speed),
@@ -164,16 +164,16 @@ class ModelLogs:
             as_rows(command),
             states,
             self.inputs,
-            told,
+            correction_features,
         )
 
-    def whole(self, joints: ModelJoints) -> ModelStretch:
-        """Whole recordings, each padded to the longest."""
+    def whole(self, joints: ModelJoints) -> ModelWindows:
+        """All recordings in full, padded to the longest."""
         rows = torch.arange(len(self.names))
-        return self.stretch(joints, rows, torch.zeros_like(rows), int(self.lengths.max()) - 1)
+        return self.windows(joints, rows, torch.zeros_like(rows), int(self.lengths.max()) - 1)
 
     def errors(self, positions: Tensor) -> np.ndarray:
-        """RMS error of whole recordings, simulated (rows, samples), (joints, recordings) [rad]."""
+        """RMS error (joints, recordings) [rad] of simulated angles (rows, samples)."""
         simulated = positions.reshape(len(self.joints), len(self.names), -1).numpy()
         squares = (simulated - self.position.permute(2, 0, 1).numpy()) ** 2
         means = [squares[:, r, :count].mean(axis=1) for r, count in enumerate(self.lengths)]
@@ -190,8 +190,10 @@ class ModelLogs:
         return float(self.lengths.min()) / self.rate
 
 
-def told(names: tuple[str, ...], position: Tensor, command: Tensor, speed: Tensor) -> Tensor:
-    """Inputs of corrections, (rows, inputs); no error where a joint has no position servo."""
+def correction_features(
+    names: tuple[str, ...], position: Tensor, command: Tensor, speed: Tensor
+) -> Tensor:
+    """Inputs of corrections, (rows, inputs); the angle error is zero without a position servo."""
     found = {ANGLE: position, VELOCITY: speed}
     if ANGLE_ERROR in names:
         found[ANGLE_ERROR] = torch.nan_to_num(command - position)
@@ -199,14 +201,14 @@ def told(names: tuple[str, ...], position: Tensor, command: Tensor, speed: Tenso
 
 
 def model_inputs(named: Sequence[str]) -> tuple[str, ...]:
-    """Inputs of the corrections of a model: of the motion, angle and velocity by default.
+    """Inputs of the corrections of a model; angle and velocity by default.
 
     Raises:
-        RecordingError: a condition of servo logs is named.
+        RecordingError: a name is a condition of servo logs.
     """
     if other := [name for name in named if name not in MOTION]:
         raise RecordingError(
-            f"{other[0]!r} is a condition of servo logs: corrections of a model's joints are told "
+            f"{other[0]!r} is a condition of servo logs; inputs of the corrections of a model are "
             f"{listing(MOTION)}"
         )
     found = tuple(feature for name, feature in zip(MOTION, MOVING, strict=True) if name in named)
@@ -214,7 +216,7 @@ def model_inputs(named: Sequence[str]) -> tuple[str, ...]:
 
 
 def sample_steps(model: mujoco.MjModel, sequences: Sequence[ModelSequences]) -> int:
-    """Time steps a sample: the interval of the recordings, at least `SAMPLE`."""
+    """Number of time steps per sample: the interval of the recordings, at least `SAMPLE`."""
     spans = [np.median(np.diff(t.sensordata.times)) for g in sequences for t in g.measured_rollout]
     return max(1, round(max(float(np.max(spans)), SAMPLE) / float(model.opt.timestep)))
 
@@ -227,8 +229,8 @@ def _sampled(
     columns = state_columns(model, recorded)
     if missing := columns.missing(model):
         raise RecordingError(
-            f"{trajectory.name}: joint {listing(missing)} was not measured: a training through the "
-            "simulator compares the angle of every joint. Name its column among the signals"
+            f"{trajectory.name}: joint {listing(missing)} was not measured; training through the "
+            "simulator requires the angle of every joint. Add its column to the signals"
         )
     step = float(model.opt.timestep)
     start = max(recorded.times[0], control.times[0])
@@ -254,7 +256,7 @@ def _at(
     times: np.ndarray,
     lag: float,
 ) -> np.ndarray:
-    """Columns at times, in the order of the places they belong to; sensors are labelled late."""
+    """Columns at times, in the order of their indices, shifted by the delays of the sensors."""
     now, late = (recorded.interpolate(times + shift, "linear") for shift in (0.0, lag))
     return np.stack(
         [(late if c in columns.from_sensors else now)[:, c] for _, c in sorted(chosen.items())],
@@ -263,14 +265,14 @@ def _at(
 
 
 def _slopes(angles: np.ndarray, rate: float) -> np.ndarray:
-    """Speeds by quadratics through the samples about each, `SMOOTHING` on either side."""
+    """Speeds by local quadratic fits over `SMOOTHING` on either side of each sample."""
     half = max(1, min(round(SMOOTHING * rate), (len(angles) - 1) // 2))
     offsets = np.arange(-half, half + 1.0)
     weights = offsets / np.sum(offsets**2)
     found = np.zeros_like(angles)
     windows = np.lib.stride_tricks.sliding_window_view(angles, 2 * half + 1, axis=0)
     found[half:-half] = windows @ weights
-    # before and after the first and last whole window by its own quadratic
+    # at the ends by the quadratic of the first and the last full window
     powers = np.stack([np.ones_like(offsets), offsets, offsets**2], axis=1)
     for samples, at in ((slice(0, 2 * half + 1), slice(0, half)),
                         (slice(-2 * half - 1, None), slice(-half, None))):  # fmt: skip

@@ -36,7 +36,7 @@ from trueup.sysid.experiment.preparation import prepare as prepare_experiment
 from trueup.sysid.experiment.run_inputs import mark_of_models
 
 BASE = "base.json"
-"""The model beneath the corrections."""
+"""File of the base model of the corrections."""
 
 _TIMED_STEPS = 2
 
@@ -47,9 +47,9 @@ class ModelInputs:
 
     prepared: Prepared
     parts: ModelParts
-    """Recordings to learn from, to choose by, and to judge on."""
+    """Recordings for training, validation and test."""
     mark: str | None
-    """What is said of everything made with the model; None for nothing."""
+    """Warning for every result based on the model; None without one."""
 
 
 def run_model_motion(spec: ModelMotionSpec, session: Session) -> Outcome:
@@ -86,7 +86,7 @@ def run_model_motion(spec: ModelMotionSpec, session: Session) -> Outcome:
 
 
 def plan_model_motion(spec: ModelMotionSpec, execution: Execution) -> dict[str, Any]:
-    """Plan of a training, and the time that it takes at most [s]."""
+    """Plan of a training, with its largest duration [s]."""
     parts, settings = prepare(spec).parts, spec.settings
     seconds = []
     with captured_warnings():
@@ -117,8 +117,8 @@ def prepare(spec: ModelMotionSpec) -> ModelInputs:
     """Read, check and split the recordings.
 
     Raises:
-        TrueupError: model or recordings cannot be read or trained on, or the model is of a run
-            whose inputs have changed.
+        TrueupError: model or recordings are unusable, or the inputs of the run of the model have
+            changed.
     """
     mark = mark_of_models(spec.experiment, spec.folder, anyway=spec.anyway)
     prepared = prepare_experiment(spec.experiment, spec.folder, needs_parameters=False)
@@ -126,14 +126,14 @@ def prepare(spec: ModelMotionSpec) -> ModelInputs:
 
 
 def network_name(joint: str) -> str:
-    """File of the correction of a joint."""
+    """File name of the correction of a joint."""
     return f"network_{file_name(joint)}.safetensors"
 
 
 def write_corrections(
     directory: RunDirectory, spec: ModelMotionSpec, parts: ModelParts, result: MotionResult
 ) -> None:
-    """Write the correction of each joint, and what is beneath them."""
+    """Write the correction of each joint, and the base model."""
     training = result.training
     atomic.write_json(directory.inside(BASE), training.base.to_dict())
     for joint in parts.training.joints:

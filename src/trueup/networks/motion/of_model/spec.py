@@ -1,4 +1,4 @@
-"""What a training over the joints of a MuJoCo model is of: an experiment, and settings."""
+"""Spec of a training over the joints of a MuJoCo model: an experiment and settings."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,16 +12,16 @@ from trueup.sysid.experiment.settings import Experiment, OutputPart
 
 
 class ModelMotionSpec(Spec):
-    """What a training of a correction for each joint of a model is of.
+    """Spec of a training of a correction for each joint of a model.
 
     Attributes:
       folder: folder that the file names of the experiment refer to; in ``experiment.yaml`` relative
         to the run.
-      validation: recordings that the corrections are chosen by.
-      anyway: whether an identified model is taken whose run has other inputs by now; every file
-        says so.
-      settings: of networks and training.
-      experiment: the experiment; it needs no parameters. What it holds out tests.
+      validation: validation recordings, for the choice of the corrections.
+      anyway: whether to accept an identified model with inputs changed since its run; every file
+        records this.
+      settings: settings of networks and training.
+      experiment: the experiment; parameters are optional. Its held-out recordings are the test.
     """
 
     kind: ClassVar[str] = "model motion"
@@ -31,7 +31,7 @@ class ModelMotionSpec(Spec):
     known_limits: ClassVar[tuple[str, ...]] = ()
     searched: ClassVar[bool] = False
 
-    # its files are compared by their hashes on resume
+    # resuming compares its files by their hashes
     folder: Annotated[OutputPath, OnResume.FORMER]
     validation: tuple[str, ...] = ()
     anyway: Annotated[bool, OnResume.FORMER] = False
@@ -49,7 +49,7 @@ class ModelMotionSpec(Spec):
         name: str = "",
         anyway: bool = False,
     ) -> "ModelMotionSpec":
-        """The spec of an experiment; the run has its name where none is given."""
+        """The spec of an experiment; the name of the experiment is the default name of the run."""
         settings = settings or MotionSettings()
         return cls(
             name=name or experiment.name,
@@ -58,13 +58,13 @@ class ModelMotionSpec(Spec):
             validation=tuple(map(str, validation)),
             anyway=anyway,
             settings=settings,
-            # where an identification writes does not matter here
+            # the output folder of an identification is irrelevant here
             experiment=experiment.model_copy(update={"output": OutputPart()}),
         )
 
     @classmethod
     def from_dict(cls, content: dict[str, Any], directory: Path, folder: Path | None) -> Self:
-        """The spec of a run; its files are looked for in several folders, and by their hashes."""
+        """The spec of a run; its files are found by their hashes in several folders."""
         spec = super().from_dict(content, directory, folder)
         run, recorded = RunDirectory(directory), content["folder"]
         experiment, place = inputs_of_run(run, recorded, folder, spec.experiment)

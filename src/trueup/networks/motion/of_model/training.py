@@ -10,10 +10,10 @@ import torch
 
 from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
 from trueup.networks.motion.joint_networks import JointNetworks, NetworkSet, starting_networks
-from trueup.networks.motion.likeness import likeness
 from trueup.networks.motion.of_model.joints import ModelBase
 from trueup.networks.motion.of_model.logs import ModelLogs, sample_steps
-from trueup.networks.motion.result import MotionParts, MotionResult, judged
+from trueup.networks.motion.overlap import motion_overlap
+from trueup.networks.motion.result import MotionParts, MotionResult, evaluated
 from trueup.networks.motion.rollout import whole_motion
 from trueup.networks.motion.settings import BURN_IN, TORQUE, MotionSettings
 from trueup.networks.motion.trainer import MotionTrainer
@@ -29,7 +29,7 @@ class JointRecord:
     """Recorded motion of one joint."""
 
     name: str
-    """Recording and joint."""
+    """Names of recording and joint."""
     motor: str
     """Joint."""
     times: np.ndarray
@@ -40,7 +40,7 @@ class JointRecord:
 
 @dataclass(frozen=True, eq=False)
 class ModelParts:
-    """Recordings of a model to learn from, to choose by, and to judge on; None: there are none."""
+    """Recordings of a model for training, validation and test; None where there are none."""
 
     base: ModelBase
     training: ModelLogs
@@ -58,37 +58,37 @@ class ModelParts:
 def model_parts(
     prepared: Prepared, settings: MotionSettings, validation: Sequence[str] = ()
 ) -> ModelParts:
-    """Recordings of an experiment as a training takes them; what is held out there tests.
+    """Recordings of an experiment for a training; its held-out recordings are the test.
 
     Args:
         prepared: the experiment, read and checked.
-        settings: of network and training.
-        validation: recordings that the corrections are chosen by; none: the one whose motion is
-            most like that of the others.
+        settings: settings of network and training.
+        validation: validation recordings; empty: the one whose motion has the largest overlap with
+            the others.
 
     Raises:
-        TrueupError: model or recordings cannot be trained on, or there are too few.
+        TrueupError: model or recordings are unusable, or there are too few.
     """
     if settings.target == TORQUE or settings.identify_gains:
         raise ExperimentError(
-            "joints of a model are trained by their motion, with the gains of the experiment file: "
-            "leave --target torque and --identify-gains out"
+            "joints of a model are trained on their motion, with the gains of the experiment file: "
+            "remove --target torque and --identify-gains"
         )
     groups = prepared.training
     if len(groups) != 1 or len(prepared.held_out) > 1:
         raise ExperimentError(
-            "recordings of several variants of the model: corrections are trained over one model"
+            "the recordings have several variants of the model; training supports one model only"
         )
     names = groups[0].sequence_name
     if unknown := [name for name in validation if name not in names]:
         raise ExperimentError(
-            f"no recording for training is named {unknown[0]!r}; there are {listing(names)}."
+            f"no training recording named {unknown[0]!r}; available: {listing(names)}."
             f"{did_you_mean(unknown[0], names)}"
         )
     if len(names) < 2 or len(set(validation)) >= len(names):
         raise ExperimentError(
-            f"{len(names)} recordings are left to learn from and to choose by, {listing(names)}: a "
-            "training needs two beside what is held out"
+            f"{len(names)} recordings remain for training and validation, {listing(names)}; "
+            "at least two are required in addition to those held out"
         )
     model = groups[0].gt_model
     base = ModelBase(model, prepared.experiment.model.file)
@@ -98,7 +98,7 @@ def model_parts(
         return ModelLogs.of(base, sequences, prepared.settings, settings, substeps)
 
     if not validation:
-        validation = (_most_alike(logs(groups)),)
+        validation = (_largest_overlap(logs(groups)),)
     parts = ModelParts(
         base,
         logs([groups[0][[name for name in names if name not in validation]]]),
@@ -108,8 +108,8 @@ def model_parts(
     longest = max(settings.horizons) + BURN_IN
     if longest >= parts.training.shortest:
         raise RecordingError(
-            f"the horizon of {max(settings.horizons):g} s with {BURN_IN:g} s before it is longer "
-            f"than the shortest recording, {parts.training.shortest:.3g} s: give shorter horizons"
+            f"the horizon of {max(settings.horizons):g} s plus {BURN_IN:g} s of burn-in is longer "
+            f"than the shortest recording, {parts.training.shortest:.3g} s: use shorter horizons"
         )
     return parts
 
@@ -141,15 +141,15 @@ def train_model(
 def scored_model(
     done: MotionTraining, parts: ModelParts, directory: Path | None = None
 ) -> MotionResult:
-    """A training scored on what is held out; the model alone where it is better on that."""
+    """A training scored on held-out recordings; without corrections where they do not help."""
     logs = parts.test or parts.validation
     base = joint_motions(logs, None)
     own = base if done.network is None else joint_motions(logs, done.network)
-    return judged(done, parts.records, base, own, directory)
+    return evaluated(done, parts.records, base, own, directory)
 
 
 def joint_motions(logs: ModelLogs, networks: NetworkSet | None) -> dict[str, Motion]:
-    """Simulated motion of each joint along recordings, from their first samples."""
+    """Simulated motion of each joint with the commands of recordings, from their first samples."""
     module = None if networks is None else JointNetworks(networks.networks).double()
     joints = logs.driven(logs.base, False, False)
     with torch.no_grad(), captured_warnings():
@@ -174,14 +174,14 @@ def _records(logs: ModelLogs) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _most_alike(logs: ModelLogs) -> str:
-    """Recording whose motion is most like that of the others, the mean over the joints."""
+def _largest_overlap(logs: ModelLogs) -> str:
+    """Recording with the largest motion overlap with the others, mean over the joints."""
     sums = dict.fromkeys(logs.names, 0.0)
     for j in range(len(logs.joints)):
         moved = {
             name: [(logs.position[r, :count, j].numpy(), logs.speed[r, :count, j].numpy())]
             for r, (name, count) in enumerate(zip(logs.names, logs.lengths, strict=True))
         }
-        for name, share in likeness(moved).items():
+        for name, share in motion_overlap(moved).items():
             sums[name] += share
     return max(sorted(sums), key=lambda name: sums[name])

@@ -1,4 +1,4 @@
-"""A trained network is judged on whole recordings that are left out in turn."""
+"""A trained network is compared with its baselines on whole recordings held out in turn."""
 
 import json
 
@@ -14,11 +14,11 @@ from trueup.networks.evaluation.metrics import predict_series
 from trueup.networks.evaluation.network_verdict import choice_words
 from trueup.networks.evaluation.report import training_report
 from trueup.networks.model.network_file import load_network
-from trueup.networks.training.left_out import (
+from trueup.networks.training.cross_validation import (
     SHARES,
     best_of,
     folds_of,
-    left_out_errors,
+    held_out_errors,
     mixture,
     mixture_name,
     mixtures,
@@ -84,7 +84,7 @@ def test_errors_are_in_deviations_of_the_recording_that_is_left_out():
         return template_network(fold.training, FEATURE_NAMES, model, seed=number)
 
     simple = simple_networks(SPLIT, FEATURE_NAMES, None)
-    found = left_out_errors(folds, start, simple, 0.0)
+    found = held_out_errors(folds, start, simple, 0.0)
     errors = found.relative()
     assert set(errors) == {*simple, *map(mixture_name, SHARES)}
     assert len(found.recordings) == len(folds)
@@ -107,14 +107,17 @@ def test_a_run_takes_what_is_best_on_recordings_left_out(tmp_path):
     assert set(choice["left_out_errors"]) == set(choice["validation_errors"])
     assert choice["taken"] == best_of(choice["left_out_errors"])
     words = choice_words(choice, load_network(tmp_path / "run" / "network.safetensors"))
-    assert "by recordings left out in turn" in words
+    assert "on recordings held out in turn" in words
     assert result.metrics["choice"] == choice
     # verdict and page take the same table
     reasons = [reason["sentence"] for reason in result.metrics["verdict"]["reasons"]]
     error = choice["left_out_errors"][choice["taken"]]
-    assert any(f"error of {error:.3g} of their torque's deviation" in each for each in reasons)
+    assert any(
+        f"the error is {error:.3g} of the standard deviation of the torque" in each
+        for each in reasons
+    )
     channels = [each["channel"] for each in result.metrics["verdict"]["comparisons"]]
-    assert channels[:-1] == [f"torque of {n}, left out" for n in choice["left_out"]["recordings"]]
+    assert channels[:-1] == [f"torque of {n}, held out" for n in choice["left_out"]["recordings"]]
     page = training_report(tmp_path / "run").html()
-    assert "Recordings left out in turn" in page
-    assert "error on recordings left out in turn" in page
+    assert "Recordings held out in turn" in page
+    assert "error on recordings held out in turn" in page

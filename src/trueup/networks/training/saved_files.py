@@ -1,4 +1,4 @@
-"""What a training keeps for its continuation, read and checked."""
+"""Reading and checks of the files from which a training resumes."""
 
 import json
 from numbers import Real
@@ -11,8 +11,8 @@ from trueup.networks.training.run_files import FINISHED, HISTORY, NETWORK
 from trueup.runs.store import atomic
 
 
-def check_kept_files(folder: Path) -> None:
-    """Read what a run keeps of its folds and members, before anything of it is written again.
+def check_saved_files(folder: Path) -> None:
+    """Check the saved files of all folds and members before any file is overwritten.
 
     Raises:
         RunDirectoryError: the record of a finished network, or a history, is damaged.
@@ -35,14 +35,14 @@ def read_seconds(path: Path) -> float:
     seconds = record.get("seconds") if isinstance(record, dict) else None
     if not isinstance(seconds, Real):
         raise RunDirectoryError(
-            f"{path} is damaged: it lacks the number 'seconds'. Start the training again with "
+            f"{path} is damaged: the number 'seconds' is missing. Start the training again with "
             "--overwrite"
         )
     return float(seconds)
 
 
 def read_history(path: Path) -> list[dict[str, Any]]:
-    """Entries of a ``history.jsonl``: one of each epoch.
+    """Entries of a ``history.jsonl``, one per epoch.
 
     Raises:
         RunDirectoryError: a line is not the entry of an epoch.

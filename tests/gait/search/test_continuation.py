@@ -12,8 +12,8 @@ from trueup import gait, runs
 from trueup.cli import main
 from trueup.errors import GaitError, RunDirectoryError
 from trueup.gait.report.of_walk import progress_section
+from trueup.gait.search.continuation import is_ready
 from trueup.gait.search.distribution import DISTRIBUTION, SearchDistribution, distribution_at
-from trueup.gait.search.passage import holds_up
 from trueup.gait.search.run_files import read_terms
 from trueup.gait.search.starts import resolved_start
 from trueup.parameters import Space
@@ -30,7 +30,7 @@ def first(tmp_path_factory):
     """A run on level ground, of walks of a fraction of a second."""
     content = yaml.safe_load(Path(FIRST_WALK).read_text())
     content |= {"sim_time": 0.3, "popsize": 6, "maxiter": 3, "weights": {"effort": 100}}
-    folder = tmp_path_factory.mktemp("passages")
+    folder = tmp_path_factory.mktemp("continuations")
     path = folder / "first.yaml"
     path.write_text(yaml.safe_dump(content))
     return path, gait.optimize(path, folder / "first", verbose=False)
@@ -58,10 +58,12 @@ def test_a_search_goes_up_a_slope_level_by_level(uphill):
     levels = [one["level"] for one in history(result.directory).generations]
     # walks this short stay up, so it stays two generations at each level and goes on at the last
     assert levels == [0, 0, 1, 1, 2, 2, 3, 3, 0, 0]
-    passage = result.problem.passages[0]
-    slopes = [passage.problem(level).scenarios[0].simulation.walker.slope for level in range(4)]
+    continuation = result.problem.continuations[0]
+    slopes = [
+        continuation.problem(level).scenarios[0].simulation.walker.slope for level in range(4)
+    ]
     np.testing.assert_allclose(slopes, [0.5, 1.0, 1.5, 2.0])
-    assert passage.words == ("at 0.5 deg", "at 1 deg", "at 1.5 deg")
+    assert continuation.words == ("at 0.5 deg", "at 1 deg", "at 1.5 deg")
 
 
 def test_each_level_costs_less_than_those_before(uphill):
@@ -71,7 +73,7 @@ def test_each_level_costs_less_than_those_before(uphill):
     whole = [costs[found.generation == number] for number in range(10)]
     for before, after in ((1, 2), (3, 4), (5, 6), (7, 8)):
         assert whole[before].min() > whole[after].max()
-    np.testing.assert_array_equal(problem.levels_of(costs), found.generation // 2)
+    np.testing.assert_array_equal(problem.steps_of(costs), found.generation // 2)
     np.testing.assert_array_equal(problem.stages_of(costs), found.generation >= 8)
     # a candidate costs in the history what its level says
     problem.enter(0, 1)
@@ -107,7 +109,7 @@ def test_candidates_that_fall_or_dawdle_keep_a_search_at_its_level():
 
     def ready(**terms):
         problem.terms = {"fell": still, "stopped": still, "velocity": still, **terms}
-        return holds_up(problem)
+        return is_ready(problem)
 
     assert ready() and ready(fell=fell)
     assert not ready(fell=np.repeat([1.0, 0.0], [7, 3]))
@@ -141,7 +143,7 @@ def test_a_level_tracks_what_the_target_tracks(tmp_path):
     path = tmp_path / "back.yaml"
     path.write_text(yaml.safe_dump(content))
     problem = gait.make_problem(gait.load_configuration(path))
-    (scenario,) = problem.passages[0].problem(0).scenarios
+    (scenario,) = problem.continuations[0].problem(0).scenarios
     assert scenario.simulation.walker.slope == 2.0
     assert scenario.objective.reference is not None
 
@@ -210,7 +212,7 @@ def test_a_distribution_fits_a_space_with_other_entries():
 )
 def test_a_damaged_distribution_is_refused(tmp_path, content):
     (tmp_path / DISTRIBUTION).write_text(content)
-    with pytest.raises(GaitError, match=r"is no distribution of a search.*Remove it"):
+    with pytest.raises(GaitError, match=r"is not a distribution of a search.*Remove it"):
         distribution_at(str(tmp_path))
 
 
@@ -247,7 +249,7 @@ def test_the_page_shows_the_costs_of_each_level(uphill):
     record = read_study(RunDirectory.open(result.directory))
     terms, _ = read_terms(result.directory / "terms.jsonl")
     section = progress_section(record, terms, result.problem)
-    assert section is not None and "has a cost of its own" in section.summary
+    assert section is not None and "has a separate cost" in section.summary
     found = history(result.directory)
     own = result.problem.own_costs(found.costs[:, 0])
     first, last = (own[found.generation == number].min() for number in (0, 9))

@@ -1,4 +1,4 @@
-"""Models with a name instead of a file; nothing heavy is imported before one is built."""
+"""Named models without a file; heavy imports happen when one is built."""
 
 from typing import TYPE_CHECKING
 
@@ -7,18 +7,18 @@ if TYPE_CHECKING:
 
     from trueup.gait.models.anatomy import Anatomy
 
-OWN_MODELS = ("planar22", "planar22_exo", "myolegs26", "myolegs")
+SHIPPED_MODELS = ("planar22", "planar22_exo", "myolegs26", "myolegs")
 """Names of the models."""
 
 BY_MUSCLES = {22: "planar22", 26: "myolegs26", 80: "myolegs"}
-"""The model of a number of muscles."""
+"""Number of muscles -> name of the model."""
 
 
-def build_own_model(name: str) -> "tuple[mujoco.MjSpec, Anatomy]":
+def build_shipped_model(name: str) -> "tuple[mujoco.MjSpec, Anatomy]":
     """A model by its name, with the names of its parts.
 
     Raises:
-      MissingExtraError: its package is not installed.
+      MissingExtraError: the package of the model is not installed.
     """
     if name.startswith("planar22"):
         from trueup.gait.models.planar22 import planar22, planar22_anatomy

@@ -1,4 +1,4 @@
-"""Stretches of logs of a joint, simulated side by side."""
+"""Windows of logs of a joint, simulated in a batch."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,8 @@ from trueup.networks.motion.joint_step import SampleInputs
 
 
 @dataclass(frozen=True, eq=False)
-class JointStretch:
-    """Stretches of logs side by side, from one sample to another; (samples, B) each."""
+class JointWindows:
+    """A batch of windows of logs; signals have the shape (samples, B)."""
 
     joint: DrivenJoint
     position: Tensor
@@ -21,14 +21,14 @@ class JointStretch:
     command: Tensor
     """Commanded angle at each sample [rad]."""
     enabled: Tensor
-    told: tuple[str, ...]
+    feature_names: tuple[str, ...]
     """Inputs of the correction."""
     conditions: dict[str, Tensor]
     """Conditions of the logs by name, (B,) each."""
     kp: Tensor
-    """Firmware gain, (B,)."""
+    """Firmware gain of the angle error, (B,)."""
     gain: Tensor
-    """Gain of the error, (B,)."""
+    """Gain of the angle error, with its firmware factor, (B,)."""
     inputs: tuple[SampleInputs, ...]
     """Commands and conditions of each step."""
     h: float
@@ -40,12 +40,12 @@ class JointStretch:
     def features(self, step: int, position: Tensor, speed: Tensor) -> Tensor:
         """Inputs of the correction at a sample, (B, features)."""
         found = {**self.conditions, ANGLE: position, VELOCITY: speed}
-        if ANGLE_ERROR in self.told:
+        if ANGLE_ERROR in self.feature_names:
             found[ANGLE_ERROR] = self.enabled[step] * (self.command[step] - position)
-        return torch.stack([found[name] for name in self.told], dim=-1)
+        return torch.stack([found[name] for name in self.feature_names], dim=-1)
 
     def load_torque(self, step: int, position: Tensor, speed: Tensor, after: Tensor) -> Tensor:
-        """Torque that the load takes over a sample [N m]: inertia times acceleration, weight."""
+        """Torque on the load over a sample [N m]: inertia times acceleration plus gravity."""
         held = self.inputs[step]
         taken = torch.from_numpy(held.inertia) * (after - speed) * self.rate
         return taken + torch.from_numpy(held.gravity) * torch.sin(position)
@@ -59,8 +59,10 @@ class JointStretch:
         gain: Tensor | None = None,
         numbers: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Position and speed one sample on; ``gain`` and ``numbers`` (numbers, B) in place of what
-        the joint has."""
+        """Position and speed at the next sample.
+
+        ``gain`` (B,) and ``numbers`` (numbers, B) override those of the joint.
+        """
         joint = self.joint
         if gain is None:
             gain = self.gain * joint.gain_factors(self.kp) if joint.stated_gains else self.gain

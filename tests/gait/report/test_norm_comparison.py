@@ -1,4 +1,4 @@
-"""A walk beside people: its score, the times of its muscles, its steps, its energy, the page."""
+"""A walk compared with norms: score, muscle timing, steps, energy, report page."""
 
 from types import SimpleNamespace
 
@@ -16,11 +16,11 @@ from trueup.gait import (
     make_problem,
     walk_report,
 )
-from trueup.gait.report.beside_people import (
+from trueup.gait.report.norm_comparison import (
     energy_note,
     on_spans,
     profile_score,
-    spans_in_words,
+    spans_text,
     step_rows,
 )
 from trueup.gait.search.shipped_walk import SHIPPED_WALK
@@ -69,8 +69,8 @@ def test_muscles_are_on_in_spans_of_the_cycle():
     assert on_spans(Curve(around)) == [(0.9, 0.16)]
     assert on_spans(Curve(np.full(101, 0.01))) == []
     assert on_spans(Curve(np.full(101, 0.5))) == [(0.0, 1.0)]
-    assert spans_in_words([(0.9, 0.16), (0.5, 0.6)]) == "90 to 16, 50 to 60"
-    assert spans_in_words([]) == "never"
+    assert spans_text([(0.9, 0.16), (0.5, 0.6)]) == "90 to 16, 50 to 60"
+    assert spans_text([]) == "never"
 
 
 def test_steps_stand_beside_those_of_adults_where_they_walk_like_that():
@@ -111,8 +111,8 @@ def test_the_page_shows_people_beside_the_walk():
     warm = warm_start(SHIPPED_WALK, problem.space, [problem.parameters.names])
     look = look_at(problem, problem.parameters.complete(warm.x[None])[0])
     page = walk_report(look, "walk", norm=adult_norm()).html()
-    for words in ("gait profile score", "Beside adults at this speed", "on in people",
-                  "When muscles are on", "rest included", "double support"):  # fmt: skip
+    for words in ("gait profile score", "Compared with adults at this speed", "active in people",
+                  "Muscle timing", "rest included", "double support"):  # fmt: skip
         assert words in page
 
 

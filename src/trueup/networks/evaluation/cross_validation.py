@@ -1,4 +1,4 @@
-"""Errors on whole recordings that were left out in turn, as a finished training keeps them."""
+"""Errors on recordings held out in turn, from the metrics of a finished training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,45 +14,46 @@ BASELINES = {
     "base": BASE_ALONE,
     "reference": CONTROLLER,
 }
-"""Estimate in the metrics -> baseline of the verdict."""
+"""Estimator in the metrics -> baseline of the verdict."""
 
 _JUDGED = {
     "mean": simple_networks.CONSTANT,
     "linear": simple_networks.LINEAR,
     "base": simple_networks.BASE,
 }
-"""Estimate in the metrics -> its name among the networks judged on recordings left out."""
+"""Estimator in the metrics -> its name in the errors on recordings held out."""
 
 
 @dataclass(frozen=True)
-class LeftOutScores:
-    """Errors of the network that was taken, and of baselines, on recordings left out in turn."""
+class HeldOutScores:
+    """Errors of the selected network, and of baselines, on recordings held out in turn."""
 
     taken: str
-    """Name of the network among those judged."""
+    """Name of the selected network in `errors`."""
     relative: Mapping[str, float]
-    """Error of each network in deviations of the torque, over all recordings."""
+    """Error of each network over all recordings, divided by the standard deviation of the
+    torque."""
     table: Mapping[str, Any] | None
-    """Errors of each recording, as `LeftOutErrors` has them; None in runs of an older trueup."""
+    """Errors of each recording, see `HeldOutErrors`; None in runs of older versions."""
 
     @property
     def error(self) -> float:
-        """Error of the network in deviations of the torque."""
+        """Error of the network in standard deviations of the torque."""
         return self.relative[self.taken]
 
     @property
     def constant(self) -> float:
-        """Error of a constant."""
+        """Error of a constant in standard deviations of the torque."""
         return self.relative[_JUDGED["mean"]]
 
     @property
     def linear(self) -> float:
-        """Error of a linear model."""
+        """Error of a linear model in standard deviations of the torque."""
         return self.relative[_JUDGED["linear"]]
 
     @property
     def worst(self) -> tuple[str, float] | None:
-        """The recording with the largest error, and that error in deviations of its torque."""
+        """Recording with the largest error, and its error in standard deviations of the torque."""
         if self.table is None:
             return None
         pairs = zip(self.table["rmse"][self.taken], self.table["deviations"], strict=True)
@@ -61,17 +62,17 @@ class LeftOutScores:
         return self.table["recordings"][number], errors[number]
 
     def comparisons(self) -> list[Comparison]:
-        """Settled errors of each recording [N m]; those of all in one where no table is kept."""
+        """Settled errors of each recording [N m]; one error over all in runs without a table."""
         known = {BASELINES[key]: n for key, n in _JUDGED.items() if n in self.relative}
         if self.table is None:
             others = {own: self.relative[name] for own, name in known.items()}
             return [
-                Comparison("torque of recordings left out", self.error, others, unit="deviations")
+                Comparison("torque of held-out recordings", self.error, others, unit="deviations")
             ]
         settled = self.table["settled"]
         return [
             Comparison(
-                channel=f"torque of {name}, left out",
+                channel=f"torque of {name}, held out",
                 error=settled[self.taken][number],
                 baselines={own: settled[other][number] for own, other in known.items()},
                 unit="N m",
@@ -80,9 +81,9 @@ class LeftOutScores:
         ]
 
 
-def left_out_scores(metrics: Mapping[str, Any]) -> LeftOutScores | None:
-    """Errors on recordings left out in turn; None where the choice was made in another way."""
+def held_out_scores(metrics: Mapping[str, Any]) -> HeldOutScores | None:
+    """Errors on recordings held out in turn; None where a validation part was used."""
     choice = metrics.get("choice") or {}
     if not choice.get("left_out_errors"):
         return None
-    return LeftOutScores(choice["taken"], choice["left_out_errors"], choice.get("left_out"))
+    return HeldOutScores(choice["taken"], choice["left_out_errors"], choice.get("left_out"))

@@ -1,4 +1,4 @@
-"""What happens between epochs: the best weights, the history, checkpoints, early stopping."""
+"""Callback between epochs: best weights, history, checkpoints, early stopping."""
 
 import errno
 import json
@@ -23,21 +23,21 @@ LAST = CHECKPOINT
 BEST = "network.safetensors"
 HISTORY = "history.jsonl"
 BEFORE_TRAINING = -1
-"""The epoch of a network that training did not better."""
+"""Epoch number of the initial network, where training did not improve on it."""
 
 
-class StopTraining(Exception):  # noqa: N818 - a wish, not an error
-    """Raised within the trainer to end training, after an epoch or between two chunks."""
+class StopTraining(Exception):  # noqa: N818 - a request, not an error
+    """Raised inside the trainer to end training after an epoch or between two chunks."""
 
 
-class Keeper(lightning.Callback):
-    """Keeps the best network, writes history and checkpoints, and says when to stop.
+class CheckpointCallback(lightning.Callback):
+    """Saves the best network, history and checkpoints, and stops the training.
 
     Args:
-        settings: of the training.
+        settings: settings of the training.
         directory: folder of the files; None: nothing is written.
-        provenance: of the networks kept.
-        hooks: what follows the training.
+        provenance: provenance of the saved networks.
+        hooks: callbacks of the training.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Keeper(lightning.Callback):
         self.reason = ""
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs, as plain values and tensors."""
+        """State for a resumed run, as plain values and tensors."""
         return {
             "best_epoch": self.best_epoch,
             "best_score": float(self.best_score),
@@ -75,7 +75,7 @@ class Keeper(lightning.Callback):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take up what `state_dict` gave."""
+        """Restore the state of `state_dict`."""
         self.best_epoch = state_dict["best_epoch"]
         self.best_score = state_dict["best_score"]
         self.waited = state_dict["waited"]
@@ -86,7 +86,7 @@ class Keeper(lightning.Callback):
         self._write_history()
 
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Put the best network beside the last."""
+        """Add the best network to the checkpoint of the last."""
         import torch
 
         if self.best is not None:
@@ -95,7 +95,7 @@ class Keeper(lightning.Callback):
             checkpoint["trueup_best"] = {"weights": weights, "base": base}
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Take the best network from the checkpoint."""
+        """Restore the best network from the checkpoint."""
         from dataclasses import replace
 
         from trueup.networks.base.kinds import base_from_dict
@@ -110,12 +110,12 @@ class Keeper(lightning.Callback):
             )
 
     def on_train_start(self, trainer: Any, pl_module: NetworkTraining) -> None:
-        """Describe the network, where asked for, and score its linear start."""
+        """Log a summary of the network if requested, and score its linear initialisation."""
         self._hooks.started(pl_module.network, trainer.current_epoch)
-        # stopped early before: a resumed trainer would go on
+        # it was stopped early; a resumed trainer would continue
         trainer.should_stop = bool(self.reason)
         if self.best is None and pl_module.network.template.has_skip:
-            # the linear start is a network too: training has to be better to be kept
+            # the initial linear network is a candidate too: training must improve on it to be kept
             pl_module.validation_step(None, 0)
             scores, pl_module.scores = pl_module.scores, {}
             self._keep(pl_module, BEFORE_TRAINING, scores)
@@ -126,16 +126,16 @@ class Keeper(lightning.Callback):
             atomic.write_json(self.directory / "model_summary.json", content)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, *more: Any) -> None:
-        """Take up a wish to stop; only one to stop at once ends the epoch in progress."""
+        """Check for requests to stop; only ``stop_now`` ends the epoch in progress."""
         if self._hooks.stop_at_once():
             raise StopTraining
         self._stopping = self._stopping or self._hooks.stop()
 
     def on_train_epoch_end(self, trainer: Any, pl_module: NetworkTraining) -> None:
-        """Score the epoch, keep the best, decide whether to go on, save.
+        """Score the epoch, keep the best, check for the end, save.
 
-        The first epoch of a sitting is always saved, and so is the one after which training ends
-        or is stopped: there a resumed run goes on.
+        The first epoch of a session and the last before an end or a stop are always saved, so that
+        a run resumes there.
         """
         epoch, last = trainer.current_epoch, trainer.current_epoch + 1 >= trainer.max_epochs
         scores, pl_module.scores = pl_module.scores, {}
@@ -192,7 +192,7 @@ class Keeper(lightning.Callback):
         if threshold is not None and score <= _signed(threshold, settings.mode):
             self.reason = f"{settings.monitor} reached {threshold:g}"
         else:
-            assert settings.patience is not None  # the schedule fills it in
+            assert settings.patience is not None  # set by the schedule
             if self.waited >= settings.patience:
                 self.reason = f"no improvement in {self.waited} validations"
         return bool(self.reason)
@@ -216,12 +216,12 @@ class Keeper(lightning.Callback):
             atomic.write_text(self.directory / HISTORY, lines)
 
     def _append(self, path: Path, line: str) -> None:
-        """Append a line; where the disk is full, no part of it stays."""
+        """Append a line; where the disk is full, a partial line is removed."""
         size = path.stat().st_size if path.exists() else 0
         try:
             with path.open("ab", buffering=0) as file:
                 written = file.write(line.encode())
-            if written != len(line.encode()):  # the rest found no room
+            if written != len(line.encode()):  # the disk is full
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             if path.exists():

@@ -1,4 +1,4 @@
-"""A walk as a strip of stick figures: a drawing that needs neither a renderer nor a script."""
+"""Stick figures of a walk as an SVG drawing, without renderer or script."""
 
 from collections.abc import Sequence
 
@@ -11,44 +11,48 @@ from trueup.reports.content import Html
 SPACING = 0.62
 """Distance between figures [m]."""
 
-_SCALE = 100.0  # units of the drawing a metre
-_ABOVE, _BELOW = 0.22, 0.14  # room above the head, and below the ground for what is written [m]
-_ASIDE = 0.2  # room beside the outermost points, for a head [m]
+_SCALE = 100.0  # units of the drawing per metre
+_ABOVE, _BELOW = 0.22, 0.14  # margins above the head, and below the ground for text [m]
+_ASIDE = 0.2  # margin at both sides, for a head [m]
 _COLOURS = {"right": "series-1", "left": "series-2"}
 
 
 def cycle_strip(series: WalkSeries, stride: Stride, figures: int = 11) -> Html:
-    """Figures over a gait cycle, evenly in time, with the percent of the cycle below each."""
+    """Figures evenly spaced over a gait cycle, labelled with percent of the cycle."""
     places = np.linspace(stride.start, stride.end, figures).round().astype(int)
     names = [f"{100.0 * part:.0f} %" for part in np.linspace(0.0, 1.0, figures)]
     leg = ("right", "left")[stride.leg]
-    return strip(series, places.tolist(), names, f"Stick figures over a cycle of the {leg} leg")
+    return stick_figures(
+        series, places.tolist(), names, f"Stick figures over a cycle of the {leg} leg"
+    )
 
 
 def time_strip(series: WalkSeries, start: float, end: float, figures: int = 11) -> Html:
-    """Figures from one time to another [s], with the time below each."""
+    """Figures evenly spaced from one time to another [s], labelled with time."""
     times = np.linspace(start, end, figures)
     places = np.abs(series.time[:, None] - times).argmin(axis=0)
     names = [f"{series.time[k]:.2f} s" for k in places]
     said = f"Stick figures from {start:.2f} to {end:.2f} s"
-    return strip(series, places.tolist(), names, said)
+    return stick_figures(series, places.tolist(), names, said)
 
 
-def strip(series: WalkSeries, frames: Sequence[int], names: Sequence[str], said: str) -> Html:
-    """Figures of some frames beside each other, on the ground with its slope.
+def stick_figures(
+    series: WalkSeries, frames: Sequence[int], names: Sequence[str], said: str
+) -> Html:
+    """Figures of the given frames in a row, on the ground with its slope.
 
-    The figures are moved apart along the ground; the shape and the height of each are as simulated.
+    The figures are spaced along the ground; the shape and the height of each are as simulated.
 
     Args:
       series: walk.
-      frames: numbers of the frames.
+      frames: indices of the frames.
       names: text below each figure.
       said: description of the drawing, for screen readers.
     """
     grade = np.tan(np.deg2rad(series.slope))
     x_hip = series.places[frames, :, 0, 0].mean(axis=1)
     slots = SPACING * np.arange(len(frames))
-    # a figure that moves along a slope moves up with it; each brings its own part of stairs
+    # a figure shifted along a slope is shifted up with it, and stairs with their figure
     upward = grade * (slots - x_hip) if series.stairs is None else -series.stairs.height(x_hip)
     move = np.stack([slots - x_hip, upward], axis=1)
     left, right = -0.6 * SPACING, float(slots[-1]) + 0.6 * SPACING

@@ -1,4 +1,4 @@
-"""A walk beside people: a score of its joints, times of its muscles, its steps and its energy."""
+"""Comparison of a walk with norms: joint angles, muscle timing, steps and energy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from trueup.gait.walk.gait_cycle import Curve, Stride, mean_cycle, on_ground, re
 from trueup.gait.walk.series import JOINTS, WalkSeries
 
 ON, LEAST = 0.2, 0.05
-"""A muscle is on above this part of its largest mean activation, and above this activation."""
+"""Thresholds of an active muscle: fraction of its largest mean activation, and activation."""
 
 
 @dataclass(frozen=True)
 class ProfileScore:
-    """Distance of the joints of a walk from a norm, both legs together.
+    """Deviation of the joint angles of a walk from a norm, both legs together.
 
     Attributes:
       distance: gait profile score: RMS over the cycle, joints and legs (Baker et al., Gait and
         Posture 30, 2009), here of hip, knee and ankle in the sagittal plane [deg].
-      people: the same of people, from the deviation between them; NaN where that is not known.
-      deviations: RMS of the distances in standard deviations of people; NaN likewise.
+      people: expected score of people, from the deviation between them; NaN if unknown.
+      deviations: RMS of the differences in standard deviations of people; NaN if unknown.
     """
 
     distance: float
@@ -34,12 +34,12 @@ class ProfileScore:
 def profile_score(
     series: WalkSeries, norm: GaitNorm, strides: Sequence[Sequence[Stride]]
 ) -> ProfileScore | None:
-    """Score of a walk beside a norm; None without a stride of both legs, or a joint.
+    """Score of a walk against a norm; None without a stride of both legs, or a joint.
 
     Args:
       series: walk.
       norm: norm.
-      strides: strides of each leg that count.
+      strides: number of evaluated strides of each leg.
     """
     angles = norm.reference.angles
     if not all(joint in angles for joint in JOINTS) or not all(strides):
@@ -48,7 +48,7 @@ def profile_score(
     for k, joint in enumerate(JOINTS):
         for leg, own in enumerate(strides):
             curve = mean_cycle(series.angles[:, leg, k], own)
-            assert curve is not None  # there are strides
+            assert curve is not None  # strides exist, see above
             points = len(curve.mean) - 1
             gaps.append(curve.mean[:-1] - resampled(angles[joint].mean, points))
             deviation = angles[joint].sd
@@ -64,11 +64,12 @@ def profile_score(
 
 
 def on_spans(curve: Curve) -> list[tuple[float, float]]:
-    """Spans of the cycle in which a muscle is on, from and to [0, 1]; one over the touch-down ends
-    before it begins. The whole cycle is ``(0, 1)``.
+    """Active intervals of a muscle over the cycle, start and end [0, 1].
+
+    For one across the touch-down the end is below the start. The whole cycle is ``(0, 1)``.
 
     Args:
-      curve: mean activation, closed.
+      curve: mean activation over the closed cycle.
     """
     values = curve.mean[:-1]
     on = values > max(ON * float(values.max()), LEAST)
@@ -83,21 +84,21 @@ def on_spans(curve: Curve) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b in found]
 
 
-def spans_in_words(spans: Sequence[tuple[float, float]]) -> str:
-    """Spans of the cycle in percent, such as ``90 to 16``."""
+def spans_text(spans: Sequence[tuple[float, float]]) -> str:
+    """Text of intervals of the cycle in percent, such as ``90 to 16``."""
     return ", ".join(f"{100.0 * a:.0f} to {100.0 * b:.0f}" for a, b in spans) or "never"
 
 
 def step_rows(
     series: WalkSeries, strides: Sequence[Sequence[Stride]], lengths: Sequence[float], speed: float
 ) -> list[tuple[str, str, float, float | None]]:
-    """Quantity, unit, value of the walk and that of adults at its speed, where they walk like that.
+    """Quantity, unit, value of the walk, and value of adults at its speed within their range.
 
     Args:
       series: walk.
-      strides: strides of each leg that count.
-      lengths: their step lengths [m].
-      speed: mean speed of them [m/s].
+      strides: number of evaluated strides of each leg.
+      lengths: step lengths [m].
+      speed: mean speed of the strides [m/s].
     """
     every = [stride for own in strides for stride in own]
     first, last = min(s.start for s in every), max(s.end for s in every)
@@ -129,12 +130,12 @@ def step_rows(
 
 
 def energy_note(rate: float, speed: float) -> str:
-    """Metabolic rate of adults at a speed, for the line below a walk's; empty where they do not
-    walk like that.
+    """Text with the metabolic rate of adults at a speed; empty outside their range of
+    speeds.
 
     Args:
-      rate: metabolic rate of the walk's muscles [W/kg].
-      speed: its speed [m/s].
+      rate: metabolic rate of the muscles of the walk [W/kg].
+      speed: speed of the walk [m/s].
     """
     if not (WALKED[0] <= speed <= WALKED[1] and np.isfinite(rate)):
         return ""

@@ -1,4 +1,4 @@
-"""Marks of a film of a walk: colours of legs and muscles, ground reaction."""
+"""Annotations of a video of a walk: colours of legs and muscles, ground reaction."""
 
 import mujoco
 import numpy as np
@@ -8,34 +8,34 @@ from trueup.gait.models.walker import Walker
 from trueup.gait.walk.series import JOINTS, WalkSeries
 
 LEG_COLOURS = ((0.0, 0.45, 0.70, 0.45), (0.80, 0.40, 0.0, 0.45))
-"""Colours of the right and the left leg, those of the figures of a report; muscles show through."""
+"""Colours of the right and the left leg, as in the figures of a report; translucent."""
 
 THICKER = 2.5
-"""Width of muscles in a film, in that of the model."""
+"""Width of muscles in a video relative to that of the model."""
 
 REST, ACTIVE = np.array([0.45, 0.50, 0.65, 1.0]), np.array([0.95, 0.10, 0.10, 1.0])
-"""Colours of a muscle at no activation and at full activation."""
+"""Colours of a muscle at the activations 0 and 1."""
 
 FORCE_COLOUR = np.array([0.1, 0.55, 0.2, 1.0], dtype=np.float32)
 PER_WEIGHT, ARROW_WIDTH, LEAST = 0.6, 0.018, 0.02
-"""Length of an arrow of a body weight [m], its width [m], least force that is drawn [body
+"""Arrow length per body weight [m], arrow width [m], smallest drawn force [body
 weights]."""
 
 ACTUATOR, TENDON = int(mujoco.mjtObj.mjOBJ_ACTUATOR.value), mujoco.mjtTrn.mjTRN_TENDON
 
 NEAR = 0.03
-"""Height above the lowest point of a sole up to which its points bear the force [m]."""
+"""Height above the lowest point of a sole below which its points carry the force [m]."""
 
 
-class FilmMarks:
-    """Colours and arrows of the frames of a film.
+class Annotations:
+    """Colours and arrows of the frames of a video.
 
     Args:
       walker: walker.
-      model: its model, a copy that is coloured here.
+      model: a copy of its model, modified.
       series: walk.
-      rows: frames of the walk that the film shows.
-      lookat: target of the camera in each of them ``(frames, 3)`` [m].
+      rows: indices of the frames of the walk in the video.
+      lookat: target of the camera in each frame ``(frames, 3)`` [m].
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class FilmMarks:
             model.geom_rgba[geoms], model.geom_matid[geoms] = LEG_COLOURS[leg], -1
 
     def prepare(self, frame: int, model: mujoco.MjModel) -> None:
-        """Colour the muscles by their activation, and take the lights along."""
+        """Colour the muscles by their activation, and move the lights with the walker."""
         activation = self.series.activations[self.rows[frame]]
         for tendon, muscle in self.tendons.items():
             part = float(np.clip(activation[muscle], 0.0, 1.0))
@@ -84,7 +84,7 @@ class FilmMarks:
 
 
 def _tendons(model: mujoco.MjModel, muscles: tuple[str, ...]) -> dict[int, int]:
-    """Tendon of each muscle -> its place among the muscles."""
+    """Tendon of each muscle -> index of the muscle."""
     found = {}
     for place, name in enumerate(muscles):
         actuator = mujoco.mj_name2id(model, ACTUATOR, name)
@@ -94,7 +94,7 @@ def _tendons(model: mujoco.MjModel, muscles: tuple[str, ...]) -> dict[int, int]:
 
 
 def _bodies_below(model: mujoco.MjModel, body: int) -> list[int]:
-    """A body and those that hang on it."""
+    """A body and its descendants."""
     found = [body]
     for other in range(body + 1, model.nbody):
         if int(model.body_parentid[other]) in found:

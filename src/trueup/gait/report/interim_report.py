@@ -1,4 +1,4 @@
-"""Reports of a search in stages while it goes on: a first walk to look at, and one after each
+"""Interim reports of a staged search: one of the first complete walk, and one after each
 stage."""
 
 import sys
@@ -15,20 +15,20 @@ from trueup.runs import Run
 from trueup.runs.loop.generation import Generation
 
 SOON = 150.0
-"""Time after which the best walk so far is shown, also one that falls [s]."""
+"""Time after which the best walk so far is reported, even if it falls [s]."""
 
 
-class FirstLooks:
-    """Writes ``report.html`` of a search in stages while it goes on.
+class InterimReports:
+    """Writes ``report.html`` during a staged search.
 
-    The first page shows the first walk that stays up, or after :data:`SOON` the best that there is;
-    the next ones the best walk at the end of each stage. Other searches write none.
+    The first page shows the first walk without a fall, or after :data:`SOON` the best so far; the
+    next ones show the best walk at the end of each stage. Other searches write none.
 
     Args:
       run: run.
-      problem: its problem.
+      problem: problem of the search.
       name: name of the run.
-      configuration: its configuration.
+      configuration: configuration of the run.
     """
 
     def __init__(self, run: Run, problem: GaitProblem, name: str, configuration: GaitConfiguration):
@@ -38,7 +38,7 @@ class FirstLooks:
         self.stage = 0
 
     def after(self, generation: Generation) -> None:
-        """Look at the best walk after a generation, where it is time to."""
+        """Write a report of the best walk after a generation, if it is due."""
         problem = self.problem
         if not isinstance(problem, StagedProblem) or not np.isfinite(generation.cost):
             return
@@ -56,12 +56,12 @@ class FirstLooks:
             return
         path = page.save(self.run.directory.path / "report.html")
         if self.run.verbose:
-            what = "A walk that stays up" if stays_up else "The best walk so far"
-            print(f"{what} to look at while the search goes on: {path}", file=sys.stderr)
+            what = "A walk without a fall" if stays_up else "The best walk so far"
+            print(f"{what} (interim report, the search continues): {path}", file=sys.stderr)
         self.shown = True
 
     def _stays_up(self, problem: StagedProblem, generation: Generation) -> bool:
-        """Whether the best candidate is one of this generation, and none of its walks fell."""
+        """Whether the best candidate is from this generation and none of its walks fell."""
         rows = np.flatnonzero((generation.x == generation.X).all(axis=1))
         return bool(len(rows)) and all(
             values[rows[0]] == 0.0

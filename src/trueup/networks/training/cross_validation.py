@@ -1,10 +1,10 @@
-"""Judgement of a trained network on whole recordings that are left out in turn.
+"""Leave-one-recording-out cross-validation of a trained network.
 
-Stretches within recordings that a network trains on favour what it has learned of those very
-recordings. Where only such stretches validate, the network is trained anew without each recording
-and stepped through it from a cold start, beside what costs nothing, as it will be deployed. Between
-the linear model and the network stand their mixtures (stacking: D. Wolpert, "Stacked
-generalization", Neural Networks 5, 1992), which are networks of the same sizes.
+Validation intervals within training recordings give optimistic errors. Where there are no others,
+the network is retrained without each recording and tested on it from a cold start, as after
+deployment, in comparison with the baselines. Further candidates are mixtures of the linear model
+and the network (stacking: D. Wolpert, "Stacked generalization", Neural Networks 5, 1992), which are
+networks of the same sizes.
 """
 
 import itertools
@@ -21,23 +21,23 @@ from trueup.networks.model.network import SKIP, Network, last_layer
 from trueup.networks.training.network_training import with_linear_skip
 from trueup.networks.training.simple_networks import ENOUGH, TRAINED, refitted
 
-LEFT_OUT_SHARE = 0.25
-"""Share of the time that networks without a recording are trained for."""
+CROSS_VALIDATION_SHARE = 0.25
+"""Fraction of the time for training networks without a recording."""
 
 FEWEST_FILES = 3
 MOST_FOLDS = 6
 
 SHARES = (0.25, 0.5, 0.75, 1.0)
-"""Shares of the network in its mixture with the linear model."""
+"""Fractions of the network in mixtures with the linear model."""
 
 _LEAST_DEVIATION = 0.05
-"""Least deviation of a recording's torque that its error is set beside, as a share of all."""
+"""Lower bound of the standard deviation that scales the error of a recording, relative to all."""
 
 
 def folds_of(split: DataSplit) -> list[DataSplit]:
-    """Splits that each leave a recording out; none where whole recordings validate already.
+    """One split per held-out recording; empty where validation recordings are whole files.
 
-    Recordings are put together from their stretches; one that was tested on a stretch is not whole.
+    Recordings are joined from their intervals; one with a test interval is incomplete.
     """
     if split.validates_whole or not split.validation:
         return []
@@ -59,36 +59,36 @@ def folds_of(split: DataSplit) -> list[DataSplit]:
 
 
 @dataclass(frozen=True)
-class LeftOutErrors:
-    """Errors of networks on recordings that they have not seen, each left out in turn."""
+class HeldOutErrors:
+    """Errors of networks on recordings held out in turn."""
 
     recordings: tuple[str, ...]
     """Names of the recordings."""
     deviations: tuple[float, ...]
-    """Deviation of the torque of each [N m]."""
+    """Standard deviation of the torque of each recording [N m]."""
     rmse: dict[str, list[float]]
-    """Error on each whole recording [N m], by network, the simplest first."""
+    """RMSE on each whole recording [N m], by network, the simplest first."""
     settled: dict[str, list[float]]
-    """The same without the first half second."""
+    """RMSE without the first half second [N m], by network."""
 
     def relative(self) -> dict[str, float]:
-        """Root mean square over the recordings, in deviations of their torque, by network."""
+        """RMS over the recordings of the error in standard deviations of the torque, by network."""
         scale = np.array(self.deviations)
         return {n: float(np.sqrt(np.mean((e / scale) ** 2))) for n, e in self.rmse.items()}
 
 
-def left_out_errors(
+def held_out_errors(
     folds: Sequence[DataSplit],
     trained: Callable[[DataSplit, int], Network],
     simple: dict[str, Network],
     group_weighting: float,
-) -> LeftOutErrors:
-    """Errors of networks on recordings that they have not seen.
+) -> HeldOutErrors:
+    """Errors of networks on held-out recordings.
 
     Args:
-        folds: as `folds_of` gives them.
-        trained: network of a fold, by its number.
-        simple: what costs nothing, by name; fitted anew without the recording.
+        folds: splits from `folds_of`.
+        trained: function of a fold and its index that returns its network.
+        simple: baselines by name; refitted without the recording.
         group_weighting: see `sample_weights`.
     """
     deviations: list[float] = []
@@ -106,13 +106,13 @@ def left_out_errors(
             rmse.setdefault(name, []).append(found.total.rmse)
             settled.setdefault(name, []).append(found.settled.rmse)
     names = tuple(Path(fold.name).stem for fold in folds)
-    return LeftOutErrors(names, tuple(deviations), rmse, settled)
+    return HeldOutErrors(names, tuple(deviations), rmse, settled)
 
 
 def mixtures(
     network: Network, training: Sequence[ActuatorSeries], group_weighting: float
 ) -> dict[str, Network]:
-    """Mixtures of a network with the linear model of its own samples, by name."""
+    """Mixtures of a network with the linear model of the same inputs, by name."""
     linear = network
     if network.family != "linear":
         linear = with_linear_skip(network, training, group_weighting)
@@ -120,18 +120,18 @@ def mixtures(
 
 
 def mixture_name(share: float) -> str:
-    """Name of a mixture with a share of the network."""
+    """Name of a mixture with a fraction of the network."""
     return TRAINED if share == 1.0 else f"{TRAINED}, {100 * share:g} % beside a linear model"
 
 
 def mixture(network: Network, linear: Network, share: float) -> Network:
-    """Torque ``share`` of a network and the rest of a linear model, as one network.
+    """Mixture of a network (weight ``share``) and a linear model as one network.
 
     Args:
         network: the network.
-        linear: the network with a linear skip alone, as `with_linear_skip` gives it: both see the
-            same samples, so that the linear model is a skip beside the layers.
-        share: 0 to 1.
+        linear: the network with a linear skip alone, from `with_linear_skip`; with the same inputs,
+            the linear model becomes the linear skip.
+        share: weight of the network, 0 to 1.
     """
     if share == 1.0 or network.family == "linear":
         return network
@@ -146,7 +146,7 @@ def mixture(network: Network, linear: Network, share: float) -> Network:
 
 
 def best_of(errors: dict[str, float]) -> str:
-    """Name of the simplest network that is as good as the best."""
+    """Name of the simplest network with an error similar to the best."""
     limit = (1.0 + ENOUGH) * min(errors.values())
     return next(name for name, error in errors.items() if error <= limit)
 
@@ -154,7 +154,7 @@ def best_of(errors: dict[str, float]) -> str:
 def _whole_recordings(
     parts: Sequence[ActuatorSeries],
 ) -> dict[str, tuple[ActuatorSeries, ...] | None]:
-    """Recordings of each file, put together from stretches; None where some are missing."""
+    """Recordings of each file, joined from intervals; None where one is missing."""
     files: dict[str, dict[str, list[ActuatorSeries]]] = {}
     for each in parts:
         files.setdefault(file_of(each), {}).setdefault(each.name, []).append(each)
@@ -167,7 +167,7 @@ def _whole_recordings(
 
 
 def _joined(stretches: Sequence[ActuatorSeries]) -> ActuatorSeries | None:
-    """Consecutive stretches of a recording as one; None where one is missing between them."""
+    """Consecutive intervals of a recording as one; None where there is a gap."""
     ordered = sorted(stretches, key=lambda each: each.start)
     for former, each in itertools.pairwise(ordered):
         if abs(each.start - former.start - len(former) / former.rate) > 0.5 / former.rate:

@@ -1,0 +1,83 @@
+"""Continuation: intermediate problems between an easy condition and the target condition.
+
+A walk found on step ground falls at once on a slope of five degrees, as do all candidates near it:
+their costs give little information. On a slope of half a degree most of them do not fall. So a
+search that changes the ground or the speed proceeds in steps, each as soon as enough candidates
+complete the previous one, and keeps its distribution.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.gait.costs.stages import WalkObjective
+from trueup.gait.search.problem import GaitProblem
+
+STAY_UP = 0.4
+"""Fraction of the walks of a generation without a fall that is required for the next step."""
+
+PACE = 0.15
+"""Largest deviation from the target speed of the better half of these walks [m/s]."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """An intermediate problem.
+
+    Attributes:
+      words: description of its condition, such as "up 2.5 deg".
+      make: creates its problem.
+    """
+
+    words: str
+    make: Callable[[], GaitProblem]
+
+
+class Continuation:
+    """Sequence of intermediate problems that ends with the problem of a stage.
+
+    Args:
+      target: problem of the stage.
+      steps: intermediate problems.
+    """
+
+    def __init__(self, target: GaitProblem, steps: Sequence[Step] = ()):
+        self.target = target
+        self.steps = tuple(steps)
+        self._made: tuple[int, GaitProblem] = len(steps), target
+
+    def __len__(self) -> int:
+        return len(self.steps) + 1
+
+    def problem(self, step: int) -> GaitProblem:
+        """The problem of a step, counted from 0; the last one is the target."""
+        if step == len(self.steps):
+            return self.target
+        if self._made[0] != step:
+            self._made = step, self.steps[step].make()
+        return self._made[1]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Text with speed or slope of each step before the last."""
+        return tuple(step.words for step in self.steps)
+
+
+def is_ready(problem: GaitProblem) -> bool:
+    """Whether the last candidates of a problem are ready for the next step."""
+
+    def of_each(ending: str) -> list[np.ndarray]:
+        terms = problem.terms.items()
+        return [values for name, values in terms if name.rpartition(".")[2] == ending]
+
+    down = np.sum([*of_each("fell"), *of_each("stopped")], axis=0) / len(problem.scenarios)
+    if not 1.0 - np.mean(down) >= STAY_UP:
+        return False
+    needed = max(1, round(0.5 * STAY_UP * len(down)))
+    return all(
+        np.sort(values)[needed - 1] <= PACE  # NaN of walks without a stride are sorted last
+        for scenario, values in zip(problem.scenarios, of_each("velocity"), strict=True)
+        if isinstance(scenario.objective, WalkObjective)
+        and scenario.objective.weights.get("velocity")
+    )
