@@ -105,7 +105,7 @@ def failed(root: Path, tests: list[str], limit: float) -> str | None:
     if ran.returncode in (0, 124):
         return LATE if ran.returncode else None
     found = [line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return (found or ran.stderr.splitlines()[-1:] or ["the tests died"])[0]
+    return found[0] if found else f"ended with {ran.returncode}: {ran.stderr[-200:]}"
 
 
 def fate(root: Path, mutant: dict, limit: float) -> dict:
