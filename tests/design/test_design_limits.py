@@ -198,6 +198,15 @@ def test_sticks_join_bodies_to_their_parents():
     assert drawn.count("<svg") == 10 and "4.5 s" in drawn and "y to the right" in drawn
 
 
+def test_a_model_without_bodies_that_carry_others_has_no_sticks():
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><body><joint/><geom size=".1"/></body></worldbody></mujoco>'
+    )
+    places = body_places(model, np.zeros((5, 1)))
+    assert places.shape == (10, 0, 2, 3)
+    assert stick_strip(places, 1.0).source.count("<line") == 0
+
+
 # --- limits of a bench ---------------------------------------------------------------------------
 
 SERVO = ServoModel.create(find_servo("xl330"), friction_model("m1"))
