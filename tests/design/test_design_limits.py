@@ -407,6 +407,10 @@ def test_why_an_unknown_stays_unknown():
     assert "combination with 'a'" in found["b"]
     small = reasons_of(np.diag([4e4, (NORMAL / 0.8) ** 2, 9.0]), [0.01, 0.8, 0.4])
     assert list(small) == ["b"] and "80 %" in small["b"]
+    # of three that act alike, the two that are weakest apart
+    basis = np.array([[1, 1, 1], [1, -1, 0], [1, 1, -2]]) / np.sqrt([[3.0], [2.0], [6.0]])
+    mixed = basis.T @ np.diag([1e6, 1e-2, 1e4]) @ basis
+    assert "combination with 'b' is" in reasons_of(mixed, [0.9, 0.1, 0.1])["a"]
     # in other units the same is said
     units = np.array([1e3, 1e-2, 1.0])
     again = reasons_of(traded * np.outer(units, units), [0.9, 0.9, 1.0], 1 / units)

@@ -256,11 +256,17 @@ def test_a_fit_that_fails_has_an_infinite_error():
 # --- elimination ---------------------------------------------------------------------------------
 
 
+def alike(matrix):
+    """Columns that share most of what they do: what is dropped is made up for by others."""
+    return matrix + 2.0 * matrix.mean(axis=2, keepdims=True)
+
+
+@pytest.mark.parametrize("change", [None, alike], ids=["apart", "alike"])
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_dropped_costs_least_of_all(seed):
+def test_what_is_dropped_costs_least_of_all(seed, change):
     """Where the motion is linear, the price of a cause is what its loss costs a new fit."""
     truth = np.random.default_rng(seed).normal(scale=0.2, size=5)
-    log = linear_log(CAUSES, list(truth), seed=seed)
+    log = linear_log(CAUSES, list(truth), change, seed=seed)
     values, _ = closed_form(log, np.arange(5))
     fit = FreedFit(tuple(CAUSES), values, 0.0, 0)
     kept, expected = list(CAUSES), []
