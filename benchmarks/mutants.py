@@ -1,12 +1,11 @@
 """Fate of small errors that are drawn from all of the sources: which tests notice each, if any.
 
-A line is drawn with a fixed seed, then a change on it. The mutant runs in a copy of the project:
-the tests of its module's folder, then, where it survives, those of its package. Run::
+A line is drawn with a seed, then a change on it. In a copy of the project the tests of the module's
+folder run and, where the mutant survives, those of its package. FOLDER, outside of the project,
+takes the copy and ``mutants.json``; the same call continues a stopped run, with the sources of the
+copy and the tests of now. Exit code 1: a mutant survives. Run::
 
     python benchmarks/mutants.py FOLDER --seed 0 --number 60
-
-FOLDER takes the copy and ``mutants.json``. The same call continues a stopped run, with the sources
-of the copy and the tests of now; ``--again`` runs survivors once more. Exit code 1: one survives.
 """
 
 import argparse
@@ -22,10 +21,9 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 SOURCES = Path("src/trueup")
-TURNED = ((ast.Add, ast.Sub), (ast.Mult, ast.Div), (ast.Lt, ast.GtE), (ast.Gt, ast.LtE),
-          (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn),
-          (ast.And, ast.Or))  # fmt: skip
-OPERATORS = dict(TURNED) | {new: old for old, new in TURNED}
+OLD = (ast.Add, ast.Mult, ast.Lt, ast.Gt, ast.Eq, ast.Is, ast.In, ast.And)
+NEW = (ast.Sub, ast.Div, ast.GtE, ast.LtE, ast.NotEq, ast.IsNot, ast.NotIn, ast.Or)
+OPERATORS = dict(zip(OLD + NEW, NEW + OLD))
 LATE = "timed out"
 MESSAGES = (ast.Raise, ast.Assert, ast.JoinedStr)
 ANNOTATIONS = ("annotation", "returns", "decorator_list")
@@ -69,8 +67,7 @@ def drawn(root: Path, seed: int, number: int) -> list[dict]:
         for line in text.splitlines(keepends=True):
             starts.append(starts[-1] + len(line))
         for node in visited(ast.parse(text)):
-            after = changed(node)
-            if after is not None:
+            if (after := changed(node)) is not None:
                 start = starts[node.lineno - 1] + node.col_offset
                 end = starts[node.end_lineno - 1] + node.end_col_offset
                 row = {"file": file, "line": node.lineno, "start": start, "end": end}
@@ -84,10 +81,9 @@ def drawn(root: Path, seed: int, number: int) -> list[dict]:
 def tests_of(root: Path, file: str) -> list[list[str]]:
     """Tests that run for a source: first those of its folder, then the others of its package."""
     inside = Path(file).relative_to(SOURCES)
-    folder = root / "tests" / inside.parent
+    folder, words = root / "tests" / inside.parent, set(inside.stem.split("_"))
     while not folder.is_dir():
         folder = folder.parent
-    words = set(inside.stem.split("_"))
     # those that are named like the module come first: they fail soonest
     found = list(folder.glob("test_*.py")) or list(folder.rglob("test_*.py"))
     found.sort(key=lambda path: (-len(words & set(path.stem.split("_"))), path))
@@ -100,7 +96,7 @@ def failed(root: Path, tests: list[str], limit: float) -> str | None:
     """The first test that fails, that they took too long, or None where all pass."""
     paths = {"PYTHONPATH": str(root / "src"), "NUMBA_CACHE_DIR": str(root.parent / "numba")}
     # what the tests have started ends with them
-    command = ["timeout", "-k", "5", str(limit), sys.executable, "-m", "pytest", "-x", "-q", *tests]
+    command = ["timeout", "-k", "5", str(limit), sys.executable, "-m", "pytest", "-xq", *tests]
     ran = subprocess.run(command, cwd=root, env=os.environ | paths, capture_output=True, text=True)
     if ran.returncode in (0, 124):
         return LATE if ran.returncode else None
