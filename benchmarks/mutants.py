@@ -1,230 +1,148 @@
-"""How many small errors in a source file its tests notice.
+"""Fate of small errors that are drawn from all of the sources: which tests notice each, if any.
 
-A mutant is the source with one change that a slip of the pen makes: another variable of the same
-kind, another sign, index, comparison, operator, number or order of operands. Mutants are drawn with
-a fixed seed; each is written to a copy of the project, where the tests run with an empty cache of
-compiled code. A mutant that no test fails on is alive: either a test is missing, or the change has
-no effect, which a file of equivalents states with the reason.
+A line is drawn with a seed, then a change on it. In a copy of the project the tests of the module's
+folder run and, where the mutant survives, those of its package. FOLDER, outside of the project,
+takes the copy and ``mutants.json``; the same call continues a stopped run, with the sources of the
+copy and the tests of now. Exit code 1: a mutant survives. Run::
 
-    python benchmarks/mutants.py --targets src/trueup/gait/costs.py src/trueup/a.py:function \\
-        --tests tests/gait/test_costs.py --count 40 --seed 1 --output mutants.json
-
-Targets are files, or functions of files (``file.py:function``, ``file.py:Class.method``). The exit
-code is 1 where a mutant is alive without a reason, or one that is listed as equivalent fails.
+    python benchmarks/mutants.py FOLDER --seed 0 --number 60
 """
 
 import argparse
-import contextlib
+import ast
 import json
 import os
 import random
-import re
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
-from mutations import Mutation, mutations_of
-
 PROJECT = Path(__file__).resolve().parents[1]
-FIRST_FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+SOURCES = Path("src/trueup")
+OLD = (ast.Add, ast.Mult, ast.Lt, ast.Gt, ast.Eq, ast.Is, ast.In, ast.And)
+NEW = (ast.Sub, ast.Div, ast.GtE, ast.LtE, ast.NotEq, ast.IsNot, ast.NotIn, ast.Or)
+OPERATORS = dict(zip(OLD + NEW, NEW + OLD))
+LATE = "timed out"
+MESSAGES = (ast.Raise, ast.Assert, ast.JoinedStr)
+ANNOTATIONS = ("annotation", "returns", "decorator_list")
 
 
-@dataclass
-class Outcome:
-    """What the tests say of a mutant."""
-
-    killed: bool
-    how: str
-    """``test``, ``error`` (the tests cannot run), ``time`` (they take too long), or ``alive``."""
-    by: str
-    """First test that fails."""
-    seconds: float
+def visited(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and those below it, without annotations and messages."""
+    yield node
+    below = (value for name, value in ast.iter_fields(node) if name not in ANNOTATIONS)
+    for child in (each for value in below for each in (value if type(value) is list else [value])):
+        if isinstance(child, ast.AST) and not isinstance(child, MESSAGES):
+            yield from visited(child)
 
 
-class Copy:
-    """A copy of the project in which tests run.
-
-    Args:
-      folder: an empty folder.
-      tests: arguments of pytest.
-    """
-
-    def __init__(self, folder: Path, tests: Sequence[str]):
-        self.root, self.cache, self.tests = folder / "project", folder / "cache", tests
-        names = subprocess.run(
-            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            cwd=PROJECT, check=True, capture_output=True, text=True,
-        ).stdout.split("\0")  # fmt: skip
-        for name in filter(None, names):
-            if (PROJECT / name).is_file():
-                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(PROJECT / name, self.root / name)
-
-    def run(self, limit: float) -> Outcome:
-        """Run the tests, for at most so many seconds."""
-        shutil.rmtree(self.cache, ignore_errors=True)
-        environment = os.environ | {
-            "PYTHONPATH": str(self.root / "src"),
-            "NUMBA_CACHE_DIR": str(self.cache),
-            # sources change within a second: none may be taken from bytecode of another mutant
-            "PYTHONPYCACHEPREFIX": str(self.cache / "bytecode"),
-        }
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-        begun = time.monotonic()
-        with tempfile.TemporaryFile("w+") as text:
-            process = subprocess.Popen(
-                [*command, *self.tests], cwd=self.root, env=environment, stdout=text,
-                stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
-            try:
-                code = process.wait(limit)
-            except subprocess.TimeoutExpired:
-                return Outcome(True, "time", "", time.monotonic() - begun)
-            finally:
-                _end(process)
-            text.seek(0)
-            said = text.read()
-        seconds = time.monotonic() - begun
-        if code == 0:
-            return Outcome(False, "alive", "", seconds)
-        found = FIRST_FAILURE.search(said)
-        how = "test" if code == 1 else "error"
-        return Outcome(True, how, found[1] if found else said.strip()[-2000:], seconds)
+def changed(node: ast.AST) -> str | None:
+    """Source that takes the place of that of a node; None where it stays."""
+    match node:
+        case ast.Expr(value=ast.Call()):
+            return "pass"
+        case ast.Return(value=ast.expr()) if ast.unparse(node) != "return None":
+            return "return None"
+        case ast.UnaryOp(op=ast.Not()):
+            return f"({ast.unparse(node.operand)})"
+        case ast.Constant(value=bool() | int() | float()):
+            return repr(not node.value if isinstance(node.value, bool) else 2 * node.value or 1)
+        case ast.BinOp() | ast.BoolOp() if type(node.op) in OPERATORS:
+            turned = {"op": OPERATORS[type(node.op)]()}
+        case ast.Compare():
+            turned = {"ops": [OPERATORS[type(node.ops[0])](), *node.ops[1:]]}
+        case _:
+            return None
+    return f"({ast.unparse(type(node)(**vars(node) | turned))})"
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the tests and the processes that they have begun."""
-    with contextlib.suppress(ProcessLookupError):  # all have ended
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def drawn(mutations: Sequence[Mutation], count: int, seed: int) -> list[Mutation]:
-    """As many mutations, by chance: first a place in the source, then a change there.
-
-    A place with many changes, such as a name among similar ones, is as likely as any other.
-    """
+def drawn(root: Path, seed: int, number: int) -> list[dict]:
+    """As many mutants, one a line; each line that has a change is as likely as any other."""
+    lines: dict[tuple[str, int], list[dict]] = {}
+    for path in sorted((root / SOURCES).rglob("*.py")):
+        file, text = path.relative_to(root).as_posix(), path.read_bytes()
+        starts = [0]
+        for line in text.splitlines(keepends=True):
+            starts.append(starts[-1] + len(line))
+        for node in visited(ast.parse(text)):
+            if (after := changed(node)) is not None:
+                start = starts[node.lineno - 1] + node.col_offset
+                end = starts[node.end_lineno - 1] + node.end_col_offset
+                row = {"file": file, "line": node.lineno, "start": start, "end": end}
+                row |= {"before": text[start:end].decode(), "after": after}
+                lines.setdefault((file, node.lineno), []).append(row)
     chance = random.Random(seed)
-    places: dict[tuple[str, int, int], list[Mutation]] = {}
-    for mutation in mutations:
-        places.setdefault((mutation.file, mutation.start, mutation.end), []).append(mutation)
-    chosen: list[Mutation] = []
-    while places and len(chosen) < count:
-        place = chance.choice(sorted(places))
-        changes = places[place]
-        chosen.append(changes.pop(chance.randrange(len(changes))))
-        if not changes:
-            del places[place]
-    return sorted(chosen, key=lambda m: (m.file, m.start, m.change))
+    places = chance.sample(sorted(lines), len(lines))[:number]
+    return [chance.choice(lines[place]) for place in places]
 
 
-def all_mutations(targets: Iterable[str]) -> list[Mutation]:
-    """Mutations of files, or of functions in files.
-
-    Raises:
-      SystemExit: there is no such file or function, or nothing in it to change.
-    """
-    found: list[Mutation] = []
-    for target in targets:
-        file, _, function = target.partition(":")
-        path = PROJECT / file
-        if not path.is_file():
-            raise SystemExit(f"there is no file {file}: targets are relative to {PROJECT}")
-        name = path.resolve().relative_to(PROJECT).as_posix()
-        of_target = mutations_of(path.read_text(encoding="utf-8"), name, function or None)
-        if not of_target:
-            raise SystemExit(f"nothing to change in {target}: is it the name of a function?")
-        found += [m for m in of_target if m not in found]
-    return found
+def tests_of(root: Path, file: str) -> list[list[str]]:
+    """Tests that run for a source: first those of its folder, then the others of its package."""
+    inside = Path(file).relative_to(SOURCES)
+    folder, words = root / "tests" / inside.parent, set(inside.stem.split("_"))
+    while not folder.is_dir():
+        folder = folder.parent
+    # those that are named like the module come first: they fail soonest
+    found = list(folder.glob("test_*.py")) or list(folder.rglob("test_*.py"))
+    found.sort(key=lambda path: (-len(words & set(path.stem.split("_"))), path))
+    package = root / "tests" / inside.parts[0]  # no folder for a module that is in no package
+    rest = [path for path in sorted(package.rglob("test_*.py")) if path not in found]
+    return [[str(path.relative_to(root)) for path in part] for part in (found, rest)]
 
 
-def table(rows: Sequence[dict[str, object]]) -> str:
-    """The mutants as lines of text."""
-    lines = []
-    for row in rows:
-        lines.append(
-            f"{row['verdict']!s:10} {row['seconds']:6.1f} s  {row['file']}:{row['line']} "
-            f"{row['function']}: {row['change']}"
-        )
-        lines.append(f"    {row['before']}\n    {row['after']}")
-        if row["by"]:
-            lines.append(f"    fails: {str(row['by']).splitlines()[-1]}")
-        if row["reason"]:
-            lines.append(f"    equivalent: {row['reason']}")
-    return "\n".join(lines)
+def failed(root: Path, tests: list[str], limit: float) -> str | None:
+    """The first test that fails, that they took too long, or None where all pass."""
+    paths = {"PYTHONPATH": str(root / "src"), "NUMBA_CACHE_DIR": str(root.parent / "numba")}
+    # what the tests have started ends with them
+    command = ["timeout", "-k", "5", str(limit), sys.executable, "-m", "pytest", "-xq", *tests]
+    ran = subprocess.run(command, cwd=root, env=os.environ | paths, capture_output=True, text=True)
+    if ran.returncode in (0, 124):
+        return LATE if ran.returncode else None
+    found = [line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return found[0] if found else f"ended with {ran.returncode}: {ran.stderr[-200:]}"
 
 
-def key(entry: dict[str, str]) -> tuple[str, ...]:
-    """What names a mutant apart from the number of its line."""
-    return tuple(entry[name] for name in ("file", "function", "before", "after"))
+def fate(root: Path, mutant: dict, limit: float) -> dict:
+    """The mutant with what became of it, and the test that noticed it."""
+    path = root / mutant["file"]
+    text, times = path.read_bytes(), path.stat()
+    path.write_bytes(text[: mutant["start"]] + mutant["after"].encode() + text[mutant["end"] :])
+    try:
+        for part, tests in zip(("mirrored", "package"), tests_of(root, mutant["file"])):
+            if tests and (by := failed(root, tests, limit)):
+                return mutant | {"fate": f"killed by {part}" if by != LATE else LATE, "by": by}
+    finally:
+        path.write_bytes(text)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # what is compiled of it stays
+    return mutant | {"fate": "survived", "by": ""}
 
 
 def main() -> int:
-    """Draw mutants, run the tests on each, and say which are alive."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    add = parser.add_argument
-    add("--targets", nargs="+", required=True, help="FILE or FILE:FUNCTION")
-    add("--tests", nargs="+", required=True, help="test files; arguments of pytest after --pytest")
-    add("--pytest", default="", help="further arguments of pytest, in one word")
-    add("--count", type=int, default=40, help="mutants to draw")
-    add("--seed", type=int, default=1, help="seed of the draw")
-    add("--limit", type=float, help="seconds a run; 3 times that of the unchanged source + 60 s")
-    add("--equivalent", type=Path, help="JSON list of file, function, before, after and reason")
-    add("--again", type=Path, help="only the mutants that this output has alive")
-    add("--output", type=Path, default=Path("mutants.json"), help="takes the results as JSON")
-    add("--list", action="store_true", help="list the mutants and run nothing")
-    arguments = parser.parse_args()
-    mutations = all_mutations(arguments.targets)
-    chosen = drawn(mutations, arguments.count, arguments.seed)
-    if arguments.again:
-        alive = {key(m) for m in json.loads(arguments.again.read_text())["mutants"]
-                 if m["verdict"] == "alive"}  # fmt: skip
-        chosen = [m for m in mutations if key(m.plain()) in alive]
-    reasons: dict[tuple[str, ...], str] = {}
-    if arguments.equivalent:
-        reasons = {key(e): e["reason"] for e in json.loads(arguments.equivalent.read_text())}
-    print(f"{len(mutations)} possible mutants, {len(chosen)} drawn", flush=True)
-    if arguments.list:
-        for m in chosen:
-            print(f"{m.file}:{m.line} {m.function}: {m.change}\n    {m.before}\n    {m.after}")
-        return 0
-    rows: list[dict[str, object]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Copy(Path(folder), [*arguments.tests, *arguments.pytest.split()])
-        first = copy.run(arguments.limit or 3600.0)
-        if first.killed:
-            print(f"the tests fail on the unchanged source: {first.by}", file=sys.stderr)
-            return 2
-        print(f"unchanged source: passes in {first.seconds:.1f} s", flush=True)
-        limit = arguments.limit or 3.0 * first.seconds + 60.0
-        for number, mutation in enumerate(chosen, 1):
-            path = copy.root / mutation.file
-            original = path.read_text(encoding="utf-8")
-            path.write_text(mutation.applied(original), encoding="utf-8")
-            outcome = copy.run(limit)
-            path.write_text(original, encoding="utf-8")
-            reason = reasons.get(key(mutation.plain()), "")
-            verdict = outcome.how if outcome.killed else ("equivalent" if reason else "alive")
-            if outcome.killed and reason:
-                verdict = "mislisted"  # a test fails, so it is not equivalent
-            rows.append({**mutation.plain(), "line": mutation.line, "change": mutation.change,
-                         "verdict": verdict, "by": outcome.by, "reason": reason,
-                         "seconds": round(outcome.seconds, 1)})  # fmt: skip
-            print(f"{number}/{len(chosen)} {table(rows[-1:])}", flush=True)
-            content = {"seed": arguments.seed, "targets": arguments.targets,
-                       "tests": arguments.tests, "mutants": rows}  # fmt: skip
-            arguments.output.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    counts = {v: sum(r["verdict"] == v for r in rows) for v in sorted({r["verdict"] for r in rows})}
-    print("\n" + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
-    bad = [r for r in rows if r["verdict"] in ("alive", "mislisted")]
-    print(table(bad) if bad else "no mutant is alive without a reason")
-    return 1 if bad else 0
+    """Draw mutants, run those without a fate, and print what became of each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--number", type=int, default=60, help="mutants to draw")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds of each run of tests")
+    parser.add_argument("--again", action="store_true", help="run the survivors once more")
+    given = parser.parse_args()
+    root, results = given.folder.resolve() / "project", given.folder / "mutants.json"
+    if not root.exists():
+        shutil.copytree(PROJECT, root, ignore=shutil.ignore_patterns(".git", "shared"))
+    shutil.rmtree(root / "tests")
+    shutil.copytree(PROJECT / "tests", root / "tests")
+    done = json.loads(results.read_text()) if results.exists() else []
+    done = [row for row in done if not (given.again and row["fate"] == "survived")]
+    for mutant in drawn(root, given.seed, given.number):
+        row = next((each for each in done if mutant.items() <= each.items()), None)
+        if row is None:
+            row = fate(root, mutant, given.limit)
+            done.append(row)
+            results.write_text(json.dumps(done, indent=1))
+        print("{fate}: {file}:{line}  {before}  ->  {after}  {by}".format(**row), flush=True)
+    return int(any(row["fate"] == "survived" for row in done))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import os
 import stat
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,17 @@ import yaml
 
 from trueup.errors import InputFileError
 
+DAMAGED_ARCHIVE = (
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    RuntimeError,  # a damaged flag stands for an encryption, or a packing that Python lacks
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""Exceptions of numpy for a damaged ``.npz``. It leaves a file that it refuses open, so that a file
+is read from its bytes."""
 LARGEST_TEXT = 64 * 2**20
 """Size from which a file of settings or of a vector is implausible [bytes]."""
 _MOST_NODES = 200_000  # of a YAML document, aliases counted each time

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._input_files import DAMAGED_ARCHIVE
 from trueup.errors import RunDirectoryError
 from trueup.runs.store import atomic
 
@@ -102,10 +103,10 @@ class Draws:
           RunDirectoryError: the file is missing, damaged or holds something else.
         """
         try:
-            with np.load(path, allow_pickle=False) as found:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as found:
                 names, units, targets = (
                     tuple(map(str, found[name])) for name in ("names", "units", "targets")
                 )
                 return cls(names, units, targets, found["values"])
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except DAMAGED_ARCHIVE as error:
             raise RunDirectoryError(f"{path} holds no draws: {error}") from error

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trueup._input_files import check_archive
+from trueup._input_files import DAMAGED_ARCHIVE, check_archive
 from trueup.errors import SignalError
 
 
@@ -29,7 +29,7 @@ def read_npz(path: str | Path) -> dict[str, np.ndarray]:
                 raise SignalError(f"{str(path)!r} holds one array, expected an .npz archive.")
             with archive:
                 return {key: archive[key] for key in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except DAMAGED_ARCHIVE as error:
         if isinstance(error, SignalError):
             raise
         raise SignalError(f"{str(path)!r} is no .npz archive of plain arrays: {error}") from error

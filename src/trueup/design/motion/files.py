@@ -2,13 +2,13 @@
 
 import io
 import json
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trueup._input_files import DAMAGED_ARCHIVE
 from trueup.errors import ReportError, RunDirectoryError
 from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
@@ -151,7 +151,7 @@ def read_arrays(directory: RunDirectory, keys: Sequence[str]) -> dict[str, np.nd
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             return {key: file[key] for key in keys}
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except DAMAGED_ARCHIVE as error:
         raise RunDirectoryError(
             f"{path} is missing or damaged ({error}): write it again with  trueup study resume "
             f"{directory.path}"

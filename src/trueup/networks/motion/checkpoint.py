@@ -4,16 +4,16 @@ import io
 import json
 from pathlib import Path
 from typing import Any, Protocol
-from zipfile import BadZipFile
 
 import numpy as np
 import torch
 
+from trueup._input_files import DAMAGED_ARCHIVE
 from trueup.errors import RunDirectoryError, TrueupError, reason
 from trueup.runs.store import atomic
 
-_UNREADABLE = (OSError, ValueError, LookupError, TypeError, RuntimeError, AttributeError)
-_UNREADABLE += (BadZipFile, TrueupError)
+_DAMAGED = (*DAMAGED_ARCHIVE, LookupError, TypeError)
+_UNREADABLE = (*_DAMAGED, AttributeError, TrueupError)
 _PLAIN = "state"
 _NUMBERS = ("done", "seconds", "loss_sum", "best_error", "history")
 
@@ -58,7 +58,7 @@ def read_state(trainer: Checkpointed, file: Path) -> None:
         RunDirectoryError: the file is damaged, or belongs to another training.
     """
     try:
-        with np.load(file, allow_pickle=False) as content:
+        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as content:
             arrays = {name: content[name] for name in content.files}
         plain = json.loads(arrays.pop(_PLAIN).tobytes())
         parts = {"module": {}, "best": {}, "optimizer": {}}
@@ -100,10 +100,10 @@ def check_state(file: Path) -> None:
     if not file.is_file():
         return
     try:
-        with np.load(file, allow_pickle=False) as content:
+        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as content:
             _ = [content[name] for name in content.files]
             json.loads(content[_PLAIN].tobytes())
-    except (OSError, ValueError, LookupError, TypeError, BadZipFile) as error:
+    except _DAMAGED as error:
         raise RunDirectoryError(
             f"{file} cannot be resumed: {reason(error)}. It is damaged; start again with "
             "--overwrite"
@@ -115,8 +115,8 @@ def steps_and_seconds(file: Path) -> tuple[int, float]:
     if not file.is_file():
         return 0, 0.0
     try:
-        with np.load(file, allow_pickle=False) as content:
+        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as content:
             plain = json.loads(content[_PLAIN].tobytes())
         return int(plain["done"]), float(plain["seconds"])
-    except (OSError, ValueError, LookupError, TypeError, BadZipFile) as error:
+    except _DAMAGED as error:
         raise RunDirectoryError(f"{file} is damaged: {reason(error)}") from error

@@ -3,13 +3,13 @@
 import io
 import json
 import os
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trueup._input_files import DAMAGED_ARCHIVE
 from trueup._marks import KEY, joined
 from trueup.errors import FitError, reason
 from trueup.networks.model.network import Network
@@ -48,7 +48,7 @@ def load_numpy_network(path: str | os.PathLike[str], *, anyway: bool = False) ->
         with np.load(content, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         description = json.loads(arrays.pop(_DESCRIPTION).tobytes())
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+    except (*DAMAGED_ARCHIVE, AttributeError) as error:
         raise FitError(f"{path} cannot be read as a network for numpy: {reason(error)}") from error
     written = arrays.pop(KEY, None)  # metadata added by the file writer
     network = network_from_description(description, arrays, os.fspath(path))

@@ -1,12 +1,12 @@
 """Files of an identification's run directory: parameters, identified models, signals."""
 
 import io
-import zipfile
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from trueup._input_files import DAMAGED_ARCHIVE
 from trueup.errors import RunDirectoryError
 from trueup.fitting.solution import Solution
 from trueup.runs.store import atomic
@@ -96,5 +96,5 @@ def read_signals(directory: RunDirectory) -> list[SequenceSignals]:
             f"{directory.path} has no {SIGNALS_FILE}: the run did not finish; resume it with  "
             f"trueup study resume {directory.path}"
         ) from None
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except DAMAGED_ARCHIVE as error:
         raise RunDirectoryError(f"{path} is damaged: {error}") from error

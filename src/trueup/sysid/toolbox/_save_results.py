@@ -1,5 +1,6 @@
 """Results of a fit on disk, readable by anyone: YAML, JSON, NPZ and MJCF, nothing pickled."""
 
+import io
 import json
 import logging
 import os
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueup._input_files import DAMAGED_ARCHIVE
 from trueup.errors import RunDirectoryError
 from trueup.fitting import Status
 from trueup.parameters import ModifierFn, ParameterDict
@@ -132,7 +134,7 @@ def load_results(
     plain = atomic.read_json(folder / "results.json")
     confidence = atomic.read_json(folder / "confidence.json")
     try:
-        with np.load(folder / "results.npz", allow_pickle=False) as file:
+        with np.load(io.BytesIO((folder / "results.npz").read_bytes()), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         models = {name: folder / f"{name}.xml" for name in plain["models"]}
         candidates = arrays.pop("candidates", np.zeros((0, 0)))
@@ -155,7 +157,7 @@ def load_results(
             models,
             plain["provenance"],
         )
-    except (KeyError, ValueError, OSError, EOFError) as error:
+    except DAMAGED_ARCHIVE as error:
         raise RunDirectoryError(f"the results in {folder} are damaged: {error}") from error
 
 
