@@ -142,9 +142,9 @@ def missing_friction(
         taken = refused | {terms[i].joint for i in chosen}
         sizes = np.array(
             [
-                0.0
+                0.0  # friction must be dissipative
                 if term.joint in taken
-                else abs(size) if term.structure == "asymmetric" else size  # friction must be dissipative
+                else abs(size) if term.structure == "asymmetric" else size
                 for term, size in zip(terms, fit.sizes, strict=True)
             ]
         )  # fmt: skip
