@@ -1,8 +1,8 @@
-"""trueup makes simulators match reality.
+"""Make simulators match reality: system identification with MuJoCo.
 
-A MuJoCo model and recordings go in; the parameters that make the simulation reproduce the
-recordings come out, with an interval for each number. The subpackages are attributes that load on
-first use, so that ``import trueup`` stays light::
+From a MuJoCo model and recordings, estimate the parameters with which the simulation reproduces the
+recordings, with a confidence interval for each. The subpackages are attributes that are imported on
+first use, so that ``import trueup`` is fast::
 
     import trueup
 

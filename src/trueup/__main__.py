@@ -1,4 +1,4 @@
-"""``python -m trueup`` is the ``trueup`` command."""
+"""Entry point of ``python -m trueup``, the ``trueup`` command."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The check that numbers of settings are finite, made where the settings are."""
+"""Check that the numbers of settings are finite."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -9,20 +9,20 @@ from trueup.errors import TrueupError
 
 
 def check_finite(settings: Any, error: type[TrueupError], prefix: str = "") -> None:
-    """Refuse numbers of a dataclass that are nan or infinite.
+    """Check that all numbers of a dataclass are finite.
 
     Args:
-      settings: instance of a dataclass; its lists and mappings are looked through.
+      settings: instance of a dataclass; its lists and mappings are checked too.
       error: class of the error.
-      prefix: words before the name of a field, such as ``train.``.
+      prefix: prefix of the name of a field, such as ``train.``.
 
     Raises:
-      TrueupError: of the class ``error``; a field holds such a number.
+      TrueupError: of the class ``error``; a number is NaN or infinite.
     """
     for field in fields(settings):
         for place, number in _numbers(field.name, getattr(settings, field.name)):
             if not math.isfinite(number):
-                raise error(f"{prefix}{place} is {number}; give a finite number")
+                raise error(f"{prefix}{place} must be a finite number, found {number}")
 
 
 def _numbers(place: str, value: Any) -> Iterator[tuple[str, float]]:

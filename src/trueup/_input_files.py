@@ -1,4 +1,4 @@
-"""Limits on what is read: regular files of plausible size, YAML whose aliases stay small."""
+"""Limits on input files: regular files of plausible size, YAML with bounded aliases."""
 
 import os
 import stat
@@ -23,8 +23,8 @@ DAMAGED_ARCHIVE = (
 """Exceptions of numpy for a damaged ``.npz``. It leaves a file that it refuses open, so that a file
 is read from its bytes."""
 LARGEST_TEXT = 64 * 2**20
-"""Size from which a file of settings or of a vector is implausible [bytes]."""
-_MOST_NODES = 200_000  # of a YAML document, aliases counted each time
+"""Maximum plausible size of a file of settings or of a vector [bytes]."""
+_MOST_NODES = 200_000  # maximum nodes of a YAML document, with aliases expanded
 _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFCHR: "a device",
@@ -34,16 +34,16 @@ _KINDS = {
 
 
 def check_regular(path: Path, largest: int | None = None) -> None:
-    """Refuse what cannot be read like a file, before it is opened; a folder is left to the caller.
+    """Check that a path is a regular file, before it is opened; folders are not checked.
 
-    Reading a pipe or a device may never end.
+    Reading a pipe or a device may not terminate.
 
     Args:
-      path: the file; one that does not exist is left to the caller too.
-      largest: size from which it is refused [bytes].
+      path: the file; a missing one is not an error here.
+      largest: maximum size [bytes].
 
     Raises:
-      InputFileError: it is a pipe, a device or a socket, or larger than that.
+      InputFileError: it is a pipe, a device or a socket, or too large.
     """
     try:
         status = path.stat()
@@ -51,21 +51,21 @@ def check_regular(path: Path, largest: int | None = None) -> None:
         return
     kind = _KINDS.get(stat.S_IFMT(status.st_mode))
     if kind is not None:
-        raise InputFileError(f"{path} is {kind}, no regular file: give the path of a file")
+        raise InputFileError(f"{path} is {kind}, not a regular file: give the path of a file")
     if largest is not None and stat.S_ISREG(status.st_mode) and status.st_size > largest:
         raise InputFileError(
-            f"{path} holds {status.st_size / 2**20:.0f} MB, and this kind of file at most "
-            f"{largest / 2**20:.0f} MB: is it the right file?"
+            f"{path} has {status.st_size / 2**20:.0f} MB, expected at most "
+            f"{largest / 2**20:.0f} MB: check that it is the right file"
         )
 
 
 def check_archive(path: Path) -> None:
-    """Refuse a zip archive, such as ``.npz``, that unpacks to implausibly much.
+    """Check that the unpacked size of a zip archive, such as ``.npz``, is plausible.
 
     Raises:
-      InputFileError: it would unpack to more than half of the memory, or is packed as no recording
-        can be.
-      zipfile.BadZipFile: it is no such archive.
+      InputFileError: its unpacked size exceeds half of the memory, or its compression ratio is
+        implausible.
+      zipfile.BadZipFile: it is not a zip archive.
     """
     with zipfile.ZipFile(path) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())
@@ -73,8 +73,8 @@ def check_archive(path: Path) -> None:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if unpacked > memory / 2 or (unpacked > 2**28 and unpacked > 200 * packed):
         raise InputFileError(
-            f"{path} holds {packed / 2**20:.1f} MB and would unpack to {unpacked / 2**30:.1f} GB, "
-            "which is implausible for a recording: it is not read"
+            f"{path} has {packed / 2**20:.1f} MB and would unpack to {unpacked / 2**30:.1f} GB, "
+            "which is implausible for a recording"
         )
 
 
@@ -82,9 +82,9 @@ def read_settings(path: Path) -> str:
     """Text of a file of settings.
 
     Raises:
-      InputFileError: it is no regular file, or implausibly large.
+      InputFileError: it is not a regular file, or implausibly large.
       OSError: it cannot be read.
-      UnicodeDecodeError: it is no text.
+      UnicodeDecodeError: it is not text.
     """
     check_regular(path, LARGEST_TEXT)
     return path.read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def safe_yaml(text: str) -> Any:
     """Plain data of a YAML document.
 
     Raises:
-      yaml.YAMLError: it is no YAML, or its aliases stand for far more than the file says.
+      yaml.YAMLError: it is not YAML, or its aliases expand to too many values.
     """
     return plain_data(yaml.compose(text, Loader=yaml.SafeLoader))
 
@@ -103,7 +103,7 @@ def plain_data(node: Any) -> Any:
     """Plain data of a composed YAML document.
 
     Raises:
-      yaml.YAMLError: its aliases stand for far more than the file says.
+      yaml.YAMLError: its aliases expand to too many values.
     """
     if node is None:
         return None
@@ -112,23 +112,24 @@ def plain_data(node: Any) -> Any:
 
 
 def check_aliases(node: Any) -> None:
-    """Refuse a composed YAML document that would grow without bound where it is walked through.
+    """Check that the aliases of a composed YAML document are bounded.
 
     Raises:
-      yaml.YAMLError: an alias contains itself, or the aliases stand for too many values.
+      yaml.YAMLError: an alias contains itself, or the aliases expand to too many values.
     """
     if _nodes(node, {}, set()) > _MOST_NODES:
         raise yaml.YAMLError(
-            f"its aliases stand for more than {_MOST_NODES} values: write out what is meant"
+            f"its aliases expand to more than {_MOST_NODES} values: write the values without "
+            "aliases"
         )
 
 
 def _nodes(node: Any, known: dict[int, int], above: set[int]) -> int:
-    """Number of values below a node, shared ones counted wherever they are used."""
+    """Number of values below a node, with shared ones counted at each use."""
     if isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) in above:
-        raise yaml.YAMLError("an alias contains itself: write out what is meant")
+        raise yaml.YAMLError("an alias contains itself: write the values without aliases")
     if id(node) not in known:
         above.add(id(node))
         mapping = isinstance(node, yaml.MappingNode)

@@ -1,8 +1,8 @@
-"""A mark in everything that is written: why what a file holds is not to be taken as it stands.
+"""Mark in all written files: a note that the inputs of a result had changed.
 
-A result that was made although its inputs have changed carries that sentence in every file, whoever
-writes it. Readers of a format find the sentence where the format has room for it; for others it is
-in a text file of the same name.
+A result that was made although its inputs have changed contains that sentence in every file. It is
+in the file if the format supports comments or extra entries; otherwise in a text file of the same
+name.
 """
 
 import contextlib
@@ -16,12 +16,12 @@ from pathlib import Path
 KEY = "made_although"
 """Name of the mark in JSON and in archives of numpy."""
 ENDING = f".{KEY}.txt"
-"""Ending of the text file beside a file without room for a mark."""
+"""Suffix of the text file next to a file of a format without support for a mark."""
 
 _BEGIN = "made although"
 """First words of every mark."""
 _BETWEEN = "; "
-_MARK: ContextVar[str | None] = ContextVar("mark of what is written", default=None)
+_MARK: ContextVar[str | None] = ContextVar("mark of written files", default=None)
 _HASH = (".py", ".yaml", ".yml", ".csv", ".txt", ".sh", ".toml")
 _XML = (".xml", ".urdf", ".mjcf", ".svg")
 _C = (".c", ".h")
@@ -30,7 +30,7 @@ _STORAGE = (".mot", ".sto")  # of OpenSim: the first line is a name
 
 @contextlib.contextmanager
 def marked(mark: str | None) -> Iterator[None]:
-    """Put a sentence into every file that is written inside; None: none."""
+    """Add a sentence to every file written within the context; None: none."""
     if mark is None:
         yield
         return
@@ -42,20 +42,20 @@ def marked(mark: str | None) -> Iterator[None]:
 
 
 def joined(*marks: str | None) -> str | None:
-    """Several sentences as one, each once; None for none."""
+    """Several sentences joined without duplicates; None for none."""
     parts = [part for mark in marks if mark for part in mark.split(_BETWEEN)]
     return _BETWEEN.join(dict.fromkeys(parts)) or None
 
 
 def current_mark() -> str | None:
-    """The sentence that files get now; None: none."""
+    """The current mark; None: none."""
     return _MARK.get()
 
 
 def with_mark(path: Path, text: str) -> str | None:
-    """The text of a file with the mark in it; None where its format has no room for one."""
+    """The text of a file with the mark; None if its format does not support one."""
     mark, ending = _MARK.get(), path.suffix.lower()
-    if mark is None or ending == ".html":  # a page shows the mark itself
+    if mark is None or ending == ".html":  # a page contains the mark already
         return text
     if ending in _HASH:
         return _after(text, "#!", f"# {mark}\n")
@@ -74,13 +74,13 @@ def with_mark(path: Path, text: str) -> str | None:
 
 
 def unmarked(text: str) -> str:
-    """The text of a table without the line of a mark, for those who read what trueup wrote."""
+    """The text of a table of trueup without the line of a mark."""
     first, _, rest = text.partition("\n")
     return rest if first.startswith(f"# {_BEGIN}") else text
 
 
 def archive_with_mark(content: bytes) -> bytes:
-    """An archive of numpy with the mark as one more array."""
+    """A numpy archive with the mark as an additional array."""
     import numpy as np
 
     whole, member = io.BytesIO(content), io.BytesIO()
@@ -91,7 +91,7 @@ def archive_with_mark(content: bytes) -> bytes:
 
 
 def _after(text: str, first: str, line: str) -> str:
-    """The text with a line at its begin, or after a first line that has to stay there."""
+    """The text with a line inserted at its start, or after a fixed first line."""
     if not text.startswith(first):
         return line + text
     head, _, rest = text.partition("\n")

@@ -1,9 +1,10 @@
 """Installed distributions of MuJoCo, which may overwrite each other.
 
-Up to 3.17 the distribution ``mujoco`` holds everything. From 4.0 on the compiled modules are in
+Up to 3.17 the distribution ``mujoco`` contains everything. From 4.0 on the compiled modules are in
 ``mujoco-core``, which installs into the same folder: with 3.17 and ``mujoco-core`` 4.0.1 in one
-environment, the files are those of whichever came last, the metadata names both, and uninstalling
-one removes files of the other. pip does not notice, as neither requires the other.
+environment, the files are those of the last one installed, the metadata lists both, and
+uninstalling one removes files of the other. pip does not detect this, as neither requires the
+other.
 """
 
 import importlib.util
@@ -11,19 +12,19 @@ import sys
 
 from trueup.errors import InstallationError
 
-#: Distributions that install the package ``mujoco``, in the order in which they are asked.
+#: Distributions that install the package ``mujoco``, in the order of look-up.
 DISTRIBUTIONS = ("mujoco", "mujoco-core")
 
 
-#: Releases whose results are wrong, and what is wrong with them. A range in pyproject.toml excludes
-#: one of ``mujoco``, but says nothing of ``mujoco-core`` alone.
+#: Releases with wrong results, and their defects. A range in pyproject.toml excludes one of
+#: ``mujoco``, but does not apply to ``mujoco-core`` alone.
 FAULTY = {
     "4.0.0": "its Newton solver has a wrong Hessian where the Jacobian of the constraints is sparse"
 }
 
 
 def installed_version(distribution: str) -> str | None:
-    """Return the version of a distribution, None where it is not installed."""
+    """Return the version of a distribution, None if it is not installed."""
     import importlib.metadata
 
     try:
@@ -33,12 +34,12 @@ def installed_version(distribution: str) -> str | None:
 
 
 def mujoco_version() -> str | None:
-    """Return the version of MuJoCo, without importing it; None where it is not installed."""
+    """Return the version of MuJoCo, without importing it; None if it is not installed."""
     return next(filter(None, map(installed_version, DISTRIBUTIONS)), None)
 
 
 def check_mujoco() -> None:
-    """Refuse mixed files of two versions of MuJoCo, and a faulty release.
+    """Check for mixed files of two versions of MuJoCo, and for a faulty release.
 
     Raises:
         InstallationError: ``mujoco`` and ``mujoco-core`` of different versions are installed, the
@@ -55,7 +56,8 @@ def check_mujoco() -> None:
     version = whole or core
     if version in FAULTY:
         raise InstallationError(
-            f"MuJoCo {version} is installed, whose results are wrong: {FAULTY[version]}. Remove it "
+            f"MuJoCo {version} is installed, which gives wrong results: {FAULTY[version]}. Remove "
+            "it "
             "and install another: pip uninstall -y mujoco mujoco-core, then "
             'pip install "mujoco-core>4.0.0" or pip install "mujoco<4"'
         )
@@ -66,6 +68,6 @@ def check_mujoco() -> None:
     if version is not None and (found is None or found.origin is None):
         raise InstallationError(
             f"{name} {version} is installed, but its files are missing (uninstalling mujoco "
-            "removes those of mujoco-core, and the other way round). Install them again: "
+            "removes those of mujoco-core, and vice versa). Reinstall them: "
             f'pip install --force-reinstall --no-deps "{name}=={version}"'
         )

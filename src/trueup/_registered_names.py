@@ -1,7 +1,7 @@
-"""Keys of files whose text names an entry of a registry.
+"""Keys of files with the name of an entry of a registry.
 
-A registry may grow at any time, so its names are looked up when a file is read rather than written
-into the type of the key.
+A registry may be extended at any time, so its names are looked up when a file is read rather than
+fixed in the type of the key.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,8 +23,8 @@ class RegisteredName:
     """Annotation of a pydantic field of text: ``Annotated[str, RegisteredName(names, named)]``.
 
     Args:
-      names: names that there are by now.
-      named: name of an entry from its name or an alias; raises a TrueupError for others.
+      names: returns the current names.
+      named: returns the name of an entry from its name or an alias; raises TrueupError for others.
     """
 
     names: Callable[[], Sequence[str]]

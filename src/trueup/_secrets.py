@@ -1,9 +1,9 @@
-"""Masking of passwords, tokens and keys in everything that is stored or shown.
+"""Masking of passwords, tokens and keys in all stored or displayed text.
 
 One set of rules for texts (:func:`mask`), command lines (:func:`mask_arguments`) and plain data
-(:func:`masked`). A secret is recognised by its place: the login of a URL, a value whose name says
-that it is a password, a token or a key, the value of an environment variable with such a name.
-Where the end of a secret is doubtful, more is masked rather than less.
+(:func:`masked`). A secret is recognised by its context: the login of a URL, a value with the name
+of a password, a token or a key, the value of an environment variable with such a name. If the end
+of a secret is ambiguous, more is masked rather than less.
 """
 
 import contextlib
@@ -26,21 +26,21 @@ _ENDING = (
 _WORD = r"(?:pass|pwd|passwd|password|passphrase|secrets?|token|credentials?|auth|authorization)"
 _NAME = re.compile(rf"{_ENDING}$|(?:^|[-_.]){_WORD}(?:$|[-_.])", re.IGNORECASE)
 
-# Large files pass through here: a search for plain words, which is fast, says where to look closer.
+# For large files: a fast search for plain words selects the positions for the regular expressions.
 _BEGINNINGS = (
     *("pass", "pwd", "secret", "token", "credential", "auth"),
     *("api", "access", "private"),  # of a key
 )
 _NO_LOGIN = ("sqlite", "file")
 _LOGINS = [
-    # A password may hold "/", "@" and blanks: the login reaches to the last "@" of the line, or of
-    # the word where the colon may well be that of a port.
+    # A password may contain "/", "@" and blanks: the login extends to the last "@" of the line, or
+    # of the word if the colon may be that of a port.
     (
         re.compile(r"://[^\s:@/?#'\"]*:(?:(?!\d+(?:[/?#\s'\").,:;]|$))[^\n]*|\S*)@"),
         f"://{MASK}@",
     ),
     (re.compile(r"://[^\s:@/?#'\"]+@"), f"://{MASK}@"),
-    # A login without its "@": what follows the colon is no port.
+    # A login without its "@": the text after the colon is not a port.
     (re.compile(r"://([^\s:@/?#'\"]+:)(?!\d+(?:[/?#\s'\").,:;]|$))[^\s'\"/]+"), rf"://\1{MASK}"),
 ]
 _NAMED = re.compile(
@@ -53,14 +53,14 @@ _QUOTED = re.compile(r"(['\"])(?:\\.|(?!\1)[^\n\\])*")
 _BARE = re.compile(r"(?!['\"*\s])[^\s&;,]+?(?=['\"]?(?:[\s&;,)\]}]|$))")
 _LINE = re.compile(r"[^\n]+")
 _BEARER = re.compile(r"\b(bearer|basic)\s+(?=\S*\d|\S{20})[\w.~+/=-]{8,}", re.IGNORECASE)
-# In an argument, a value of a query reaches to the next "&", blanks and quotes included.
+# In an argument, a value of a query extends to the next "&", including blanks and quotes.
 _IN_QUERY = re.compile(r"([?&;]([\w.-]+)=)[^&]+")
 
 _NUMBERS = frozenset({float, int, bool, type(None)})
 
 _SHORTEST_FROM_ENVIRONMENT = 8
 _READ: ContextVar[Sequence[str] | None] = ContextVar("secrets of the environment", default=None)
-# The shell keeps its working folder there: masked, no path below it could be read back.
+# The working folder of the shell is not a secret: masking it would hide all paths below it.
 _NO_SECRETS = ("PWD", "OLDPWD")
 
 
@@ -69,7 +69,7 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
 
     Args:
       text: any text: a message, a file, a URL.
-      known: further secrets, such as the password of a storage that an error is about.
+      known: additional secrets, such as the password of a storage in an error.
     """
     read = _READ.get()
     spelled = _spellings(_of_environment()) if read is None else read
@@ -78,7 +78,7 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
 
 @contextlib.contextmanager
 def environment_read_once() -> Iterator[None]:
-    """Read the environment once for all calls of :func:`mask` inside: a page makes thousands."""
+    """Read the environment once for all calls of :func:`mask` in the context, for speed."""
     token = _READ.set(_spellings(_of_environment()))
     try:
         yield
@@ -87,7 +87,7 @@ def environment_read_once() -> Iterator[None]:
 
 
 def masked(value: Any) -> Any:
-    """Return plain data with the secrets in its strings masked, other values as they are."""
+    """Return plain data with the secrets in its strings masked, other values unchanged."""
     return _masked(value, _spellings(_of_environment()))
 
 
@@ -126,7 +126,7 @@ def _mask(text: str, known: Sequence[str]) -> str:
     if any(word in text for word in ("earer ", "EARER ", "asic ", "ASIC ")):
         text = _BEARER.sub(rf"\1 {MASK}", text)
     plain = text.lower()
-    if len(plain) != len(text):  # a few letters of other alphabets grow
+    if len(plain) != len(text):  # lower() changes the length of a few letters
         plain = "".join(c.lower() if c.isascii() else c for c in text)
     pieces, done = [], 0
     for position in sorted(p for word in _BEGINNINGS for p in _positions(word, plain)):
@@ -147,13 +147,13 @@ def _positions(word: str, text: str) -> Iterator[int]:
 
 
 def _login(match: re.Match[str], shown: str) -> str:
-    """The login of a URL masked, where its scheme can have one."""
+    """The masked login of a URL, if its scheme supports one."""
     before = match.string[max(match.start() - 30, 0) : match.start()].lower()
     return match.group() if before.endswith(_NO_LOGIN) else match.expand(shown)
 
 
 def _value_after(text: str, match: re.Match[str]) -> tuple[int, int] | None:
-    """Start and end of the secret that a name introduces, or None where it is no secret."""
+    """Start and end of the secret after a name, or None if it is not a secret."""
     before = _BEFORE.search(text, max(match.start() - 60, 0), match.start())
     assert before is not None
     separator = match.start(match.lastgroup or 0)
@@ -186,14 +186,14 @@ def _masked(value: Any, known: Sequence[str]) -> Any:
             for key, v in value.items()
         }
     if isinstance(value, list | tuple):
-        if _NUMBERS.issuperset(map(type, value)):  # of which there may be many
+        if _NUMBERS.issuperset(map(type, value)):  # fast path for long lists
             return value
         return [_masked(each, known) for each in value]
     return value
 
 
 def _of_environment() -> list[str]:
-    """Values of environment variables that hold secrets, unless they look like mere words."""
+    """Secret values of environment variables, except those that look like plain words."""
     return [
         value
         for name, value in os.environ.items()
@@ -205,7 +205,7 @@ def _of_environment() -> list[str]:
 
 
 def _spellings(secrets: Iterable[str]) -> list[str]:
-    """Secrets as they are and as a URL spells them, the longest first."""
+    """Secrets in plain and URL-encoded form, longest first."""
     spelled = {
         form for s in secrets if s for form in (s, quote(s, safe=""), quote(s, safe=" +"), quote(s))
     }

@@ -1,4 +1,4 @@
-"""The signal that asked this process to stop, for its exit code."""
+"""The signal that stopped this process, for its exit code."""
 
 import signal
 
@@ -6,7 +6,7 @@ _received: list[int] = []
 
 
 def clear() -> None:
-    """Forget what was received: a command begins."""
+    """Clear the recorded signal at the start of a command."""
     _received.clear()
 
 
@@ -18,6 +18,6 @@ def note(number: int) -> None:
 def exit_code() -> int:
     """Exit code of a command that a signal stopped: 128 and the number of the first signal.
 
-    130 for Ctrl-C, 143 for SIGTERM; 130 too where no handler was called.
+    130 for Ctrl-C, 143 for SIGTERM; 130 if no handler was called.
     """
     return 128 + (_received[0] if _received else signal.SIGINT)

@@ -1,7 +1,7 @@
-"""The one writer of files: whole or not at all, without secrets, with the mark of what is made.
+"""Atomic writing of all files, with masked secrets and the current mark.
 
 The content goes to a temporary file in the same folder, reaches the disk, and takes the name of the
-file in one step. A process that is killed, or a disk that fills up, leaves the former file whole.
+file in one step. If the process is killed or the disk is full, the previous file is unchanged.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
 
     Raises:
         RunDirectoryError: the folder does not exist, cannot be written, or the disk is full. The
-            former file is whole then, and no temporary file is left.
+            previous file is unchanged, and the temporary file is removed.
     """
     path = Path(path)
     beside = path.with_name(path.name + ENDING)
@@ -39,7 +39,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
 
 
 def _with_mark(path: Path, content: bytes) -> bytes | None:
-    """The content with the mark of what is made; None where its format has no room for one."""
+    """The content with the current mark; None if its format does not support one."""
     if current_mark() is None:
         return content
     if path.suffix.lower() == ".npz":
@@ -62,7 +62,7 @@ def _write_whole(path: Path, content: bytes) -> Path:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        former = " The former file is unchanged." if path.exists() else ""
+        former = " The previous file is unchanged." if path.exists() else ""
         raise RunDirectoryError(
             f"cannot write {path}: {error.strerror or error}.{former} "
             "Check the free space and the permissions of the folder, or choose another one"
@@ -77,13 +77,13 @@ def _write_whole(path: Path, content: bytes) -> Path:
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write ``text`` as UTF-8 to ``path`` in one step; errors as :func:`write_bytes`.
 
-    Characters that are no text (bytes of a file name in another encoding) become question marks.
+    Invalid characters (bytes of a file name in another encoding) become question marks.
     """
     return write_bytes(path, mask(text).encode("utf-8", "replace"))
 
 
 def remove_partial(folder: str | os.PathLike[str]) -> None:
-    """Remove temporary files that killed processes have left in ``folder``."""
+    """Remove temporary files of killed processes in ``folder``."""
     for path in Path(folder).glob(f".*{_TEMPORARY_SUFFIX}"):
         process = path.name.removesuffix(_TEMPORARY_SUFFIX).split(".")[-2]
         if not (process.isdecimal() and _is_alive(int(process))):
@@ -91,7 +91,7 @@ def remove_partial(folder: str | os.PathLike[str]) -> None:
 
 
 def _write_new(path: Path, content: bytes, permissions: int | None) -> None:
-    # Opened with 0o666 rather than by tempfile (0o600), so that the umask decides.
+    # Opened with 0o666 rather than by tempfile (0o600), so that the umask applies.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     with os.fdopen(descriptor, "wb") as file:
         if permissions is not None:
@@ -110,7 +110,7 @@ def _permissions(path: Path) -> int | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the new name to the disk; not every file system can, and none needs it after a kill."""
+    """Sync the new name to the disk, if the file system supports it; for power failures only."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):

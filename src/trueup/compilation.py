@@ -1,10 +1,10 @@
-"""Compilation by numba with a cache on disk that several processes can fill at once.
+"""Compilation by numba with a disk cache that is safe for concurrent processes.
 
-Numba's own cache is not enough here. It numbers the files of a function's variants, so that two
-processes which save at the same time may give one number to two variants, and later load one for
-the other. It notices changes in the file of the function alone, not in the compiled functions and
-constants of other files that are part of the machine code. And machine code from the cache brings
-the names that its functions had in the process that compiled it.
+Numba's own cache is not sufficient. It numbers the files of a function's variants, so that two
+processes that save at the same time may assign one number to two variants, and later load the wrong
+one. It detects changes only in the file of the function, not in the compiled functions and
+constants of other files that are part of the machine code. And cached machine code contains the
+symbol names of the process that compiled it.
 """
 
 import contextlib
@@ -30,12 +30,11 @@ from numba.core.types import Type
 
 
 def _number_apart() -> None:
-    """Number functions from a place of this process's own.
+    """Start the numbering of functions at a process-specific offset.
 
-    Numba begins with 1 in each process, and the number is all that tells apart the names of
-    functions that come from one line of source, such as those of a factory. Where functions of one
-    name meet in machine code, one is called for the other: the process dies, or computes something
-    else.
+    Numba starts at 1 in each process, and only the number distinguishes the symbol names of
+    functions from one line of source, such as those of a factory. With duplicate names in machine
+    code, the wrong function is called: the process crashes, or computes wrong values.
     """
     FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
 
@@ -45,17 +44,17 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where processes do not fo
     os.register_at_fork(after_in_child=_number_apart)
 
 intrinsic: Callable[..., Any] = numba.extending.intrinsic
-"""Numba's decorator of what writes machine code; the typing context is no argument of a call."""
+"""Numba's decorator of code generators; the typing context is not an argument of a call."""
 
 _COVERED = ("math", "numpy", "numba", "llvmlite", "builtins")
-"""Packages of which numba's own version, which the cache keeps, stands for the content."""
+"""Packages identified by their version in the cache key, instead of their content."""
 
 
 @intrinsic
 def select(typingctx, condition, chosen, otherwise):
-    """The second of two numbers where a condition is true, else the third; all are computed.
+    """Return ``chosen`` if ``condition`` is true, else ``otherwise``; both are evaluated.
 
-    Unlike an ``if`` it adds no branch, of which each makes everything around it slower to compile.
+    Unlike an ``if`` it adds no branch, which would increase the compilation time.
     """
 
     def codegen(context, builder, signature, args):
@@ -65,18 +64,18 @@ def select(typingctx, condition, chosen, otherwise):
 
 
 def njit_on_disk(function: Callable[..., Any], signature: Any = None, **options: Any) -> Any:
-    """Compile a function when it is first called, once for all processes.
+    """Compile a function on its first call, once for all processes.
 
-    Where no folder for the cache can be written, or where not all that enters the machine code can
-    be read (:func:`source_digest`), each process compiles for itself.
+    If no cache folder is writable, or if not all inputs of the machine code can be read
+    (:func:`source_digest`), each process compiles separately.
 
     Args:
       function: Python function.
-      signature: the only types of its arguments, compiled for at once.
+      signature: the only signature, compiled immediately.
       options: options of ``numba.njit``.
     """
     dispatcher: Any = numba.njit(**options)(function)
-    # RuntimeError: no folder can be written, or the function has no file
+    # RuntimeError: no writable folder, or the function has no file
     with contextlib.suppress(RuntimeError):
         dispatcher._cache = _Cache(dispatcher)
     if signature is not None:
@@ -86,14 +85,14 @@ def njit_on_disk(function: Callable[..., Any], signature: Any = None, **options:
 
 
 def source_digest(dispatcher: Any) -> str | None:
-    """Digest of everything that enters the machine code of a function.
+    """Digest of all inputs of the machine code of a function.
 
     Args:
-      dispatcher: a function under numba.
+      dispatcher: a numba function.
 
     Returns:
-      Digest of its code, of the constants and compiled functions that it uses, of theirs, and so
-      on; None where it uses something whose content cannot be read.
+      Digest of its code and, recursively, of the constants and compiled functions that it uses;
+      None if the content of one cannot be read.
     """
     try:
         content = "\n".join(_content(dispatcher, set()))
@@ -109,7 +108,7 @@ class _UnreadableError(Exception):
 class _CacheFile(IndexDataCacheFile):
     def save(self, key: Any, data: Any) -> None:
         overloads = self._load_index()
-        # named by its key, so that no other variant can ever take the name
+        # named by its key, so that no other variant can have the same name
         number = int(hashlib.sha256(repr(key).encode()).hexdigest()[:12], 16)
         overloads[key] = self._data_name(number)
         self._save_data(overloads[key], data)
@@ -127,7 +126,7 @@ class _Cache(FunctionCache):
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        # only now: functions that stand further down in the file are defined
+        # deferred until functions later in the file are defined
         if self._digest is None:
             self._digest = source_digest(self._dispatcher)
             if self._digest is None:
@@ -139,14 +138,14 @@ class _Cache(FunctionCache):
 
 
 def _content(value: Any, seen: set[Any]) -> Iterator[str]:
-    """Lines that change whenever the machine code made from a value does."""
+    """Lines that change with the machine code generated from a value."""
     if isinstance(value, Dispatcher):
         yield from (f"{key} {_text(option)}" for key, option in sorted(value.targetoptions.items()))
         yield from _content_of_function(value.py_func, seen)
     elif isinstance(value, _Intrinsic):
         yield from _content_of_function(value._defn, seen)
     elif isinstance(value, python_types.FunctionType) and not _is_covered(value):
-        # writes machine code, on behalf of an intrinsic
+        # code generator of an intrinsic
         yield from _content_of_function(value, seen)
     elif _is_covered(value):
         yield f"{getattr(value, '__module__', '')} {value.__name__}"

@@ -1,7 +1,7 @@
-"""The errors that trueup raises: one base class, one class for each kind of failure.
+"""Errors of trueup: one base class, one class for each kind of failure.
 
-Every message says what was found, what exists and what to do. The command line prints the message
-and exits with code 2; a caller catches :class:`TrueupError`.
+Every message contains what was found, what is available and what to do. The command line prints the
+message and exits with code 2; a caller catches :class:`TrueupError`.
 """
 
 import difflib
@@ -9,11 +9,11 @@ from collections.abc import Iterable
 
 
 class TrueupError(Exception):
-    """Base class of every error that trueup raises on purpose."""
+    """Base class of all errors of trueup."""
 
 
 class TrueupWarning(UserWarning):
-    """Something that a user should look at, though the result stands."""
+    """A problem to inspect, although the result is valid."""
 
 
 class RecordingError(TrueupError):
@@ -25,11 +25,11 @@ class InputFileError(TrueupError):
 
 
 class ColumnError(RecordingError):
-    """A column that a mapping names does not exist in the recording."""
+    """A column of a mapping does not exist in the recording."""
 
 
 class UnitError(RecordingError):
-    """A unit is unknown, or does not fit the quantity it is given for."""
+    """A unit is unknown, or is of another quantity."""
 
 
 class SignalError(TrueupError, ValueError):
@@ -53,7 +53,7 @@ class LawError(TrueupError):
 
 
 class SimulationError(TrueupError):
-    """A simulation that has to succeed did not, such as the one at the start values."""
+    """A required simulation failed, such as the one at the start values."""
 
 
 class FitError(TrueupError):
@@ -65,7 +65,7 @@ class EvaluationError(TrueupError):
 
 
 class StorageError(TrueupError):
-    """A storage of studies cannot be reached, or holds a study that does not fit."""
+    """A storage of studies cannot be reached, or contains a study of another problem."""
 
 
 class ExperimentError(TrueupError):
@@ -73,11 +73,11 @@ class ExperimentError(TrueupError):
 
 
 class RunDirectoryError(TrueupError):
-    """A run directory exists already, is incomplete, or was written by another version."""
+    """A run directory already exists, is incomplete, or was written by another version."""
 
 
 class UnfinishedRunError(TrueupError):
-    """The search of a run is done and saved; something after it failed."""
+    """The search of a run is finished and saved, but a later step failed."""
 
 
 class GaitError(TrueupError):
@@ -97,17 +97,17 @@ class MissingExtraError(TrueupError, ImportError):
 
     def __init__(self, purpose: str, extra: str, package: str):
         super().__init__(
-            f"{purpose} needs the package {package!r}, which is not installed: "
+            f"{purpose} requires the package {package!r}, which is not installed: "
             f'run  pip install "trueup[{extra}]"'
         )
 
 
 class InstallationError(TrueupError, ImportError):
-    """Installed packages overwrite each other, or lack files."""
+    """Installed packages overwrite each other, or files are missing."""
 
 
 def listing(names: Iterable[str], limit: int = 12) -> str:
-    """Return names as a readable list, cut after ``limit``: ``'a', 'b' and 3 more``."""
+    """Return names as a readable list of at most ``limit``: ``'a', 'b' and 3 more``."""
     shown = [repr(name) for name in names]
     if not shown:
         return "none"
@@ -117,13 +117,13 @@ def listing(names: Iterable[str], limit: int = 12) -> str:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return `` Did you mean 'x'?`` for the names near ``name``, or the empty string."""
-    # capitals hardly tell names apart
+    """Return `` Did you mean 'x'?`` for the names close to ``name``, or the empty string."""
+    # ignore case
     spelled = {other.lower(): other for other in reversed(list(names))}
     near = [spelled[n] for n in difflib.get_close_matches(name.lower(), spelled, n=3, cutoff=0.55)]
     return f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 
 def reason(error: Exception) -> str:
-    """An error in words; of the system's errors without number and path."""
+    """Text of an error; for system errors without number and path."""
     return getattr(error, "strerror", None) or str(error)

@@ -1,7 +1,7 @@
-"""A limit of time that holds within an evaluation, not only between two of them.
+"""Time limit that is checked within an evaluation, not only between evaluations.
 
-A search sets the limit; what takes long looks at it, between pieces of a batch of simulations for
-instance. An evaluation that is cut off has no answer: the search keeps what it had before.
+A search sets the limit; long computations check it, for example between chunks of a batch of
+simulations. An interrupted evaluation has no answer: the search keeps its previous state.
 """
 
 import math
@@ -12,19 +12,19 @@ from types import TracebackType
 
 
 class TimeUpError(Exception):
-    """The time of a limit has passed."""
+    """A time limit expired."""
 
     def __init__(self, limit: "TimeLimit"):
-        super().__init__(f"{limit.seconds:g} s have passed")
+        super().__init__(f"the time limit of {limit.seconds:g} s expired")
         self.limit = limit
 
 
 class TimeLimit:
-    """A limit for what runs within the context.
+    """A time limit for the code within the context.
 
     Args:
       seconds: time from now on [s]; infinite for none.
-      clock: what counts as time; that on the wall where absent.
+      clock: clock of the limit; the wall clock by default.
     """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.perf_counter):
@@ -35,7 +35,7 @@ class TimeLimit:
 
     @property
     def has_passed(self) -> bool:
-        """Whether the time is up."""
+        """Whether the limit has expired."""
         return math.isfinite(self._end) and self._clock() > self._end
 
     def __enter__(self) -> "TimeLimit":
@@ -56,10 +56,10 @@ _LIMITS: ContextVar[tuple[TimeLimit, ...]] = ContextVar("time limits", default=(
 
 
 def check_time() -> None:
-    """Raise TimeUpError where a limit has passed, the outermost first.
+    """Raise TimeUpError if a limit has expired, the outermost first.
 
     Raises:
-      TimeUpError: a limit has passed; its owner catches it.
+      TimeUpError: a limit has expired; its owner catches it.
     """
     for limit in _LIMITS.get():
         if limit.has_passed:

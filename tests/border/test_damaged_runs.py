@@ -145,7 +145,7 @@ def test_a_run_that_another_process_holds_is_refused(kind, words, place, capfd):
     folder, work = place(kind)
     with RunDirectory.create(folder / work.run).lock():
         said = refused([*work.command(folder), *words], folder, capfd, named=(work.run,))
-    assert ("in progress" if words else "already holds a run") in said
+    assert ("in progress" if words else "already contains a run") in said
 
 
 @pytest.mark.parametrize("kind", ["study", "sysid"])

@@ -149,7 +149,7 @@ def test_long_recordings_are_checked_by_their_beginning(place, monkeypatch):
     values = [found["identifiability"]["singular_values"] for found in (part, whole)]
     assert np.all(values[0] != values[1])
     assert any("first" in note and "time steps" in note for note in part["notes"])
-    assert not any("time steps together" in note for note in whole["notes"])
+    assert not any("time steps in total" in note for note in whole["notes"])
     assert told == sorted(told) and told[-1] < 1
 
 

@@ -127,7 +127,7 @@ CASES: dict[str, tuple[Change, str]] = {
         setting("measurement.signals", {"angl": {"noise": 1.0}}),
         r"measurement.signals: 'angl' fits no recorded signal.*'angle'",
     ),
-    "filter that fits no signal": (
+    "filter that matches no signal": (
         setting("measurement.filters", {"torque": {"cutoff": 10.0}}),
         r"'torque' fits no signal.*'angle'",
     ),

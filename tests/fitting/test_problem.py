@@ -206,8 +206,8 @@ def test_a_problem_of_ones_own_may_change_its_argument_too():
         (lambda X: np.stack([X[:, 0], X[:, 1]]), r"\(2, 3\) for 3 candidates.*has to be \(3, 2\)"),
         (lambda X: X[:, 0], r"costs of the shape \(3,\)"),
         (lambda X: np.zeros((3, 3)), r"costs of the shape \(3, 3\)"),
-        (lambda X: X + 1j, "no type of real numbers"),
-        (lambda X: [["a", "b"]] * len(X), "no type of real numbers"),
+        (lambda X: X + 1j, "not a real numeric type"),
+        (lambda X: [["a", "b"]] * len(X), "not a real numeric type"),
         (lambda X: [[1.0], [1.0, 2.0], [0.0]], "does not give real numbers as costs"),
     ],
 )

@@ -223,7 +223,7 @@ def test_scales_and_deviations_of_parameters_reach_the_space():
 
 
 def test_a_space_is_on_one_scale_only():
-    with pytest.raises(ParameterError, match="a log and on a logit scale"):
+    with pytest.raises(ParameterError, match="a log and a logit scale"):
         Space(
             *(("a",), np.zeros(1), np.ones(1), np.ones(1), np.ones(1, bool)),
             logit=np.ones(1, bool),

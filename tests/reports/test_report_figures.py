@@ -175,7 +175,7 @@ def test_intervals_may_be_asymmetric_or_missing_and_bounds_open():
 def test_interval_arrays_have_to_fit():
     with pytest.raises(ReportError, match="2 values for 1 names"):
         reports.interval_figure(["a"], [1.0, 2.0])
-    with pytest.raises(ReportError, match="not by both"):
+    with pytest.raises(ReportError, match="not both"):
         reports.interval_figure(["a"], [1.0], half_widths=[1.0], low=[0.0])
 
 

@@ -37,7 +37,7 @@ def test_a_fit_of_logs_without_files_is_resumed_with_the_logs(logs, tmp_path, ca
     assert main(["report", str(run)]) == 2
     assert "report.html" in capsys.readouterr().err
     changed = dataclasses.replace(logs[0], position=logs[0].position + 0.01)
-    with pytest.raises(RunDirectoryError, match="other bounds, start values or settings"):
+    with pytest.raises(RunDirectoryError, match="other bounds, start values, settings"):
         fit([changed, logs[1]], run, resume=True)
 
 

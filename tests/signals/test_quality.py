@@ -446,7 +446,7 @@ class TestArguments:
             ({"roles": {"qq": "position"}}, r"'qq' that does not exist. Did you mean 'q'"),
             ({"roles": {"q": "positon"}}, "Did you mean 'position'"),
             ({"pairs": [("q", "w")]}, r"pairs names a channel 'w'.*'u', 'q', 'v'"),
-            ({"pairs": ["qv"]}, "a pair is"),
+            ({"pairs": ["qv"]}, "a pair must be"),
             ({"units": {"x": "rad"}}, "units names a channel 'x'"),
             ({"responses": {"u": "x"}}, "responses names a channel 'x'"),
             ({"accept": ["unit"]}, "Did you mean 'units'"),

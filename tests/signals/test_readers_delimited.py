@@ -103,7 +103,7 @@ def test_first_line_of_values_is_known(write):
         ("# nothing\n\n", "no rows"),
         ("t,q\nnan,1\n1,2\n", r"time column 't' holds 1 values that are NaN.*row 1"),
         ("t,q\n0,1\n,2\n", r"time column 't'.*row 2"),
-        ("t\n0\n1\n", "no numeric column besides the time"),
+        ("t\n0\n1\n", "No numeric column found besides the time"),
         ("a,b\n0,1\n1,2\n", r"No column looks like a time.*time.*rate.*'a', 'b'"),
         (b"t,q\n0,1\n\x00\x00", "zero bytes"),
         ("", "empty"),

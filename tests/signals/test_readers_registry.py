@@ -46,7 +46,7 @@ class TestClock:
             read(log, rate=0)
         with pytest.raises(UnitError, match=r"swing\.csv.*Unknown unit 'sek'"):
             read(log, time_unit="sek")
-        with pytest.raises(RecordingError, match="no unit of time"):
+        with pytest.raises(RecordingError, match="not a unit of time"):
             read(log, time_unit="deg")
 
 

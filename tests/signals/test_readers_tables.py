@@ -82,7 +82,7 @@ class TestParquet:
         )
 
     def test_damaged(self, write, tmp_path):
-        with pytest.raises(RecordingError, match="cut short or damaged"):
+        with pytest.raises(RecordingError, match="truncated or damaged"):
             read(cut_in_half(write({"t": TIMES, "q": ANGLE})))
         (tmp_path / "text.parquet").write_text("t,q\n0,1\n")
         with pytest.raises(RecordingError, match="not a parquet file"):
@@ -128,7 +128,7 @@ class TestNpz:
 
     def test_damaged(self, tmp_path):
         np.savez(tmp_path / "log.npz", t=TIMES, q=ANGLE)
-        with pytest.raises(RecordingError, match="cut short or damaged"):
+        with pytest.raises(RecordingError, match="truncated or damaged"):
             read(cut_in_half(tmp_path / "log.npz"))
 
 
@@ -227,5 +227,5 @@ class TestHdf5:
             read(path, group="imus")
 
     def test_damaged(self, path):
-        with pytest.raises(RecordingError, match="cut short or damaged"):
+        with pytest.raises(RecordingError, match="truncated or damaged"):
             read(cut_in_half(path))

@@ -37,9 +37,9 @@ class TestColumns:
         recording = Recording(
             "a",
             (Stream("", np.arange(2.0), {"q": np.zeros(2)}),),
-            metadata={"left_out": {"label": "it holds text"}},
+            metadata={"left_out": {"label": "it contains text"}},
         )
-        with pytest.raises(ColumnError, match="it holds text"):
+        with pytest.raises(ColumnError, match="it contains text"):
             recording.column("label")
 
     def test_same_name_in_two_streams_is_refused(self):
@@ -179,7 +179,7 @@ class TestMerged:
         ("arguments", "match"),
         [
             ({"times": [0.0, 1.0], "rate": 10}, "not both"),
-            ({"times": [10.0, 10.5]}, "leave the interval"),
+            ({"times": [10.0, 10.5]}, "exceed the interval"),
             ({"times": [10.5, 10.4]}, "strictly increasing"),
             ({"rate": -1}, "rate"),
             ({"method": {"joint/angel": "zoh"}}, "joint/angle"),

@@ -133,7 +133,7 @@ class TestByTime:
             ({"boundaries": []}, "found none"),
             ({"boundaries": [105.0, 105.01]}, "from 105 to 105.01 s holds fewer than 2 samples"),
             ({"held_out": 0.1, "gap": 2.0}, "after a gap of 2 s"),
-            ({"held_out": 0.1, "gap": -1.0}, "gap is a time from 0 s"),
+            ({"held_out": 0.1, "gap": -1.0}, "gap must be a time of at least 0 s"),
         ],
     )
     def test_wrong_settings(self, settings_, message):

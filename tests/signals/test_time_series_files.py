@@ -120,7 +120,7 @@ def test_csv_errors(tmp_path, text, message):
 
 def test_csv_cannot_hold_shared_columns_or_three_axes(tmp_path):
     shared = {"a": (SignalType.MjSensor, np.array([0])), "b": (SignalType.MjSensor, np.array([0]))}
-    with pytest.raises(SignalError, match="each column once"):
+    with pytest.raises(SignalError, match="one name per column"):
         TimeSeries(TIMES, np.zeros((20, 1)), shared).save_to_csv(tmp_path / "a.csv", header=True)
     with pytest.raises(SignalError, match="refers to column 7"):
         TimeSeries(

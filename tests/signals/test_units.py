@@ -92,7 +92,7 @@ def test_any_text_is_a_unit_or_a_unit_error(text):
     try:
         convert(np.ones(2), text)
     except UnitError as error:
-        assert "Units that exist" in str(error)
+        assert "Available units" in str(error)
 
 
 class TestSuspectUnits:

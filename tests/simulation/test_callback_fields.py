@@ -162,7 +162,7 @@ def _refuses(spec, param):
 @pytest.mark.parametrize(
     ("callbacks", "reason"),
     [
-        ([_size], "no affine function"),
+        ([_size], "not an affine function"),
         ([_threshold], "dof_armature is no affine"),
         ([_armature, _scaled_armature], "dof_armature is no affine"),
         ([_integrator], "opt.integrator"),
@@ -224,7 +224,7 @@ def test_a_callback_that_differs_at_the_solution_is_compiled_from_then_on():
     variants = _variants([_edge])
     assert variants.batch(_candidates(variants), {})[0] is None
     assert variants.confirm(np.array([1.2]))
-    with pytest.warns(TrueupWarning, match="values where they were not tried"):
+    with pytest.warns(TrueupWarning, match="are not affine away from the probed values"):
         assert not variants.confirm(np.array([2.0]))
     models, _ = variants.batch(np.array([[2.0]]), {})
     assert models[0].dof_damping[1] == 5.0

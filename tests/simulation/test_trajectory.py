@@ -171,8 +171,8 @@ class TestRollout:
                 {"mc": (SignalType.MjCtrl, np.array([0]))},
                 r"no actuator for the control 'mc'.*'ma_ctrl', 'mb_ctrl'",
             ),
-            (2, {"ma": (SignalType.MjCtrl, np.array([0, 1]))}, "takes one column"),
-            (2, {"ma": (SignalType.MjCtrl, np.array([5]))}, "takes one column"),
+            (2, {"ma": (SignalType.MjCtrl, np.array([0, 1]))}, "has one column"),
+            (2, {"ma": (SignalType.MjCtrl, np.array([5]))}, "has one column"),
             (
                 2,
                 {

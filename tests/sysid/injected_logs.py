@@ -114,7 +114,7 @@ def verdict(case: Case, found: Import | TrueupError) -> str:
     text, points = found.proposal.text, " ".join(found.proposal.open_points)
     if case.kind == "current":
         # of the blocks without names the one in N m is taken, and said which
-        words = ("they are currents", "look at the sign", "taken for torques in N m")
+        words = ("they are currents", "check the sign", "assumed to be torques in N m")
         return "ask" if any(w in points for w in words) else "silent"
     aspect = {
         "unit": "unit",

@@ -1,7 +1,7 @@
-"""Searches and what they say: problems, least squares, uncertainty, identifiability, scores.
+"""Parameter estimation: problems, searches, uncertainty, identifiability, scores.
 
-A :class:`Problem` evaluates a batch of candidates; a search such as :class:`LeastSquares` takes it
-to a :class:`Solution`::
+A :class:`Problem` evaluates a batch of candidates; a search such as :class:`LeastSquares` finds
+its :class:`Solution`::
 
     import numpy as np
     from trueup import fitting

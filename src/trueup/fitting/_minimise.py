@@ -1,4 +1,4 @@
-"""The loop of a search in memory; with files, checkpoints and resume it is ``runs.run_search``."""
+"""In-memory loop of a search; ``runs.run_search`` adds files, checkpoints and resume."""
 
 import time
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from trueup.time_limit import TimeLimit, TimeUpError
 
 
 class Search(Protocol):
-    """An optimiser that neither loops nor touches a file.
+    """An optimiser with an ask-and-tell interface, without a loop or file access.
 
-    One whose answers are not ``problem.costs(X, failures)`` also offers
-    ``evaluate(problem, X, failures) -> answer``; one for several objectives offers ``front``.
+    A search with answers other than ``problem.costs(X, failures)`` also has
+    ``evaluate(problem, X, failures) -> answer``; one for several objectives has ``front``.
     """
 
     x: np.ndarray
@@ -31,11 +31,11 @@ class Search(Protocol):
         ...
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the answer for the batch that :meth:`ask` gave."""
+        """Process the answer for the batch of :meth:`ask`."""
         ...
 
     def done(self) -> Status | None:
-        """Why the search ended, or None."""
+        """Final status of the search, or None while it runs."""
         ...
 
 
@@ -50,15 +50,15 @@ def minimise(
     """Run a search to its end, in memory.
 
     Args:
-      problem: what is minimised.
-      search: the optimiser, at its start or continued.
+      problem: problem to minimise.
+      search: the optimiser, new or continued.
       callback: called after each batch.
-      time_limit: seconds after which it stops; a batch of simulations is cut off.
-      clock: what counts as time for the limit; that on the wall where absent.
-      max_evaluations: candidates at most; a batch that would pass it is not evaluated.
+      time_limit: time after which it stops [s]; a batch of simulations is interrupted.
+      clock: clock for the limit; the wall clock by default.
+      max_evaluations: maximum number of candidates; a batch that would exceed it is not evaluated.
 
     Returns:
-      The best candidate; an interrupt (Ctrl-C) ends the search with what it has.
+      The best candidate, also after an interrupt (Ctrl-C).
 
     Raises:
       FitError: ``max_evaluations`` is below the first batch.
@@ -77,7 +77,7 @@ def minimise(
                 break
             failures: Failures = {}
             with time_left:
-                # a problem that changes its argument must not change the candidates
+                # a copy, because a problem may modify its argument
                 answer = evaluate(X.copy(), failures)
             search.tell(X, answer, failures)
             failed += len(failures)

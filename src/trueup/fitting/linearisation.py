@@ -1,4 +1,4 @@
-"""Finite differences of a batch: gradient and Gauss-Newton Hessian, in bounded memory."""
+"""Gradient and Gauss-Newton Hessian by finite differences in batches, in bounded memory."""
 
 import tempfile
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from trueup.fitting.problem import Failures, Problem
 from trueup.parameters import Space
 
 IN_MEMORY = 300_000_000
-"""Bytes of a Jacobian that are held in memory; a larger one lies in a temporary file."""
+"""Maximum size of a Jacobian in memory [bytes]; a larger one is in a temporary file."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Linearisation:
     gradient: np.ndarray
     """``J' r``, weighted by the loss ``(p,)``."""
     gram: np.ndarray
-    """``J' J``, likewise ``(p, p)``."""
+    """``J' J``, weighted by the loss ``(p, p)``."""
     failed_columns: np.ndarray
-    """Columns whose difference failed ``(p,)`` bool; they are zero."""
+    """Columns with a failed difference ``(p,)`` bool; they are zero."""
     rows: int = 0
-    """Residuals; 0 where a former version did not keep it."""
+    """Number of residuals; 0 if saved by an older version."""
 
     def state(self) -> dict[str, Any]:
         """Plain data."""
@@ -54,8 +54,8 @@ class Linearisation:
 def typical_size(space: Space, x: np.ndarray) -> np.ndarray:
     """Magnitude of each element in search coordinates ``(p,)``, never zero.
 
-    Of an element with bounds: its present magnitude or a tenth of its range; otherwise its present
-    or a tenth of its start magnitude.
+    For an element with bounds the larger of its current magnitude and a tenth of its range;
+    otherwise of its current magnitude and a tenth of its start magnitude.
     """
     lower, upper = space.search_bounds
     z, start = space.to_search(x), space.to_search(space.start)
@@ -69,18 +69,18 @@ def typical_size(space: Space, x: np.ndarray) -> np.ndarray:
 def difference_points(
     space: Space, x: np.ndarray, relative: float, central: bool, flipped: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The point and its neighbours.
+    """The point and its finite-difference neighbours.
 
     Args:
-      space: the unknowns.
+      space: search space.
       x: the point ``(p,)``.
       relative: step relative to the element, or to a tenth of its range if that is larger.
-      central: two neighbours an element instead of one.
+      central: two neighbours per element instead of one.
       flipped: elements to step the other way ``(p,)``.
 
     Returns:
       Points ``(1 + g, p)`` or ``(1 + 2 g, p)`` for g groups of elements (one each, unless the space
-      says that some act on different residuals), and the signed steps in search coordinates,
+      groups elements that affect different residuals), and the signed steps in search coordinates,
       ``(p,)`` or ``(2 p,)``. Neighbours stay within the bounds.
     """
     group = space.groups
@@ -100,7 +100,7 @@ def difference_points(
     else:
         neighbours = forward
     points = space.from_search(np.vstack([z[None, :], neighbours]))
-    # the step that was really made, after rounding and clipping
+    # the actual step, after rounding and clipping
     made = space.to_search(points[1:])
     rows = np.concatenate([group, group + len(offset)]) if central else group
     columns = np.concatenate([index, index]) if central else index
@@ -120,8 +120,8 @@ def difference_jacobian(
       values: ``(1 + g, b)`` or ``(1 + 2 g, b)`` residuals.
       steps: signed steps from :func:`difference_points`.
       central: how the neighbours were chosen.
-      space: the unknowns.
-      columns: elements whose columns are wanted; default all.
+      space: search space.
+      columns: elements of the requested columns; default all.
 
     Returns:
       ``(columns, b)``; zero for an element that cannot move.
@@ -139,7 +139,7 @@ def difference_jacobian(
 
 
 def failed_elements(space: Space, failures: Failures) -> np.ndarray:
-    """Elements whose difference failed ``(p,)`` bool, from the failures of the neighbours."""
+    """Elements with a failed difference ``(p,)`` bool, from the failures of the neighbours."""
     groups = int(space.groups.max()) + 1
     failed = np.zeros(groups, bool)
     for row in failures:
@@ -165,7 +165,7 @@ def linearise(
         weights = problem.weights_of(rows)
         costs += block_loss.costs(values, weights)
         acting = problem.acting_on(rows)
-        # initial states of other windows do not act: with them, cost grows with windows squared
+        # skip initial states of other windows, or the cost would be quadratic in the windows
         columns: slice | np.ndarray = slice(None)
         square: Any = columns
         if acting is not None:
@@ -224,7 +224,7 @@ def final_jacobian(
       problem: the problem.
       x: the point ``(p,)``.
       relative: finite-difference step, see :func:`difference_points`.
-      central: two neighbours an element; one is half the work, and wrong by its step.
+      central: two neighbours per element; one halves the work, with a first-order error.
 
     Returns:
       Residual ``(m,)``; Jacobian ``(m, p)`` with respect to the search coordinates (the logarithm
@@ -239,7 +239,7 @@ def final_jacobian(
     if 8 * shape[0] * p <= IN_MEMORY:
         jacobian = np.empty(shape)
     else:
-        # the file has no name and goes with the array
+        # the file is unnamed and is removed with the array
         with tempfile.TemporaryFile() as file:
             jacobian = np.memmap(file, float, "w+", shape=shape)
     for rows, values in problem.residual_blocks(points, failures):

@@ -1,4 +1,4 @@
-"""Robust losses: how much a large residual counts.
+"""Robust losses.
 
 The cost is ``1/2 s^2 sum rho((r/s)^2)``. Functions ``rho`` as in Triggs, McLauchlan, Hartley and
 Fitzgibbon, "Bundle Adjustment - A Modern Synthesis" (2000), section 4, named as in scipy.
@@ -52,11 +52,11 @@ def loss_named(name: str) -> str:
     """The name of a loss, checked.
 
     Raises:
-      FitError: there is no such loss.
+      FitError: unknown loss.
     """
     if name not in LOSSES:
         raise FitError(
-            f"there is no loss {name!r}; losses are {listing(LOSSES)}.{did_you_mean(name, LOSSES)}"
+            f"unknown loss {name!r}; available: {listing(LOSSES)}.{did_you_mean(name, LOSSES)}"
         )
     return name
 
@@ -67,7 +67,7 @@ class Loss:
     Args:
       name: ``linear``, ``soft_l1``, ``huber``, ``cauchy``, ``arctan``, or another of
         :data:`LOSSES`.
-      scale: residual above which the loss bends, in units of the residual.
+      scale: residual at which the loss changes from quadratic, in units of the residual.
 
     Raises:
       FitError: unknown name, or a scale that is not positive.
@@ -76,7 +76,7 @@ class Loss:
     def __init__(self, name: str = "linear", scale: float = 1.0):
         loss_named(name)
         if not (np.isfinite(scale) and scale > 0):
-            raise FitError(f"the scale of the loss has to be positive, got {scale}")
+            raise FitError(f"the scale of the loss must be positive, found {scale}")
         self.name = name
         self.scale = float(scale)
 
@@ -98,7 +98,8 @@ class Loss:
     def weights(self, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weights of a residual ``(m,)`` in the gradient and in the Gauss-Newton Hessian.
 
-        The Hessian weight holds the second-order term of Triggs et al., kept positive.
+        The Hessian weight includes the second-order term of Triggs et al., limited to positive
+        values.
         """
         if self.is_linear:
             ones = np.ones_like(residual)

@@ -1,4 +1,4 @@
-"""The problem that a search solves: a box of unknowns, and residuals or costs of a batch."""
+"""Problem of a search: search space, and residuals or costs of a batch."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from trueup.time_limit import check_time
 
 LARGE_RESIDUAL = 1e6
 """Residual of a candidate that diverges, does not compile or is otherwise invalid: finite, so that
-it never spoils its neighbours, and larger than any residual of a sensible model."""
+it does not affect other candidates, and larger than any residual of a plausible model."""
 
 LARGE_COST = 1e30
 """Cost of an invalid candidate of a problem without residuals."""
 
 Failures = dict[int, str]
-"""Row of the batch -> why it is invalid."""
+"""Row of the batch -> reason why it is invalid."""
 
 
 @dataclass(frozen=True)
 class ResidualGroup:
-    """Rows of the residual that belong to one stretch of one sequence."""
+    """Rows of the residual of one interval of one sequence."""
 
     sequence: str
     """Name of the recorded sequence."""
@@ -41,45 +41,45 @@ class ResidualGroup:
 
 
 class Problem:
-    """A batch of candidates in, residuals or costs out.
+    """Residuals or costs of a batch of candidates.
 
-    Subclasses set :attr:`space` and give :meth:`residual_blocks`, or override :meth:`costs` where
-    there are no residuals.
+    Subclasses set :attr:`space` and implement :meth:`residual_blocks`, or override :meth:`costs`
+    for problems without residuals.
     """
 
     space: Space
     """The unknowns."""
     groups: tuple[ResidualGroup, ...] = ()
-    """What the rows of the residual are."""
+    """Groups of the rows of the residual."""
     data_rows: int = 0
-    """Rows that come from data; those after them are priors."""
+    """Number of rows from data; the following rows are priors."""
     objectives: tuple[str, ...] = ("cost",)
-    """Names of the costs, one a column of :meth:`costs`."""
+    """Names of the costs, one per column of :meth:`costs`."""
     noisy: bool = False
-    """Whether the same candidate has another cost each time it is evaluated."""
+    """Whether the cost of a candidate is random."""
 
     @property
     def has_residuals(self) -> bool:
-        """Whether a least-squares search can work on this problem."""
+        """Whether least-squares searches support this problem."""
         return type(self).residual_blocks is not Problem.residual_blocks
 
     def acting_on(self, rows: slice) -> np.ndarray | None:
-        """Elements that act on a block of rows ``(p,)`` bool; None where all may."""
+        """Elements that affect a block of rows ``(p,)`` bool; None if all may."""
         return None
 
     def weights_of(self, rows: slice) -> np.ndarray | None:
-        """Weights of a block of rows in a sum of losses ``(rows,)``; None where all weigh 1."""
+        """Weights of a block of rows in a sum of losses ``(rows,)``; None if all are 1."""
         return None
 
     @property
     def residual_size(self) -> int:
-        """Number of rows of the residual; 0 for a problem that has costs only."""
+        """Number of rows of the residual; 0 for a problem with costs only."""
         return self.data_rows
 
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Residuals of candidates ``X (n, p)``, block by block so that memory stays bounded.
+        """Residuals of candidates ``X (n, p)``, in blocks of bounded memory.
 
         Yields:
           Rows and their values ``(n, rows)``. Candidates that turn out to be invalid are entered
@@ -89,28 +89,28 @@ class Problem:
           FitError: the problem has costs only.
         """
         raise FitError(
-            "this problem has costs but no residuals: search it with a method that needs costs "
-            "only, such as CMA-ES"
+            "this problem has costs but no residuals: use a method that requires costs only, "
+            "such as CMA-ES"
         )
 
     @property
     def has_jacobian(self) -> bool:
-        """Whether the problem gives exact derivatives of its residuals."""
+        """Whether the problem has exact derivatives of its residuals."""
         return type(self).jacobian_blocks is not Problem.jacobian_blocks
 
     def jacobian_blocks(
         self, x: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Residuals of one candidate ``x (p,)`` and their exact derivatives, block by block.
+        """Residuals of one candidate ``x (p,)`` and their exact derivatives, in blocks.
 
         Yields:
           Rows, their values ``(rows,)`` and derivatives ``(p, rows)`` with respect to ``x``. A
           candidate that turns out to be invalid is entered in ``failures`` as row 0.
 
         Raises:
-          FitError: the problem gives no derivatives.
+          FitError: the problem has no derivatives.
         """
-        raise FitError("this problem gives no derivatives: take finite differences")
+        raise FitError("this problem has no derivatives: use finite differences")
 
     def residuals(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
         """Residuals ``(n, m)`` of candidates ``X (n, p)``."""
@@ -124,13 +124,13 @@ class Problem:
                     continue
                 out = np.empty((len(X), self.residual_size))
             out[:, rows] = values
-        assert out is not None, "a problem yields at least one block"
+        assert out is not None, "a problem must yield at least one block"
         for row in failures:
             out[row] = LARGE_RESIDUAL
         return out
 
     def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
-        """Costs ``(n, k)`` of candidates ``X (n, p)``, a column an objective.
+        """Costs ``(n, k)`` of candidates ``X (n, p)``, one column per objective.
 
         Unless overridden, one column: half the sum of squared residuals. An invalid candidate has
         a large finite cost, and its reason in ``failures``.
@@ -146,34 +146,33 @@ class Problem:
 
 
 def _numbers(values: Any, what: str) -> np.ndarray:
-    """What a function of the user's returned, as numbers of our own.
+    """Output of a user function as an array of floats.
 
-    The functions are given copies: one that changes its argument must not change the candidates of
-    a search.
+    The functions receive copies, because they may modify their argument.
     """
     try:
         array = np.array(values)
         if array.dtype.kind not in "fiub":
-            raise TypeError(f"{array.dtype} is no type of real numbers")
+            raise TypeError(f"{array.dtype} is not a real numeric type")
         return array.astype(float)
     except (TypeError, ValueError) as error:
-        raise FitError(f"the function does not give real numbers as {what}: {error}") from error
+        raise FitError(f"the function must return real numbers as {what}: {error}") from error
 
 
 def _check_shape(values: np.ndarray, what: str, shape: tuple[int, int]) -> None:
     if values.shape != shape:
         raise FitError(
-            f"the function gave {what} of the shape {values.shape} for {shape[0]} candidates, and "
-            f"the shape has to be {shape}: a row a candidate"
+            f"the function returned {what} of shape {values.shape} for {shape[0]} candidates, "
+            f"expected {shape}: one row per candidate"
         )
 
 
 class PerCandidate(Problem):
-    """A problem from a function of one candidate; the only place with a loop over candidates.
+    """A problem from a function of one candidate, evaluated in a loop.
 
     Args:
       function: residual ``(p,) -> (m,)``.
-      space: the unknowns.
+      space: search space.
     """
 
     def __init__(self, function: Callable[[np.ndarray], np.ndarray], space: Space):
@@ -196,7 +195,7 @@ class PerCandidate(Problem):
             if values.shape == (self.data_rows,) and np.isfinite(values).all():
                 out[i] = values
             else:
-                failures[i] = "the residual is not finite or changed its length"
+                failures[i] = "the residual is not finite or its length changed"
         yield slice(0, self.data_rows), out
 
 
@@ -205,7 +204,7 @@ class Vectorised(Problem):
 
     Args:
       function: residual of the batch.
-      space: the unknowns.
+      space: search space.
     """
 
     def __init__(self, function: Callable[[np.ndarray], np.ndarray], space: Space):
@@ -214,8 +213,8 @@ class Vectorised(Problem):
         values = _numbers(function(space.start[None].copy()), "residuals")
         if values.ndim != 2 or len(values) != 1:
             raise FitError(
-                f"residuals of one candidate have the shape {values.shape}, it has to be (1, m): "
-                "a row a candidate"
+                f"the residuals of one candidate have shape {values.shape}, expected (1, m): "
+                "one row per candidate"
             )
         self.data_rows = values.shape[1]
 
@@ -239,9 +238,9 @@ class VectorisedCosts(Problem):
 
     Args:
       function: costs of the batch.
-      space: the unknowns.
+      space: search space.
       objectives: names of the costs.
-      noisy: whether the function is random.
+      noisy: whether the costs are random.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a search returns: the parameters, how it ended, and how far to trust it."""
+"""Result of a search: parameters, status, and uncertainty."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Status(Enum):
-    """How a search ended; :attr:`advice` says what to do next."""
+    """Final status of a search, with :attr:`advice` on the next step."""
 
     CONVERGED = "converged"
     EXACT = "exact"
@@ -22,43 +22,43 @@ class Status(Enum):
 
     @property
     def success(self) -> bool:
-        """Whether the search found what it looked for."""
+        """Whether the search succeeded."""
         return self in (Status.CONVERGED, Status.EXACT, Status.TARGET_REACHED)
 
     @property
     def advice(self) -> str:
-        """What to do next, in words."""
+        """Advice on the next step."""
         return _ADVICE[self]
 
 
 _ADVICE = {
-    Status.CONVERGED: "Look at the intervals, the held-out error and the identifiability.",
+    Status.CONVERGED: "Check the intervals, the held-out error and the identifiability.",
     Status.EXACT: (
         "The model reproduces the data to rounding: expected of simulated data, suspicious of a "
         "real recording."
     ),
-    Status.TARGET_REACHED: "The target was met; lower it to go on.",
+    Status.TARGET_REACHED: "The target was reached; lower it to continue.",
     Status.STALLED: (
-        "No step lowers the cost, yet the gradient is not zero: the simulation is rough here "
-        "(contact, chaos). Shorten the windows, raise the finite-difference step, or start from "
-        "several points."
+        "No step reduces the cost although the gradient is not zero: the simulation is rough here "
+        "(contact, chaos). Shorten the windows, increase the finite-difference step, or start "
+        "from several points."
     ),
     Status.ITERATION_LIMIT: (
-        "Raise the iteration limit and start again, best from the values found so far."
+        "Increase the iteration limit and restart, preferably from the current values."
     ),
-    Status.EVALUATION_LIMIT: "Raise the budget and resume the run.",
-    Status.TIME_LIMIT: "Raise the time limit and resume the run.",
+    Status.EVALUATION_LIMIT: "Increase the budget and resume the run.",
+    Status.TIME_LIMIT: "Increase the time limit and resume the run.",
     Status.INTERRUPTED: "Resume the run: nothing that was computed is lost.",
     Status.START_FAILED: (
         "The simulation fails at the start values: correct the model, the start values or the "
-        "initial state, or shorten the time step."
+        "initial state, or reduce the time step."
     ),
 }
 
 
 @dataclass(frozen=True)
 class ParetoFront:
-    """Candidates of which none is better than another in every objective."""
+    """Non-dominated candidates of a search with several objectives."""
 
     x: np.ndarray
     """Candidates ``(m, p)``, by ascending first objective."""
@@ -77,27 +77,27 @@ class Solution:
     x: np.ndarray
     """The same as a vector ``(p,)``."""
     cost: float
-    """Cost at ``x``: half the sum of squared residuals, or what the problem defines."""
+    """Cost at ``x``: half the sum of squared residuals, or the cost of the problem."""
     status: Status
-    """How the search ended."""
+    """Final status of the search."""
     message: str
-    """The same in a sentence with numbers."""
+    """The status as a sentence with numbers."""
     covariance: np.ndarray | None = None
-    """Covariance of the values ``(p, p)``, where it was estimated."""
+    """Covariance of the values ``(p, p)``, if estimated."""
     intervals: np.ndarray | None = None
-    """Lower and upper end of each interval ``(p, 2)``; infinite where the data say nothing."""
+    """Lower and upper end of each interval ``(p, 2)``; infinite if undetermined."""
     history: list[dict[str, Any]] = field(default_factory=list)
-    """One record a generation or iteration: cost, step, regularisation, evaluations."""
+    """One record per generation or iteration: cost, step, regularisation, evaluations."""
     stats: dict[str, Any] = field(default_factory=dict)
     """Counts and times: evaluations, iterations, seconds."""
     provenance: dict[str, Any] = field(default_factory=dict)
     """Seed, versions, input hashes and resolved settings."""
     front: ParetoFront | None = None
-    """The Pareto front, of a search with several objectives; ``x`` is a compromise on it."""
+    """Pareto front of a search with several objectives; ``x`` is a compromise on it."""
     jacobian: np.ndarray | None = None
-    """Jacobian of the residual at ``x`` ``(m, p)``, where it fits in memory."""
+    """Jacobian of the residual at ``x`` ``(m, p)``, if it fits in memory."""
     residuals: np.ndarray | None = None
-    """Residual at ``x`` ``(m,)``, likewise."""
+    """Residual at ``x`` ``(m,)``, if it fits in memory."""
 
     @property
     def success(self) -> bool:

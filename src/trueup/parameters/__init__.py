@@ -1,7 +1,8 @@
-"""What is unknown: parameters with bounds, scales, ties and priors, and their files.
+"""Parameters of a fit: bounds, scales, ties and priors, and parameter files.
 
-:class:`Parameter` and :class:`ParameterDict` carry the values that a fit moves; the inertia
-functions map the ten numbers of a rigid body to coordinates in which every point is physical.
+:class:`Parameter` and :class:`ParameterDict` contain the values that a fit estimates; the inertia
+functions map the ten inertial parameters of a rigid body to coordinates in which every point is
+physically consistent.
 """
 
 from trueup.parameters.inertia import (

@@ -53,7 +53,7 @@ def _record(param: Parameter) -> dict[str, Any]:
             "type": param.inertia_type.name,
             "scale_rot_inertia": bool(param.scale_rot_inertia),
         }
-    # the modifier of body_inertia_param says the same as "inertia"; one of the user's own does not
+    # the modifier of body_inertia_param is equivalent to "inertia"; a custom one is not
     own = param.modifier is not None and not getattr(param.modifier, "from_inertia_type", False)
     if own or param.modifier_lost:
         record["modifier"] = "python"
@@ -82,20 +82,20 @@ def load(path: Path, modifiers: dict[str, ModifierFn]) -> dict[str, Parameter]:
     try:
         content = safe_yaml(read_settings(path))
     except FileNotFoundError:
-        raise ParameterError(f"the parameter file {path} does not exist") from None
+        raise ParameterError(f"no such parameter file: {path}") from None
     except IsADirectoryError:
-        raise ParameterError(f"{path} is a folder; give the parameter file in it") from None
+        raise ParameterError(f"{path} is a folder, not a parameter file") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ParameterError(f"{path} is not a YAML file: {error}") from error
     if not isinstance(content, dict) or not all(isinstance(r, dict) for r in content.values()):
         raise ParameterError(
-            f"{path} is not a parameter file: it needs one mapping for each parameter name"
+            f"{path} is not a parameter file: expected one mapping for each parameter name"
         )
     unknown = [name for name in modifiers if name not in content]
     if unknown:
         raise ParameterError(
-            f"modifiers name parameters that {path} does not hold: {listing(unknown)}; "
-            f"it holds {listing(content)}"
+            f"modifiers refer to parameters missing in {path}: {listing(unknown)}; "
+            f"it contains {listing(content)}"
         )
     return {str(n): _parameter(path, str(n), r, modifiers.get(n)) for n, r in content.items()}
 

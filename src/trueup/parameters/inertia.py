@@ -1,4 +1,4 @@
-"""Inertial parameters of a rigid body in coordinates in which every point is physical.
+"""Inertial parameters of a rigid body in coordinates that are always physically consistent.
 
 Log-Cholesky coordinates of the pseudo-inertia, C. Rucker and P. M. Wensing, "Smooth
 Parameterization of Rigid-Body Inertia", IEEE Robotics and Automation Letters 7 (2), 2022.
@@ -11,10 +11,10 @@ import numpy as np
 
 
 class InertiaType(Enum):
-    """How a parameter describes a body's inertia."""
+    """Parameterisation of a body's inertia."""
 
     Mass = 0
-    """One number: the mass [kg]."""
+    """Mass [kg], one number."""
     MassIpos = 1
     """Four numbers: mass [kg] and centre of mass in the body frame [m]."""
     Pseudo = 2
@@ -67,7 +67,7 @@ def theta_from_inertial(mass, ipos, inertia_com) -> np.ndarray:
 
 
 def inertial_from_theta(theta) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mass, centre of mass and inertia of log-Cholesky coordinates: physical for any numbers.
+    """Mass, centre of mass and inertia of log-Cholesky coordinates: physical for any real values.
 
     Args:
       theta: ``(..., 10)`` coordinates ``(alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3)``.
@@ -86,7 +86,7 @@ def inertial_from_theta(theta) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     upper = upper * np.exp(alpha)[..., None, None]
     mass = upper[..., 3, 3] ** 2
     ipos = np.stack([t1, t2, t3], axis=-1)
-    # about the centre of mass the last column drops out, so no difference of large numbers
+    # about the centre of mass the last column cancels, which avoids a difference of large numbers
     block = upper[..., :3, :3]
     second_moment = block @ np.swapaxes(block, -1, -2)
     trace = np.trace(second_moment, axis1=-2, axis2=-1)[..., None, None]

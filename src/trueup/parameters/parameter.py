@@ -1,4 +1,4 @@
-"""One unknown of a fit: its value, bounds, scale, prior, and where it enters the model."""
+"""Parameter of a fit: value, bounds, scale, prior, and its target in the model."""
 
 import copy
 from collections.abc import Callable
@@ -19,12 +19,12 @@ SCALES = ("linear", "log", "logit")
 
 @dataclass(frozen=True)
 class Prior:
-    """Gaussian belief about a value, from a data sheet or CAD: mean and standard deviation."""
+    """Gaussian prior of a value, from a data sheet or CAD: mean and standard deviation."""
 
     mean: float | tuple[float, ...]
-    """Expected value, in the parameter's unit: one for every element of a vector, or one each."""
+    """Mean, in the parameter's unit: one value for all elements of a vector, or one each."""
     sd: float | tuple[float, ...]
-    """Standard deviation, likewise, positive."""
+    """Standard deviation, positive, with the same unit and shape."""
 
     def __post_init__(self):
         means, deviations = np.asarray(self.mean), np.asarray(self.sd)
@@ -32,7 +32,7 @@ class Prior:
             np.isfinite(means).all() and np.isfinite(deviations).all() and deviations.min() > 0
         ):
             raise ParameterError(
-                f"a prior needs a finite mean and a positive finite sd, got mean {self.mean} "
+                f"a prior requires a finite mean and a positive finite sd, found mean {self.mean} "
                 f"and sd {self.sd}"
             )
 
@@ -40,7 +40,7 @@ class Prior:
         """Mean and standard deviation of each element of a parameter.
 
         Args:
-          size: its elements.
+          size: number of elements.
 
         Raises:
           ParameterError: another number of means or deviations.
@@ -49,8 +49,8 @@ class Prior:
             means, deviations = (np.broadcast_to(v, size) for v in (self.mean, self.sd))
         except ValueError:
             raise ParameterError(
-                f"a prior with {np.size(self.mean)} means and {np.size(self.sd)} deviations does "
-                f"not fit {size} elements"
+                f"expected a prior for {size} elements, found {np.size(self.mean)} means and "
+                f"{np.size(self.sd)} standard deviations"
             ) from None
         return list(zip(means.tolist(), deviations.tolist(), strict=True))
 
@@ -63,26 +63,26 @@ class Parameter:
       nominal: reference value, also the start value; scalar or array.
       min_value: lower bounds, a scalar or the shape of ``nominal``; may be ``-inf``.
       max_value: upper bounds, likewise; may be ``inf``.
-      frozen: keep the value out of the fit. A frozen value is still applied to the model.
-      modifier: ``modifier(spec, parameter)``, which writes the value into an ``MjSpec``. It costs
-        one compilation a candidate.
-      target: where the value goes in the model, such as ``"joint/elbow/armature"``, or several
-        places; no compilation is needed. See :mod:`trueup.simulation`.
+      frozen: exclude the value from the fit. A frozen value is still applied to the model.
+      modifier: ``modifier(spec, parameter)``, which writes the value into an ``MjSpec``. It
+        requires one compilation per candidate.
+      target: attribute of the model that takes the value, such as ``"joint/elbow/armature"``, or
+        several; no compilation is needed. See :mod:`trueup.simulation`.
       scale: ``"log"`` searches the logarithm of the value, which then has to be positive;
-        ``"logit"`` the log odds of its place between two finite bounds, which gives the ends of
-        the range more room, as a share or an efficiency near 0 or 1 needs.
-      deviation: first standard deviation of a population search, a scalar or the shape of
+        ``"logit"`` the log odds of its position between two finite bounds, which stretches the ends
+        of the range, for a share or an efficiency near 0 or 1.
+      deviation: initial standard deviation of a population search, a scalar or the shape of
         ``nominal``: in the parameter's unit, on a log scale of the natural logarithm (0.1 is
-        10 %), on a logit scale of the log odds. None leaves it to the search.
-      prior: Gaussian belief, one more residual of the fit.
-      tied_to: name of the parameter whose value this one copies; it is then no unknown of its own.
+        10 %), on a logit scale of the log odds. None takes the default of the search.
+      prior: Gaussian prior, which adds a residual to the fit.
+      tied_to: name of the parameter that provides the value; a tied parameter is not free.
       unit: unit of the value, for tables and figures, such as ``"kg m^2"``.
       description: one line for tables.
 
     Raises:
-      ParameterError: bounds of another shape, bounds that exclude the nominal value, not finite
-        nominal, a log scale without positive bounds, a logit scale without finite ones, a
-        deviation that is not positive.
+      ParameterError: bounds of another shape, bounds that exclude the nominal value, a nominal
+        value that is not finite, a log scale without positive bounds, a logit scale without finite
+        ones, a deviation that is not positive.
     """
 
     def __init__(
@@ -120,7 +120,8 @@ class Parameter:
         self.inertia_type: InertiaType | None = None
         self.inertia_body: str | None = None
         self.scale_rot_inertia = False
-        # a file cannot hold a Python function: a parameter read from one remembers that it had one
+        # a file cannot store a Python function: a parameter read from a file records that it had
+        # one
         self.modifier_lost = False
         self._validate()
 
@@ -148,17 +149,18 @@ class Parameter:
         outside = (self.nominal < self.min_value) | (self.nominal > self.max_value)
         if outside.any():
             raise ParameterError(
-                f"{label}: the nominal value {_short(self.nominal)} lies outside the bounds "
+                f"{label}: the nominal value {_short(self.nominal)} is outside the bounds "
                 f"[{_short(self.min_value)}, {_short(self.max_value)}]; widen the bounds or "
                 f"correct the value"
             )
         if self.scale not in SCALES:
             raise ParameterError(
-                f"{label}: scale {self.scale!r} does not exist; scales are {', '.join(SCALES)}"
+                f"{label}: unknown scale {self.scale!r}; available: {', '.join(SCALES)}"
             )
         if self.scale == "log" and np.any(self.min_value <= 0):
             raise ParameterError(
-                f"{label}: a log scale needs positive lower bounds, got {_short(self.min_value)}"
+                f"{label}: a log scale requires positive lower bounds, found "
+                f"{_short(self.min_value)}"
             )
         if self.scale == "logit" and not (
             np.isfinite(self.min_value).all()
@@ -166,17 +168,17 @@ class Parameter:
             and np.all(self.min_value < self.max_value)
         ):
             raise ParameterError(
-                f"{label}: a logit scale needs two finite bounds that differ, got "
+                f"{label}: a logit scale requires two finite bounds that differ, found "
                 f"[{_short(self.min_value)}, {_short(self.max_value)}]"
             )
         if self.deviation is not None and not np.all(
             np.isfinite(self.deviation) & (self.deviation > 0)
         ):
             raise ParameterError(
-                f"{label}: the start deviation {_short(self.deviation)} has to be positive"
+                f"{label}: deviation must be positive, found {_short(self.deviation)}"
             )
         if self.modifier is not None and self.targets:
-            raise ParameterError(f"{label} has a modifier and a target; give one of them")
+            raise ParameterError(f"{label} has both a modifier and a target; remove one of them")
 
     @property
     def size(self) -> int:
@@ -190,7 +192,7 @@ class Parameter:
 
     @property
     def is_free(self) -> bool:
-        """Whether the fit moves this parameter: neither frozen nor tied to another one."""
+        """Whether the fit estimates this parameter: neither frozen nor tied to another one."""
         return not self.frozen and self.tied_to is None
 
     @property
@@ -204,14 +206,14 @@ class Parameter:
         """Run the modifier on ``spec``, if there is one.
 
         Raises:
-          ParameterError: the parameter was read from a file that could not hold its modifier.
+          ParameterError: the parameter was read from a file, which does not contain its modifier.
         """
         if self.modifier is not None:
             self.modifier(spec, self)
         elif self.modifier_lost:
             raise ParameterError(
                 f"parameter {self.name!r} was saved with a Python modifier, which a file cannot "
-                f"hold: pass modifiers={{{self.name!r}: function}} to ParameterDict.load_from_disk"
+                f"store: pass modifiers={{{self.name!r}: function}} to ParameterDict.load_from_disk"
             )
 
     def as_vector(self) -> np.ndarray:
@@ -247,7 +249,9 @@ class Parameter:
         """
         lower, upper = self.get_bounds()
         if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
-            raise ParameterError(f"parameter {self.name!r} has an infinite bound: cannot sample it")
+            raise ParameterError(
+                f"parameter {self.name!r} has an infinite bound: sampling requires finite bounds"
+            )
         rng = np.random.default_rng() if rng is None else rng
         if self.scale == "log":
             return np.exp(rng.uniform(np.log(lower), np.log(upper)))
@@ -257,7 +261,7 @@ class Parameter:
         """Move elements that lie at a bound inwards by ``fraction`` of the range.
 
         An element counts as at a bound within ``at_bound_tol`` of the range. Elements without a
-        finite range, or with an empty one, stay where they are.
+        finite range, or with an empty one, are not moved.
         """
         lower, upper = self.get_bounds()
         span = np.where(np.isfinite(upper - lower), upper - lower, 0.0)

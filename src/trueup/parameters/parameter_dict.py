@@ -1,4 +1,4 @@
-"""An ordered set of parameters, seen as one vector of free elements."""
+"""Ordered set of parameters with one vector of free elements."""
 
 import copy
 from collections.abc import Iterator, Mapping
@@ -15,11 +15,11 @@ from trueup.parameters.space import Space
 
 
 class ParameterDict:
-    """Parameters by name, in order. Vectors hold the free ones: neither frozen nor tied.
+    """Parameters by name, in order. Vectors contain the free ones: neither frozen nor tied.
 
     Args:
-      parameters: parameters by name; None for an empty set. A parameter takes the name that it is
-        filed under.
+      parameters: parameters by name; None for an empty set. A parameter takes the name of its
+        key.
     """
 
     def __init__(self, parameters: dict[str, Parameter] | None = None):
@@ -32,8 +32,8 @@ class ParameterDict:
             return self.parameters[key]
         except KeyError:
             raise KeyError(
-                f"no parameter {key!r}; there are {listing(self.parameters)}."
-                f"{did_you_mean(key, self.parameters)}"
+                f"no parameter {key!r}.{did_you_mean(key, self.parameters)} "
+                f"Available: {listing(self.parameters)}"
             ) from None
 
     def __setitem__(self, key: str, value: Parameter) -> None:
@@ -83,7 +83,7 @@ class ParameterDict:
 
     @property
     def free(self) -> list[Parameter]:
-        """The parameters that a fit moves."""
+        """Parameters that a fit estimates."""
         return [p for p in self.parameters.values() if p.is_free]
 
     @property
@@ -95,12 +95,12 @@ class ParameterDict:
         return [p for p in self.parameters.values() if p.is_free or (include_frozen and p.frozen)]
 
     def as_vector(self, include_frozen: bool = False) -> np.ndarray:
-        """Values of the free parameters (and the frozen ones, if asked), flat, in order."""
+        """Values of the free parameters (and optionally the frozen ones), flat, in order."""
         vectors = [p.as_vector() for p in self._chosen(include_frozen)]
         return np.concatenate(vectors) if vectors else np.array([])
 
     def as_nominal_vector(self, include_frozen: bool = False) -> np.ndarray:
-        """Nominal values, likewise."""
+        """Nominal values of the same parameters."""
         vectors = [p.as_nominal_vector() for p in self._chosen(include_frozen)]
         return np.concatenate(vectors) if vectors else np.array([])
 
@@ -113,7 +113,7 @@ class ParameterDict:
         vector = np.asarray(vector, float).reshape(-1)
         if vector.size != self.size:
             raise ParameterError(
-                f"the vector has {vector.size} elements, the free parameters have {self.size}: "
+                f"expected a vector of {self.size} free elements, found {vector.size}: "
                 f"{listing(self.get_non_frozen_parameter_names())}"
             )
         start = 0
@@ -139,11 +139,12 @@ class ParameterDict:
         source = self.parameters.get(param.tied_to or "")
         if source is None:
             raise ParameterError(
-                f"{label}, which does not exist; there are {listing(self.parameters)}."
-                f"{did_you_mean(param.tied_to or '', self.parameters)}"
+                f"{label}, which does not "
+                f"exist.{did_you_mean(param.tied_to or '', self.parameters)} "
+                f"Available: {listing(self.parameters)}"
             )
         if source.tied_to is not None:
-            raise ParameterError(f"{label}, which is tied itself; tie both to {source.tied_to!r}")
+            raise ParameterError(f"{label}, which is itself tied; tie both to {source.tied_to!r}")
         if source.size != param.size:
             raise ParameterError(f"{label}, which has {source.size} elements, not {param.size}")
         return source
@@ -156,7 +157,7 @@ class ParameterDict:
         return np.concatenate([b[0] for b in bounds]), np.concatenate([b[1] for b in bounds])
 
     def space(self) -> Space:
-        """The box of the free elements, started at the present values (clipped to the bounds)."""
+        """Search space of the free elements, starting at the current values clipped to bounds."""
         lower, upper = self.get_bounds()
         repeated = [(p.scale, p.unit) for p in self.free for _ in range(p.size)]
         scales = np.array([r[0] for r in repeated], str)
@@ -238,12 +239,12 @@ class ParameterDict:
         measured_params: np.ndarray | None = None,
         sig_digits: int = 4,
     ) -> str:
-        """A table of initial, nominal, identified and bounds, with absolute and relative change.
+        """A table of initial, nominal and identified values and bounds, with the changes.
 
         Args:
           init_params: start values of the free elements.
           predicted_params: identified values.
-          measured_params: true values, where known: errors against them are added.
+          measured_params: true values, where known, to add the errors.
           sig_digits: digits shown.
 
         Raises:
@@ -261,7 +262,7 @@ class ParameterDict:
     def load_from_disk(
         cls, path: str | Path, modifiers: Mapping[str, ModifierFn] | None = None
     ) -> "ParameterDict":
-        """Read parameters that :meth:`save_to_disk` wrote, ready to be applied and fitted again.
+        """Read parameters written by :meth:`save_to_disk`.
 
         Targets and inertia parameterisations come back as they were. A Python modifier cannot be
         stored: pass it again by name.
@@ -271,7 +272,8 @@ class ParameterDict:
           modifiers: functions by parameter name.
 
         Raises:
-          ParameterError: the file is missing, no parameter file, or a modifier names no parameter.
+          ParameterError: the file is missing or not a parameter file, or a modifier names no
+            parameter.
         """
         return cls(parameter_file.load(Path(path), dict(modifiers or {})))
 

@@ -1,4 +1,4 @@
-"""The box in which a search moves: names, bounds, start and scale of each free element."""
+"""Search space: names, bounds, start and scale of each free element."""
 
 from dataclasses import dataclass
 
@@ -7,18 +7,18 @@ import numpy as np
 from trueup.errors import ParameterError
 
 LOGIT_REACH = float(np.log(999.0))
-"""Search coordinate at which a logit scale reaches its bounds: there a plain logit has 0.1 % of the
-range left."""
+"""Search coordinate at which a logit scale reaches its bounds: there a plain logit is 0.1 % of the
+range away from them."""
 
 _LOGIT_EDGE = 1.0 / (1.0 + np.exp(LOGIT_REACH))
 
 
 @dataclass(frozen=True)
 class Space:
-    """Free elements of a set of parameters, as a search sees them.
+    """Search space of the free elements of a set of parameters.
 
-    A search moves in search coordinates ``z``: the logarithm of an element on a log scale, the log
-    odds of its place between the bounds on a logit scale, the element itself otherwise. The log
+    A search works in coordinates ``z``: the logarithm of an element on a log scale, the log
+    odds of its position between the bounds on a logit scale, the element itself otherwise. The log
     odds are stretched so that the bounds themselves lie at ``-LOGIT_REACH`` and ``LOGIT_REACH``:
     ``x = lower + (upper - lower) (s(z) - s(-R)) / (s(R) - s(-R))`` with ``s(z) = 1/(1 + exp(-z))``.
     """
@@ -36,15 +36,15 @@ class Space:
     units: tuple[str, ...] = ()
     """Unit of each element."""
     together: np.ndarray | None = None
-    """Group of each element ``(p,)``, from 0: elements of a group never act on the same residual
+    """Group of each element ``(p,)``, from 0: elements of a group never affect the same residual
     (initial states of different windows), so one simulation perturbs them all. None: one each."""
     logit: np.ndarray | None = None
     """Which elements are searched on a logit scale ``(p,)`` bool; None: none of them."""
     deviation: np.ndarray | None = None
-    """First standard deviation of a population search, in search coordinates ``(p,)``; NaN where
-    the search chooses. None: it chooses all."""
+    """Initial standard deviation of a population search, in search coordinates ``(p,)``; NaN or
+    None: the default of the search."""
     correlation: np.ndarray | None = None
-    """First correlations of a population search, in search coordinates ``(p, p)``; None: none."""
+    """Initial correlations of a population search, in search coordinates ``(p, p)``; None: none."""
 
     def __post_init__(self):
         size = len(self.names)
@@ -52,14 +52,15 @@ class Space:
             value = getattr(self, field)
             if value is not None and value.shape != (size,):
                 raise ParameterError(
-                    f"space: {field} has shape {value.shape}, there are {size} names"
+                    f"space: {field} has shape {value.shape}, expected one value for each of "
+                    f"{size} names"
                 )
         if self.correlation is not None and self.correlation.shape != (size, size):
             raise ParameterError(
-                f"space: correlation has shape {self.correlation.shape}, there are {size} names"
+                f"space: correlation has shape {self.correlation.shape}, expected ({size}, {size})"
             )
         if self.logit is not None and (self.logit & self.log).any():
-            raise ParameterError("space: an element cannot be on a log and on a logit scale")
+            raise ParameterError("space: an element cannot have both a log and a logit scale")
 
     @property
     def size(self) -> int:
@@ -85,7 +86,7 @@ class Space:
     def from_search(self, z: np.ndarray) -> np.ndarray:
         """Values of search coordinates ``(..., p)``, clipped to the bounds.
 
-        What lies on a bound but for rounding lies on it exactly.
+        Values within rounding of a bound are set to it.
         """
         low, high = self.search_bounds
         with np.errstate(invalid="ignore"):

@@ -7,7 +7,7 @@ from trueup.parameters.parameter import Parameter
 
 
 def overview(parameters: list[Parameter]) -> str:
-    """Name, size, shape and state of each parameter, a line each."""
+    """Name, size, shape and state of each parameter, one per line."""
     if not parameters:
         return "No parameters."
     rows = []
@@ -24,7 +24,7 @@ def comparison(
     true: np.ndarray | None,
     digits: int,
 ) -> str:
-    """Values of free parameters beside each other, a row an element.
+    """Table of the values of free parameters, one row per element.
 
     Args:
       free: the free parameters.
@@ -46,7 +46,7 @@ def comparison(
         if np.size(vector) != len(names):
             raise ParameterError(
                 f"the vector of {label} values has {np.size(vector)} elements, "
-                f"there are {len(names)} free ones"
+                f"expected {len(names)}, one for each free element"
             )
     nominal = np.concatenate([p.as_nominal_vector() for p in free])
     lower, upper = (np.concatenate(ends) for ends in zip(*(p.get_bounds() for p in free)))

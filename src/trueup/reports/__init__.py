@@ -8,7 +8,7 @@ A page is built from parts and saved as one file that works offline, on a phone 
     page.add(reports.Section("Parameters", content=[reports.Table(["name", "value"], rows)]))
     page.save("report.html")
 
-Texts are escaped wherever they are given as plain strings; only :class:`Html` is passed through.
+Plain strings are always escaped; only :class:`Html` is inserted verbatim.
 Figures are plain dictionaries in the format of plotly.js, drawn in the browser as they scroll into
 view. Importing this package loads neither plotly nor jinja2.
 """

@@ -1,4 +1,4 @@
-"""Bars: singular values, and the combination of parameters that data cannot tell apart."""
+"""Bar charts: singular values, and directions in parameter space."""
 
 from collections.abc import Sequence
 
@@ -37,29 +37,31 @@ def bar_figure(
     horizontal: bool | None = None,
     height: int = 240,
 ) -> Figure:
-    """Return one bar a value.
+    """Return one bar per value.
 
     Args:
-        names: one a bar; ``None`` numbers them from 1.
-        values: shape (n,). On a logarithmic axis a value that is not positive is written as a word
-            at the axis.
+        names: one per bar; ``None`` numbers them from 1.
+        values: shape (n,). On a logarithmic axis a value that is not positive is shown as text at
+            the axis.
         label: name of the axis of values.
         unit: its unit.
         name_label: name of the other axis.
         log: logarithmic axis of values.
         threshold: a line; bars below it have the colour of a warning.
-        threshold_label: what the line means.
+        threshold_label: meaning of the line.
         title: heading.
         caption: small print.
-        horizontal: bars lie, with room for long names; ``None``: if the names need it.
-        height: height of standing bars [pixels]; lying bars take 28 pixels each.
+        horizontal: horizontal bars, for long names; ``None``: automatic.
+        height: height of vertical bars [pixels]; horizontal bars take 28 pixels each.
 
     Raises:
-        ReportError: values are not one-dimensional, or names do not fit.
+        ReportError: values are not one-dimensional, or the number of names differs.
     """
     bars = np.asarray(values, dtype=float)
     if bars.ndim != 1 or bars.size == 0:
-        raise ReportError(f"bars need a one-dimensional array of values, got shape {bars.shape}")
+        raise ReportError(
+            f"bars require a one-dimensional array of values, found shape {bars.shape}"
+        )
     if names is None:
         names = [str(number) for number in range(1, bars.size + 1)]
     names = checked_names(names, bars.size, "bars")
@@ -126,24 +128,24 @@ def direction_figure(
     """Return directions in parameter space as signed bars.
 
     Each direction is scaled so that its longest entry is 1 and positive; entries below ``smallest``
-    of it are left out and counted. Moving all parameters along a direction of a vanishing singular
-    value leaves the prediction as it is.
+    of it are omitted and counted. Moving all parameters along a direction with a zero singular
+    value does not change the prediction.
 
     Args:
         names: parameters, p of them.
         directions: one direction (p,) or several (k, p).
-        titles: one a direction, such as its singular value; any text.
+        titles: one per direction, such as its singular value.
         title: heading.
         caption: small print.
-        smallest: share of the longest entry below which entries are left out.
-        columns: directions beside each other where there is room.
+        smallest: share of the longest entry below which entries are omitted.
+        columns: number of directions next to each other if the width permits.
 
     Raises:
-        ReportError: shapes and names do not fit, or a direction is zero or not finite.
+        ReportError: shapes and names do not match, or a direction is zero or not finite.
     """
     rows = np.atleast_2d(np.asarray(directions, dtype=float))
     if rows.ndim != 2 or rows.shape[0] == 0:
-        raise ReportError(f"directions have to have shape (p,) or (k, p), got {rows.shape}")
+        raise ReportError(f"directions must have shape (p,) or (k, p), found {rows.shape}")
     names = checked_names(names, rows.shape[1], "directions")
     if titles is not None:
         titles = checked_names(titles, rows.shape[0], "titles of directions")
@@ -153,14 +155,14 @@ def direction_figure(
     ]
     legend = (LegendEntry("goes up", "positive", "bar"),)
     if (rows * rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)][:, None] < 0).any():
-        legend += (LegendEntry("goes down at the same time", "negative", "bar"),)
+        legend += (LegendEntry("decreases at the same time", "negative", "bar"),)
     return Figure(tuple(plots), legend, title, caption, columns)
 
 
 def _direction_plot(names: list[str], row: np.ndarray, title: str, smallest: float) -> Plot:
     largest = row[np.argmax(np.abs(row))]
     if not np.isfinite(row).all() or largest == 0:
-        raise ReportError("a direction holds zeros only, or values that are not finite")
+        raise ReportError("a direction must be finite and not zero")
     scaled = row / largest
     order = np.argsort(-np.abs(scaled), kind="stable")
     order = order[np.abs(scaled[order]) >= smallest]
@@ -168,7 +170,7 @@ def _direction_plot(names: list[str], row: np.ndarray, title: str, smallest: flo
     shown_names = [names[index] for index in order]
     texts = [f"{value:+.3g}" for value in shown]
     if len(order) < len(names):
-        left_out = f"{len(names) - len(order)} of {len(names)} parameters take no part"
+        left_out = f"{len(names) - len(order)} of {len(names)} parameters not involved"
         title = f"{title} · {left_out}" if title else left_out
     trace: Json = {
         "type": "bar",
@@ -207,7 +209,7 @@ def _direction_plot(names: list[str], row: np.ndarray, title: str, smallest: flo
 
 
 def _log_range(bars: np.ndarray, threshold: float | None) -> Json:
-    # A bar on a logarithmic axis has no natural foot: it stands half a decade below the smallest.
+    # A bar on a logarithmic axis has no natural baseline: it is half a decade below the smallest.
     shown = bars[np.isfinite(bars) & (bars > 0)]
     if threshold is not None and threshold > 0:
         shown = np.append(shown, threshold)

@@ -25,7 +25,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Html:
-    """HTML that is inserted as it is. The caller answers for it: nothing is escaped."""
+    """HTML that is inserted verbatim. The caller must ensure that it is safe: it is not escaped."""
 
     source: str
 
@@ -36,7 +36,7 @@ class Html:
         return Markup(self.source)
 
     def __html__(self) -> str:
-        """Return the source: templates and table cells take it as safe."""
+        """Return the source: templates and table cells treat it as safe."""
         return self.source
 
 
@@ -45,9 +45,9 @@ class Code:
     """A block of code or of a file, with a button that copies it.
 
     Attributes:
-        text: what is shown, as it is.
+        text: the text, shown verbatim.
         title: a line above it, such as the file's name.
-        language: named beside the title.
+        language: shown next to the title.
         collapsed: shown folded, for long files; needs a title.
     """
 
@@ -79,13 +79,13 @@ class Yaml:
 
 @dataclass(frozen=True)
 class Group:
-    """Parts below a heading of their own, inside a section.
+    """Parts below a separate heading inside a section.
 
     Attributes:
         title: the heading.
         content: one part or a sequence of parts.
-        collapsed: ``None`` is a plain heading; ``True`` or ``False`` make the group foldable and
-            say how it starts. Figures in a folded group are drawn when it is opened.
+        collapsed: ``None``: a plain heading; ``True`` or ``False``: a foldable group, initially
+            folded or open. Figures in a folded group are drawn when it is opened.
     """
 
     title: str
@@ -100,11 +100,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Row:
-    """Parts side by side where there is room, one below the other on a phone."""
+    """Parts in a row, stacked on a narrow screen."""
 
     content: "Sequence[Content | str]"
     minimum_width: int = 320
-    """Width below which a part goes to the next line [pixels]."""
+    """Width below which a part is put on the next line [pixels]."""
 
     def markup(self, context: Context) -> "Markup":
         """Return the parts in a grid."""
@@ -112,13 +112,13 @@ class Row:
         return context.render("row.html", parts=parts, minimum_width=int(self.minimum_width))
 
 
-_MOST_ROWS = 20  # of a list of inputs
+_MOST_ROWS = 20  # maximum rows of a list of inputs
 
 
 def provenance_rows(provenance: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
     """Return nested plain data as rows (key, text), keys joined by dots.
 
-    A list of mappings, such as inputs with their hashes, has a row for each, of many for the first.
+    A list of mappings, such as inputs with their hashes, has one row each, up to a maximum.
     """
     rows: list[tuple[str, str]] = []
     for key, value in provenance.items():
@@ -131,7 +131,7 @@ def provenance_rows(provenance: Mapping[str, object], prefix: str = "") -> list[
                 text = ", ".join(f"{key} {entry}".strip() for key, entry in pairs)
                 rows.append((f"{name} {index}", text))
             if len(value) > _MOST_ROWS:
-                rows.append((name, f"{len(value)} in all; the others are in provenance.json"))
+                rows.append((name, f"{len(value)} in total; the others are in provenance.json"))
         elif isinstance(value, list | tuple):
             rows.append((name, ", ".join(str(entry) for entry in value)))
         else:

@@ -1,4 +1,4 @@
-"""Decimation by minimum and maximum: fewer points, every peak kept."""
+"""Min-max decimation, which keeps every peak."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,17 +11,17 @@ POINTS_PER_TRACE = 1000
 def decimate(
     times: ArrayLike, values: ArrayLike, points: int = POINTS_PER_TRACE
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return at most ``points`` of the samples, so that the drawn curve keeps its envelope.
+    """Return at most ``points`` of the samples, preserving the envelope of the curve.
 
-    The samples between the first and the last are cut into equal buckets; of each bucket the
-    samples with the smallest and the largest finite value stay, in their order. The first and the
-    last sample stay as well. A bucket without a finite value keeps one sample, so that a gap stays
-    a gap. A trace that is short enough is returned whole.
+    The samples between the first and the last are divided into equal buckets; of each bucket the
+    samples with the smallest and the largest finite value are kept, in order, and so are the first
+    and the last sample. A bucket without a finite value keeps one sample, to preserve the gap. A
+    short trace is returned unchanged.
 
     Args:
         times: instants, shape (n,).
         values: samples, shape (n,).
-        points: largest number of samples returned, at least 4.
+        points: maximum number of returned samples, at least 4.
 
     Raises:
         ReportError: the shapes differ or ``points`` is below 4.
@@ -31,10 +31,10 @@ def decimate(
     if times.ndim != 1 or times.shape != values.shape:
         raise ReportError(
             f"a trace has times of shape {times.shape} and values of shape {values.shape}: "
-            "both have to be one-dimensional and equally long"
+            "both must be one-dimensional and of equal length"
         )
     if points < 4:
-        raise ReportError(f"a trace cannot be decimated to {points} points: ask for at least 4")
+        raise ReportError(f"points of a decimated trace must be at least 4, found {points}")
     if values.size <= points:
         return times, values
     kept = _kept_indices(values, points)
@@ -50,8 +50,8 @@ def _kept_indices(values: np.ndarray, points: int) -> np.ndarray:
     inner = values[1:-1]
     size = bucket_size(values.size, points)
     buckets = -(-inner.size // size)
-    # Repeating the last sample to fill the last bucket is harmless: argmin and argmax return the
-    # first of equal samples, which is the real one.
+    # The last bucket is filled by repeating the last sample: argmin and argmax return the first of
+    # equal samples, which is the original.
     padded = np.concatenate([inner, np.full(buckets * size - inner.size, inner[-1])])
     grid = padded.reshape(buckets, size)
     finite = np.isfinite(grid)

@@ -1,4 +1,4 @@
-"""Distribution and autocorrelation of residuals, as figures."""
+"""Figures of the distribution and autocorrelation of residuals."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,11 +24,11 @@ def histogram_figure(
     caption: str = "",
     height: int = 220,
 ) -> Figure:
-    """Return the distribution of values as a density, beside the normal one of equal moments.
+    """Return the density of values, compared with the normal density of equal moments.
 
     Args:
-        values: samples of any shape; what is not finite is left out.
-        label: what they are.
+        values: samples of any shape; values that are not finite are skipped.
+        label: name of the quantity.
         unit: their unit.
         bins: number of bars; ``None``: the rule of Freedman and Diaconis (1981), at most 80.
         normal: draw the normal distribution of the same mean and standard deviation.
@@ -42,9 +42,9 @@ def histogram_figure(
     samples = np.asarray(values, dtype=float).ravel()
     samples = samples[np.isfinite(samples)]
     if samples.size == 0:
-        raise ReportError(f"the histogram of {label!r} has no finite value to show")
+        raise ReportError(f"the histogram of {label!r} requires finite values, found none")
     if np.ptp(samples) <= 1e-12 * np.abs(samples).max():
-        samples = np.full_like(samples, samples[0])  # numbers apart by rounding have no bins
+        samples = np.full_like(samples, samples[0])  # values equal up to rounding have no bins
     if bins is None:
         bins = _number_of_bins(samples)
     density, edges = np.histogram(samples, bins=bins, density=True)
@@ -109,9 +109,9 @@ def acf_figure(
 
     Args:
         autocorrelation: shape (lags,), beginning at lag 0.
-        samples: number of samples behind it: the band is ``1.96 / sqrt(samples)``, within which 95
-            % of the values of white noise lie (Box and Jenkins, section 2.1).
-        band: half the width of the band; wins over ``samples``.
+        samples: number of samples of the estimate: the band is ``1.96 / sqrt(samples)``, within
+            which 95 % of the values of white noise lie (Box and Jenkins, section 2.1).
+        band: half the width of the band; takes precedence over ``samples``.
         lag_step: step between lags, in ``lag_unit``.
         lag_unit: unit of the lag, such as ``"s"``.
         title: heading.
@@ -119,13 +119,13 @@ def acf_figure(
         height: height [pixels].
 
     Raises:
-        ReportError: not one-dimensional, or no lag beside 0.
+        ReportError: not one-dimensional, or no lag except 0.
     """
     values = np.asarray(autocorrelation, dtype=float)
     if values.ndim != 1 or values.size < 2:
         raise ReportError(
-            f"an autocorrelation has to have shape (lags,) with at least lags 0 and 1, "
-            f"got {values.shape}"
+            f"an autocorrelation must have shape (lags,) with at least lags 0 and 1, "
+            f"found {values.shape}"
         )
     if band is None and samples:
         band = _NORMAL_QUANTILE / float(np.sqrt(samples))

@@ -1,8 +1,8 @@
 """Figures: one or several plots with a common legend and caption.
 
 A plot is a plain dictionary in the format of plotly.js (traces and layout). Fonts, margins, grid
-and hover are set by the page's script, so that a figure says only what it shows. Colours are tokens
-(``"@fitted"``) that the script replaces by those of the theme in use.
+and hover are set by the page's script, so that a figure contains only its content. Colours are
+tokens (``"@fitted"``) that the script replaces by those of the current theme.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class LegendEntry:
         colour: token of the palette, such as ``"fitted"``.
         mark: ``"line"``, ``"dash"``, ``"dot"``, ``"point"``, ``"ring"``, ``"diamond"``, ``"bar"``
             or ``"area"``.
-        group: ``legendgroup`` of the traces it switches; empty: it only explains.
+        group: ``legendgroup`` of the traces it toggles; empty: an explanation only.
     """
 
     name: str
@@ -41,14 +41,14 @@ class Plot:
     """One set of axes (or several that share the horizontal one).
 
     Attributes:
-        data: traces as plotly.js takes them.
-        layout: axes, shapes and annotations as plotly.js takes them.
-        title: heading above the plot, may hold any text.
+        data: traces in the format of plotly.js.
+        layout: axes, shapes and annotations in the format of plotly.js.
+        title: heading above the plot.
         height: height on the page [pixels].
         narrow: layout entries that replace those of ``layout`` on a phone, keys with dots:
             ``{"yaxis.ticktext": [...]}``.
         zoom: dragging zooms; otherwise the axes are fixed.
-        description: what the plot shows, read out by a screen reader.
+        description: alternative text for screen readers.
     """
 
     data: Sequence[Json]
@@ -60,7 +60,7 @@ class Plot:
     description: str = ""
 
     def json(self) -> Json:
-        """Return what the page's script reads."""
+        """Return the data for the page's script."""
         spec: Json = {"data": list(self.data), "layout": dict(self.layout)}
         if self.narrow:
             spec["narrow"] = self.narrow
@@ -78,7 +78,7 @@ class Figure:
         legend: entries above the plots.
         title: heading.
         caption: small print below.
-        columns: plots beside each other where there is room.
+        columns: number of plots next to each other if the width permits.
         linked: zooming the horizontal axis of one plot zooms all.
     """
 
@@ -115,15 +115,15 @@ class Figure:
 def figure_grid(
     figures: Sequence[Figure], columns: int = 2, title: str = "", caption: str = ""
 ) -> Figure:
-    """Return several figures as one, their plots side by side under one legend.
+    """Return several figures as one, with all plots under one legend.
 
     The title of a figure with one untitled plot becomes the title of that plot.
 
     Raises:
-        ReportError: there is no figure.
+        ReportError: no figure.
     """
     if not figures:
-        raise ReportError("a grid of figures needs at least one figure")
+        raise ReportError("a grid of figures requires at least one figure")
     plots: list[Plot] = []
     legend: dict[tuple[str, str], LegendEntry] = {}
     for figure in figures:
@@ -134,16 +134,16 @@ def figure_grid(
 
 
 def plotly_text(text: object) -> str:
-    """Return text that plotly.js shows as it is, though it reads a little HTML in labels."""
+    """Return text escaped for plotly.js, which interprets some HTML in labels."""
     escaped = str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return escaped.replace("\n", " ")
 
 
 def short_names(names: Sequence[str], length: int) -> list[str]:
-    """Return names cut to ``length`` characters so that as many as possible stay different.
+    """Return names shortened to ``length`` characters, with as many distinct ones as possible.
 
-    What all names begin with, up to a separator, goes first; then each long name loses its middle,
-    at the place that keeps most of them apart.
+    First the common prefix up to a separator is removed; then the middle of each long name, at the
+    position that keeps most of them distinct.
     """
     if max(map(len, names), default=0) <= length:
         return list(names)
@@ -174,11 +174,13 @@ def checked_names(names: Sequence[str], count: int, what: str) -> list[str]:
     """Return names as strings.
 
     Raises:
-        ReportError: there are not ``count`` of them.
+        ReportError: their number is not ``count``.
     """
     names = [str(name) for name in names]
     if len(names) != count:
-        raise ReportError(f"{what}: {len(names)} names for {count} values, give one name a value")
+        raise ReportError(
+            f"{what}: expected one name for each of {count} values, found {len(names)}"
+        )
     return names
 
 

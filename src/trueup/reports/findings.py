@@ -1,4 +1,4 @@
-"""First section of a page: key figures, and findings in words."""
+"""Key figures and findings for the start of a page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,12 +27,12 @@ def checked_tone(tone: str) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence with its severity, and optionally where in the page to look.
+    """One sentence with its severity, and optionally a link to a section of the page.
 
     Attributes:
         severity: ``"good"``, ``"info"``, ``"warning"`` or ``"serious"``.
-        sentence: what was found and what to do.
-        anchor: anchor of the section that shows it.
+        sentence: the finding and the advice.
+        anchor: anchor of the related section.
     """
 
     severity: str
@@ -50,7 +50,7 @@ class Findings:
 
     Attributes:
         findings: :class:`Finding` objects or pairs (severity, sentence).
-        empty: the sentence shown if there is none.
+        empty: the sentence shown without findings.
     """
 
     findings: Sequence[Finding | tuple[str, str]]
@@ -66,7 +66,7 @@ class Findings:
 
     def markup(self, context: Context) -> "Markup":
         """Return the list."""
-        # a link to a section that the page does not have would lead nowhere
+        # omit links to sections that are not on the page
         findings = [
             f if f.anchor in context.anchors else replace(f, anchor="") for f in self.ordered()
         ]
@@ -79,9 +79,9 @@ class KeyFigure:
 
     Attributes:
         value: a number (five significant digits) or a text shown as it is.
-        label: what it is.
-        unit: shown small behind the number.
-        note: a line below, such as what it compares to.
+        label: name of the quantity.
+        unit: shown in small print after the number.
+        note: a line below, such as a reference value.
         tone: a severity that colours the number, or empty.
     """
 

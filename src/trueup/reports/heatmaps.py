@@ -1,4 +1,4 @@
-"""Matrices as coloured squares: correlations of parameters."""
+"""Heat maps of matrices, such as correlations of parameters."""
 
 from collections.abc import Sequence
 
@@ -24,11 +24,11 @@ def heatmap_figure(
     title: str = "",
     caption: str = "",
 ) -> Figure:
-    """Return a matrix as coloured squares, with its numbers where there is room.
+    """Return a heat map of a matrix, with its numbers if they fit.
 
-    Rows carry number and name, columns the number alone, so that long names fit on a phone. The
-    colours run from negative over neutral (the middle of ``low`` and ``high``) to positive; what is
-    not finite stays empty and is marked with a dash.
+    Rows have number and name, columns the number only, so that long names fit on a narrow screen.
+    The colours range from negative over neutral (the middle of ``low`` and ``high``) to positive;
+    values that are not finite are blank and marked with a dash.
 
     Args:
         matrix: shape (n, m).
@@ -36,17 +36,17 @@ def heatmap_figure(
         column_names: of the columns; ``None``: the names of the rows.
         low: value of the strongest negative colour.
         high: value of the strongest positive colour.
-        label: what the numbers are.
+        label: name of the quantity.
         unit: their unit.
         title: heading.
         caption: small print.
 
     Raises:
-        ReportError: shapes and names do not fit.
+        ReportError: shapes and names do not match.
     """
     values = np.asarray(matrix, dtype=float)
     if values.ndim != 2 or values.size == 0:
-        raise ReportError(f"a heat map needs a matrix, got shape {values.shape}")
+        raise ReportError(f"a heat map requires a matrix, found shape {values.shape}")
     rows, columns = values.shape
     names = checked_names(names, rows, "rows of a heat map")
     square = column_names is None

@@ -1,4 +1,4 @@
-"""Parameters with their intervals against their bounds."""
+"""Figure of parameters with their intervals and bounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from trueup.reports.figure import (
 )
 from trueup.reports.numbers import broadcast, format_interval, format_number, rounded_to_span
 
-# An entry that is None is as good as one that is NaN: there is nothing to show.
+# None and NaN are both missing values.
 Numbers = ArrayLike | Sequence[float | None]
 
 _ROW_HEIGHT = 56
@@ -29,7 +29,7 @@ _OVERHANG = 0.012
 
 @dataclass(frozen=True)
 class _Row:
-    """One parameter, every position a share of its track: 0 the lower bound, 1 the upper."""
+    """One parameter, with positions relative to its track: 0 the lower bound, 1 the upper."""
 
     name: str
     text: str
@@ -60,35 +60,35 @@ def interval_figure(
     title: str = "",
     caption: str = "",
 ) -> Figure:
-    """Return one line a parameter: its bounds as a track, its value and interval on it.
+    """Return one line per parameter: its bounds as a track, its value and interval on it.
 
-    Parameters of any unit stand below each other because each has its own track from its lower to
-    its upper bound. A parameter at a bound, or whose interval is infinite or wider than its bounds,
-    has the colour of a warning. Without bounds the track covers all that is shown.
+    Each parameter has its own track from its lower to its upper bound, independent of units. A
+    parameter at a bound, or with an interval that is infinite or wider than its bounds, has the
+    colour of a warning. Without bounds the track covers all values.
 
     Args:
         names: p names.
         values: identified values (p,).
         half_widths: half the width of the symmetric intervals (p,); or
         low: lower ends of the intervals (p,), with
-        high: upper ends (p,). What is infinite covers the track; NaN: no interval.
+        high: upper ends (p,). Infinite ends cover the track; NaN: no interval.
         lower: lower bounds (p,).
         upper: upper bounds (p,).
         initial: values at which the fit began (p,).
         nominal: values of the model as given (p,).
-        units: one, or one a parameter.
-        log: the track is logarithmic: one answer, or one a parameter (needs positive bounds;
-            otherwise it stays linear).
+        units: one, or one per parameter.
+        log: logarithmic track: one value, or one per parameter (requires positive bounds;
+            otherwise it is linear).
         title: heading.
         caption: small print.
 
     Raises:
-        ReportError: an array has not one entry a name, or intervals are given in both ways.
+        ReportError: an array does not have one entry per name, or intervals are given in both ways.
     """
     centre = _column("values", values, len(names))
     names = checked_names(names, centre.size, "intervals")
     if half_widths is not None and (low is not None or high is not None):
-        raise ReportError("give intervals either by half_widths or by low and high, not by both")
+        raise ReportError("give either half_widths or low and high, not both")
     if half_widths is not None:
         half = np.abs(_column("half_widths", half_widths, centre.size))
         interval_low, interval_high = centre - half, centre + half
@@ -126,7 +126,9 @@ def _column(name: str, array: Numbers | None, count: int) -> np.ndarray:
         return np.full(count, np.nan)
     column = np.array([np.nan if v is None else v for v in np.ravel(array)], dtype=float)  # type: ignore[arg-type]
     if column.size != count:
-        raise ReportError(f"intervals: {column.size} {name} for {count} names, give one a name")
+        raise ReportError(
+            f"intervals: {name} must have one entry per name, found {column.size} for {count} names"
+        )
     return column
 
 
@@ -283,7 +285,7 @@ def _points(rows: list[_Row], attribute: str, name: str, marker: Json) -> Json:
 def _line(
     row: int, start: float, end: float, colour: str, width: float, opacity: float = 1.0
 ) -> Json:
-    # Two parameters have a value in common only by chance, so rounding to 1e-4 cannot be seen.
+    # Rounding to 1e-4 of a track is not visible.
     return {
         "type": "line",
         "x0": round(start, 4),
@@ -299,7 +301,7 @@ def _line(
 def _annotations(rows: list[_Row], *, wide: bool) -> list[Json]:
     """Return the texts of the rows: name and value above the track, the bounds below its ends.
 
-    On a phone the line above holds name and remark, the value stands between the bounds.
+    On a narrow screen name and remark are above the track, the value between the bounds.
     """
     names = short_names([row.name for row in rows], 60 if wide else 32)
     annotations: list[Json] = []

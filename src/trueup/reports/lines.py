@@ -1,4 +1,4 @@
-"""Curves over anything but time: the history of a cost, a sweep, a spectrum."""
+"""Line figure for coordinates other than time: the history of a cost, a sweep, a spectrum."""
 
 from collections.abc import Mapping, Sequence
 
@@ -35,15 +35,15 @@ def line_figure(
         y_label: name of the vertical axis.
         x_unit: unit of the horizontal axis.
         y_unit: unit of the vertical axis.
-        log_x: logarithmic horizontal axis; values that are not positive are left out.
-        log_y: logarithmic vertical axis; values that are not positive are left out.
+        log_x: logarithmic horizontal axis; values that are not positive are omitted.
+        log_y: logarithmic vertical axis; values that are not positive are omitted.
         markers: points on the curves; ``None``: if they are short.
         title: heading.
         caption: small print.
         height: height [pixels].
 
     Raises:
-        ReportError: there is no curve.
+        ReportError: no curve.
     """
     if isinstance(curves, Mapping):
         curves = [
@@ -51,7 +51,7 @@ def line_figure(
             for name, values in curves.items()
         ]
     if not curves:
-        raise ReportError("a figure of curves needs at least one curve")
+        raise ReportError("a figure of curves requires at least one curve")
     shown = [_drawable(curve, log_x, log_y) for curve in curves]
     if markers is None:
         markers = max(np.size(curve.values) for curve in shown) <= _MARKERS_UP_TO

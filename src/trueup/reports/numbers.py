@@ -1,4 +1,4 @@
-"""Numbers for people and for figures: few digits, no information lost that can be seen."""
+"""Formatting of numbers for texts and figures: few digits, without a visible loss."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _SPAN_DIGITS = 5
 
 
 def format_number(value: object, digits: int = 5) -> str:
-    """Return ``value`` with ``digits`` significant digits, as it can be typed again.
+    """Return ``value`` with ``digits`` significant digits.
 
     Integers keep all their digits, ``None`` is a dash, infinity is ``∞``, and a value that is not a
     number is given as ``str(value)``.
@@ -61,8 +61,8 @@ def format_interval(value: float, half_width: float) -> str:
 def rounded_to_span(values: ArrayLike, digits: int = _SPAN_DIGITS) -> list[float | int | None]:
     """Return values as JSON numbers, rounded to ``10**-digits`` of their span (linear axes).
 
-    What is smaller than that cannot be seen in a figure. Values that are not finite become
-    ``None``, which a figure draws as a gap.
+    Smaller differences are not visible in a figure. Values that are not finite become ``None``,
+    which a figure draws as a gap.
     """
     array = np.asarray(values, dtype=float).ravel()
     finite = np.isfinite(array)
@@ -70,7 +70,7 @@ def rounded_to_span(values: ArrayLike, digits: int = _SPAN_DIGITS) -> list[float
         return [None] * array.size
     low, high = float(array[finite].min()), float(array[finite].max())
     reference = high - low or abs(high)
-    # Rounding scales by a power of ten, which has to be a number as well.
+    # Rounding scales by a power of ten, which must be representable too.
     if 0 < reference < 1e-290 or not math.isfinite(reference):
         return _json_numbers(array, finite)
     decimals = 0 if reference == 0 else digits - math.floor(math.log10(reference))
@@ -86,7 +86,7 @@ def rounded_significant(values: ArrayLike, digits: int = 6) -> list[float | int 
 
 
 def _json_numbers(values: np.ndarray, finite: np.ndarray) -> list[float | int | None]:
-    # Whole numbers are written without ".0": two characters less for most time stamps.
+    # Integers are written without ".0", which saves two characters for most time stamps.
     return [
         None if not ok else int(value) if value == int(value) and abs(value) < 1e15 else value
         for value, ok in zip(np.where(finite, values, 0.0).tolist(), finite.tolist())

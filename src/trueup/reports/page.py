@@ -1,4 +1,4 @@
-"""The page: sections with anchors, a table of contents, and one file at the end."""
+"""Page of a report: sections with anchors, a table of contents, saved as one file."""
 
 import base64
 import os
@@ -31,11 +31,11 @@ class Section:
         summary: one or two sentences below the heading, a text or a part such as
             :class:`~trueup.reports.Html`.
         content: one part or a sequence of parts.
-        collapsed: starts folded; its figures are drawn when it is opened.
+        collapsed: initially folded; its figures are drawn when it is opened.
         tone: a severity that marks the entry in the table of contents, or empty.
 
     Raises:
-        ReportError: the anchor holds characters other than letters, digits, ``-`` and ``_``.
+        ReportError: the anchor contains characters other than letters, digits, ``-`` and ``_``.
     """
 
     title: str
@@ -49,8 +49,9 @@ class Section:
         checked_tone(self.tone)
         if self.anchor and not re.fullmatch(r"[A-Za-z][\w-]*", self.anchor, re.ASCII):
             raise ReportError(
-                f"section {self.title!r} has the anchor {self.anchor!r}: begin with a letter and "
-                "use letters, digits, '-' and '_'"
+                f"section {self.title!r} has the anchor {self.anchor!r}: it must begin with a "
+                "letter "
+                "and contain only letters, digits, '-' and '_'"
             )
 
 
@@ -94,7 +95,7 @@ class Page:
             if part.anchor and part.anchor in used:
                 raise ReportError(
                     f"two sections have the anchor {part.anchor!r} (in use: {listing(used)}): "
-                    "give each its own"
+                    "anchors must be unique"
                 )
             self.sections.append(part)
         return self
@@ -127,9 +128,9 @@ class Page:
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page and return its path. The file appears whole or not at all.
+        """Write the page atomically and return its path.
 
-        Folders on the way are created.
+        Missing parent folders are created.
 
         Raises:
             ReportError: the file cannot be written.
@@ -173,8 +174,8 @@ def anchor_from(title: str) -> str:
 def plotting_code() -> str:
     """Return plotly.js of the installed plotly, compressed (zlib) and in base64.
 
-    The browser unpacks it itself (``DecompressionStream``); a page is 2.8 MB smaller for it, and
-    nothing of it is parsed before the first figure comes into view.
+    The browser decompresses it (``DecompressionStream``), which saves 2.8 MB per page, and parses
+    it only when the first figure comes into view.
     """
     from plotly.offline import get_plotlyjs
 

@@ -1,9 +1,9 @@
 """The colours of a report, light and dark, as CSS variables and as tokens in figures.
 
 The series colours are those of Okabe and Ito (Color Universal Design, 2008), darkened or lightened
-until they stand out from their paper; the order of the "other" series follows the same set.
+for contrast with the background; the order of the "other" series follows the same set.
 A figure names a colour by its token, ``"@fitted"``, which the page's script replaces by the colour
-of the theme in use.
+of the current theme.
 """
 
 LIGHT = {

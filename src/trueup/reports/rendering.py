@@ -1,4 +1,4 @@
-"""HTML of the parts of a page: the template environment, and the page's services to a part."""
+"""HTML of the parts of a page: template environment and shared context."""
 
 import json
 import re
@@ -27,7 +27,7 @@ class Content(Protocol):
 
 @dataclass
 class Context:
-    """State that the parts of one page share while it is written.
+    """Shared state of the parts of one page while it is written.
 
     Attributes:
         figures: number of plots so far; zero means that the page needs no plotting code.
@@ -83,7 +83,8 @@ def as_content(content: object) -> Content:
         return Text(content)
     if isinstance(content, type) or not isinstance(content, Content):
         raise ReportError(
-            f"a report cannot show a {type(content).__name__}: give a string or one of the parts "
+            f"a report does not support a {type(content).__name__}: give a string or one of the "
+            "parts "
             "of trueup.reports (Table, Figure, Findings, Html, ...)"
         )
     return content
@@ -114,13 +115,13 @@ def environment() -> "Environment":
 
 
 def _without_secrets(value: object) -> object:
-    """A value as a template shows it: a text that is not yet HTML loses its secrets."""
+    """A value for a template, with secrets masked in texts that are not yet HTML."""
     return mask(value) if type(value) is str else value
 
 
 @lru_cache(maxsize=8)
 def asset(name: str) -> "Markup":
-    """Return a style sheet or script of the package, to be put into the page as it is."""
+    """Return a style sheet or script of the package, to be inserted into the page verbatim."""
     from markupsafe import Markup
 
     folder = resources.files("trueup.reports") / "assets"
@@ -128,7 +129,7 @@ def asset(name: str) -> "Markup":
 
 
 def breakable(text: object) -> "Markup":
-    """Return text, escaped, that may go on in the next line after ``_``, ``/`` and ``.``.
+    """Return escaped text with optional line breaks after ``_``, ``/`` and ``.``.
 
     Copying it gives the text unchanged.
     """
@@ -139,7 +140,7 @@ def breakable(text: object) -> "Markup":
 
 
 def json_for_script(value: object) -> "Markup":
-    """Return JSON that can stand inside a ``<script>`` element whatever its strings hold."""
+    """Return JSON that is safe inside a ``<script>`` element for any strings."""
     from markupsafe import Markup
 
     text = json.dumps(masked(value), allow_nan=False, separators=(",", ":"), ensure_ascii=False)

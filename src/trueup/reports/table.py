@@ -1,4 +1,4 @@
-"""Tables: readable without a script, with rules that mark what matters."""
+"""Tables, readable without a script, with highlight rules."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,9 +26,9 @@ class Column:
         title: its heading, and its key where rows are mappings and in highlight rules.
         unit: shown small below the heading.
         digits: significant digits of numbers.
-        format: function from a value to its text; otherwise numbers are shown with ``digits``.
-        align: ``"left"``, ``"right"`` or empty: right if the column holds numbers.
-        note: explanation shown when the pointer rests on the heading.
+        format: function from a value to its text; default: numbers with ``digits``.
+        align: ``"left"``, ``"right"`` or empty: right if the column contains numbers.
+        note: explanation shown as a tooltip of the heading.
     """
 
     title: str
@@ -56,12 +56,12 @@ class Highlight:
     """A rule that marks cells.
 
     Attributes:
-        column: title of the column it looks at.
-        when: function from the column's value to whether the cell is marked. With ``whole_row`` in
-            use it marks every cell of the row. With ``by_row`` it is given the row, a mapping from
-            column title to value.
+        column: title of its column.
+        when: function from the column's value to whether the cell is marked. With ``whole_row`` it
+            marks every cell of the row. With ``by_row`` it receives the row, a mapping from column
+            title to value.
         tone: ``"good"``, ``"info"``, ``"warning"`` or ``"serious"``.
-        label: what the mark means: shown below the table.
+        label: meaning of the mark, shown below the table.
     """
 
     column: str
@@ -100,8 +100,8 @@ class Table:
     """A table of texts and numbers.
 
     Attributes:
-        columns: titles or :class:`Column` objects. The first column stays in view when a phone
-            scrolls the table sideways.
+        columns: titles or :class:`Column` objects. The first column is fixed when the table is
+            scrolled horizontally.
         rows: sequences of values in the columns' order, or mappings from title to value. A value is
             a text, a number, ``None``, an :class:`~trueup.reports.Html` or a :class:`Cell`.
         title: heading above it.
@@ -127,9 +127,9 @@ class Table:
         ]
         titles = [column.title for column in columns]
         if not columns:
-            raise ReportError("a table needs at least one column")
+            raise ReportError("a table requires at least one column")
         if len(set(titles)) != len(titles):
-            raise ReportError(f"a table has two columns of one title: {listing(titles)}")
+            raise ReportError(f"the column titles of a table must be unique: {listing(titles)}")
         for rule in self.highlights:
             _check_title(rule.column, titles, "a highlight rule")
         object.__setattr__(self, "columns", columns)
@@ -201,8 +201,8 @@ def _row_values(row: Sequence[object] | Mapping[str, object], titles: list[str])
     values = list(row)
     if len(values) != len(titles):
         raise ReportError(
-            f"a row of a table has {len(values)} values, the table has {len(titles)} columns "
-            f"({listing(titles)}): give one value a column"
+            f"a row of a table has {len(values)} values, expected one for each of {len(titles)} "
+            f"columns ({listing(titles)})"
         )
     return values
 
@@ -210,7 +210,7 @@ def _row_values(row: Sequence[object] | Mapping[str, object], titles: list[str])
 def _check_title(title: str, titles: list[str], where: str) -> None:
     if title not in titles:
         raise ReportError(
-            f"{where} names the column {title!r}, the table has {listing(titles)}."
+            f"{where} refers to an unknown column {title!r}; available: {listing(titles)}."
             f"{did_you_mean(title, titles)}"
         )
 

@@ -1,4 +1,4 @@
-"""Signals over time, one panel a channel, with their residuals below."""
+"""Figure of signals over time, one panel per channel, with their residuals below."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from trueup.reports.traces import Look, Trace, drawing_order, legend_for, line_j
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of time that is shaded, such as the part held out of the fit.
+    """A shaded interval of time, such as the part held out of the fit.
 
     Attributes:
-        start: begin [s].
+        start: start [s].
         end: end [s].
-        label: written at its top, and in the legend.
+        label: text at its top and in the legend.
     """
 
     start: float
@@ -32,12 +32,12 @@ class Panel:
     Attributes:
         title: name of the channel.
         unit: unit of its values.
-        traces: curves. Those of style ``"residual"`` are drawn in a panel of their own below.
+        traces: curves. Those of style ``"residual"`` are drawn in a separate panel below.
         residuals: more curves for that panel, in any style: the residual of the initial model
             keeps the colour of the initial model if it is given as style ``"initial"``.
-        spans: shaded stretches of this panel alone.
-        subtitle: a short remark beside the title, such as the score of the fit.
-        quantity: what its axis shows, where the title does not say it, such as "torque".
+        spans: shaded intervals of this panel only.
+        subtitle: a short remark next to the title, such as the score of the fit.
+        quantity: quantity of its axis, if not in the title, such as "torque".
     """
 
     title: str
@@ -71,26 +71,25 @@ def time_series_figure(
 ) -> Figure:
     """Return panels that share their time axis: zooming one zooms all.
 
-    Traces are decimated to at most 1000 points, the smallest and the largest sample of each
-    stretch kept, so that no peak is lost.
+    Traces are decimated to at most 1000 points, keeping the smallest and the largest sample of each
+    interval, so that no peak is lost.
 
     Args:
-        panels: one a channel.
+        panels: one per channel.
         title: heading.
-        caption: small print; ``None`` says how many samples lie behind the curves if they were
-            decimated.
+        caption: small print; ``None`` reports the number of samples if curves are decimated.
         time_label: name of the horizontal axis.
         time_unit: its unit.
-        spans: stretches shaded in all panels.
-        columns: panels beside each other where there is room.
+        spans: intervals shaded in all panels.
+        columns: number of panels next to each other if the width permits.
         height: height of the axes of the signals [pixels].
         residual_height: height of the axes of the residuals [pixels].
 
     Raises:
-        ReportError: there is no panel.
+        ReportError: no panel.
     """
     if not panels:
-        raise ReportError("a figure of signals needs at least one panel")
+        raise ReportError("a figure of signals requires at least one panel")
     everything = [t for p in panels for t in (*p.main_traces(), *p.residual_traces())]
     styles = looks(everything)
     plots = [
@@ -145,7 +144,7 @@ def _panel_plot(
 
 
 def _residual_title(unit: str) -> Json:
-    # The axes are low: a long unit goes to a line of its own.
+    # The axes are low: a long unit is put on a separate line.
     if len(unit) <= 5:
         return axis_title("residual", unit)
     return {"text": f"residual<br>[{plotly_text(unit)}]"}
@@ -180,5 +179,5 @@ def _decimation_note(traces: Sequence[Trace]) -> str:
         return ""
     return (
         f"Curves of up to {longest:,} samples are drawn with {POINTS_PER_TRACE:,} points; "
-        "the smallest and the largest sample of every stretch are kept."
+        "the smallest and the largest sample of every interval are kept."
     )

@@ -1,4 +1,4 @@
-"""Traces: named curves, drawn in one way for each role they have."""
+"""Traces: named curves with a style for each role."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from trueup.reports.numbers import rounded_significant, rounded_to_span
 from trueup.reports.palette import LIGHT, OTHER_SERIES
 
 TraceStyle = Literal["measured", "initial", "fitted", "residual", "trivial", "other"]
-"""Content of a trace; decides its colour, width and dashes in every figure."""
+"""Role of a trace, which sets its colour, width and dashes in every figure."""
 
 _WIDTHS = {"measured": 3.6, "initial": 1.3, "fitted": 1.4, "residual": 1.1, "trivial": 1.2}
 _DASHES = {"initial": "dash", "trivial": "dot"}
-# Measured lies below; what is compared with it lies on top, the fitted curve last.
+# Drawing order: measured at the bottom, compared curves on top, the fitted curve last.
 _DRAWING_ORDER = ("measured", "trivial", "initial", "other", "residual", "fitted")
 
 
@@ -29,12 +29,12 @@ class Trace:
     Attributes:
         name: shown in the legend; traces of one name and style are one entry.
         times: instants [s], or any other horizontal coordinate, shape (n,).
-        values: samples, shape (n,); what is not finite is a gap.
-        style: the role, which decides on colour and dash. ``"other"`` takes the next free colour.
+        values: samples, shape (n,); values that are not finite are a gap.
+        style: the role, which sets colour and dash. ``"other"`` takes the next free colour.
         step: the value holds until the next sample (commands held zero-order).
 
     Raises:
-        ReportError: unknown style, or arrays that do not fit each other.
+        ReportError: unknown style, or arrays of different shapes.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Trace:
         if times.ndim != 1 or times.shape != values.shape:
             raise ReportError(
                 f"trace {self.name!r} has times of shape {times.shape} and values of shape "
-                f"{values.shape}: both have to be one-dimensional and equally long"
+                f"{values.shape}: both must be one-dimensional and of equal length"
             )
 
     @property
@@ -72,10 +72,10 @@ class Look:
 
 
 def looks(traces: Sequence[Trace]) -> dict[str, Look]:
-    """Return how each trace group is drawn.
+    """Return the style of each trace group.
 
-    The groups of style "other" take turns with the colours that no role in the figure has, then
-    once more with another dash.
+    The groups of style "other" cycle through the colours that no role in the figure uses, then
+    again with another dash.
     """
     roles = {LIGHT[trace.style] for trace in traces if trace.style != "other"}
     free = [token for token in OTHER_SERIES if LIGHT[token] not in roles]
@@ -108,7 +108,7 @@ def line_json(
     axis: str = "y",
     width: float | None = None,
 ) -> Json:
-    """Return a trace as plotly.js takes it: decimated, rounded, coloured by its role."""
+    """Return a trace in the format of plotly.js: decimated, rounded, coloured by its role."""
     times, values = decimate(trace.times, trace.values)
     if width is None:
         width = _WIDTHS.get(trace.style, 1.5)
@@ -134,7 +134,7 @@ def line_json(
 
 
 def legend_for(traces: Sequence[Trace], styles: dict[str, Look]) -> tuple[LegendEntry, ...]:
-    """Return one legend entry a trace group, in the order given."""
+    """Return one legend entry per trace group, in the given order."""
     entries = {
         trace.group: LegendEntry(
             trace.name, styles[trace.group].token, styles[trace.group].dash or "line", trace.group

@@ -1,4 +1,4 @@
-"""The verdict on a result, as the first section of a page."""
+"""Section of a page with the verdict on a result."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,12 +17,12 @@ def verdict_section(
     title: str = "Verdict",
     anchors: Mapping[str, str] | None = None,
 ) -> Section:
-    """Section with the grade, its reasons, and the errors beside those of the baselines.
+    """Section with the grade, its reasons, and the errors compared with those of the baselines.
 
     Args:
-        verdict: plain data of a :class:`trueup.fitting.Verdict`, as ``solution.json`` holds it.
+        verdict: plain data of a :class:`trueup.fitting.Verdict`, as in ``solution.json``.
         title: heading.
-        anchors: anchor on the page of sections that the reasons name otherwise, such as
+        anchors: section of a reason -> anchor on the page if different, such as
             ``{"scores": "errors"}``.
 
     Raises:
@@ -48,12 +48,12 @@ def _finding(reason: Mapping[str, Any], anchors: Mapping[str, str]) -> Finding:
 
 def _tone(grade: str) -> str:
     if grade not in _TONES:
-        raise ReportError(f"a verdict has no grade {grade!r}; there are {listing(_TONES)}")
+        raise ReportError(f"unknown grade {grade!r} of a verdict; available: {listing(_TONES)}")
     return _TONES[grade]
 
 
 def _comparisons(rows: list[Mapping[str, Any]]) -> Table:
-    """Errors of the result and of the baselines; what all rows share stands below the table."""
+    """Errors of the result and of the baselines; entries common to all rows are in a note."""
     names = list(dict.fromkeys(name for row in rows for name in row["baselines"]))
     words = [
         ("data", ["held-out data" if row["held_out"] else "data of the fit" for row in rows]),
@@ -89,7 +89,7 @@ def _comparisons(rows: list[Mapping[str, Any]]) -> Table:
             *(Column(name, digits=3) for name in names),
         ],
         body,
-        title="Errors beside those of the baselines",
+        title="Errors compared with the baselines",
         notes=notes,
     )
 
@@ -113,5 +113,5 @@ def _criteria(rows: list[Mapping[str, Any]]) -> Table:
 
 
 def _number(value: Any) -> float:
-    """A number of plain data; JSON spells those that are not finite as words or as null."""
+    """A number of plain data; JSON stores non-finite ones as words or as null."""
     return float("inf") if value is None else float(value)

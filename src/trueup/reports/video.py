@@ -60,10 +60,10 @@ class Video:
 
 
 def media_type(content: bytes) -> str:
-    """Return the media type told by the first bytes of a file.
+    """Return the media type from the first bytes of a file.
 
     Raises:
-        ReportError: it is neither MP4, WebM nor GIF.
+        ReportError: not an MP4, WebM or GIF file.
     """
     if content[4:8] == b"ftyp":
         return "video/mp4"
@@ -72,5 +72,5 @@ def media_type(content: bytes) -> str:
     if content[:6] in (b"GIF87a", b"GIF89a"):
         return "image/gif"
     raise ReportError(
-        f"a video begins with {content[:8]!r}, which no browser plays: give an MP4, WebM or GIF"
+        f"unsupported video format, first bytes {content[:8]!r}: give an MP4, WebM or GIF"
     )

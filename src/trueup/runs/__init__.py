@@ -1,12 +1,11 @@
 """Runs: from inputs to a report; start, stop, resume, report, compare.
 
-A run is one piece of work with a folder. Each capability describes its work as a :class:`Job`.
-:func:`resume`, :func:`report`, :func:`state` and :func:`compare` take run directories of any kind,
-whether they were begun in Python or on the command line. :func:`study` runs a search over a problem
-of the user; :func:`run_search` is the loop with checkpoints, evaluators and trackers that drives a
-search over a problem and writes into a :class:`RunDirectory`. :class:`Store` reads the history
-back, ``atomic`` writes files that are never half written, ``provenance`` collects where a result
-comes from.
+A run has a directory and is described by a :class:`Spec`. :func:`resume`, :func:`report`,
+:func:`state` and :func:`compare` support run directories of any kind, started in Python or on the
+command line. :func:`study` runs a search over a problem of the user; :func:`run_search` is the loop
+with checkpoints, evaluators and trackers that runs a search over a problem and writes into a
+:class:`RunDirectory`. :class:`Store` reads the history, ``atomic`` writes files atomically,
+``provenance`` records inputs and versions of a result.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Finished runs side by side."""
+"""Comparison of finished runs."""
 
 import os
 from collections.abc import Sequence
@@ -19,21 +19,21 @@ def compare(
 
     Args:
       directories: two or more run directories.
-      anyway: take runs whose inputs have changed too.
+      anyway: accept runs with changed inputs.
 
     Returns:
-      Plain data: ``runs``; ``parameters``, for each name the record of every run (None where it has
-      none) and under ``agreement`` whether the intervals ``overlap`` or ``differ``; and for each
-      run ``scores``, ``status``, ``cost`` and, where there are some, ``verdict``. Where inputs have
-      changed, ``made_although`` says which.
+      Plain data: ``runs``; ``parameters``, for each name the record of every run (None if missing)
+      and under ``agreement`` whether the intervals ``overlap`` or ``differ``; and for each run
+      ``scores``, ``status``, ``cost`` and, if available, ``verdict``. ``made_although`` lists
+      changed inputs.
 
     Raises:
-      RunDirectoryError: fewer than two directories, one is no run, has no result to compare, or was
-        made from other inputs than there are now.
+      RunDirectoryError: fewer than two directories, one is not a run, has no result, or its inputs
+        have changed.
     """
     if len(directories) < 2:
         raise RunDirectoryError(
-            f"compare needs two or more run directories, got {len(directories)}"
+            f"compare requires at least two run directories, found {len(directories)}"
         )
     opened = [RunDirectory.open(directory) for directory in directories]
     marks = [check_inputs(directory, anyway=anyway).mark for directory in opened]

@@ -1,4 +1,4 @@
-"""What follows a search: judging, files and report, in an order that loses nothing."""
+"""Steps after a search: assessment, files and report, ordered so that no result is lost."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,10 +29,10 @@ class Finish:
 def finish_run(
     directory: RunDirectory, kind: str, solution: Any, steps: Finish, verbose: bool
 ) -> Outcome:
-    """Judge a solution and write every result.
+    """Assess a solution and write all results.
 
     Raises:
-      UnfinishedRunError: a step failed; what the others gave is written.
+      UnfinishedRunError: a step failed; the results of the others are written.
     """
     failed: dict[str, str] = {}
     causes: list[Exception] = []
@@ -42,7 +42,7 @@ def finish_run(
             return None
         try:
             return function(*arguments)
-        except Exception as error:  # reported below; the other steps lose nothing by it
+        except Exception as error:  # reported below; the other steps are still executed
             failed[stage] = _sentence(error)
             causes.append(error)
             return None
@@ -55,8 +55,8 @@ def finish_run(
     with Progress(verbose) as progress:
         progress.update("assessment, files, report")
         attempt("the model", steps.keep, solution)
-        # a result is on disk before the time that the assessment takes
-        waiting = {"the assessment": "it had not ended when this file was written"}
+        # write the result before the assessment, which takes time
+        waiting = {"the assessment": "it was not finished when this file was written"}
         _write_summary(directory, steps.bare(solution), waiting)
         outcome = attempt("the assessment", steps.judge, solution)
         if outcome is None:
@@ -89,8 +89,8 @@ def _write_summary(
 def _unfinished(directory: RunDirectory, failed: dict[str, str]) -> UnfinishedRunError:
     stages = "; ".join(f"{stage} failed: {reason}" for stage, reason in failed.items())
     return UnfinishedRunError(
-        f"the search is done and its result is in {directory.solution}, but {stages}. Once "
-        f"that is mended, trueup study resume {directory.path}  does the rest"
+        f"the search is finished and its result is in {directory.solution}, but {stages}. "
+        f"Correct this, then run  trueup study resume {directory.path}"
     )
 
 

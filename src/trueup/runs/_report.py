@@ -1,4 +1,4 @@
-"""The report of a run, from its directory."""
+"""Report of a run, from its directory."""
 
 import os
 from typing import TYPE_CHECKING
@@ -24,15 +24,14 @@ def report(
 
     Args:
       directory: run directory.
-      anyway: take a run whose inputs have changed too; the page says so.
-      folder: where the inputs are, if they have moved away from the run.
+      anyway: accept a run with changed inputs; the page reports them.
+      folder: location of the inputs, if they were moved.
 
     Returns:
       The page; nothing is written.
 
     Raises:
-      RunDirectoryError: this is no run, an input of it has changed, or a file of it is missing or
-        damaged.
+      RunDirectoryError: not a run, or an input has changed, or a file is missing or damaged.
     """
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
     page_of = function_of(kind_of(opened), "report")
@@ -43,12 +42,12 @@ def report(
         from trueup.runs.study_page.report import study_report
 
         with marked(check.mark):
-            return study_report(read_study(opened))  # only the search is known
+            return study_report(read_study(opened))  # a search without a capability
     with read_as_written(opened.path), marked(check.mark):
         page = page_of(opened)
     if check.missing:
         from trueup.reports import Note
 
         names = ", ".join(check.missing)
-        page.add(Note(f"Inputs that were not found, and so not compared with the run: {names}."))
+        page.add(Note(f"Inputs not found, so not compared with the run: {names}."))
     return page

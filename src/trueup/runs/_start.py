@@ -1,4 +1,4 @@
-"""Starts, resumes and plans a run of any kind."""
+"""Start, resume and dry run of any kind of run."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -41,32 +41,33 @@ def start(
     trackers: Sequence[Tracker] = (),
     verbose: bool = True,
 ) -> Outcome:
-    """Do a run in its directory, from its inputs to its report.
+    """Execute a run in its directory, from its inputs to its report.
 
     Args:
-      run: what does a run of the kind, such as :func:`trueup.sysid.fit.run.run_identification`.
-      spec: what the run is of.
-      directory: run directory. One that :meth:`trueup.runs.RunDirectory.create` has just made is
-        used as it is.
-      resume: continue the run that the directory holds; a run that was killed before it had written
-        what it is starts anew.
-      overwrite: replace the run that the directory holds.
+      run: function that executes a run of the kind, such as
+        :func:`trueup.sysid.fit.run.run_identification`.
+      spec: description of the run.
+      directory: run directory, possibly just created by :meth:`trueup.runs.RunDirectory.create`.
+      resume: continue the run of the directory; a run that was killed before it had written its
+        description is restarted.
+      overwrite: replace the run of the directory.
       execution: where candidates are evaluated; on resume completed by that of the run.
-      trackers: trackers beyond those of the execution.
+      trackers: trackers in addition to those of the execution.
       verbose: show progress on the error stream.
 
     Returns:
-      The outcome; the run directory holds every file.
+      The outcome; the run directory contains every file.
 
     Raises:
-      TrueupError: whatever is wrong, before anything is written.
-      RunDirectoryError: the directory holds another run, or the run to resume is of another spec.
-      RunInterrupted: Ctrl-C; the message says how to continue.
-      UnfinishedRunError: the search is done and saved, and something after it failed.
+      TrueupError: invalid inputs or settings, before anything is written.
+      RunDirectoryError: the directory contains another run, or the run to resume is of another
+        spec.
+      RunInterrupted: Ctrl-C; the message contains the command to resume.
+      UnfinishedRunError: the search is finished and saved, but a later step failed.
     """
     if resume and overwrite:
         raise RunDirectoryError(
-            "--resume continues a run, --overwrite replaces it: give one of them"
+            "--resume continues a run and --overwrite replaces it: give one of them"
         )
     _check_seed(spec)
     execution = execution or Execution()
@@ -75,7 +76,8 @@ def start(
         opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(target)
         if kind_of(opened) != spec.kind:
             raise RunDirectoryError(
-                f"{opened.path} is {noun_of(kind_of(opened))}, not {spec.noun}: choose another run "
+                f"{opened.path} is {noun_of(kind_of(opened))}, expected {spec.noun}: choose "
+                "another run "
                 "directory"
             )
         opened.check_free()
@@ -109,26 +111,26 @@ def resume(
 ) -> Outcome:
     """Continue a run of any kind from its last checkpoint.
 
-    The history is that of a run without the stop. Where the search was done already, only what
-    follows it is done again.
+    The history is that of an uninterrupted run. If the search had finished, only the following
+    steps are repeated.
 
     Args:
       directory: run directory.
-      limits: limits of the search; those that are not given stay as they were. The time counts from
-        here, evaluations and generations from the begin of the run.
-      folder: where the inputs are, if they have moved away from the run.
-      execution: where candidates are evaluated; what it does not give stays as it was.
-      trackers: trackers beyond those of the execution.
+      limits: limits of the search; omitted ones are those of the run. The time limit counts from
+        this call, evaluations and generations from the start of the run.
+      folder: location of the inputs, if they were moved.
+      execution: where candidates are evaluated; omitted values are those of the run.
+      trackers: trackers in addition to those of the execution.
       verbose: show progress on the error stream.
 
     Returns:
       The outcome.
 
     Raises:
-      RunDirectoryError: this is no run, it is of an unknown kind or another version, its inputs
-        are gone or have changed, or its search does not know a limit.
-      RunInterrupted: Ctrl-C; the message says how to continue.
-      UnfinishedRunError: the search is done and saved, and something after it failed.
+      RunDirectoryError: not a run, a run of an unknown kind or another version, its inputs are
+        missing or have changed, or its search does not support a limit.
+      RunInterrupted: Ctrl-C; the message contains the command to resume.
+      UnfinishedRunError: the search is finished and saved, but a later step failed.
     """
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
     opened.check_free()
@@ -148,17 +150,17 @@ def plan(
     overwrite: bool = False,
     execution: Execution | None = None,
 ) -> dict[str, Any]:
-    """What a run would do and how long it takes; nothing is written.
+    """Plan of a run and its estimated duration; nothing is written.
 
     Args:
-      planned: what plans a run of the kind.
-      spec: what the run is of.
-      directory: run directory that it would be done in.
-      overwrite: whether a run that the directory holds would be replaced.
+      planned: function that plans a run of the kind.
+      spec: description of the run.
+      directory: run directory that it would use.
+      overwrite: whether an existing run would be replaced.
       execution: where candidates would be evaluated.
 
     Raises:
-      TrueupError: whatever is wrong.
+      TrueupError: invalid inputs or settings.
     """
     _check_seed(spec)
     target = _path_of(directory)
@@ -168,7 +170,7 @@ def plan(
 
 
 def _counted_from_here(directory: RunDirectory, limits: Budget) -> Budget:
-    """Limits whose time [s] is that of this call, as limits of the whole search."""
+    """Limits with a time limit [s] of this call, converted to limits of the whole search."""
     if limits.max_seconds is None or not directory.study.is_file():
         return limits
     with Store.open(directory.study) as store:
@@ -179,7 +181,7 @@ def _counted_from_here(directory: RunDirectory, limits: Budget) -> Budget:
 
 
 def _check_seed(spec: Spec) -> None:
-    """Raise FitError for a seed that none can be, before anything is read."""
+    """Raise FitError for an invalid seed, before anything is read."""
     if spec.seed is not None:
         check_seed(spec.seed)
 
@@ -189,22 +191,22 @@ def _path_of(directory: Target) -> Path:
 
 
 def _is_blank(target: Path) -> bool:
-    """Whether a folder was made for a run that has written nothing of itself."""
+    """Whether a directory was created for a run that has not written its description."""
     files = ("experiment.yaml", "study.sqlite")
     return (target / "run.json").is_file() and not any((target / name).exists() for name in files)
 
 
 def _refuse_to_replace(target: Path) -> None:
     if (target / "run.json").is_file():
-        RunDirectory.create(target)  # raises, before time is spent
+        RunDirectory.create(target)  # raises early
 
 
 def _check_same(directory: RunDirectory, former: Spec, now: Spec) -> None:
-    """Raise where a run to resume was started with other settings."""
+    """Raise an error if a run to resume was started with other settings."""
     before, after = former.identity(), now.identity()
     changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
     if changed:
         raise RunDirectoryError(
-            f"{directory.path} was started with another {listing(changed)}: resume it with the "
-            f"options it was started with, as  trueup study resume {directory.path}  does"
+            f"{directory.path} was started with a different {listing(changed)}: resume it with its "
+            f"original options by  trueup study resume {directory.path}"
         )

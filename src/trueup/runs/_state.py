@@ -8,13 +8,13 @@ from trueup.runs.store.run_directory import RunDirectory
 
 
 def state(directory: str | os.PathLike[str] | RunDirectory) -> RunState:
-    """How far a run of any kind is.
+    """Progress and status of a run of any kind.
 
     Args:
       directory: run directory; the run may be in progress.
 
     Raises:
-      RunDirectoryError: the folder is no run, or a file in it is damaged.
+      RunDirectoryError: the folder is not a run, or a file in it is damaged.
     """
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
     if not opened.experiment.is_file():

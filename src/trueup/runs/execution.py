@@ -1,4 +1,4 @@
-"""Where candidates are evaluated and who follows a run; nothing of it changes the history."""
+"""Execution settings: evaluators and trackers of a run, without effect on its history."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,14 @@ from trueup.runs.trackers import TRACKERS, make_trackers
 
 @dataclass(frozen=True)
 class Execution:
-    """Where a run evaluates its candidates, and the trackers that follow it.
+    """Evaluator and trackers of a run.
 
-    A resumed run takes over what it was started with, unless other values are given.
+    A resumed run keeps its settings, unless other values are given.
     """
 
     workers: int | None = None
-    """Processes that evaluate candidates (threads, of a servo fit); 0: one a core; None: this
-    process."""
+    """Number of processes that evaluate candidates (threads, for a servo fit); 0: one per core;
+    None: this process."""
     scheduler: str | None = None
     """Address of a Dask scheduler, such as ``tcp://host:8786``, or ``local``."""
     storage: str | None = None
@@ -31,7 +31,7 @@ class Execution:
     """Trackers by name, see :data:`trueup.runs.trackers.TRACKERS`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for ``experiment.yaml``; an address with a password is left out."""
+        """Plain data for ``experiment.yaml``; an address with a password is omitted."""
         record = dataclasses.asdict(self)
         if record["storage"] and mask(record["storage"]) != record["storage"]:
             record["storage"] = None
@@ -39,7 +39,7 @@ class Execution:
         return {**record, **{name: name in chosen for name in TRACKERS}}
 
     def with_former(self, record: Mapping[str, Any]) -> "Execution":
-        """This execution, completed by the :meth:`to_dict` of an earlier sitting."""
+        """This execution, completed by the :meth:`to_dict` of an earlier session."""
         known = {field.name for field in dataclasses.fields(self)} - {"trackers"}
         if self.workers is not None or self.scheduler is not None:
             known -= {"workers", "scheduler"}
@@ -48,22 +48,22 @@ class Execution:
         return dataclasses.replace(self, **changes, trackers=trackers)
 
     def check(self, name: str, space: Space, objectives: Sequence[str]) -> None:
-        """Raise where the settings contradict each other, or something they name is missing.
+        """Check that the settings are consistent and their resources exist.
 
         Args:
-          name: name of the run, which its study in a storage takes.
+          name: name of the run, and of its study in a storage.
           space: the unknowns.
           objectives: names of the costs.
 
         Raises:
-          FitError: a study to load, and no storage.
+          FitError: a study to load without a storage.
           StorageError: the storage cannot be reached, has a study of that name, or the study to
             load is of another problem.
           EvaluationError: the scheduler cannot be reached.
           MissingExtraError: a package is not installed.
         """
         if self.load_study and not self.storage:
-            raise FitError("--load-study names a study of a storage: give the --storage too")
+            raise FitError("--load-study requires --storage")
         if self.storage:
             from trueup.runs.optuna_storage.ownership import check_new_run
 
@@ -72,7 +72,7 @@ class Execution:
         self.make_trackers(name)
 
     def check_evaluator(self) -> None:
-        """Raise EvaluationError where the evaluator cannot be reached."""
+        """Raise EvaluationError if the evaluator cannot be reached."""
         evaluator = self.evaluator()
         if hasattr(evaluator, "check"):
             evaluator.check()
@@ -87,11 +87,11 @@ class Execution:
         """The trackers of a run of this name.
 
         Raises:
-          FitError: there is no tracker of a name.
-          MissingExtraError: a package that one needs is not installed.
+          FitError: unknown tracker.
+          MissingExtraError: a package of a tracker is not installed.
         """
         if unknown := [each for each in self.trackers if each not in TRACKERS]:
-            raise FitError(f"there is no tracker {listing(unknown)}; there are {listing(TRACKERS)}")
+            raise FitError(f"unknown tracker {listing(unknown)}; available: {listing(TRACKERS)}")
         trackers: list[Any] = []
         load_study = self.load_study
         if self.storage:

@@ -1,4 +1,4 @@
-"""The kinds of runs: what each is of, what does it, and what reads its directory."""
+"""Registry of the kinds of runs: spec, run function, and readers of run directories."""
 
 import importlib
 from collections.abc import Mapping
@@ -15,20 +15,19 @@ from trueup.runs.store.run_directory import RunDirectory, check_format_version
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of run; everything as ``module:name``, imported when a run of the kind is met."""
+    """A kind of run; every entry is ``module:name``, imported on first use."""
 
     spec: str
     """Subclass of :class:`trueup.runs.Spec`."""
     run: str
-    """``run(spec, session) -> Outcome``: does such a run."""
+    """``run(spec, session) -> Outcome``: executes a run."""
     report: str
     """``report(directory) -> Page``: the page of a run, which may be in progress."""
     state: str = "trueup.runs.run_state:study_state"
-    """``state(directory, kind) -> RunState``: how far a run is."""
+    """``state(directory, kind) -> RunState``: progress of a run."""
     compared: str = "trueup.runs.store.solution_file:read_solution"
-    """``compared(directory)``: what :func:`trueup.runs.compare` shows of a finished run, as plain
-    data: ``parameters``, ``status`` and ``cost``; ``scores`` and ``verdict`` where there are
-    some."""
+    """``compared(directory)``: plain data of a finished run for :func:`trueup.runs.compare`:
+    ``parameters``, ``status`` and ``cost``; ``scores`` and ``verdict`` if available."""
 
 
 KINDS: dict[str, Kind] = {
@@ -94,21 +93,21 @@ KINDS: dict[str, Kind] = {
         report="trueup.explain.report:report_of_run",
     ),
 }
-"""Kind, as ``experiment.yaml`` names it -> what is known of it."""
+"""Kinds of runs by their name in ``experiment.yaml``."""
 
 
 def function_of(kind: str, field: str) -> Any:
-    """Function or class that a field of a kind names.
+    """Function or class of a field of a kind.
 
     Args:
       kind: name of the kind.
       field: field of :class:`Kind`.
 
     Raises:
-      RunDirectoryError: there is no such kind.
+      RunDirectoryError: unknown kind.
     """
     if kind not in KINDS:
-        raise RunDirectoryError(f"there is no run of the kind {kind!r}; there are {listing(KINDS)}")
+        raise RunDirectoryError(f"unknown kind of run {kind!r}; available: {listing(KINDS)}")
     module, name = getattr(KINDS[kind], field).split(":")
     return getattr(importlib.import_module(module), name)
 
@@ -117,18 +116,18 @@ def kind_of(directory: RunDirectory) -> str:
     """Kind of a run.
 
     Raises:
-      RunDirectoryError: ``experiment.yaml`` is missing or damaged, or names no kind that there is.
+      RunDirectoryError: ``experiment.yaml`` is missing or damaged, or has an unknown kind.
     """
     kind = read_experiment(directory)[0]
     if kind not in KINDS:
         raise RunDirectoryError(
-            f"{directory.path} is a run of the kind {kind!r}; this trueup knows {listing(KINDS)}"
+            f"{directory.path} is a run of the kind {kind!r}; this trueup supports {listing(KINDS)}"
         )
     return kind
 
 
 def noun_of(kind: str) -> str:
-    """What a run of a kind is called in messages, with its article."""
+    """Noun for a run of a kind in messages, with its article."""
     return function_of(kind, "spec").noun
 
 
@@ -137,11 +136,11 @@ def read_spec(directory: RunDirectory, folder: Path | None = None) -> Spec:
 
     Args:
       directory: run directory.
-      folder: where the inputs are, if they have moved away from the run.
+      folder: location of the inputs, if they were moved.
 
-    Raises:
-      RunDirectoryError: the run is of an unknown kind or another version, a file is damaged, or the
-        inputs are gone.
+      Raises:
+          RunDirectoryError: the run is of an unknown kind or another version, a file is damaged, or
+              the inputs are missing.
     """
     found = function_of(kind_of(directory), "spec")
     _, content = read_experiment(directory)
@@ -149,13 +148,14 @@ def read_spec(directory: RunDirectory, folder: Path | None = None) -> Spec:
     check_format_version(directory.experiment, version, found.format_version)
     if version < found.format_version:
         raise RunDirectoryError(
-            f"{directory.path} was begun by an older version of trueup: its format is {version}, "
-            f"this trueup reads {found.format_version}; resume it with that version, or start anew"
+            f"{directory.path} was started by another version of trueup: its format is {version}, "
+            f"this trueup supports {found.format_version}; resume it with that version, or "
+            "restart it"
         )
     with read_as_written(directory.experiment):
         return found.from_dict(content, directory.path, folder)
 
 
 def read_execution(directory: RunDirectory) -> Mapping[str, Any]:
-    """Where a run was executed, as :meth:`trueup.runs.Execution.to_dict` gives it."""
+    """Execution settings of a run, in the form of :meth:`trueup.runs.Execution.to_dict`."""
     return read_experiment(directory)[1].get("execution") or {}

@@ -1,4 +1,4 @@
-"""What a finished run gives."""
+"""Outcome of a finished run."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,14 +9,14 @@ from trueup.fitting.judgement.verdict import Verdict
 
 @dataclass
 class Outcome:
-    """A finished run."""
+    """Outcome of a finished run."""
 
     result: Any
-    """What the function of the capability returns."""
+    """Return value of the function of the capability."""
     summary: dict[str, Any]
     """Content of ``solution.json``; its ``verdict`` is plain data."""
     complete: bool = True
-    """Whether the search has done what it can; exit code 0 or 3 on the command line."""
+    """Whether the search is complete; exit code 0 or 3 on the command line."""
     kind: str = ""
     """Kind of the run; set by :mod:`trueup.runs`."""
     directory: Path = Path()
@@ -24,7 +24,7 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict, which the summary holds as plain data; None for a result without one."""
+        """The verdict of the summary; None for a result without one."""
         plain = self.summary.get("verdict")
         return None if plain is None else Verdict.from_dict(plain)
 

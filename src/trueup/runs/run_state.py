@@ -1,4 +1,4 @@
-"""How far a run is, read from its folder; the run may be in progress."""
+"""Progress of a run, read from its directory; the run may be in progress."""
 
 import os
 import time
@@ -15,23 +15,23 @@ from trueup.runs.store.run_directory import RunDirectory
 
 @dataclass(frozen=True)
 class RunState:
-    """What a run directory tells about its run."""
+    """State of a run, from its directory."""
 
     directory: RunDirectory
     kind: str
     state: str
-    """``running``, ``stopped`` (it can be resumed), how the search ended, or ``finished``."""
+    """``running``, ``stopped`` (it can be resumed), the status of the search, or ``finished``."""
     cost: float | None
-    """Lowest cost; of a finished network the RMSE of its scores [N m]."""
+    """Lowest cost; for a finished network the RMSE of its scores [N m]."""
     evaluations: int
-    """Candidates; of networks epochs, those of all folds and members."""
+    """Evaluated candidates; for networks the epochs of all folds and members."""
     generations: int
     failed: int
-    """Candidates that were invalid."""
+    """Number of invalid candidates."""
     seconds: float
-    """Time of the search, all sittings [s]."""
+    """Time of the search, of all sessions [s]."""
     age: float
-    """Time since something was written [s]."""
+    """Time since the last write [s]."""
     solution: dict[str, Any] | None
     """Content of ``solution.json``; None before the end."""
 
@@ -44,7 +44,7 @@ def study_state(directory: RunDirectory, kind: str) -> RunState:
     """
     solution = atomic.read_json(directory.solution) if directory.solution.is_file() else None
     if solution is not None and not isinstance(solution, dict):
-        raise RunDirectoryError(f"{directory.solution} is damaged: it holds no mapping")
+        raise RunDirectoryError(f"{directory.solution} is damaged: expected a mapping")
     evaluations = generations = failed = 0
     seconds, cost = 0.0, None
     if directory.study.is_file():
@@ -80,7 +80,7 @@ def study_state(directory: RunDirectory, kind: str) -> RunState:
 
 
 def is_running(directory: RunDirectory) -> bool:
-    """Whether a living process holds the folder; nothing is written to find out."""
+    """Whether a process holds the lock of the directory; nothing is written."""
     if not (directory.path / "run.lock").exists() or not os.access(directory.path, os.W_OK):
         return False
     try:
@@ -91,7 +91,7 @@ def is_running(directory: RunDirectory) -> bool:
 
 
 def age_of(directory: RunDirectory) -> float:
-    """Time since a file of the run was written [s]."""
+    """Time since the last write of a file of the run [s]."""
     entries: list[Path] = [entry for entry in directory.path.iterdir() if entry.is_file()]
     latest = max((entry.stat().st_mtime for entry in entries), default=0.0)
     return max(0.0, time.time() - latest)
@@ -106,12 +106,12 @@ def training_state(
     steps: int,
     seconds: float,
 ) -> RunState:
-    """State of a training, which has no study: its steps are its evaluations.
+    """State of a training run, with its steps as evaluations.
 
     Args:
       directory: run directory.
       kind: kind of work.
-      finished: whether its results are there.
+      finished: whether its results exist.
       cost: error of a finished one.
       steps: epochs or gradient steps so far.
       seconds: time that they took [s].

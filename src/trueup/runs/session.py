@@ -1,4 +1,4 @@
-"""One call that starts or resumes a run, and the run while its folder is written."""
+"""Session of a run (one call that starts or resumes it), and the run in progress."""
 
 import contextlib
 import os
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from trueup.reports import Page
 
 Input = Path | Mapping[str, Any]
-"""File that a run reads; or ``name``, ``sha256`` and ``size`` of one that was hashed already."""
+"""File that a run reads; or ``name``, ``sha256`` and ``size`` of an already hashed one."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ class Session:
     target: Path
     """Run directory."""
     opened: RunDirectory | None = None
-    """The run directory, where it is there already."""
+    """The run directory, if it already exists."""
     resume: bool = False
-    """Whether the run was begun before."""
+    """Whether the run is resumed."""
     overwrite: bool = False
-    """Whether a run that the directory holds is replaced."""
+    """Whether an existing run in the directory is replaced."""
     execution: Execution = field(default_factory=Execution)
     """Where candidates are evaluated."""
     trackers: Sequence[Tracker] = ()
-    """Trackers beyond those of the execution."""
+    """Trackers in addition to those of the execution."""
     verbose: bool = True
     """Whether progress is shown on the error stream."""
 
@@ -74,32 +74,31 @@ class Session:
         has_progress: Callable[[RunDirectory], bool] = has_evaluations,
         saved: Callable[[RunDirectory], str] = lambda directory: "stopped",
     ) -> Iterator["Run"]:
-        """Open the run: everything is read and checked by now, and nothing is written.
+        """Open the run after all inputs are read and checked, before anything is written.
 
         The inputs are hashed, and compared with those that a resumed run was started with. A new
-        run gets its folder with ``experiment.yaml`` and ``provenance.json``; a resumed one gets
-        them once its search was found to be that of the folder. An error within removes the folder
-        of a new run, unless something worth keeping was computed. Ctrl-C raises
-        ``spec.interruption``, whose message says how to continue.
+        run gets its folder with ``experiment.yaml`` and ``provenance.json``; for a resumed one they
+        are written once its search was checked to be that of the folder. An error within removes
+        the folder of a new run without results. Ctrl-C raises ``spec.interruption`` with a message
+        on how to resume.
 
         Args:
-          spec: the spec as it is written, with the start that was chosen.
+          spec: the spec to write, with its resolved start.
           inputs: files that were read.
-          problem: what is searched; its parameters and objectives are written for the pages.
+          problem: problem of the search; its parameters and objectives are written for the pages.
           distributed: candidates may be evaluated in other processes.
           shown: further content of ``experiment.yaml``, for the pages.
-          settings: settings that ``provenance.json`` holds; the content of ``experiment.yaml``
-            where None.
+          settings: settings for ``provenance.json``; None: the content of ``experiment.yaml``.
           further_origin: further content of ``provenance.json``.
-          packages: distributions whose versions are recorded; those of every run where None.
+          packages: distributions with recorded versions; None: those of every run.
           folder: folder that names of inputs in ``provenance.json`` are relative to.
-          mark: what every file of the run says of it.
+          mark: note in every file of the run.
           resumable: whether an interrupted search continues where it stopped.
-          has_progress: whether a run that fails has computed something worth keeping.
-          saved: what a run that was stopped at once has saved, for the message.
+          has_progress: whether a failed run has results to keep.
+          saved: saved results of a run that was stopped immediately, for the message.
 
         Raises:
-          RunDirectoryError: the directory is in use, or an input has changed or lies in it.
+          RunDirectoryError: the directory is in use or contains an input, or an input has changed.
           RunInterrupted: Ctrl-C.
         """
         if problem is not None:
@@ -118,7 +117,7 @@ class Session:
             directory = self.opened
             hashes = _same_inputs(directory, hashes)
         else:
-            # some are known once the others are read, such as the meshes of a model
+            # some are known only after others are read, such as the meshes of a model
             check_inputs_stay([Path(entry["path"]) for entry in hashes], self.target)
             directory = self.opened or RunDirectory.create(self.target, overwrite=self.overwrite)
         content = spec.to_dict(directory.path)
@@ -155,7 +154,7 @@ class Session:
 
 @dataclass
 class Run:
-    """A run while its folder is written; made by :meth:`Session.begin`."""
+    """A run in progress; made by :meth:`Session.begin`."""
 
     spec: Spec
     directory: RunDirectory
@@ -170,7 +169,7 @@ class Run:
     resumable: bool
     saved: Callable[[RunDirectory], str]
     solved: bool = field(default=False, init=False)
-    """Whether the search is over."""
+    """Whether the search is finished."""
     _described: bool = field(default=False, init=False)
 
     @property
@@ -191,13 +190,13 @@ class Run:
     def describe(self) -> None:
         """Write ``experiment.yaml`` and ``provenance.json``, once.
 
-        A run that searches without :meth:`search` calls it when it has found the folder to be its
-        own; :meth:`search` and :meth:`finish` do so themselves.
+        A run that does not use :meth:`search` calls it after checking that the folder is its own;
+        :meth:`search` and :meth:`finish` call it automatically.
         """
         if self._described:
             return
         content, execution = dict(self.content), self.session.execution
-        # with their hashes in provenance.json, which shows no folders
+        # their hashes are in provenance.json, which contains no folders
         content["inputs"] = [
             os.path.relpath(entry["path"], self.directory.path) for entry in self.inputs
         ]
@@ -218,13 +217,13 @@ class Run:
         on_best: Callable[[Generation], None] | None = None,
         describe: Callable[[np.ndarray], Any] | None = None,
     ) -> Solution:
-        """Drive a search over a problem to its end; see :func:`trueup.runs.run_search`.
+        """Run a search over a problem to its end; see :func:`trueup.runs.run_search`.
 
         Args:
-          problem: what is searched.
-          search: the search at its start.
-          settings: plain settings that the history depends on; the same on resume.
-          limits: where it stops; those of the spec where None.
+          problem: problem to minimise.
+          search: the new search.
+          settings: plain settings that the history depends on; unchanged on resume.
+          limits: limits of the search; None: those of the spec.
           on_generation: called after each generation.
           on_best: called when a generation changed the best candidate.
           describe: content of ``parameters.json`` for a candidate ``(p,)``.
@@ -253,19 +252,19 @@ class Run:
         return solution
 
     def stopped(self, solution: Solution | None = None) -> RunInterrupted:
-        """What Ctrl-C raises: how the run is continued, and the best so far."""
+        """Exception for Ctrl-C: how to resume the run, and the best candidate so far."""
         path, kind = self.directory.path, self.spec.interruption
         if self.solved:
             return kind(
-                "stopped after the search, which is saved, and before its results were written. "
+                "stopped after the search, which is saved, but before its results were written. "
                 f"Write them with  trueup study resume {path}",
                 path,
                 solution,
             )
         if not self.resumable:
             return kind(
-                "interrupted, and nothing of the fit is saved: its method cannot continue where it "
-                f"stopped. {path} holds the experiment only; start anew with the same command and "
+                "interrupted, and the fit is not saved: its method cannot be resumed. "
+                f"{path} contains the experiment only; restart with the same command and "
                 "--overwrite",
                 path,
             )
@@ -274,7 +273,7 @@ class Run:
             message = self.saved(self.directory)
         else:
             message = solution.message.partition("; the run in ")[0]
-        return kind(f"{message}. Continue with  trueup study resume {path}", path, solution)
+        return kind(f"{message}. Resume with  trueup study resume {path}", path, solution)
 
     def finish(
         self,
@@ -286,18 +285,18 @@ class Run:
         write: Callable[[Outcome], None] | None = None,
         page: Callable[[Outcome], "Page | None"] | None = None,
     ) -> Outcome:
-        """Judge a solution and write every result, in an order that loses nothing.
+        """Assess a solution and write all results, ordered so that no result is lost.
 
         Args:
-          solution: what the search or training gave.
-          bare: content of ``solution.json`` for the solution alone, where judging it failed.
-          judge: assesses and judges the solution; it writes nothing.
-          keep: writes what the solution alone gives, before it is judged.
+          solution: result of the search or training.
+          bare: content of ``solution.json`` for the solution alone, if the assessment fails.
+          judge: assesses the solution; it writes nothing.
+          keep: writes files from the solution alone, before the assessment.
           write: writes further files, before ``solution.json``.
-          page: makes the report.
+          page: builds the report.
 
         Raises:
-          UnfinishedRunError: a step failed; what the others gave is written.
+          UnfinishedRunError: a step failed; the results of the others are written.
         """
         self.describe()
         self.solved = True
@@ -315,10 +314,10 @@ class Run:
 def _removed_on_early_error(
     run: Run, has_progress: Callable[[RunDirectory], bool]
 ) -> Iterator[None]:
-    """Remove the folder where an error ends a new run before it has computed anything.
+    """Remove the folder of a new run if an error ends it before it has any result.
 
-    A problem that turns out to be wrong as it is first evaluated then does not stand in the way of
-    the next try. Ctrl-C is no error: the folder stays, and can be resumed.
+    So an error in the first evaluation does not leave a folder that blocks the next attempt. Ctrl-C
+    is not an error: the folder is kept, and can be resumed.
     """
     try:
         yield
@@ -329,33 +328,33 @@ def _removed_on_early_error(
 
 
 def check_inputs_stay(paths: Iterable[Path], target: Path) -> None:
-    """Raise where a file that the run needs later would be replaced with its folder.
+    """Raise an error if an input of the run would be removed with its folder.
 
     Args:
       paths: files and folders that the run reads.
-      target: run directory, which is written anew.
+      target: run directory, which is replaced.
 
     Raises:
-      RunDirectoryError: one lies in the run directory.
+      RunDirectoryError: an input is in the run directory.
     """
     folder = target.resolve()
     for entry in paths:
         if folder in (resolved := entry.resolve()).parents or folder == resolved:
             raise RunDirectoryError(
-                f"{entry}, which is an input, lies in the run directory {target}, which is written "
-                "anew: move it, or choose another run directory"
+                f"{entry}, which is an input, is in the run directory {target}, which is replaced: "
+                "move it, or choose another run directory"
             )
 
 
 def _same_inputs(directory: RunDirectory, inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Inputs of a run to resume, as it recorded them; raise where one has changed."""
+    """Recorded inputs of a run to resume; raise an error if one has changed."""
     if not directory.provenance.is_file():
-        return inputs  # stopped before the file was written: nothing to differ from
+        return inputs  # stopped before the file was written: nothing to compare
     entries, changed = same_inputs(provenance.read(directory.provenance), inputs)
     if changed:
         raise RunDirectoryError(
             f"{listing(sorted(changed), 4)} {'has' if len(changed) == 1 else 'have'} changed since "
-            f"{directory.path} was started: take the former inputs to resume, or start anew with "
+            f"{directory.path} was started: restore the original inputs to resume, or restart with "
             "--overwrite or another run directory"
         )
     return entries

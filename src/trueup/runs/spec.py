@@ -1,15 +1,15 @@
-"""What a run is of: the content of its ``experiment.yaml``, as a value.
+"""Description of a run: the content of its ``experiment.yaml``, as a value.
 
 How a kind of run is written
 ----------------------------
 
 1. A subclass of :class:`Spec`: a frozen model whose fields are all that the run depends on. It
    reads nothing and does nothing.
-2. A function ``run(spec, session) -> Outcome`` that does the run from top to bottom: it reads and
+2. A function ``run(spec, session) -> Outcome`` that executes the run: it reads and
    checks the inputs, opens the run with :meth:`trueup.runs.Session.begin`, searches with
    :meth:`trueup.runs.Run.search`, and ends with :meth:`trueup.runs.Run.finish`.
 3. A line in ``runs/kinds.py`` with the spec, that function, and the functions that read a finished
-   run: report, state, what is compared.
+   run: report, state, comparison.
 
 The function of the capability (``sysid.identify``, ``actuators.fit``, ...) makes the spec from its
 arguments and calls :func:`trueup.runs.start` with both; :func:`trueup.runs.resume` reads the spec
@@ -43,15 +43,15 @@ LIMITS = ("max_evaluations", "max_generations", "max_seconds", "target_cost")
 
 
 class OnResume(enum.Enum):
-    """What a field may do where a call resumes a run; without a mark it has to be the same."""
+    """Source of a field on resume; an unmarked field must be unchanged."""
 
-    FORMER = "the value of the run counts"
-    CALL = "the value of the call counts"
+    FORMER = "the value of the run is used"
+    CALL = "the value of the call is used"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run directory is, and where its inputs have moved to."""
+    """Locations of a run directory and of its moved inputs."""
 
     directory: Path
     folder: Path | None = None
@@ -60,14 +60,15 @@ class Place:
         """Path of an input that ``experiment.yaml`` names relative to the run directory.
 
         Raises:
-          RunDirectoryError: it is gone.
+          RunDirectoryError: the input is missing.
         """
         path = Path(os.path.normpath(self.directory / relative))
         moved = path if self.folder is None else self.folder / path.name
         if moved.exists() or path.exists():
             return moved if moved.exists() else path
         raise RunDirectoryError(
-            f"{self.directory} was made from {path}, which is gone: say where {path.name} is "
+            f"{self.directory} was made from {path}, which is missing: give the folder of "
+            f"{path.name} "
             "with --folder"
         )
 
@@ -75,7 +76,7 @@ class Place:
 def _read_input(value: Any, info: ValidationInfo) -> Any:
     if isinstance(info.context, Place) and value and isinstance(value, str):
         return info.context.found(value)
-    return value  # what is no text is refused as no path
+    return value  # other types are rejected as paths
 
 
 def _read_output(value: Any, info: ValidationInfo) -> Any:
@@ -98,12 +99,12 @@ InputPath = Annotated[Path, _INPUT, PlainSerializer(_write_path)]
 """File or folder that a run reads: relative to the run directory in ``experiment.yaml``."""
 
 OutputPath = Annotated[Path, BeforeValidator(_read_output), PlainSerializer(_write_path)]
-"""File that a run writes outside of its directory; it need not exist."""
+"""File that a run writes outside its directory; it need not exist."""
 
 
 @dataclass(frozen=True)
 class Serialised:
-    """Mark of a field whose class has ``to_dict`` and ``from_dict``: those are used."""
+    """Annotation of a field that is serialised by ``to_dict`` and ``from_dict`` of its class."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -117,16 +118,16 @@ class Serialised:
 
 
 class Spec(BaseModel):
-    """What a run is of; see the text above.
+    """Description of a run; see the module docstring.
 
-    Fields with ``exclude=True`` hold what a call in Python has at hand and no file needs.
+    Fields with ``exclude=True`` are Python objects of the call, not saved in a file.
 
     Attributes:
       name: name of the run.
-      seed: seed of everything random; None where nothing is.
-      limits: limits of the search; a call that resumes may give others.
-      notes: what was done about the start, and the like; sentences for the summary.
-      lacking: fields that were objects in Python, which no file holds.
+      seed: seed of all random draws; None if there are none.
+      limits: limits of the search; may change on resume.
+      notes: sentences for the summary, such as on the start values.
+      lacking: fields that were Python objects, which are not saved in a file.
     """
 
     model_config = ConfigDict(
@@ -134,21 +135,21 @@ class Spec(BaseModel):
     )
 
     kind: ClassVar[str]
-    """Kind, as ``experiment.yaml`` names it."""
+    """Kind of run in ``experiment.yaml``."""
     noun: ClassVar[str]
-    """What a run is called in messages, with its article: ``"a servo fit"``."""
+    """Noun for a run in messages, with its article: ``"a servo fit"``."""
     function: ClassVar[str] = ""
     """Public function that starts such a run, for messages."""
     format_version: ClassVar[int] = 1
-    """Version of the content of ``experiment.yaml``; runs of others are refused."""
+    """Version of the content of ``experiment.yaml``; other versions are an error."""
     known_limits: ClassVar[tuple[str, ...]] = LIMITS
-    """Limits that the search knows, among the fields of :class:`trueup.runs.Budget`."""
+    """Supported limits of the search, among the fields of :class:`trueup.runs.Budget`."""
     limits_of_call: ClassVar[bool] = True
-    """Whether limits come with a call, whose time counts from it; else they stand in an input."""
+    """Whether limits are arguments of a call, with the time from that call, not from an input."""
     searched: ClassVar[bool] = True
-    """Whether ``study.sqlite`` holds its search."""
+    """Whether its search is saved in ``study.sqlite``."""
     interruption: ClassVar[type[RunInterrupted]] = RunInterrupted
-    """What Ctrl-C raises once the run is saved."""
+    """Exception raised by Ctrl-C once the run is saved."""
 
     name: Annotated[str, OnResume.FORMER]
     seed: int | None = None
@@ -159,13 +160,13 @@ class Spec(BaseModel):
     # --- experiment.yaml -------------------------------------------------------------------------
 
     def only_in_python(self) -> tuple[str, ...]:
-        """Names of the fields whose values are objects that no file holds."""
+        """Names of the fields with Python objects that are not saved in a file."""
         return ()
 
     def to_dict(self, directory: Path) -> dict[str, Any]:
         """Content of ``experiment.yaml``; paths are relative to ``directory``, the run directory.
 
-        Both may move together. Kind and version are added by the writer.
+        Inputs and run directory may be moved together. The writer adds kind and version.
         """
         lacking = self.lacking or self.only_in_python()
         content = self.model_dump(mode="json", context=Place(directory), exclude=set(lacking))
@@ -178,20 +179,21 @@ class Spec(BaseModel):
         Args:
           content: content of ``experiment.yaml``; kind and version are checked.
           directory: run directory.
-          folder: where the inputs are, if they have moved away from the run.
+          folder: location of the inputs, if they were moved.
 
-        Raises:
-          RunDirectoryError: a key is missing or wrong, or an input is gone.
+          Raises:
+              RunDirectoryError: a key is missing or wrong, or an input is missing.
         """
         lacking = content.get("lacking") or ()
-        # a run writes every key: what is gone would count as its default
+        # a run writes every key: a missing one would silently become its default
         written = [key for key, field in cls.model_fields.items() if not field.exclude]
         missing = [key for key in written if key not in content and key not in lacking]
         file = directory / "experiment.yaml"
         if missing:
             raise RunDirectoryError(
-                f"{file} is damaged: it lacks {listing(missing)}. Take it from a copy, or start "
-                "the run again with --overwrite"
+                f"{file} is damaged: missing {listing(missing)}. Restore it from a copy, or "
+                "restart "
+                "the run with --overwrite"
             )
         try:
             return cls.model_validate(content, context=Place(directory, folder))
@@ -205,7 +207,7 @@ class Spec(BaseModel):
             raise RunDirectoryError(f"{file} is damaged: {key}: {first['msg']}") from error
 
     def paths(self) -> list[Path]:
-        """Inputs that the spec names."""
+        """Paths of the inputs in the spec."""
         found: list[Path] = []
         for name, field in type(self).model_fields.items():
             if _INPUT in field.metadata or _names_inputs(field.annotation):
@@ -217,7 +219,7 @@ class Spec(BaseModel):
     # --- resume ----------------------------------------------------------------------------------
 
     def identity(self) -> dict[str, Any]:
-        """Values that have to be the same on resume, by the names that a message gives them."""
+        """Values that must not change on resume, by their names in messages."""
         found: dict[str, Any] = {}
         lacking = {*self.lacking, *self.only_in_python()}
         for name, field in type(self).model_fields.items():
@@ -225,15 +227,15 @@ class Spec(BaseModel):
                 continue
             value = self.model_dump(mode="json", include={name}).get(name)
             for key, each in (value if isinstance(value, dict) else {name: value}).items():
-                # two fields may hold a value of the same name, such as a seed
+                # two fields may contain a value of the same name, such as a seed
                 found[key if found.get(key, each) == each else f"{name}.{key}"] = each
         return found
 
     def resumed_by(self, call: Self) -> Self:
-        """This spec, continued by a call whose spec is ``call``.
+        """This spec, resumed by a call with the spec ``call``.
 
-        Limits and the fields marked ``OnResume.CALL`` are those of the call, and so are objects in
-        Python that no file of this run holds.
+        Limits, the fields marked ``OnResume.CALL`` and Python objects that are not saved in a file
+        are those of the call.
         """
         fields = type(self).model_fields.items()
         new = [name for name, field in fields if OnResume.CALL in field.metadata]
@@ -241,35 +243,36 @@ class Spec(BaseModel):
         return self.model_copy(update={**given, "lacking": ()}).with_limits(call.limits)
 
     def with_limits(self, limits: Budget) -> Self:
-        """This spec with other limits, where they are given.
+        """This spec with the given limits.
 
         Raises:
-          RunDirectoryError: the search does not know one of them.
+          RunDirectoryError: the search does not support one of them.
         """
         given = {name: getattr(limits, name) for name in LIMITS}
         given = {name: value for name, value in given.items() if value is not None}
         if unknown := [name for name in given if name not in self.known_limits]:
             known = ", ".join(map(_option, self.known_limits))
             raise RunDirectoryError(
-                f"the run is {self.noun}, which does not know {listing(map(_option, unknown))}"
-                + (f"; it knows {known}" if known else "")
+                f"the run is {self.noun}, which does not support {listing(map(_option, unknown))}"
+                + (f"; supported: {known}" if known else "")
             )
         whole = {name: getattr(self.limits, name) for name in LIMITS} | given
         return self.model_copy(update={"limits": Budget(**whole)})
 
     def check_whole(self, where: Path | None = None) -> None:
-        """Raise RunDirectoryError where objects in Python are missing that no file holds."""
+        """Raise RunDirectoryError if Python objects are missing that are not saved in a file."""
         if self.lacking:
             of = "" if where is None else f" of {where}"
             raise RunDirectoryError(
-                f"the {listing(self.lacking)}{of} were objects in Python, which no file holds: "
+                f"the {listing(self.lacking)}{of} were Python objects, which are not saved in a "
+                "file: "
                 f"resume it with  {self.function}(..., directory=..., resume=True)  and the same "
                 "objects"
             )
 
 
 def _names_inputs(annotation: Any) -> bool:
-    """Whether a type, such as ``InputPath | None`` or ``list[InputPath]``, holds input paths."""
+    """Whether a type, such as ``InputPath | None`` or ``list[InputPath]``, contains input paths."""
     return any(part is _INPUT or _names_inputs(part) for part in get_args(annotation))
 
 

@@ -9,7 +9,7 @@ from trueup.errors import SignalError, did_you_mean, listing
 InterpolationMethod: TypeAlias = Literal[
     "linear", "cubic", "quadratic", "quintic", "zero_order_hold", "zoh"
 ]
-"""How values between samples are found."""
+"""Interpolation method between samples."""
 
 _SPLINE_DEGREE = {"quadratic": 2, "cubic": 3, "quintic": 5}
 
@@ -45,8 +45,8 @@ def interpolate(
 
 
 def _linear(times: np.ndarray, data: np.ndarray, query: np.ndarray) -> np.ndarray:
-    # Each column sees the same elementwise operations however many columns there are, so that
-    # resampling columns one by one or together gives the same bits.
+    # The elementwise operations of a column do not depend on the number of columns, so that
+    # resampling columns one by one or together is bitwise identical.
     if len(times) == 1:
         return np.repeat(data.astype(np.result_type(data, 0.0)), len(query), axis=0)
     inside = query.clip(times[0], times[-1])
@@ -57,7 +57,7 @@ def _linear(times: np.ndarray, data: np.ndarray, query: np.ndarray) -> np.ndarra
     before = data.take(left, axis=0)
     values = (data.take(left + 1, axis=0) - before) * fraction.reshape(-1, *[1] * (data.ndim - 1))
     values += before
-    # Exactly at a sample: its own value, also beside a missing one.
+    # Exactly at a sample: its own value, also next to a missing one.
     at_sample = fraction == 0
     if at_sample.any():
         values[at_sample] = before[at_sample]

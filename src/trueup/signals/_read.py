@@ -19,7 +19,7 @@ from trueup.signals.readers.registry import (
 )
 from trueup.signals.recording import Recording
 
-_GIT_LFS = b"version https://git-lfs"  # what Git LFS leaves in place of a file
+_GIT_LFS = b"version https://git-lfs"  # first bytes of a Git LFS pointer
 
 
 def read(
@@ -35,16 +35,16 @@ def read(
     """Read one recording.
 
     Clocks are kept as recorded: they need not start at zero, and times that do not increase are
-    left for the quality checks to report.
+    reported by the quality checks.
 
     Args:
-        path: The file, or the folder of a format that is one.
+        path: The file, or the folder of a format that uses folders.
         time: Column with the time; a number is the place of a column in a file without a header.
             Without it the format's own clock is used, or a usual name such as ``t``, ``time`` or
             ``timestamp``.
-        rate: Samples a second, where there is no time column.
-        format: Format, where the suffix does not say it: ``csv``, ``parquet``, ``npz``, ``mat``,
-            ``json``, ``hdf5``, ``mcap``, ``rosbag2``, ``lerobot``, or a registered one.
+        rate: Sampling rate [Hz], where there is no time column.
+        format: Format, where the suffix does not determine it: ``csv``, ``parquet``, ``npz``,
+            ``mat``, ``json``, ``hdf5``, ``mcap``, ``rosbag2``, ``lerobot``, or a registered one.
         time_unit: Unit of the time column; without it what its name (``time_ms``) or the format
             says, else seconds.
         name: Name of the recording; the file's stem where absent.
@@ -52,9 +52,9 @@ def read(
             ``topics`` of mcap, ``episode`` of lerobot. None is the same as absent.
 
     Raises:
-        RecordingError: The file is missing, empty, cut short or of another format, or it holds
+        RecordingError: The file is missing, empty, truncated or of another format, or contains
             several recordings.
-        ColumnError: The time column does not exist or cannot be guessed.
+        ColumnError: The time column does not exist, or none is found.
         UnitError: The time unit is unknown.
         MissingExtraError: The package that reads this format is not installed.
     """
@@ -64,7 +64,7 @@ def read(
     if len(recordings) > 1:
         choice = "episode=" if "episode" in reader.options else "read_all"
         raise RecordingError(
-            f"{path} holds {len(recordings)} recordings, {recordings[0].name!r} to "
+            f"{path} contains {len(recordings)} recordings, {recordings[0].name!r} to "
             f"{recordings[-1].name!r}: choose one with {choice}, or read all with read_all."
         )
     return recordings[0]
@@ -82,9 +82,9 @@ def read_all(
 ) -> list[Recording]:
     """Read every recording of a file or folder.
 
-    A LeRobot data set gives one a episode. Any other folder gives those of its files that a reader
-    knows and that match ``pattern`` (such as ``*.csv``), in the order of their names; folders in
-    it are read where they are recordings themselves.
+    A LeRobot data set gives one per episode. Any other folder gives those of its files that a
+    reader supports and that match ``pattern`` (such as ``*.csv``), in the order of their names;
+    folders in it are read where they are recordings themselves.
 
     Args and errors are those of :func:`read`. One file that cannot be read is an error.
     """
@@ -93,7 +93,7 @@ def read_all(
         items = [item for item in sorted(path.glob(pattern)) if can_read(item)]
         if not items:
             raise RecordingError(
-                f"The folder {path} holds no file matching {pattern!r} that a reader knows: give "
+                f"The folder {path} contains no readable file matching {pattern!r}: give "
                 "a folder with recordings, or another pattern."
             )
     else:
@@ -108,13 +108,13 @@ def read_all(
 
 
 def _reader(path: Path, format: str | None) -> Reader:
-    """Return the reader of a path after looking at how the file begins."""
+    """Return the reader of a path after checking the first bytes of the file."""
     if not path.exists():
-        raise RecordingError(f"There is no file {path}. Give the path of a recording.")
+        raise RecordingError(f"No such file: {path}. Give the path of a recording.")
     check_regular(path)
     if path.is_dir():
         if not any(path.iterdir()):
-            raise RecordingError(f"The folder {path} is empty: give one with a recording in it.")
+            raise RecordingError(f"The folder {path} is empty: give one that contains a recording.")
         return reader_of(path) if format is None else reader_named(format)
     try:
         if path.stat().st_size == 0:
@@ -146,14 +146,14 @@ def _recordings(
     except TrueupError:
         raise
     except Exception as error:
-        # Whatever a format's library throws at a damaged file, the user gets one kind of error.
+        # Any exception of a format's library on a damaged file becomes a RecordingError.
         cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise RecordingError(
-            f"{path} cannot be read as {reader.name} ({cause}). It may be cut short or damaged: "
-            "record or copy it again, or give the format it really has."
+            f"{path} cannot be read as {reader.name} ({cause}). It may be truncated or damaged: "
+            "record or copy it again, or give its actual format."
         ) from error
     if not found:
-        raise RecordingError(f"{path} holds no recording.")
+        raise RecordingError(f"{path} contains no recording.")
     hashes: dict[Path, str] = {}
     clock = None if time is None else str(time)
     return [_recording(path, c, clock, rate, time_unit, name, hashes) for c in found]

@@ -1,4 +1,4 @@
-"""Turn what a caller hands over, plain arrays or a TimeSeries, into checked arrays."""
+"""Validation of samples: plain arrays or a TimeSeries become checked arrays."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +24,7 @@ def is_time_series(thing: Any) -> bool:
 
 
 def unpack(signal: Any, values: ArrayLike | None) -> tuple[Array, Array, Callable[[Array], Any]]:
-    """Return times, values and a function that puts filtered values back into the caller's form.
+    """Return times, values and a function that wraps filtered values in the type of the input.
 
     Args:
         signal: A TimeSeries (then ``values`` is None), or sample times (n,) [s].
@@ -36,20 +36,18 @@ def unpack(signal: Any, values: ArrayLike | None) -> tuple[Array, Array, Callabl
     if is_time_series(signal):
         if values is not None:
             raise SignalError(
-                "a TimeSeries brings its own values: pass either a TimeSeries or times and values"
+                "a TimeSeries contains its values: pass either a TimeSeries or times and values"
             )
         times, data = checked(signal.times, signal.data)
         return times, data, lambda filtered: replace(signal, data=filtered)
     if values is None:
-        raise SignalError(
-            "values are missing: pass times and values, or one TimeSeries that holds both"
-        )
+        raise SignalError("values are missing: pass times and values, or a TimeSeries")
     times, data = checked(signal, values)
     return times, data, lambda filtered: filtered
 
 
 def checked(times: ArrayLike, values: ArrayLike, name: str = "the signal") -> tuple[Array, Array]:
-    """Return times (n,) [s] and values (n,) or (n, channels) as float arrays, or refuse them.
+    """Return checked times (n,) [s] and values (n,) or (n, channels) as float arrays.
 
     Raises:
         SignalError: Lengths differ, the clock does not increase, or a value is not finite.
@@ -58,16 +56,16 @@ def checked(times: ArrayLike, values: ArrayLike, name: str = "the signal") -> tu
     data = np.asarray(values, dtype=np.float64)
     if clock.ndim != 1 or data.ndim not in (1, 2):
         raise SignalError(
-            f"{name} has times of shape {clock.shape} and values of shape {data.shape}: times are "
-            "(n,), values (n,) or (n, channels)"
+            f"{name} has times of shape {clock.shape} and values of shape {data.shape}: expected "
+            "times (n,) and values (n,) or (n, channels)"
         )
     if clock.size != data.shape[0]:
         raise SignalError(
-            f"{name} has {clock.size} times and {data.shape[0]} values: there is one row of values "
+            f"{name} has {clock.size} times and {data.shape[0]} values: expected one row of values "
             "for each time"
         )
     if clock.size < 2:
-        raise SignalError(f"{name} has {clock.size} samples: at least 2 are needed")
+        raise SignalError(f"{name} has {clock.size} samples: expected at least 2")
     if not np.all(np.isfinite(clock)):
         raise SignalError(f"{name} has a time that is NaN or infinite: remove that row")
     steps = np.diff(clock)
@@ -92,7 +90,7 @@ def uniform_step(times: Array) -> float | None:
     step = (times[-1] - times[0]) / (times.size - 1)
     grid = times[0] + step * np.arange(times.size)
     deviation = np.max(np.abs(times - grid))
-    # Times printed with few digits, or far from zero, cannot be closer than their own rounding.
+    # Times printed with few digits, or far from zero, deviate by their rounding.
     rounding = 4.0 * np.spacing(np.max(np.abs(times)))
     return step if deviation <= UNIFORM_TOLERANCE * step + rounding else None
 

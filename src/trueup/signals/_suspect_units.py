@@ -1,4 +1,4 @@
-"""Says when values hardly can be in the unit that they are taken for."""
+"""Detection of values that are implausible in their declared unit."""
 
 import math
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from trueup.errors import UnitError, did_you_mean, listing
 from trueup.signals.checks.statistics import turns_one_way
 
-# A joint turns back before two turns; beyond that it is a wheel, or not in radians.
+# A joint stays within two turns; beyond that it is a wheel, or not in radians.
 _LARGEST_ANGLE = 4.0 * math.pi
 # Joints and their motors stay below this speed, about 10 000 rpm [rad/s].
 _LARGEST_ANGULAR_VELOCITY = 1000.0
@@ -19,11 +19,11 @@ _LONGEST_RECORDING = 3.0 * 3600.0
 
 
 def suspect_units(name: str, values: ArrayLike, kind: str) -> str | None:
-    """Say in a sentence that values look like another unit, or return None.
+    """Return a sentence if values look like another unit, else None.
 
     Args:
         name: Name of the column, for the sentence.
-        values: Values taken as SI, shape (n,); NaN is left out.
+        values: Values taken as SI, shape (n,); NaN is ignored.
         kind: ``angle`` [rad], ``angular velocity`` [rad/s], ``length`` [m] or ``time`` [s].
 
     Raises:
@@ -31,7 +31,7 @@ def suspect_units(name: str, values: ArrayLike, kind: str) -> str | None:
     """
     if kind not in _KINDS:
         raise UnitError(
-            f"Cannot judge values of kind {kind!r}.{did_you_mean(kind, _KINDS)} Kinds: "
+            f"Unknown kind of values {kind!r}.{did_you_mean(kind, _KINDS)} Kinds: "
             f"{listing(_KINDS)}."
         )
     samples = np.asarray(values, dtype=np.float64).ravel()
@@ -46,7 +46,7 @@ def _angle(name: str, values: np.ndarray) -> str | None:
     if turns_one_way(values, _LARGEST_ANGLE):
         return None
     if largest > 720.0 and np.array_equal(values, np.round(values)):
-        guess = "encoder counts: give its offset and scale, and the unit they lead to"
+        guess = "encoder counts: give its offset, scale and resulting unit"
     else:
         guess = "degrees: give its unit as deg"
     return (

@@ -27,8 +27,8 @@ def write_csv(
     """Write times and columns, first column time [s], with 17 significant digits or more."""
     if data.ndim > 2:
         raise SignalError(
-            f"A CSV file holds one row a sample; data of shape {data.shape} has too many axes: "
-            "save it with save_to_disk instead."
+            f"CSV files support data of shape (n,) or (n, channels), found {data.shape}: "
+            "use save_to_disk instead."
         )
     columns = data.reshape(len(times), -1)
     cells = _header(signal_mapping or {}, columns.shape[1]) if header else None
@@ -42,12 +42,12 @@ def read_csv(path: str | Path) -> tuple[np.ndarray, np.ndarray, SignalMapping | 
     """Read ``(times, data, signal_mapping)``; the mapping is None without named columns.
 
     Raises:
-        SignalError: missing or empty file, a cell that is no number, rows of unequal length, or a
-            header that does not fit the columns.
+        SignalError: missing or empty file, a cell that is not a number, rows of unequal length, or
+            a header that does not match the columns.
     """
     path = Path(path)
     if not path.is_file():
-        raise SignalError(f"There is no file {str(path)!r} to load a time series from.")
+        raise SignalError(f"No such file: {str(path)!r}.")
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             first = next((row for row in csv.reader(file) if row), None)
@@ -58,7 +58,7 @@ def read_csv(path: str | Path) -> tuple[np.ndarray, np.ndarray, SignalMapping | 
         rows = [] if has_header else [",".join(first)]
         rows += [line for line in lines if line.strip()]
         if not rows:
-            raise SignalError(f"{str(path)!r} holds a header but no samples.")
+            raise SignalError(f"{str(path)!r} contains a header but no samples.")
         table = np.loadtxt(rows, delimiter=",", ndmin=2, comments=None)
     except (csv.Error, ValueError) as error:
         if isinstance(error, SignalError):
@@ -77,7 +77,7 @@ def _header(signal_mapping: SignalMapping, width: int) -> list[str]:
     cells = [""] * width
     for name, (signal_type, indices) in signal_mapping.items():
         indices = np.atleast_1d(indices)
-        # A one-column signal whose own name ends like a component needs the component as well.
+        # A one-column signal with a name that ends like a component needs the component as well.
         numbered = len(indices) > 1 or _COMPONENT.match(name) is not None
         for component, column in enumerate(indices):
             if not 0 <= column < width:
@@ -86,8 +86,8 @@ def _header(signal_mapping: SignalMapping, width: int) -> list[str]:
                 )
             if cells[column]:
                 raise SignalError(
-                    f"Column {column} belongs to {name!r} and to {cells[column]!r}: a header "
-                    "names each column once. Save with header=False or save_to_disk."
+                    f"Column {column} belongs to {name!r} and to {cells[column]!r}: a header has "
+                    "one name per column. Save with header=False or save_to_disk."
                 )
             suffix = f"[{component}]" if numbered else ""
             cells[column] = f"{name}{suffix}:{signal_type.name}"
@@ -119,7 +119,7 @@ def _mapping(cells: list[str], path: Path) -> SignalMapping | None:
         order = sorted(places)
         if order != list(range(len(order))):
             raise SignalError(
-                f"The header of {str(path)!r} holds components {order} of {name!r}: expected "
+                f"The header of {str(path)!r} contains components {order} of {name!r}: expected "
                 f"0 to {len(order) - 1}."
             )
         mapping[name] = (signal_type, np.array([places[k] for k in order], dtype=int))

@@ -1,4 +1,4 @@
-"""How long a response lags its command, from their cross-correlation."""
+"""Delay from a command to its response, by cross-correlation."""
 
 import math
 from dataclasses import dataclass
@@ -9,34 +9,33 @@ from numpy.typing import ArrayLike
 from trueup.errors import SignalError
 from trueup.signals._samples import Array, checked, interpolate_linear
 
-# A correlation counts when chance gives one as large with less than this probability, over all
-# lags that are searched together.
+# Significance level of a correlation, for all searched lags together: the probability of one as
+# large by chance.
 _CHANCE = 1e-3
-# Below this a relation explains less than 4 % of the variance: too little to time anything by.
+# Below this correlation the command explains less than 4 % of the variance: no delay estimate.
 _WEAKEST = 0.2
-# So strong a correlation is believed without the test, which a periodic command cannot pass: it
-# repeats itself, and so holds few independent samples.
+# A correlation above this is accepted without the test, which a periodic command cannot pass
+# because it contains few independent samples.
 _STRONG = 0.95
-# Two peaks that differ by less than this share are equally good explanations.
+# Two peaks that differ by less than this share are ambiguous.
 _TIE = 0.05
-# Where a peak of either sign would do, an inverted response has to be this much better.
+# Margin by which an inverted response must exceed a direct one to be selected.
 _INVERTED = 1.1
-# Two clocks of very different rate would ask for an endless common grid.
+# Maximum size of the common grid of two clocks of very different rate.
 _LARGEST_GRID = 4_000_000
 
 
 @dataclass(frozen=True)
 class DelayEstimate:
-    """By how much a response lags its command.
+    """Estimated delay of a response behind its command.
 
     Attributes:
         delay: Lag of the response [s]; negative where it leads the command.
         correlation: Normalised correlation at that lag, -1 to 1; negative for an inverted response.
-        resolution: Sampling interval behind the estimate [s], of the coarser clock where two
+        resolution: Sampling interval of the estimate [s], of the coarser clock where two
             differ. The parabola resolves about a fifth of it on a clean, smooth signal.
-        reliable: Whether the peak stands out: stronger than chance, unique, and inside the range
-            that was searched.
-        sentence: The finding in one plain sentence.
+        reliable: Whether the peak is significant, unique, and inside the searched range.
+        sentence: The finding in one sentence.
     """
 
     delay: float
@@ -48,23 +47,23 @@ class DelayEstimate:
 
 @dataclass(frozen=True)
 class _Correlation:
-    """Normalised correlation over lags, and how many independent samples stand behind it."""
+    """Normalised correlation over lags, and its number of independent samples."""
 
     coefficients: Array
     independent: float
 
     @property
     def strength(self) -> tuple[bool, float]:
-        """Whether the largest peak shows a relation, and its height in standard deviations."""
+        """Whether the largest peak is accepted, and its height in standard deviations."""
         peak = float(np.max(np.abs(self.coefficients)))
         return self.shows_relation(peak), peak * math.sqrt(self.independent)
 
     def shows_relation(self, correlation: float) -> bool:
-        """Whether a correlation is more than chance gives, or is very strong."""
+        """Whether a correlation is significant, or is very strong."""
         return abs(correlation) >= _STRONG or self.significant(correlation)
 
     def significant(self, correlation: float) -> bool:
-        """Whether a correlation passes the test against chance."""
+        """Whether a correlation is significant."""
         from scipy.special import ndtri
 
         threshold = float(-ndtri(_CHANCE / (2.0 * self.coefficients.size)))
@@ -82,23 +81,23 @@ def estimate_delay(
 ) -> DelayEstimate:
     """Estimate the delay from a command to its response by cross-correlation.
 
-    Both signals are brought to one regular clock, freed of their linear trend, and compared as
-    they are and differenced: differencing whitens a slow signal and so sharpens its peak (Box and
-    Jenkins, Time Series Analysis, on prewhitening), but noise may drown it. Of the two, the
-    comparison counts whose peak shows a relation and stands out most, in units of the standard
+    Both signals are resampled to one regular clock, detrended linearly, and correlated as they
+    are and differenced: differencing whitens a slow signal and so sharpens its peak (Box and
+    Jenkins, Time Series Analysis, on prewhitening), but amplifies noise. Of the two correlations,
+    the accepted one with the highest peak is used, in units of the standard
     deviation that Bartlett's formula gives for two unrelated signals with these autocorrelations
     (Bartlett, An Introduction to Stochastic Processes, 1955). A parabola through the peak and its
     neighbours gives the delay to a fraction of a sample.
 
-    A lag that comes from the dynamics of a drive or a controller counts too: the cross-correlation
-    does not tell it from transport delay.
+    The estimate includes the lag of the dynamics of a drive or controller: cross-correlation does
+    not distinguish it from transport delay.
 
     Args:
         times: Times of the command, and of the response unless ``response_times`` is given (n,)
             [s], increasing, not necessarily uniform.
         command: Command (n,), any unit.
         response: Response (n,), or (m,) on its own clock; any unit.
-        max_delay: Largest delay that is looked for, in both directions [s].
+        max_delay: Largest delay to search, in both directions [s].
         response_times: Clock of the response where it has its own (m,) [s]. The command is then
             held between its samples, as the device that receives it does.
 
@@ -113,11 +112,11 @@ def estimate_delay(
     )
     if command.ndim != 1 or response.ndim != 1:
         raise SignalError(
-            f"a delay is estimated for one command and one response, found shapes {command.shape} "
+            f"expected one command and one response of shape (n,), found {command.shape} "
             f"and {response.shape}: pass one column of each"
         )
     if not (np.isfinite(max_delay) and max_delay > 0):
-        raise SignalError(f"max_delay is a positive time in seconds, not {max_delay!r}")
+        raise SignalError(f"max_delay must be a positive time in seconds, found {max_delay!r}")
 
     command_step = float(np.median(np.diff(command_times)))
     response_step = float(np.median(np.diff(response_times)))
@@ -128,8 +127,8 @@ def estimate_delay(
     count = math.floor(duration / step * (1.0 + 1e-12)) + 1 if duration > 0 else 0
     if count <= 2 * lags or count < 8:
         raise SignalError(
-            f"command and response overlap for {max(duration, 0.0):.4g} s ({count} samples): to "
-            f"look for delays up to {max_delay:g} s takes more than {2 * max_delay:g} s, and at "
+            f"command and response overlap for {max(duration, 0.0):.4g} s ({count} samples): "
+            f"delays up to {max_delay:g} s require more than {2 * max_delay:g} s, and at "
             "least 8 samples"
         )
     if count > _LARGEST_GRID:
@@ -143,7 +142,7 @@ def estimate_delay(
     if same_clock:
         command_values = interpolate_linear(grid, command_times, command)
     else:
-        # The margin keeps a grid point that rounding puts just before a sample on that sample.
+        # The margin maps a grid point rounded to just before a sample to that sample.
         held = np.searchsorted(command_times, grid + 1e-6 * step, side="right") - 1
         command_values = command[held]
     response_values = interpolate_linear(grid, response_times, response)
@@ -181,7 +180,7 @@ def _correlate(command: Array, response: Array, lags: int) -> _Correlation:
     forwards, backwards = np.maximum(shifts, 0), np.maximum(-shifts, 0)
     overlap_first = first_energy[count - forwards] - first_energy[backwards]
     overlap_second = second_energy[count - backwards] - second_energy[forwards]
-    # A stretch without energy has no correlation; the floor keeps rounding from inventing one.
+    # An interval without energy has no correlation; the floor suppresses rounding noise.
     floor = 1e-6 * math.sqrt(first_energy[-1] * second_energy[-1])
     normaliser = np.sqrt(np.maximum(overlap_first * overlap_second, 0.0))
     coefficients = np.where(normaliser > floor, cross / np.maximum(normaliser, floor), 0.0)
@@ -197,14 +196,14 @@ def _correlate(command: Array, response: Array, lags: int) -> _Correlation:
 def _judge(
     comparison: _Correlation, lags: int, step: float, resolution: float, max_delay: float
 ) -> DelayEstimate:
-    """Choose the peak, refine it, and say whether it can be relied on."""
+    """Select the peak, refine it, and decide whether it is reliable."""
     coefficients = comparison.coefficients
     sign = -1.0 if -coefficients.min() > _INVERTED * coefficients.max() else 1.0
     signed = sign * coefficients
     peaks = _peaks(signed)
     height = float(signed[peaks].max())
     equal = peaks[signed[peaks] >= (1.0 - _TIE) * height]
-    # A response follows its command: among equals, the shortest delay that is not negative.
+    # A response follows its command: among equal peaks, the shortest non-negative delay.
     causal = equal[equal >= lags]
     chosen = int(causal[0] if causal.size else equal[-1])
     rivals = causal[1:] if causal.size else equal[:-1]
@@ -214,31 +213,32 @@ def _judge(
     at_edge = chosen in (0, coefficients.size - 1)
 
     related = comparison.shows_relation(correlation)
-    # Two slow humps of similar shape match well at some lag; nothing but strong
-    # evidence shows that a response comes before its command.
+    # Two slow humps of similar shape correlate at some lag; a response before its
+    # command requires strong evidence.
     if delay < -0.5 * resolution:
         related = comparison.significant(correlation)
     if not related and abs(correlation) < 0.3:
         sentence = (
-            f"No delay can be estimated: within {max_delay:g} s the response is not related to the "
-            f"command (correlation at most {correlation:.2f})."
+            f"No delay can be estimated: within {max_delay:g} s the response is not correlated "
+            "with "
+            f"the command (correlation at most {correlation:.2f})."
         )
     elif not related:
         sentence = (
-            f"No delay can be estimated: two signals that change as slowly as these two reach the "
-            f"correlation found within {max_delay:g} s ({correlation:.2f}) by chance."
+            f"No delay can be estimated: the correlation within {max_delay:g} s "
+            f"({correlation:.2f}) is not significant for signals that change this slowly."
         )
     elif at_edge:
         sentence = (
             f"No delay can be estimated: the correlation still rises at {delay:.3g} s, the end of "
-            f"the range that was searched."
+            f"the searched range."
         )
     elif rivals.size:
         other = (int(rivals[0]) - lags) * step
         sentence = (
             f"The delay is ambiguous: {_milliseconds(delay)} and {_milliseconds(other)} explain "
-            f"the response equally well (correlation {correlation:.2f}), the command repeats "
-            "itself."
+            f"the response equally well (correlation {correlation:.2f}), because the command is "
+            "periodic."
         )
     else:
         verb = "leads its command by" if delay < -0.5 * resolution else "lags its command by"
@@ -260,7 +260,7 @@ def _peaks(values: Array) -> np.ndarray:
 
 
 def _parabola_offset(values: Array, peak: int) -> float:
-    """Return where the parabola through a peak and its neighbours has its vertex, -0.5 to 0.5."""
+    """Return the vertex of the parabola through a peak and its neighbours, -0.5 to 0.5 samples."""
     if peak in (0, values.size - 1):
         return 0.0
     before, top, after = values[peak - 1], values[peak], values[peak + 1]

@@ -1,7 +1,7 @@
-"""Filters without phase shift: Butterworth run forwards and backwards, and Savitzky-Golay.
+"""Zero-phase filters: forward-backward Butterworth, and Savitzky-Golay.
 
-Both need samples at equal intervals. A clock with jitter is refused, or, on request, the signal
-is interpolated to a regular clock, filtered there and brought back to its own times.
+Both need samples at equal intervals. A clock with jitter is an error, or, on request, the signal
+is interpolated to a regular clock, filtered, and interpolated back to its own times.
 """
 
 import math
@@ -26,7 +26,7 @@ Irregular = Literal["refuse", "resample"]
 
 #: The transient of the filter has decayed to this share where the padding meets the data.
 _TRANSIENT_LEFT = 1e-9
-#: A corner of less than a period in the recording would ask for endless padding.
+#: A cutoff below one period per recording would require unbounded padding.
 _MOST_PADDING = 20
 #: Lowest corner, in periods over the length of a signal.
 _LOWEST = 0.01
@@ -41,9 +41,9 @@ def butterworth(
     band: Band = "lowpass",
     irregular: Irregular = "refuse",
 ) -> Any:
-    """Filter with a Butterworth filter run forwards and backwards, so that nothing is delayed.
+    """Filter forwards and backwards with a Butterworth filter: zero phase, no delay.
 
-    Running a filter twice squares its gain, which would leave 1/2 at the corner. The corner is
+    Running a filter twice squares its gain, to 1/2 at the corner. The corner is
     moved before the design so that the gain of the two passes together is 1/sqrt(2) at
     ``cutoff`` (Winter, Biomechanics and Motor Control of Human Movement, 4th edition, section
     3.4.4.2; here in the warped frequency of the bilinear transform, where it is exact). The ends
@@ -67,7 +67,9 @@ def butterworth(
     """
     _check_choice("band", band, get_args(Band))
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 1 <= order <= 20:
-        raise SignalError(f"the order of a Butterworth filter is 1 to 20, not {order!r}")
+        raise SignalError(
+            f"order of a Butterworth filter must be an integer from 1 to 20, found {order!r}"
+        )
 
     def smooth(data: Array, step: float) -> Array:
         from scipy.signal import butter, sos2zpk, sosfiltfilt
@@ -93,9 +95,9 @@ def butterworth(
 
 
 def causal_butterworth(values: ArrayLike, rate: float, cutoff: float, order: int = 4) -> Array:
-    """Filter once, forwards, with a low-pass Butterworth filter: delayed, but blind to the future.
+    """Filter once, forwards, with a causal low-pass Butterworth filter; the output is delayed.
 
-    It starts as if the first sample had lasted for ever: without a step.
+    The initial state is the steady state of the first sample, so that there is no transient.
 
     Args:
         values: Values (n,) on an even clock.
@@ -110,8 +112,8 @@ def causal_butterworth(values: ArrayLike, rate: float, cutoff: float, order: int
 
     if not 0 < cutoff < 0.5 * rate:
         raise SignalError(
-            f"the corner of a filter at {rate:g} Hz lies between 0 and {0.5 * rate:g} Hz, not at "
-            f"{cutoff:g} Hz"
+            f"cutoff must be between 0 and {0.5 * rate:g} Hz, half the sampling rate of "
+            f"{rate:g} Hz; found {cutoff:g} Hz"
         )
     samples = np.asarray(values, dtype=np.float64)
     sections = butter(order, cutoff, fs=rate, output="sos")
@@ -150,14 +152,14 @@ def savitzky_golay(
     """
     for name, number in (("polynomial", polynomial), ("derivative", derivative)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
-            raise SignalError(f"{name} is a whole number from 0, not {number!r}")
+            raise SignalError(f"{name} must be a non-negative integer, found {number!r}")
     if derivative > polynomial:
         raise SignalError(
             f"derivative {derivative} of a polynomial of degree {polynomial} is zero everywhere: "
             f"use a degree of at least {derivative + 1}"
         )
     if not (isinstance(window, Real) and math.isfinite(window) and window > 0):
-        raise SignalError(f"window is a positive length in seconds, not {window!r}")
+        raise SignalError(f"window must be a positive length in seconds, found {window!r}")
 
     length = float(window)
 
@@ -209,7 +211,8 @@ def _apply(
         )
     if irregular == "refuse":
         raise SignalError(
-            f"the clock is not uniform: its steps go from {steps.min():.4g} to {steps.max():.4g} s "
+            f"the clock is not uniform: its steps range from {steps.min():.4g} to "
+            f"{steps.max():.4g} s "
             f"(median {typical:.4g} s); resample the signal first, or pass irregular='resample'"
         )
     count = math.ceil((times[-1] - times[0]) / typical) + 1
@@ -228,7 +231,7 @@ def _corners(
     if corners.shape != (wanted,):
         raise SignalError(
             f"{band} takes {'a pair (low, high)' if wanted == 2 else 'one corner frequency'} in "
-            f"Hz as cutoff, not {cutoff!r}"
+            f"Hz as cutoff, found {cutoff!r}"
         )
     if not np.all(np.isfinite(corners)) or np.any(corners <= 0) or np.any(corners >= nyquist):
         raise SignalError(
@@ -238,11 +241,13 @@ def _corners(
     lowest = _LOWEST / (count * step)
     if np.any(corners < lowest):
         raise SignalError(
-            f"cutoff {_numbers(corners)} Hz is far below the {1 / (count * step):.3g} Hz of one "
-            f"period in the signal, of which {count * step:.4g} s are there: choose a higher corner"
+            f"cutoff {_numbers(corners)} Hz is far below {1 / (count * step):.3g} Hz, one period "
+            f"over the {count * step:.4g} s of the signal: choose a higher cutoff"
         )
     if wanted == 2 and corners[0] >= corners[1]:
-        raise SignalError(f"cutoff is (low, high) with low < high, not {_numbers(corners)} Hz")
+        raise SignalError(
+            f"cutoff must be (low, high) with low < high, found {_numbers(corners)} Hz"
+        )
 
     # One pass has |H|^2 = 1 / (1 + (f / fc)^(2 order)) in the warped frequency; two passes have
     # |H|^4 = 1/2 at the wanted corner where (f / fc)^(2 order) = sqrt(2) - 1.
@@ -254,7 +259,8 @@ def _corners(
         moved = warped / stretch
     else:
         width = (warped[1] - warped[0]) * (stretch if band == "bandpass" else 1.0 / stretch)
-        # The product of the corners, the centre of the band, stays; only the width changes.
+        # The product of the corners, the centre of the band squared, is kept; only the width
+        # changes.
         upper = 0.5 * (width + math.sqrt(width**2 + 4.0 * warped[0] * warped[1]))
         moved = np.array([upper - width, upper])
     frequencies = np.arctan(moved) / (np.pi * step)
@@ -268,6 +274,6 @@ def _numbers(values: Array) -> str:
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise SignalError(
-            f"{name} {value!r} does not exist; there is {listing(choices)}."
+            f"Unknown {name} {value!r}. Available: {listing(choices)}."
             f"{did_you_mean(str(value), choices)}"
         )

@@ -1,4 +1,4 @@
-"""From the columns of a recording to named signals in SI units."""
+"""Mapping of recording columns to named signals in SI units."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -13,18 +13,18 @@ from trueup.signals.units import convert, si_unit
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """The column that holds a signal, and how it becomes SI: unit((value - offset) * scale).
+    """Column of a signal and its conversion to SI: unit((value - offset) * scale).
 
     ``minus`` makes it the difference of two columns of one clock, such as the deflection of an
     elastic joint: value = column - minus_scale * minus.
 
     Attributes:
         column: Name of the column; ``"3"`` is the fourth of a file without a header.
-        unit: Unit of the column after offset and scale; None takes what the recording says, or SI.
-        scale: Factor on the column, negative to turn its sign, before the unit is converted.
+        unit: Unit of the column after offset and scale; None takes that of the recording, or SI.
+        scale: Factor on the column, negative to invert its sign, before the unit is converted.
         offset: Subtracted from the column before the factor, such as the encoder count at zero.
-        interpolation: How :meth:`Recording.merged` puts it on another clock: ``zoh`` for a command
-            that is held; None leaves the choice to the call.
+        interpolation: Method of :meth:`Recording.merged` for this signal: ``zoh`` for a command
+            that is held; None uses the method of the call.
         minus: Column that is subtracted first; None for none.
         minus_scale: Factor on that column, such as one over the gear ratio of a motor's encoder.
     """
@@ -53,17 +53,17 @@ def select(
 
     Returns:
         A recording with one stream for each clock in use. Its units are SI where a unit is known,
-        and ``metadata["signals"]`` says which column each signal came from.
+        and ``metadata["signals"]`` contains the source column of each signal.
 
     Raises:
         ColumnError: A column does not exist.
         UnitError: A unit is unknown.
-        RecordingError: A mapping is malformed, nothing is selected, or a difference is one of
-            columns on two clocks.
+        RecordingError: A mapping is malformed, nothing is selected, or the columns of a
+            difference are on two clocks.
     """
     if not signals:
         raise RecordingError(
-            f"No signal is selected from recording {recording.name!r}: name at least one of its "
+            f"No signal selected from recording {recording.name!r}: name at least one of its "
             f"columns {listing(recording.columns)}."
         )
     mappings = {name: _column_mapping(name, value) for name, value in signals.items()}
@@ -114,7 +114,8 @@ def _subtracted(
     if other is not stream:
         raise RecordingError(
             f"signal {signal!r} is the difference of {mapping.column!r} and {mapping.minus!r}, "
-            "which have two clocks: put both on one clock before they are recorded in one file"
+            "which have different clocks: resample both to one clock before recording them in one "
+            "file"
         )
     return mapping.minus_scale * np.asarray(other.columns[column], float)
 
@@ -136,5 +137,5 @@ def _column_mapping(signal: str, value: ColumnMapping | str | Mapping[str, Any])
             f"{did_you_mean(str(unknown[0]), _KEYS)} Keys: {listing(_KEYS)}."
         )
     if "column" not in value:
-        raise RecordingError(f"the mapping of signal {signal!r} does not say which column it is.")
+        raise RecordingError(f"the mapping of signal {signal!r} has no key 'column'.")
     return ColumnMapping(**{**value, "column": str(value["column"])})

@@ -1,4 +1,4 @@
-"""The signals a MuJoCo model has, by name: sensors, joint and free-body states, controls.
+"""Signals of a MuJoCo model by name: sensors, joint and free-body states, controls.
 
 Free joints carry the name of their body, other joints their own name, actuators theirs, each with
 the suffix of its quantity: ``hip_qpos``, ``hip_qvel``, ``muscle_act``, ``motor_ctrl``. An element
@@ -114,8 +114,8 @@ def resolve_signals(
         name, signal_type, width = _resolve(model, item, known, allowed)
         if name in mapping:
             raise SignalError(
-                f"Signal {name!r} is named twice: each signal has its columns once. "
-                "Give (name, SignalType) where one name means two quantities."
+                f"Signal {name!r} is named twice: each signal may occur once. "
+                "Give (name, SignalType) where one name is ambiguous."
             )
         mapping[name] = (signal_type, np.arange(start, start + width))
         start += width

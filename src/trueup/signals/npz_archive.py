@@ -19,17 +19,19 @@ def read_npz(path: str | Path) -> dict[str, np.ndarray]:
     if not path.is_file() and path.with_name(path.name + ".npz").is_file():
         path = path.with_name(path.name + ".npz")
     if not path.is_file():
-        raise SignalError(f"There is no file {str(path)!r} to load.")
+        raise SignalError(f"No such file: {str(path)!r}.")
     try:
         if zipfile.is_zipfile(path):
             check_archive(path)
         with path.open("rb") as file:
             archive = np.load(file, allow_pickle=False)
             if isinstance(archive, np.ndarray):
-                raise SignalError(f"{str(path)!r} holds one array, expected an .npz archive.")
+                raise SignalError(f"{str(path)!r} is a single array, expected an .npz archive.")
             with archive:
                 return {key: archive[key] for key in archive.files}
     except DAMAGED_ARCHIVE as error:
         if isinstance(error, SignalError):
             raise
-        raise SignalError(f"{str(path)!r} is no .npz archive of plain arrays: {error}") from error
+        raise SignalError(
+            f"{str(path)!r} is not an .npz archive of plain arrays: {error}"
+        ) from error

@@ -1,4 +1,4 @@
-"""What is wrong with a recording, said before a fit spends time on it."""
+"""Quality checks of a recording before a fit."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -31,9 +31,9 @@ class Check(NamedTuple):
     needs_clock: bool = False
     """Runs only where the times increase."""
     fewest: int = 0
-    """Runs only with so many samples."""
+    """Minimum number of samples."""
     can_be_accepted: bool = True
-    """Whether a person may accept what it refuses: a fit is possible all the same."""
+    """Whether the user may accept its refusals, because a fit is still possible."""
 
 
 CHECKS = (
@@ -54,22 +54,22 @@ CHECKS = (
     Check("rest", motion.rest, True, clock.FEWEST_SAMPLES),
     Check("delay", motion.delay, True, clock.FEWEST_SAMPLES),
 )
-"""All checks, in the order in which a reader wants their findings."""
+"""All checks, in the order of the report."""
 
 _OF_THE_CLOCK = ("samples", "time order", "duplicate times")
 
-#: The checks by name, in the order in which a reader wants them.
+#: The checks by name, in the order of the report.
 QUALITY_CHECKS = tuple(check.name for check in CHECKS)
 
 
 @dataclass(frozen=True)
 class QualityReport:
-    """What the checks found in one recording, the gravest first.
+    """Findings of the checks of one recording, most severe first.
 
     Attributes:
         findings: All findings.
-        trim: Interval (start, end) [s] in which something moves, or the whole recording; None
-            where the clock does not allow to say.
+        trim: Interval (start, end) [s] of the motion, or the whole recording; None for an
+            invalid clock.
     """
 
     findings: tuple[Finding, ...]
@@ -77,7 +77,7 @@ class QualityReport:
 
     @property
     def usable(self) -> bool:
-        """Whether a fit may use the recording: no finding refuses it."""
+        """Whether a fit may use the recording: no finding of severity ``refuse``."""
         return not self.of_severity("refuse")
 
     def of_severity(self, severity: Severity) -> tuple[Finding, ...]:
@@ -94,10 +94,10 @@ class QualityReport:
         return tuple(f for f in self.findings if f.check == check)
 
     def raise_if_unusable(self, name: str) -> None:
-        """Refuse the recording ``name`` if a finding says so.
+        """Raise an error for the recording ``name`` if it is not usable.
 
         Raises:
-            RecordingError: The reasons, one a line.
+            RecordingError: The reasons, one per line.
         """
         refusals = self.of_severity("refuse")
         if refusals:
@@ -132,21 +132,21 @@ def check_quality(
             paired with ``<joint>_qvel``.
         channels: Values (n,) or (n, k) by name; a wide channel is checked as ``name[0]`` and so on.
             None with a TimeSeries.
-        roles: What a channel is, by name: ``control``, ``position``, ``velocity`` or ``other``
-            (which is what channels without a role are).
+        roles: Role of a channel, by name: ``control``, ``position``, ``velocity`` or ``other``
+            (the default).
         pairs: Pairs (position, velocity) of the same joint.
         units: Unit in which a channel is given, by name. Without one, SI is assumed.
         responses: Which channel responds to which control, for the delay. Without it, controls
             and positions are paired in order where there are equally many; otherwise the position
             most strongly related to a control counts.
-        first_line: Line of the file that holds the first sample, so that findings can name lines;
+        first_line: Line of the file with the first sample, so that findings name lines;
             without it they name rows, counted from 1.
-        accept: Names of checks whose refusals were looked at and are accepted, such as
+        accept: Names of checks whose refusals the user accepts, such as
             ``excitation`` for a free swing or ``units`` for a wheel: they become warnings. The
             checks of the clock and of NaN cannot be accepted.
 
     Raises:
-        SignalError: The arguments do not fit each other: lengths, unknown names, roles or checks.
+        SignalError: Inconsistent arguments: lengths, unknown names, roles or checks.
     """
     if is_time_series(times):
         times, channels, roles, pairs = _from_time_series(times, channels, roles, pairs)
@@ -154,7 +154,7 @@ def check_quality(
         raise SignalError("channels are missing: pass their values by name")
     samples = np.asarray(times, dtype=np.float64)
     if samples.ndim != 1:
-        raise SignalError(f"times have shape {samples.shape}: they are one-dimensional, (n,)")
+        raise SignalError(f"times have shape {samples.shape}: expected (n,)")
     columns = _columns(samples, channels, roles or {}, units or {})
     names = [column.name for column in columns]
     if responses is not None:
@@ -179,18 +179,16 @@ def check_quality(
 
 
 def check_clocks(recording: Recording) -> None:
-    """Refuse a recording of which a clock is too short, runs backwards or repeats a time.
+    """Check that every clock of a recording is long enough and strictly increasing.
 
     Raises:
-        RecordingError: What is wrong, and where.
+        RecordingError: A clock is too short, runs backwards or repeats a time.
     """
     for stream in recording.streams:
         found = check_quality(stream.times, {}).of_severity("refuse")
         broken = [finding.sentence for finding in found if finding.check in _OF_THE_CLOCK]
         if broken:
-            raise RecordingError(
-                f"the recording {recording.name!r} cannot be used: {' '.join(broken)}"
-            )
+            raise RecordingError(f"recording {recording.name!r} cannot be used: {' '.join(broken)}")
 
 
 def _from_time_series(
@@ -199,9 +197,11 @@ def _from_time_series(
     roles: Mapping[str, str] | None,
     pairs: Iterable[tuple[str, str]] | None,
 ) -> tuple[Array, dict[str, ArrayLike], dict[str, str], list[tuple[str, str]]]:
-    """Take channels, roles and pairs from a TimeSeries; what the caller gives has precedence."""
+    """Take channels, roles and pairs from a TimeSeries; explicit arguments take precedence."""
     if channels is not None:
-        raise SignalError("a TimeSeries brings its own channels: pass one or the other")
+        raise SignalError(
+            "a TimeSeries contains its channels: pass a TimeSeries or channels, not both"
+        )
     if not series.signal_mapping:
         raise SignalError(
             "the TimeSeries has no signal mapping, so its channels have no names: pass times and "
@@ -231,13 +231,13 @@ def _columns(
     roles: Mapping[str, str],
     units: Mapping[str, str],
 ) -> tuple[Channel, ...]:
-    """Split wide channels into columns, and give each its role and its unit."""
+    """Split wide channels into columns, each with its role and unit."""
     _known(roles, channels, "roles")
     for name, role in roles.items():
         if role not in _ROLES:
             raise SignalError(
-                f"role {role!r} of {name!r} does not exist; there is {listing(_ROLES)}."
-                f"{did_you_mean(str(role), _ROLES)}"
+                f"unknown role {role!r} of {name!r}.{did_you_mean(str(role), _ROLES)} "
+                f"Available: {listing(_ROLES)}."
             )
     columns: list[Channel] = []
     for name, given in channels.items():
@@ -258,7 +258,7 @@ def _columns(
 
 def _pair(pair: tuple[str, str], columns: Collection[str]) -> tuple[str, str]:
     if isinstance(pair, str) or len(pair) != 2:
-        raise SignalError(f"a pair is (position, velocity), not {pair!r}")
+        raise SignalError(f"a pair must be (position, velocity), found {pair!r}")
     _known(pair, columns, "pairs")
     return pair[0], pair[1]
 
@@ -267,8 +267,8 @@ def _known(names: Iterable[str], channels: Collection[str], what: str) -> None:
     for name in names:
         if name not in channels:
             raise SignalError(
-                f"{what} names a channel {name!r} that does not exist."
-                f"{did_you_mean(name, channels)} There is {listing(channels)}."
+                f"unknown channel {name!r} in {what}."
+                f"{did_you_mean(name, channels)} Available: {listing(channels)}."
             )
 
 
@@ -276,8 +276,8 @@ def _check_names(names: Iterable[str]) -> None:
     for name in [names] if isinstance(names, str) else names:
         if name not in QUALITY_CHECKS:
             raise SignalError(
-                f"check {name!r} does not exist.{did_you_mean(name, QUALITY_CHECKS)} "
-                f"There is {listing(QUALITY_CHECKS, limit=len(QUALITY_CHECKS))}."
+                f"unknown check {name!r}.{did_you_mean(name, QUALITY_CHECKS)} "
+                f"Available: {listing(QUALITY_CHECKS, limit=len(QUALITY_CHECKS))}."
             )
 
 
@@ -286,5 +286,5 @@ def _check_acceptable(names: Collection[str]) -> None:
     refused = {check.name for check in CHECKS if not check.can_be_accepted}.intersection(names)
     if refused:
         raise SignalError(
-            f"{listing(sorted(refused))} cannot be accepted: no fit can use such a recording"
+            f"{listing(sorted(refused))} cannot be accepted: such a recording cannot be fitted"
         )

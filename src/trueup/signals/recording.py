@@ -1,4 +1,4 @@
-"""What was recorded: named columns on one or several clocks."""
+"""Recordings: named columns on one or several clocks."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _STEP_ROUNDING = 1e-6
 class Stream:
     """Columns that share one clock.
 
-    The times are kept as recorded: they need not start at zero, and a clock that stands still or
-    runs backwards is for the quality checks to report. Treat the arrays as read-only.
+    The times are kept as recorded: they need not start at zero, and the quality checks report a
+    clock that stops or runs backwards. Treat the arrays as read-only.
 
     Attributes:
         name: Name of the stream; empty for a file with one clock.
         times: Sample times, shape (n,) [s].
         columns: Values by column name, each of shape (n,).
-        units: Unit by column name, where the file or a mapping says so.
+        units: Unit by column name, where the file or a mapping defines it.
         clock_column: Column of the file that gave the times; empty for a clock of the format, or
             a rate.
         clock_unit: Unit in which that column was read.
@@ -48,7 +48,7 @@ class Stream:
         if times.ndim != 1:
             raise RecordingError(f"{label} has times of shape {times.shape}: expected (n,).")
         if times.size == 0:
-            raise RecordingError(f"{label} holds no samples.")
+            raise RecordingError(f"{label} contains no samples.")
         finite = np.isfinite(times)
         if not finite.all():
             row = int(np.argmin(finite))
@@ -62,8 +62,8 @@ class Stream:
             columns[name] = np.asarray(values, dtype=np.float64)
             if columns[name].shape != times.shape:
                 raise RecordingError(
-                    f"{label}: column {name!r} has shape {columns[name].shape} where the clock has "
-                    f"{times.size} samples."
+                    f"{label}: column {name!r} has shape {columns[name].shape}, expected "
+                    f"({times.size},) as its clock."
                 )
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "columns", columns)
@@ -94,8 +94,8 @@ class Recording:
         streams: The streams; a column name occurs in one of them only.
         source: File or folder it was read from, or empty.
         sha256: Hash of that file, or empty.
-        metadata: What else the file says: scalars, texts, and what the reader left out.
-        notes: What was done to the samples since they were read, in sentences.
+        metadata: Scalars and texts of the file, and the columns that the reader skipped.
+        notes: Changes made to the samples since they were read, in sentences.
     """
 
     name: str
@@ -150,7 +150,7 @@ class Recording:
         return self.streams[0]
 
     def noted(self, note: str, **changes: Any) -> Recording:
-        """A copy with other fields, and a sentence that says what was changed."""
+        """A copy with changed fields and a note that describes the change."""
         return replace(self, notes=(*self.notes, note), **changes)
 
     def with_columns(self, columns: Mapping[str, np.ndarray]) -> Recording:
@@ -159,7 +159,7 @@ class Recording:
         return replace(self, streams=(replace(stream, columns={**stream.columns, **columns}),))
 
     def column(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return times (n,) [s] and values (n,) of a column; a leading ``/`` may be left out.
+        """Return times (n,) [s] and values (n,) of a column; a leading ``/`` is optional.
 
         Raises:
             ColumnError: There is no such column; the message names near ones.
@@ -187,7 +187,7 @@ class Recording:
         )
 
     def slice(self, t0: float | None = None, t1: float | None = None) -> Recording:
-        """Keep the samples with t0 <= time <= t1 [s]; None leaves that end open.
+        """Keep the samples with t0 <= time <= t1 [s]; None for an open end.
 
         Raises:
             RecordingError: A stream has no sample in that interval.
@@ -225,8 +225,8 @@ class Recording:
     ) -> np.ndarray:
         """Values of columns at other times, shape (k, columns).
 
-        Before the first and after the last sample the ends are held. A value that is NaN stays
-        one, unlike in :meth:`merged`: the quality checks are to see it.
+        Before the first and after the last sample the end values are held. NaN is kept, unlike in
+        :meth:`merged`, so that the quality checks report it.
 
         Args:
             times: Increasing times, shape (k,) [s].
@@ -265,11 +265,11 @@ class Recording:
                 stream with most samples in that interval is used.
             method: ``linear``, ``zoh`` (commands that are held) or another method of
                 :class:`TimeSeries`; or one by column, linear where a column is not named. A method
-                that :func:`select` was given for a column comes before a single one for all.
+                given to :func:`select` for a column takes precedence over a single one for all.
 
         Raises:
-            RecordingError: The streams do not overlap, a clock does not increase, a column holds
-                no number, or ``times`` leave the interval.
+            RecordingError: The streams do not overlap, a clock does not increase, a column contains
+                no number, or ``times`` exceed the interval.
         """
         if times is not None and rate is not None:
             raise RecordingError("Give times or rate to merge a recording, not both.")
@@ -283,7 +283,7 @@ class Recording:
                 good = np.isfinite(values)
                 if not good.any():
                     raise RecordingError(
-                        f"Column {name!r} of {self._label()} holds no finite value: leave it out."
+                        f"Column {name!r} of {self._label()} contains no finite value: omit it."
                     )
                 if good.all():
                     finite[name] = (stream.times, values)
@@ -314,23 +314,28 @@ class Recording:
         if start > end:
             raise RecordingError(
                 f"{self._label()} has no interval that all columns cover: {late!r} begins at "
-                f"{start:.10g} s, {early!r} ends at {end:.10g} s. Leave one of them out, or check "
-                "whether their clocks count from the same moment."
+                f"{start:.10g} s, {early!r} ends at {end:.10g} s. Omit one of them, or check "
+                "whether their clocks have the same origin."
             )
         if times is not None:
             clock = np.asarray(times, dtype=np.float64)
             if clock.ndim != 1 or clock.size == 0 or np.any(np.diff(clock) <= 0):
-                raise RecordingError("The times to merge at must be (k,) and strictly increasing.")
+                raise RecordingError(
+                    "times to merge at must have shape (k,) and be strictly increasing."
+                )
             if clock[0] < start or clock[-1] > end:
                 raise RecordingError(
-                    f"The times to merge at, {clock[0]:.10g} to {clock[-1]:.10g} s, leave the "
+                    f"The times to merge at, {clock[0]:.10g} to {clock[-1]:.10g} s, exceed the "
                     f"interval {start:.10g} to {end:.10g} s that all columns of {self._label()} "
                     "cover."
                 )
             return clock
         if rate is not None:
             if not (np.isfinite(rate) and rate > 0):
-                raise RecordingError(f"The rate to merge at is {rate}: give samples a second > 0.")
+                raise RecordingError(
+                    "rate to merge at must be a positive number of samples per second, found "
+                    f"{rate}."
+                )
             steps = int(np.floor((end - start) * rate + _STEP_ROUNDING))
             return start + np.arange(steps + 1) / rate
         inside = [

@@ -1,4 +1,4 @@
-"""What a channel of a time series is, and the map from signal names to columns."""
+"""Types of the channels of a time series, and the map from signal names to columns."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from trueup.errors import SignalError, did_you_mean, listing
 
 
 class SignalType(Enum):
-    """What a signal measures, and therefore where its prediction comes from."""
+    """Quantity of a signal, which determines the source of its prediction."""
 
     MjSensor = 0
     """A sensor of the model, read from ``mjData.sensordata``."""
@@ -28,7 +28,7 @@ class SignalType(Enum):
 
 
 SignalMapping: TypeAlias = dict[str, tuple[SignalType, np.ndarray]]
-"""From the name of a signal to its type and the columns it occupies, in order."""
+"""Map from the name of a signal to its type and its columns, in order."""
 
 
 def encode_signal_mapping(signal_mapping: Mapping[str, tuple[SignalType, np.ndarray]]) -> str:
@@ -60,7 +60,7 @@ def decode_signal_mapping(encoded: str) -> SignalMapping:
 
 
 def same_signals(first: SignalMapping | None, second: SignalMapping | None) -> bool:
-    """Return whether two mappings hold the same names, types and columns, in any order."""
+    """Return whether two mappings have the same names, types and columns, in any order."""
     if first is None or second is None:
         return first is second
     if first is second:
@@ -72,9 +72,8 @@ def same_signals(first: SignalMapping | None, second: SignalMapping | None) -> b
 
 
 def unknown_signal(name: object, known: Iterable[str], what: str = "signal") -> SignalError:
-    """Return the error for a signal name that a mapping does not hold."""
+    """Return the error for a signal name that is not in a mapping."""
     known = [str(other) for other in known]
     return SignalError(
-        f"There is no {what} {name!r}.{did_you_mean(str(name), known)} "
-        f"Available names: {listing(known)}."
+        f"No {what} {name!r}.{did_you_mean(str(name), known)} Available names: {listing(known)}."
     )

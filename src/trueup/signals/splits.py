@@ -1,7 +1,7 @@
-"""Set part of the data aside: by sequence, by group, by time, and in folds.
+"""Train and held-out splits: by sequence, by group, by time, and in folds.
 
-A fit is judged on what it has not seen. Names are split so that no name is in both parts; time is
-split at samples, so that each sample within closed intervals belongs to one part only.
+A fit is assessed on held-out data. No name is in both parts; time is split at samples, so that each
+sample within the closed intervals belongs to one part only.
 """
 
 import math
@@ -19,14 +19,14 @@ Interval: TypeAlias = tuple[float, float]
 
 
 class Split(NamedTuple, Generic[Name]):
-    """What to fit on and what to judge by, as names or indices in their original order."""
+    """Training and held-out parts, as names or indices in their original order."""
 
     training: tuple[Name, ...]
     held_out: tuple[Name, ...]
 
 
 class TimeSplit(NamedTuple):
-    """What to fit on and what to judge by, as closed intervals (start, end) [s] in time order."""
+    """Training and held-out parts, as closed intervals (start, end) [s] in time order."""
 
     training: tuple[Interval, ...]
     held_out: tuple[Interval, ...]
@@ -76,24 +76,26 @@ def split_by_time(
     boundaries: Sequence[float] | None = None,
     gap: float = 0.0,
 ) -> TimeSplit:
-    """Hold out a stretch of time: the last part, or every second of several stretches.
+    """Hold out intervals of time: the last part, or every other interval.
 
     Args:
         times: Sample times (n,) [s], increasing.
         held_out: Share of the duration to hold out at the end, between 0 and 1.
-        boundaries: Times [s] at which the parts change; the first stretch is for training, the
-            next is held out, and so on. A sample at a boundary belongs to the later stretch.
-        gap: Time [s] left unused after each boundary, so that the parts are not neighbours: what
-            happens just after a boundary still depends on what happened before it.
+        boundaries: Times [s] at which the parts alternate; the first interval is for training, the
+            next is held out, and so on. A sample at a boundary belongs to the later interval.
+        gap: Time [s] excluded after each boundary, because the response just after a boundary
+            still depends on the motion before it.
 
     Raises:
         SignalError: Neither or both of held_out and boundaries are given, or one is out of range;
-            a stretch would hold fewer than 2 samples.
+            an interval would contain fewer than 2 samples.
     """
     clock = _clock(times)
     start, end = float(clock[0]), float(clock[-1])
     if (held_out is None) == (boundaries is None):
-        raise SignalError("a split by time takes either held_out, a share, or boundaries, times")
+        raise SignalError(
+            "a split by time takes either held_out (a share) or boundaries (times), not both"
+        )
     if held_out is not None:
         _check_share(held_out)
         edges = [start + (1.0 - held_out) * (end - start)]
@@ -101,7 +103,7 @@ def split_by_time(
         edges = [float(edge) for edge in boundaries or ()]
     if not edges or not all(start < edge <= end for edge in edges) or np.any(np.diff(edges) <= 0):
         raise SignalError(
-            f"boundaries increase and lie within the recording, {start:.6g} to {end:.6g} s; found "
+            f"boundaries must increase within the recording, {start:.6g} to {end:.6g} s; found "
             f"{', '.join(f'{edge:.6g}' for edge in edges) or 'none'}"
         )
     stretches = _stretches(clock, edges, gap)
@@ -151,24 +153,24 @@ def k_fold(
 
 
 def k_fold_by_time(times: ArrayLike, folds: int, *, gap: float = 0.0) -> list[TimeSplit]:
-    """Split a recording into stretches of equal duration, each of which is held out once.
+    """Split a recording into intervals of equal duration, each of which is held out once.
 
     Args:
         times: Sample times (n,) [s], increasing.
-        folds: Number of stretches, at least 2.
-        gap: Time [s] left unused between a stretch held out and its neighbours, at the start of the
+        folds: Number of intervals, at least 2.
+        gap: Time [s] excluded between a held-out interval and its neighbours, at the start of the
             later of the two.
 
     Raises:
-        SignalError: A stretch would hold fewer than 2 samples.
+        SignalError: An interval would contain fewer than 2 samples.
     """
     clock = _clock(times)
-    _check_folds(folds, clock.size // 2, "stretches of 2 samples")
+    _check_folds(folds, clock.size // 2, "intervals of 2 samples")
     start, duration = float(clock[0]), float(clock[-1] - clock[0])
     edges = [start + duration * fold / folds for fold in range(1, folds)]
     splits = []
     for fold in range(folds):
-        # Training stretches on one side of the fold are one interval, without gaps between.
+        # Training intervals on one side of the fold are merged, without gaps between them.
         around = edges[max(fold - 1, 0) : fold + 1]
         stretches = _stretches(clock, around, gap)
         held_out = stretches.pop(0 if fold == 0 else 1)
@@ -188,7 +190,7 @@ def in_intervals(times: ArrayLike, intervals: Iterable[Interval]) -> np.ndarray:
 def _stretches(clock: Array, edges: Sequence[float], gap: float) -> list[Interval]:
     """Return the intervals between edges, from first to last sample, later ones after a gap."""
     if not (math.isfinite(gap) and gap >= 0):
-        raise SignalError(f"gap is a time from 0 s, not {gap!r}")
+        raise SignalError(f"gap must be a time of at least 0 s, found {gap!r}")
     starts = [float(clock[0]), *(edge + gap for edge in edges)]
     first = np.searchsorted(clock, starts, side="left")
     stop = np.append(np.searchsorted(clock, edges, side="left"), clock.size)
@@ -197,7 +199,7 @@ def _stretches(clock: Array, edges: Sequence[float], gap: float) -> list[Interva
         which = int(short[0])
         limits = [float(clock[0]), *edges, float(clock[-1])]
         raise SignalError(
-            f"the stretch from {limits[which]:.6g} to {limits[which + 1]:.6g} s holds fewer than "
+            f"the interval {limits[which]:.6g} to {limits[which + 1]:.6g} s contains fewer than "
             f"2 samples after a gap of {gap:g} s: move the boundary, shorten the gap, or use "
             "fewer parts"
         )
@@ -207,7 +209,7 @@ def _stretches(clock: Array, edges: Sequence[float], gap: float) -> list[Interva
 def _choose(
     known: tuple[Hashable, ...], held_out: float | Iterable[Hashable], seed: int, kind: str
 ) -> set[Hashable]:
-    """Return what is held out, of names given or by a draw of a share."""
+    """Return the held-out names: the given ones, or a random share."""
     if isinstance(held_out, int | float) and not isinstance(held_out, bool):
         _check_share(float(held_out))
         if len(known) < 2:
@@ -218,14 +220,14 @@ def _choose(
         drawn = np.random.default_rng(seed).permutation(len(known))[:count]
         return {known[index] for index in drawn}
     if isinstance(held_out, str) or not isinstance(held_out, Iterable):
-        raise SignalError(f"held_out is a share or a list of {kind} names, not {held_out!r}")
+        raise SignalError(f"held_out must be a share or a list of {kind} names, found {held_out!r}")
     chosen = set(held_out)
     unknown = [name for name in chosen if name not in known]
     if unknown:
         names = [str(name) for name in known]
         first = min(str(name) for name in unknown)
         raise SignalError(
-            f"there is no {kind} {first!r} to hold out.{did_you_mean(first, names)} There is "
+            f"no {kind} {first!r} to hold out.{did_you_mean(first, names)} Available: "
             f"{listing(names)}."
         )
     return chosen
@@ -247,7 +249,7 @@ def _parts(names: tuple[Name, ...], held_out: set, kind: str) -> Split[Name]:
 
 def _distinct(names: Iterable[Name], kind: str) -> tuple[Name, ...]:
     if isinstance(names, str):
-        raise SignalError(f"names is a list of {kind} names, not the text {names!r}")
+        raise SignalError(f"names must be a list of {kind} names, found the string {names!r}")
     known = tuple(names)
     repeated = (
         {name for name in known if known.count(name) > 1} if len(set(known)) < len(known) else ()
@@ -263,20 +265,24 @@ def _clock(times: ArrayLike) -> Array:
     clock = np.asarray(times, dtype=np.float64)
     if clock.ndim != 1 or clock.size < 4:
         raise SignalError(
-            f"times have shape {clock.shape}: a split by time takes at least 4 of them, (n,)"
+            f"times have shape {clock.shape}: a split by time requires at least 4 times, (n,)"
         )
     if not np.all(np.isfinite(clock)) or np.any(np.diff(clock) <= 0):
-        raise SignalError("times do not increase throughout: check the recording first")
+        raise SignalError(
+            "times must be strictly increasing: check the quality of the recording first"
+        )
     return clock
 
 
 def _check_share(share: float) -> None:
     if not 0.0 < share < 1.0:
-        raise SignalError(f"the share to hold out is between 0 and 1, not {share!r}")
+        raise SignalError(f"the share to hold out must be between 0 and 1, found {share!r}")
 
 
 def _check_folds(folds: int, available: int, kind: str) -> None:
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 2:
-        raise SignalError(f"folds is a whole number from 2, not {folds!r}")
+        raise SignalError(f"folds must be an integer of at least 2, found {folds!r}")
     if folds > available:
-        raise SignalError(f"{folds} folds need as many {kind}, there are {available}: use fewer")
+        raise SignalError(
+            f"{folds} folds require at least {folds} {kind}, found {available}: use fewer folds"
+        )

@@ -155,7 +155,7 @@ class TimeSeries:
         data: np.ndarray,
         signals: Sequence[str | tuple[str, int, SignalType]],
     ) -> TimeSeries:
-        """Build a series of signals that no model knows.
+        """Build a series of signals that belong to no model.
 
         Args:
             times: sample times, shape (n,) [s].
@@ -199,7 +199,7 @@ class TimeSeries:
 
     @classmethod
     def slice_by_name(cls, ts: TimeSeries, enabled_sensors: Sequence[str]) -> TimeSeries:
-        """Return only the named signals, with columns counted anew from zero.
+        """Return only the named signals, with columns renumbered from zero.
 
         Columns keep the order of the source's mapping. A series without names is returned as is.
 
@@ -301,9 +301,10 @@ class TimeSeries:
     def resample_exact(self, dt: float, method: InterpolationMethod = "linear") -> TimeSeries:
         """Return the series at ``times[0] + k * dt`` for k = 0 ... ceil(duration / dt).
 
-        A simulation of step ``dt`` that takes one row a step stays on the clock of the recording,
-        whatever its duration; the last sample is held past the end. A duration within a millionth
-        of a step, or the rounding of the clock, of a whole number of steps counts as whole.
+        A simulation with step ``dt`` that reads one row per step stays on the clock of the
+        recording, whatever its duration; the last sample is held past the end. A duration within a
+        millionth of a step, or the rounding of the clock, of a whole number of steps counts as
+        whole.
 
         Args:
             dt: step [s].
@@ -320,7 +321,7 @@ class TimeSeries:
         return TimeSeries(new_times, self.interpolate(new_times, method), self.signal_mapping)
 
     def remove_from_beginning(self, time_to_remove_s: float) -> TimeSeries:
-        """Drop the first ``time_to_remove_s`` seconds and let the clock start at zero.
+        """Remove the first ``time_to_remove_s`` seconds and shift the clock to start at zero.
 
         Raises:
             SignalError: a negative time, or one longer than the series.
@@ -363,7 +364,7 @@ class TimeSeries:
 
     @classmethod
     def load_from_disk(cls, path: str | Path) -> TimeSeries:
-        """Read what :meth:`save_to_disk` wrote; the file can hold no code.
+        """Read a file of :meth:`save_to_disk`, without unpickling.
 
         Raises:
             SignalError: no such file, or not a saved time series.
@@ -372,7 +373,7 @@ class TimeSeries:
         missing = [key for key in ("times", "data") if key not in arrays]
         if missing:
             raise SignalError(
-                f"{str(path)!r} is no saved time series: it lacks {' and '.join(missing)}."
+                f"{str(path)!r} is not a saved time series: missing {' and '.join(missing)}."
             )
         mapping = None
         if "signal_mapping" in arrays:

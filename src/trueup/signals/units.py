@@ -120,7 +120,7 @@ def find_unit(name: str) -> Unit:
     """Return a unit by name. ``N m``, ``Nm``, ``N*m`` and ``N·m`` are the same; case matters.
 
     Raises:
-        UnitError: The unit is unknown; the message lists those that exist and near names.
+        UnitError: The unit is unknown; the message lists all units and close matches.
     """
     plain = re.sub(r"\s*[·*.⋅]\s*|\s+", " ", name.strip())
     plain = plain.replace("²", "2").replace("^2", "2").replace("**2", "2")
@@ -132,14 +132,14 @@ def find_unit(name: str) -> Unit:
             return UNITS[spelling]
     known = [*UNITS, *(alias for alias in _ALIASES if alias)]
     raise UnitError(
-        f"Unknown unit {name!r}.{did_you_mean(plain, known)} Units that exist: "
-        f"{listing(UNITS, limit=len(UNITS))}. Another one is a factor: leave the unit out and give "
-        "scale."
+        f"Unknown unit {name!r}.{did_you_mean(plain, known)} Available units: "
+        f"{listing(UNITS, limit=len(UNITS))}. For another unit, omit unit and give its "
+        "factor as scale."
     )
 
 
 def si_unit(name: str) -> str:
-    """Return the SI unit of what a unit measures: ``rad`` for ``deg``.
+    """Return the SI unit of the quantity of a unit: ``rad`` for ``deg``.
 
     Raises:
         UnitError: The unit is unknown.
@@ -154,8 +154,8 @@ def convert(values: ArrayLike, unit: str, offset: float = 0.0, scale: float = 1.
 
     Args:
         values: Values as recorded.
-        unit: Unit of the values after offset and scale; ``counts`` and ``1`` leave them as they
-            are.
+        unit: Unit of the values after offset and scale; ``counts`` and ``1`` do not change
+            them.
         offset: Subtracted first, in the recorded unit.
         scale: Factor applied next.
 
@@ -165,8 +165,8 @@ def convert(values: ArrayLike, unit: str, offset: float = 0.0, scale: float = 1.
     found = find_unit(unit)
     if not (math.isfinite(offset) and math.isfinite(scale)) or scale == 0:
         raise UnitError(
-            f"Cannot convert with offset {offset} and scale {scale}: both are finite numbers, and "
-            "scale is not zero."
+            f"Cannot convert with offset {offset} and scale {scale}: both must be finite, and "
+            "scale must not be zero."
         )
     result = np.array(values, dtype=np.float64)
     if offset:

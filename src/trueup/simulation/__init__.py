@@ -1,7 +1,7 @@
 """Prediction: batched MuJoCo rollouts, targets in a model, the measurement, control laws.
 
 :class:`BatchEngine` runs candidates x segments of one model in one call on all cores, and
-:class:`ModelVariants` turns a batch of parameter values into a batch of models. :mod:`control`
+:class:`ModelVariants` maps a batch of parameter values to a batch of models. :mod:`control`
 compiles control laws that run inside the simulation. Names are loaded on first use.
 """
 
@@ -84,7 +84,7 @@ __all__ = [
     "with_start_time",
 ]
 
-# before any module below imports MuJoCo, whose own errors then name a missing symbol
+# before any module below imports MuJoCo, so that an old version gives a clear error
 check_mujoco()
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

@@ -1,7 +1,7 @@
-"""Gray-box identification: from recordings to a MuJoCo model with known parameters.
+"""Gray-box identification of the parameters of a MuJoCo model from recordings.
 
-:func:`identify` does all of it from an experiment file. The other names are those of MuJoCo's
-toolbox ``mujoco.sysid``, with the same calls, so that its users' scripts run when the import is
+:func:`identify` runs an identification from an experiment file. The other names are those of
+MuJoCo's toolbox ``mujoco.sysid``, with the same signatures, so that its scripts run with the import
 changed to ``from trueup import sysid``. Names are loaded on first use.
 """
 

@@ -1,4 +1,4 @@
-"""A simulated robot arm with known parameters, recorded with noise: the demonstration."""
+"""Demonstration: noisy recordings of a simulated robot arm with known parameters."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ TRUE = {
     "elbow_friction": 0.35,
     "load_mass": 1.3,
 }
-"""Values with which the recordings are made."""
+"""True values of the recordings."""
 
 ARM = """\
 <mujoco model="arm">
@@ -64,10 +64,10 @@ GUESS = {
     "elbow_friction": 0.3,
     "load_mass": 0.8,
 }
-"""Values of the model that the identification starts from."""
+"""Values of the model at the start of the identification."""
 
 EXPERIMENT = """\
-# A two-joint arm: what its data sheet does not say is identified from two recordings.
+# A two-joint arm: parameters that are not in its data sheet are identified from two recordings.
 name: arm
 model:
   file: arm.xml
@@ -120,7 +120,7 @@ def write_demo(folder: Path, seed: int = 0) -> DemoFiles:
     """Write the model, two noisy recordings and the experiment file.
 
     Args:
-      folder: folder; made where there is none.
+      folder: folder; created if missing.
       seed: seed of the noise.
     """
     check_seed(seed)

@@ -1,7 +1,7 @@
-"""Writing parameters into an ``MjSpec``: gains, inertia, and all modifiers of a set.
+"""Functions that write parameters into an ``MjSpec``: gains, inertia, all modifiers of a set.
 
-Functions that take a spec change it and return it. Where an inertia has to be known first, the
-spec is compiled once from a copy. Inertial parameters follow C. Rucker and P. M. Wensing, "Smooth
+Functions with a spec modify it in place and return it. Where an inertia is required first, a copy
+of the spec is compiled once. Inertial parameters follow C. Rucker and P. M. Wensing, "Smooth
 Parameterization of Rigid-Body Inertia", IEEE Robotics and Automation Letters 7 (2), 2022.
 """
 
@@ -61,7 +61,7 @@ __all__ = [
 
 
 def apply_param_modifiers_spec(params: ParameterDict, spec: mujoco.MjSpec) -> mujoco.MjSpec:
-    """Write the present value of every parameter into ``spec`` and return it.
+    """Write the current value of every parameter into ``spec`` and return it.
 
     Targets, body inertias and modifiers are applied, of frozen and tied parameters too.
 
@@ -71,7 +71,7 @@ def apply_param_modifiers_spec(params: ParameterDict, spec: mujoco.MjSpec) -> mu
 
     Raises:
       TargetError: a target that the model does not have.
-      ParameterError: a modifier that was lost in a file.
+      ParameterError: a missing modifier of a parameter that was read from a file.
     """
     declarative = [p for p in params.values() if p.targets or _describes_inertia(p)]
     if declarative:
@@ -88,7 +88,7 @@ def apply_param_modifiers(params: ParameterDict, spec: mujoco.MjSpec) -> mujoco.
     """Write every parameter into ``spec`` as :func:`apply_param_modifiers_spec`, and compile it.
 
     Raises:
-      ValueError: MuJoCo's message, where the spec does not compile.
+      ValueError: the spec does not compile, with MuJoCo's message.
     """
     return apply_param_modifiers_spec(params, spec).compile()
 
@@ -165,7 +165,7 @@ def apply_pdgain(spec: mujoco.MjSpec, actuator_name: str, value: np.ndarray) -> 
     gains = np.asarray(value, float).reshape(-1)
     if gains.size != 2:
         raise ParameterError(
-            f"the gains of {actuator_name!r} must be a 2-element array [p, d], got {gains.size} "
+            f"the gains of {actuator_name!r} must be a 2-element array [p, d], found {gains.size} "
             f"elements"
         )
     apply_pgain(spec, actuator_name, gains[0])
@@ -181,9 +181,9 @@ def _position_actuator(spec: Any, name: str) -> Any:
 def _check_position_actuator(actuator: Any, name: str) -> None:
     if not is_position_actuator(actuator):
         raise TargetError(
-            f"actuator {name!r} is not a position actuator but of the type "
-            f"{element_type(actuator)!r}: it needs a fixed gain, an affine bias and gainprm[0] = "
-            f"-biasprm[1]. Name a target of its type instead, such as actuator/{name}/gainprm/0"
+            f"actuator {name!r} is of the type {element_type(actuator)!r}, not a position "
+            f"actuator, which requires a fixed gain, an affine bias and gainprm[0] = "
+            f"-biasprm[1]. Use a target of its type instead, such as actuator/{name}/gainprm/0"
         )
 
 
@@ -237,7 +237,7 @@ def scale_body_inertia(
 def apply_body_theta_inertia(
     spec: mujoco.MjSpec, body_name: str, theta: np.ndarray
 ) -> mujoco.MjSpec:
-    """Give a body the inertia of log-Cholesky coordinates and return the spec.
+    """Set the inertia of a body by log-Cholesky coordinates and return the spec.
 
     Args:
       spec: the spec to change.
@@ -262,7 +262,7 @@ def apply_body_inertia(spec: mujoco.MjSpec, name: str, param: Parameter) -> mujo
     Args:
       spec: the spec to change.
       name: name of the body.
-      param: parameter made by :func:`body_inertia_param`; its ``inertia_type`` decides.
+      param: parameter of :func:`body_inertia_param`, with its ``inertia_type``.
 
     Raises:
       ParameterError: the parameter has no inertia type.
@@ -295,26 +295,26 @@ def body_inertia_param(
     param_name: str | None = None,
     modifier: ModifierFn | None = None,
 ) -> Parameter:
-    """Make the inertia of a body a parameter, started at what the model has.
+    """Return a parameter for the inertia of a body, starting at the inertia of the model.
 
     Args:
       spec: the model's spec; it is not changed.
       model: the compiled model.
       body_name: name of the body.
-      inertia_type: mass; mass and centre of mass; or all ten numbers, which stay physical.
+      inertia_type: mass; mass and centre of mass; or all ten parameters, always physical.
       scale_rot_inertia: scale the rotational inertia with the mass (not for ``Pseudo``).
       mass_bound_mult: bounds of the mass as multiples, ``[0.1, 10]`` by default.
       ipos_bound_off: bounds of the centre of mass as offsets [m], ``[-0.5, 0.5]`` by default.
       stretch_bound_mult: ``Pseudo``: bounds of the squared stretches as multiples, ``[0.5, 2]``.
       shear_bound_off: ``Pseudo``: bounds of the shears as offsets, ``[-0.5, 0.5]``.
       param_name: name of the parameter, ``<body>_inertia`` by default.
-      modifier: your own way into the spec; each candidate is then compiled.
+      modifier: custom function that writes the parameter; each candidate is then compiled.
 
     Raises:
-      TargetError: no such body, or (``Pseudo``) an inertia that no rigid body has.
-      ParameterError: bounds that are not two numbers in rising order.
+      TargetError: no such body, or (``Pseudo``) an inertia that is not physical.
+      ParameterError: bounds that are not two increasing numbers.
     """
-    del spec  # what the body has is read from the compiled model
+    del spec  # the inertia is read from the compiled model
     base = inertial_of(model, body_name)
     mass_low, mass_high = base.mass * _pair(mass_bound_mult, (0.1, 10.0), "mass_bound_mult")
     offsets = _pair(ipos_bound_off, (-0.5, 0.5), "ipos_bound_off")
@@ -338,8 +338,7 @@ def body_inertia_param(
         )
     else:
         raise ParameterError(
-            f"there is no inertia type {inertia_type!r}; types are "
-            f"{listing(InertiaType.__members__)}"
+            f"unknown inertia type {inertia_type!r}; available: {listing(InertiaType.__members__)}"
         )
     param = Parameter(
         param_name or f"{body_name}_inertia",
@@ -356,7 +355,7 @@ def body_inertia_param(
 
 
 def _make_body_explicit(spec: Any, body_name: str) -> Inertial:
-    """What a body has in the compiled model, written into the spec as an explicit inertia."""
+    """Write the compiled inertia of a body into the spec as an explicit inertia."""
     _element(spec, "body", body_name)
     model = compile_spec(plain(spec).copy())
     make_explicit(plain(spec), model, [body_name])
@@ -381,7 +380,7 @@ def pi_from_theta(theta: np.ndarray) -> np.ndarray:
 
 
 def pi_from_body(spec: mujoco.MjSpec, body_name: str) -> np.ndarray:
-    """Inertial parameters ``(13,)`` of a body, as :func:`pi_from_theta` gives them.
+    """Inertial parameters ``(13,)`` of a body, in the form of :func:`pi_from_theta`.
 
     The spec is not changed.
 
@@ -397,7 +396,7 @@ def theta_inertia_from_body(spec: mujoco.MjSpec, body_name: str) -> np.ndarray:
     """Log-Cholesky coordinates ``(10,)`` of a body; the spec is not changed.
 
     Raises:
-      TargetError: no such body, or an inertia that no rigid body has.
+      TargetError: no such body, or an inertia that is not physical.
     """
     _element(spec, "body", body_name)
     return theta_of(inertial_of(compile_spec(plain(spec).copy()), body_name))
@@ -407,7 +406,9 @@ def pseudoinertia_from_pi(pi: np.ndarray) -> np.ndarray:
     """Pseudo-inertia ``(4, 4)`` of inertial parameters ``(13,)``."""
     pi = np.asarray(pi, float)
     if pi.shape != (13,):
-        raise ParameterError(f"pi has shape {pi.shape}; it is mass, 3 moments and 9 of inertia")
+        raise ParameterError(
+            f"pi has shape {pi.shape}; expected (13,): mass, 3 first moments and 9 of inertia"
+        )
     inertia = pi[4:].reshape(3, 3)
     second_moment = 0.5 * np.trace(inertia) * np.eye(3) - inertia
     return np.block([[second_moment, pi[1:4, None]], [pi[None, 1:4], pi[None, :1]]])
@@ -434,12 +435,12 @@ def theta_from_pseudoinertia(J: np.ndarray) -> np.ndarray:
 
 
 def inertia_to_fullinertia(q: np.ndarray, inertia: np.ndarray) -> np.ndarray:
-    """Inertia ``(3, 3)`` of principal moments ``(3,)`` in axes turned by a quaternion (w first)."""
+    """Inertia ``(3, 3)`` of principal moments ``(3,)`` in axes of a quaternion (w first)."""
     return inertia_matrix(np.asarray(q, float).reshape(4), np.asarray(inertia, float).reshape(3))
 
 
 def skew(v: ArrayLike) -> np.ndarray:
-    """Matrix ``(3, 3)`` whose product with a vector is the cross product of ``v`` with it."""
+    """Skew-symmetric matrix ``(3, 3)`` of the cross product with ``v``: ``skew(v) w = v x w``."""
     x, y, z = np.asarray(v, float)
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
@@ -462,26 +463,26 @@ def _element(spec: Any, kind: str, name: str) -> Any:
 
 def _missing(kind: str, name: str, names: list[str]) -> TargetError:
     return TargetError(
-        f"the model has no {kind} {name!r}; it has {listing(names)}.{did_you_mean(name, names)}"
+        f"the model has no {kind} {name!r}; available: {listing(names)}.{did_you_mean(name, names)}"
     )
 
 
 def _number(value: float | np.ndarray, what: str) -> float:
     array = np.asarray(value, float)
     if array.size != 1:
-        raise ParameterError(f"{what} is one number, got {array.size}: {array}")
+        raise ParameterError(f"{what} must be one number, found {array.size}: {array}")
     return float(array.reshape(-1)[0])
 
 
 def _ten(theta: np.ndarray) -> np.ndarray:
     coordinates = np.asarray(theta, float).reshape(-1)
     if coordinates.size != 10:
-        raise ParameterError(f"theta must be a 10-element array, got {coordinates.size}")
+        raise ParameterError(f"theta must be a 10-element array, found {coordinates.size}")
     return coordinates
 
 
 def _pair(given: ArrayLike | None, default: tuple[float, float], what: str) -> np.ndarray:
     pair = np.asarray(default if given is None else given, float).reshape(-1)
     if pair.size != 2 or not pair[0] <= pair[1]:
-        raise ParameterError(f"{what} is a lower and an upper number, got {given}")
+        raise ParameterError(f"{what} must be a lower and an upper number, found {given}")
     return pair

@@ -1,9 +1,9 @@
-"""Ready ways for the usual unknowns of a robot to enter its model and its measurement.
+"""Predefined modifiers and parameters for common unknowns of a robot and its sensors.
 
-``set_damping(spec, "elbow", 0.3)`` and its siblings write one number into an ``MjSpec``;
-``modifier(set_damping, "elbow")`` makes a parameter's modifier of it. Where no modifier is needed a
-target such as ``"joint/elbow/damping"`` says the same and saves the compilations. What belongs to
-the measurement (delay, gain and bias of a sensor) is a parameter without a modifier, registered
+``set_damping(spec, "elbow", 0.3)`` and similar functions write one value into an ``MjSpec``;
+``modifier(set_damping, "elbow")`` returns a parameter's modifier. A target such as
+``"joint/elbow/damping"`` is equivalent and avoids the compilations. Parameters of the measurement
+(delay, gain and bias of a sensor) have no modifier and are registered
 with a :class:`~trueup.sysid.SignalTransform`.
 """
 
@@ -22,7 +22,7 @@ SetValue = Callable[[Any, str, Any], object]
 
 
 def modifier(function: SetValue, name: str, *more: str) -> ModifierFn:
-    """Return a parameter's modifier that gives its value to one or several elements.
+    """Return a modifier that sets the parameter's value on one or several elements.
 
     Args:
       function: one of the ``set_`` functions, or :func:`trueup.sysid.apply_pgain` and the like.
@@ -88,24 +88,24 @@ def set_actuator_delay(spec: Any, actuator: str, value: ArrayLike) -> None:
     needed = int(np.ceil(delay / plain(spec).option.timestep))
     if element.nsample < max(needed, 1):
         raise TargetError(
-            f"actuator {actuator!r} keeps {element.nsample} samples of its command; a delay of "
-            f"{delay:g} s needs {max(needed, 1)}: raise nsample in the MJCF"
+            f"actuator {actuator!r} has a buffer of {element.nsample} command samples; a delay of "
+            f"{delay:g} s requires {max(needed, 1)}: increase nsample in the MJCF"
         )
     element.delay = delay
 
 
 def sensor_delay_param(name: str, longest: float, start: float = 0.0) -> Parameter:
-    """Make a delay of sensors [s] between 0 and ``longest``; use with ``SignalTransform.delay``."""
+    """Return a sensor delay [s] between 0 and ``longest``, for ``SignalTransform.delay``."""
     return Parameter(name, start, 0.0, longest, unit="s", description="sensor delay")
 
 
 def sensor_gain_param(name: str, lowest: float = 0.5, highest: float = 2.0) -> Parameter:
-    """Make a factor on sensors, started at 1; use with ``SignalTransform.gain``."""
+    """Return a sensor gain with start value 1, for ``SignalTransform.gain``."""
     return Parameter(name, 1.0, lowest, highest, description="sensor gain")
 
 
 def sensor_bias_param(name: str, largest: float, unit: str = "") -> Parameter:
-    """Make an offset of sensors within ``+-largest``; use with ``SignalTransform.bias``."""
+    """Return a sensor bias within ``+-largest``, for ``SignalTransform.bias``."""
     return Parameter(name, 0.0, -largest, largest, unit=unit, description="sensor bias")
 
 
@@ -114,13 +114,11 @@ def _set_polynomial(element: Any, attribute: str, value: ArrayLike) -> None:
 
 
 def _first_of(present: ArrayLike, value: ArrayLike) -> np.ndarray:
-    """The present numbers with the first ones replaced."""
+    """The current values with the first ones replaced."""
     numbers = np.array(present, float).reshape(-1)
     given = np.atleast_1d(np.asarray(value, float)).reshape(-1)
     if given.size > numbers.size:
-        raise ParameterError(
-            f"the attribute takes at most {numbers.size} numbers, got {given.size}"
-        )
+        raise ParameterError(f"the attribute has {numbers.size} values, found {given.size}")
     numbers[: given.size] = given
     return numbers
 
@@ -128,7 +126,7 @@ def _first_of(present: ArrayLike, value: ArrayLike) -> np.ndarray:
 def _number(value: ArrayLike) -> float:
     array = np.asarray(value, float)
     if array.size != 1:
-        raise ParameterError(f"the attribute takes one number, got {array.size}: {array}")
+        raise ParameterError(f"the attribute has one value, found {array.size}: {array}")
     return float(array.reshape(-1)[0])
 
 
@@ -137,6 +135,7 @@ def _element(spec: Any, kind: str, name: str) -> Any:
     if element is None:
         names = [e.name for e in getattr(plain(spec), f"{kind}s") if e.name]
         raise TargetError(
-            f"the model has no {kind} {name!r}; it has {listing(names)}.{did_you_mean(name, names)}"
+            f"the model has no {kind} {name!r}; available: "
+            f"{listing(names)}.{did_you_mean(name, names)}"
         )
     return element

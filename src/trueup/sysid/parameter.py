@@ -1,4 +1,4 @@
-"""The module of parameters under the toolbox's name; see :mod:`trueup.parameters`."""
+"""Alias of :mod:`trueup.parameters` under the toolbox's name."""
 
 from trueup.parameters import InertiaType, ModifierFn, Parameter, ParameterDict, Prior
 

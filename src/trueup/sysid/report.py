@@ -1,4 +1,4 @@
-"""The report of an identification, from plain data: one HTML file to look at."""
+"""HTML report of an identification, from plain data."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from trueup.sysid.results.recording_sections import (
 )
 from trueup.sysid.results.torque_section import torque_section
 
-_DIRECTIONS = 6  # that are drawn
+_DIRECTIONS = 6  # maximum number of drawn directions
 _SEVERITY = {"problem": "serious", "warning": "warning", "good": "good"}
 
 
 class ReportBuilder(reports.Page):
-    """A report under construction, by the toolbox's names."""
+    """Report builder with the names of MuJoCo's toolbox."""
 
     def add_section(self, section: reports.Section) -> ReportBuilder:
         """Add a section; returns itself."""
@@ -41,7 +41,7 @@ class ReportBuilder(reports.Page):
 
 
 def report_of_run(directory: RunDirectory) -> reports.Page:
-    """The report of a run directory; that of the search where the run is not finished."""
+    """Report of a run directory; that of the search if the run is not finished."""
     if not directory.solution.is_file() and directory.study.is_file():
         return study_report(read_study(directory))
     return identification_report(read_solution(directory), read_signals(directory))
@@ -56,17 +56,17 @@ def identification_report(
     """Build the report.
 
     Args:
-      summary: plain data, as ``solution.json`` holds it.
+      summary: content of ``solution.json``.
       signals: measured, initial and fitted signals of every sequence.
-      videos: overlay videos, or the note that says why there is none.
-      title: heading; the name of the run where None.
+      videos: overlay videos, or a note with the reason for none.
+      title: heading; None: the name of the run.
     """
     page = ReportBuilder(
         title or summary["name"],
         subtitle=f"{summary['status']}: {summary['message']}",
         provenance=summary.get("provenance") or {},
     )
-    if summary.get("verdict"):  # of runs that were judged
+    if summary.get("verdict"):  # missing in older runs
         page.add(reports.verdict_section(summary["verdict"]))
     page.add(_overview(summary))
     page.add(_parameters(summary))
@@ -95,7 +95,7 @@ def _overview(summary: dict[str, Any]) -> reports.Section:
         reports.KeyFigure(
             sum(r["determined"] and not r["at_bound"] for r in rows),
             "determined",
-            note="neither on a bound nor mixed up with another",
+            note="neither on a bound nor confounded with another",
         ),
     ]
     for part, label in (("training", "fit, training"), ("held-out", "fit, held out")):
@@ -203,7 +203,7 @@ def _parameters(summary: dict[str, Any]) -> reports.Section:
                 np.asarray(summary["covariance"]["correlation"], float),
                 summary["covariance"]["names"],
                 title="Correlation of the estimates",
-                caption="Near +1 or -1: the data tell the two apart only as a combination.",
+                caption="Near +1 or -1: the data determine only a combination of the two.",
             )
         )
     return reports.Section("Parameters", "parameters", content=content)
@@ -212,16 +212,17 @@ def _parameters(summary: dict[str, Any]) -> reports.Section:
 def _remark(row: dict[str, Any]) -> str:
     remarks = []
     if np.isnan(row["low"]):
-        remarks.append("no interval: the fit is no optimum")
+        remarks.append("no interval: the fit is not an optimum")
     if row["at_bound"]:
         remarks.append("on a bound")
     if not row["determined"] and not np.isnan(row["low"]):
         fills = np.isfinite([row["low"], row["high"]]).all()
-        remarks.append("not determined" + (": the interval fills the bounds" if fills else ""))
+        remarks.append("not determined" + (": the interval covers the bounds" if fills else ""))
     if row.get("model_error_ratio", 0.0) > row.get("model_error_limit", 1.0):
         remarks.append(
-            f"held-out data give {row['held_out_value']:.5g}, {row['model_error_ratio']:.1f} times "
-            f"what noise explains"
+            f"held-out data give {row['held_out_value']:.5g}, a difference "
+            f"{row['model_error_ratio']:.1f} "
+            f"times that of noise"
         )
     if "profile_low" in row:
         remarks.append(f"profile {_span(row['profile_low'], row['profile_high'])}")
@@ -281,8 +282,8 @@ def _scores(summary: dict[str, Any], signals: Sequence[SequenceSignals]) -> repo
         rows,
         notes=[
             "Fit: 100 (1 - |error| / |measured - mean|); 100 is exact, 0 as good as the mean, "
-            "negative worse. Trivial: the mean of the training data, or the first value held, "
-            "whichever is nearer; it knows nothing of the model."
+            "negative worse. Trivial: the better of the mean of the training data and the first "
+            "value held, without the model."
         ],
         highlights=[reports.Highlight("remark", bool, "serious")],
     )
@@ -307,7 +308,7 @@ def _identifiability(summary: dict[str, Any]) -> reports.Section:
             label="singular value",
             name_label="direction",
             log=True,
-            title="How strongly the data see each direction of relative changes",
+            title="Sensitivity to each direction of relative changes (singular values)",
         )
     )
     content += _directions(found, [r["name"] for r in summary["parameters"]])
@@ -315,13 +316,13 @@ def _identifiability(summary: dict[str, Any]) -> reports.Section:
 
 
 def _directions(found: dict[str, Any], names: list[str]) -> list[Any]:
-    """Directions that the data do not determine, or hardly, as far as parameters take part."""
+    """Undetermined and weakly determined directions that involve parameters."""
     rows = [
         (title, [d["coefficients"].get(n, 0.0) for n in names])
         for title, kind in (("not determined", "directions"), ("weak", "weak"))
         for d in found[kind]
     ]
-    # initial states of windows are unknowns too, and no parameters
+    # skip initial states of windows, which are unknowns but not parameters
     shown = [(title, row) for title, row in rows if np.any(row)]
     content: list[Any] = []
     if shown:
@@ -330,7 +331,7 @@ def _directions(found: dict[str, Any], names: list[str]) -> list[Any]:
                 names,
                 np.array([row for _, row in shown[:_DIRECTIONS]]),
                 titles=[title for title, _ in shown[:_DIRECTIONS]],
-                title="Combinations that the data cannot tell apart",
+                title="Combinations that the data do not determine",
                 caption="Relative change of each parameter along the direction.",
             )
         )
@@ -338,15 +339,13 @@ def _directions(found: dict[str, Any], names: list[str]) -> list[Any]:
     if left_out:
         what = "combination holds" if left_out == 1 else "combinations hold"
         content.append(
-            reports.Text(
-                f"{left_out} {what} initial states of windows only, and no parameter: not drawn."
-            )
+            reports.Text(f"{left_out} {what} initial states of windows only, and is not drawn.")
         )
     return content
 
 
 def _sentence(text: str) -> str:
-    """Text with a full stop; names at its beginning stay as they are."""
+    """Text with a full stop, without capitalising names."""
     return text + ("" if text.endswith((".", "!", "?")) else ".")
 
 
@@ -382,7 +381,7 @@ def _course(summary: dict[str, Any]) -> reports.Section:
                 y_label="cost",
                 log_y=True,
                 markers=True,
-                title="Course of the fit",
+                title="History of the fit",
             )
         )
         names = [r["name"] for r in summary["parameters"]]

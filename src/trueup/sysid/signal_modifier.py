@@ -1,6 +1,6 @@
 """Building blocks of a residual: gains, biases, delays, windows, weights and normalisation.
 
-Every function returns new data and leaves its input as it was. A parameter is anything with a
+Every function returns new data and does not change its input. A parameter is any object with a
 ``value`` array, usually a :class:`trueup.parameters.Parameter`.
 """
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class HasValue(Protocol):
-    """A parameter, as far as a signal modifier needs it."""
+    """Interface of a parameter for signal modifiers."""
 
     @property
     def value(self) -> np.ndarray:
-        """Present value, one element or one a column of the signal."""
+        """Current value, one element or one per column of the signal."""
         ...
 
 
@@ -37,8 +37,8 @@ def get_sensor_indices(
 
     Args:
         model: the model that has the sensors.
-        sensor_name: a name, or names in the order in which their columns are wanted.
-        sort: return several sensors' columns in rising order instead.
+        sensor_name: a name, or names in the order of the returned columns.
+        sort: return the columns of several sensors in increasing order instead.
 
     Raises:
         SignalError: a sensor that the model does not have.
@@ -73,7 +73,7 @@ def apply_gain(ts: TimeSeries, sensor_name: str, gain: HasValue) -> TimeSeries:
 
 
 def apply_delay(ts: TimeSeries, sensor_name: str, delay: HasValue) -> TimeSeries:
-    """Return the series with one signal late by ``delay.value`` [s], at the same times.
+    """Return the series with one signal delayed by ``delay.value`` [s], at the same times.
 
     The signal is interpolated linearly and held at its first value (for a negative delay, its last)
     where nothing was recorded.
@@ -89,14 +89,15 @@ def apply_time_window(ts: TimeSeries, min_t: float, max_t: float) -> TimeSeries:
     """Return the samples from ``min_t`` to ``max_t`` [s], both included.
 
     Raises:
-        SignalError: no sample lies in the window.
+        SignalError: no sample is in the window.
     """
     first = int(np.searchsorted(ts.times, min_t, side="left"))
     last = int(np.searchsorted(ts.times, max_t, side="right"))
     if last <= first:
         raise SignalError(
-            f"No sample lies in the window from {min_t:.9g} to {max_t:.9g} s: the series runs from "
-            f"{ts.times[0]:.9g} to {ts.times[-1]:.9g} s. Check that both are on one clock and that "
+            f"No sample is in the window from {min_t:.9g} to {max_t:.9g} s: the series is from "
+            f"{ts.times[0]:.9g} to {ts.times[-1]:.9g} s. Check that both have the same clock and "
+            "that "
             "delay bounds are shorter than the recording."
         )
     return TimeSeries(ts.times[first:last], ts.data[first:last], ts.signal_mapping)
@@ -105,11 +106,10 @@ def apply_time_window(ts: TimeSeries, min_t: float, max_t: float) -> TimeSeries:
 def apply_delayed_ts_window(
     ts: TimeSeries, ts_delayed: TimeSeries, min_delay: float, max_delay: float
 ) -> TimeSeries:
-    """Return the samples at which another series is known, whatever its delay within bounds.
+    """Return the samples at which another series is known for all delays within bounds.
 
-    A series that is late by d is known from its first time + d to its last time + d; the window is
-    what all delays of the interval have in common. A sample that misses it by no more than the
-    rounding of the clock belongs to it.
+    A series delayed by d is known from its first time + d to its last time + d; the window is the
+    intersection over all delays of the interval, extended by the rounding of the clock.
 
     Args:
         ts: the series to cut.
@@ -139,16 +139,15 @@ def apply_resample_and_delay(
 ) -> TimeSeries:
     """Return the series at other times, each signal with its own delay.
 
-    Columns of equal delay are interpolated together, with the same result, bit for bit, as one by
-    one.
+    Columns of equal delay are interpolated together, bitwise identical to one by one.
 
     Args:
         ts: the series to sample.
         times: strictly increasing times of the result [s].
-        default_delay: delay of signals without their own [s].
+        default_delay: delay of all other signals [s].
         sensor_delays: delay of some signals [s].
-        predicted_data: sample at ``times - delay``, as a late sensor sees the prediction; else at
-            ``times + delay``, which takes the delay out of a measurement.
+        predicted_data: sample at ``times - delay``, to delay a prediction like a sensor; otherwise
+            at ``times + delay``, to remove the delay from a measurement.
 
     Raises:
         SignalError: a delay for a signal that the series does not have.
@@ -175,15 +174,15 @@ def prepare_sensor_weights(
     model: mujoco.MjModel | None = None,
     signal_mapping: SignalMapping | None = None,
 ) -> np.ndarray:
-    """Return one weight a column, shape (n_sensors,).
+    """Return one weight per column, shape (n_sensors,).
 
     Args:
-        sensor_weights: weight of some signals by name, the others weigh 1; or an array with one
-            weight a column.
+        sensor_weights: weights of some signals by name, the others are 1; or an array with one
+            weight per column.
         n_sensors: number of columns.
-        model: gives the columns by the model's sensor layout where ``signal_mapping`` is None.
+        model: model with the sensor layout if ``signal_mapping`` is None.
         signal_mapping: the columns of the signals. A weight for a sensor of the model that is not
-            among them has no column to act on and is left out.
+            among them is ignored.
 
     Raises:
         SignalError: an unknown signal, a weight that is negative or not finite, an array of another
@@ -206,7 +205,7 @@ def prepare_sensor_weights(
         if model.nsensordata != n_sensors:
             raise SignalError(
                 f"The data has {n_sensors} columns and the model {model.nsensordata} sensor "
-                "columns: pass signal_mapping, which says what the columns are."
+                "columns: pass signal_mapping with the names of the columns."
             )
         signal_mapping = known
     weights = np.ones(n_sensors)
@@ -216,7 +215,7 @@ def prepare_sensor_weights(
         elif name not in known:
             names = [*signal_mapping, *(other for other in known if other not in signal_mapping)]
             raise SignalError(
-                f"A weight is given for {name!r}, which is no signal.{did_you_mean(name, names)} "
+                f"A weight is given for an unknown signal {name!r}.{did_you_mean(name, names)} "
                 f"Available names: {listing(names)}."
             )
     return weights
@@ -236,7 +235,7 @@ def weighted_diff(
         measured_data: measured values, same shape.
         model: see :func:`prepare_sensor_weights`.
         sensor_weights: see :func:`prepare_sensor_weights`; None for no weights.
-        signal_mapping: what the columns are, where they are not all sensors in the model's order.
+        signal_mapping: the columns, if they are not all sensors in the model's order.
 
     Raises:
         SignalError: data of different shapes, or see :func:`prepare_sensor_weights`.
@@ -256,8 +255,8 @@ def weighted_diff(
 def normalize_residual(residual: np.ndarray, measured_data: np.ndarray) -> np.ndarray:
     """Divide each column by the size of its measurement, ``norm(measured) / sqrt(2)`` over time.
 
-    A prediction of zero then costs 1 a column, ``sum(r**2) / 2 = 1``. The size of a column that is
-    zero throughout is taken as 1, in the signal's own unit.
+    A prediction of zero then has a cost of 1 per column, ``sum(r**2) / 2 = 1``. The size of an
+    all-zero column is 1, in the signal's unit.
 
     Args:
         residual: shape (n, columns).
@@ -279,11 +278,13 @@ def _as_floats(ts: TimeSeries) -> np.ndarray:
 def _scalar(value: np.ndarray | float) -> float:
     array = np.asarray(value, dtype=float)
     if array.size != 1:
-        raise SignalError(f"A delay is one number of seconds, found {array.size} values: {array}.")
+        raise SignalError(
+            f"A delay must be one number of seconds, found {array.size} values: {array}."
+        )
     return float(array.reshape(-1)[0])
 
 
 def _check_weights(weights: Iterable[float]) -> None:
     for weight in weights:
         if not (np.isfinite(weight) and weight >= 0):
-            raise SignalError(f"A weight must be finite and not negative, found {weight}.")
+            raise SignalError(f"A weight must be finite and non-negative, found {weight}.")

@@ -43,10 +43,10 @@ def rows(run):
 
 BAD = {
     "a near name": (["sphre"], "Did you mean 'sphere'"),
-    "a file without a function": (["mine.py"], "names no function"),
+    "a file without a function": (["mine.py"], "has no function"),
     "a file that is not there": (["none.py:problem"], "does not exist"),
     "dimension zero": (["sphere", "--dimension", "0"], "has to be 1 or larger"),
-    "a dimension that is fixed": (["bard", "--dimension", "9"], "leave out --dimension"),
+    "a dimension that is fixed": (["bard", "--dimension", "9"], "remove --dimension"),
     "a near option of cma": (
         ["sphere", "--cma-options", "tolfunn:1e-9"],
         "tolfun",
@@ -146,7 +146,7 @@ def test_a_run_is_resumed_only_as_what_it_is(command, own, tmp_path):
     for words, said in (
         (["--seed", 7, "--resume"], "another 'seed'"),
         (["--population", 9, "--resume"], "another 'population'"),
-        ([], "already holds a run"),
+        ([], "already contains a run"),
     ):
         code, answer = command(*search, *words)
         assert (code, said in answer["message"]) == (2, True), answer
@@ -287,7 +287,7 @@ def test_a_study_of_that_name_is_found_before_anything_is_written(command, tmp_p
 
 WRONG_COSTS = {
     "turned": ("np.stack([X[:, 0], X[:, 1]])", "the shape (2, "),
-    "text": ("[['a', 'b']] * len(X)", "no type of real numbers"),
+    "text": ("[['a', 'b']] * len(X)", "not a real numeric type"),
     "failing": ("1 / 0", "division"),
 }
 
@@ -311,7 +311,7 @@ def test_costs_that_cannot_be_used_leave_no_folder(tmp_path, values, told):
 def test_fewer_evaluations_than_a_first_batch_leave_no_folder(command, tmp_path):
     run = tmp_path / "run"
     code, answer = command("study", "run", "zdt1", "--max-evaluations", 20, "-o", run)
-    assert code == 2 and "allow at least as many" in answer["message"]
+    assert code == 2 and "increase the limit" in answer["message"]
     assert not run.exists()
 
 
@@ -326,4 +326,4 @@ def test_a_problem_without_a_valid_candidate_says_so(tmp_path):
     )
     answer = study("run", "mine.py:problem", "--max-evaluations", 20, cwd=tmp_path)
     assert answer.returncode == 3
-    assert "No candidate was valid" in answer.stdout and "Raise the budget" not in answer.stdout
+    assert "No candidate was valid" in answer.stdout and "Increase the budget" not in answer.stdout

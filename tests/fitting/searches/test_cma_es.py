@@ -439,7 +439,7 @@ def test_flat_and_endless_costs_are_told_from_converged_ones():
     solution, _ = _search(lambda X: np.ones(len(X)), _space(4))
     assert solution.status is not Status.TARGET_REACHED and not solution.message.endswith(":")
     endless, _ = _search(lambda X: X[:, 0] * 1.0, _space(3, -np.inf, np.inf))
-    assert endless.status is Status.STALLED and "falls without end" in endless.message
+    assert endless.status is Status.STALLED and "is unbounded below" in endless.message
 
 
 def test_every_reason_of_cma_has_words():
@@ -525,7 +525,7 @@ def test_tell_takes_what_was_asked_in_any_order():
 
 def test_tell_refuses_what_was_not_asked():
     search = CmaEs(_space(4))
-    with pytest.raises(FitError, match="without being asked"):
+    with pytest.raises(FitError, match="without a requested"):
         search.tell(np.zeros((8, 4)), np.zeros(8), {})
     X = search.ask()
     with pytest.raises(FitError, match="8 candidates that are not the 9"):

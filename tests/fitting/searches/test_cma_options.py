@@ -38,9 +38,9 @@ def test_pairs_are_numbers_words_and_lists():
     [
         ("tolfum:1e-9", "no option 'tolfum'. Did you mean 'tolfun'"),
         ("cma_active:1", "Did you mean 'CMA_active'"),
-        ("tolfun", "not key:value"),
-        ("tolfun:", "not key:value"),
-        (":1", "not key:value"),
+        ("tolfun", "must be key:value"),
+        ("tolfun:", "must be key:value"),
+        (":1", "must be key:value"),
         ("tolx:1,tolx:2", "given twice"),
         ("tolfun:1e-9*2", "has to be a number"),
         ("tolfun:__import__('os').system('true')", "has to be a number"),
@@ -50,8 +50,8 @@ def test_pairs_are_numbers_words_and_lists():
         ("seed:3", "a seed of its own"),
         ("bounds:[0,1]", "bounds belong to the parameters"),
         ("timeout:10", "time limit"),
-        ("verb_filenameprefix:3", "what cma prints and writes"),
-        ("verbose:9", "what cma prints and writes"),
+        ("verb_filenameprefix:3", "the output of cma"),
+        ("verbose:9", "the output of cma"),
         ("signals_filename:none", "Ctrl-C"),
     ],
 )
@@ -78,7 +78,7 @@ def test_every_option_of_cma_is_reachable_or_refused_with_a_reason():
 
     for key in CMAOptions.defaults():
         if key in REPLACED_OPTIONS or key.startswith("verb"):
-            with pytest.raises(FitError, match="cannot be set here"):
+            with pytest.raises(FitError, match="is not supported"):
                 parse_cma_options(f"{key}:1")
         else:
             assert parse_cma_options(f"{key}:1") == {key: 1}

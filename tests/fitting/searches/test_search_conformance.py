@@ -220,7 +220,7 @@ def test_a_limit_of_evaluations_is_not_passed(kind):
     if solution.stats["evaluations"] < most:
         assert solution.status in (Status.EVALUATION_LIMIT, Status.CONVERGED)
     if not hasattr(kind(toy.space), "ask_at_most") and first > 1:
-        with pytest.raises(FitError, match=f"first batch of this search has {first} candidates"):
+        with pytest.raises(FitError, match=f"first batch of this search,{first} candidates"):
             minimise(toy.problem, kind(toy.space), max_evaluations=first - 1)
 
 

@@ -99,7 +99,7 @@ def test_better_fits_and_failed_fits_are_told():
 
 
 def test_wrong_arguments_are_named():
-    with pytest.raises(FitError, match="half-widths of shape"):
+    with pytest.raises(FitError, match="half_widths has shape"):
         profile_likelihood(lambda *_: 0.0, np.ones(2), np.ones(1), 0.0, 1.0, 5)
     with pytest.raises(FitError, match="must be positive"):
         profile_likelihood(lambda *_: 0.0, np.ones(1), np.ones(1), 0.0, 0.0, 5)

@@ -60,6 +60,4 @@ def test_a_run_records_it_and_does_not_go_on_with_another_model(capsys, tmp_path
 
     monkeypatch.setattr("trueup.gait.models.walker.build_shipped_model", heavier)
     assert main([*again, "--quiet", "--json"]) == 2
-    assert (
-        "other bounds, start values or settings" in json.loads(capsys.readouterr().out)["message"]
-    )
+    assert "other bounds, start values, settings" in json.loads(capsys.readouterr().out)["message"]

@@ -180,7 +180,7 @@ def test_what_is_taken_over_and_what_is_not_is_said(capsys, tmp_path):
     assert main(words) == 0
     told = capsys.readouterr().out
     assert "1 start values come from" in told
-    assert "Not in it, so at their default: " in told and "no unknown here: 'bogus'" in told
+    assert "Missing in it, so at their default:" in told and "no unknown here: 'bogus'" in told
 
 
 @pytest.mark.parametrize(

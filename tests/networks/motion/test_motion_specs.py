@@ -77,7 +77,9 @@ def test_logs_are_found_after_a_move(tmp_path):
     run = tmp_path / "a/run"
     assert again(spec, run, moved_to=tmp_path / "b/run").logdir == target  # with the run
     assert again(spec, run, folder=tmp_path / "b").logdir == target
-    with pytest.raises(RunDirectoryError, match=f"gone: say where {logs.name} is with --folder"):
+    with pytest.raises(
+        RunDirectoryError, match=f"missing: give the folder of{logs.name} with --folder"
+    ):
         again(spec, run)
 
 
@@ -188,7 +190,7 @@ def test_files_of_the_model_stay(tmp_path):
     file = friction_arm.write(tmp_path / "run", count=3, seconds=0.5)
     before = {path: path.read_bytes() for path in file.parent.rglob("*") if path.is_file()}
     for overwrite in (False, True):
-        with pytest.raises(RunDirectoryError, match="is an input, lies in the run directory"):
+        with pytest.raises(RunDirectoryError, match="is an input, is in the run directory"):
             networks.run_model_training(
                 file, tmp_path / "run", settings=replace(QUICK, horizons=(0.02,)),
                 overwrite=overwrite, verbose=False,

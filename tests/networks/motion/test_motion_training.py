@@ -201,7 +201,7 @@ def test_the_command_trains_and_says_what_it_is_worth(tmp_path, capsys):
     assert set(result["test"]) == {f"xl330_kp{kp}_t1" for kp in (100, 200, 400)}
     assert result["verdict"]["grade"] in ("use", "look", "do not use")
     assert main([*words, "--quiet"]) == 2
-    assert "already holds a run" in capsys.readouterr().err
+    assert "already contains a run" in capsys.readouterr().err
     assert main([*words, "--overwrite", "--time", "soon"]) == 2
     assert "such as 10min" in capsys.readouterr().err
 

@@ -210,7 +210,7 @@ def test_a_study_is_not_started_over(tmp_path):
 
 def test_another_problem_is_refused(tmp_path):
     _run(tmp_path / "run", generations=2, settings={"rate": 1})
-    with pytest.raises(RunDirectoryError, match="other bounds, start values or settings"):
+    with pytest.raises(RunDirectoryError, match="other bounds, start values, settings"):
         _run(tmp_path / "run", resume=True, settings={"rate": 2})
     problem = Sphere()
     object.__setattr__(problem.space, "names", ("a", "b", "d"))

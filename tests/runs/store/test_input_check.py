@@ -212,7 +212,7 @@ def test_inputs_that_are_nowhere_are_named(robot, tmp_path, capsys):
     run = (robot / "runs/pendulum").rename(far / "pendulum")
     shutil.rmtree(robot)
     assert main(["report", str(run)]) == 0
-    assert "not found, and so not compared" in (run / "report.html").read_text()
+    assert "not found, so not compared" in (run / "report.html").read_text()
     assert runs.check_inputs(run).missing == ("pendulum.xml", "cube.obj", "body.xml", "run.csv")
     assert main(["export", "dr", str(run)]) == 2
     assert "--folder" in capsys.readouterr().err

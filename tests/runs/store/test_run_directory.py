@@ -95,7 +95,7 @@ def test_overwriting_that_was_killed_is_put_right(tmp_path):
     # Killed before the new run was there: the old one comes back, and is not overwritten unasked.
     old.path.rename(tmp_path / ".run.replaced-0123")
     old.path.mkdir()
-    with pytest.raises(RunDirectoryError, match="already holds a run"):
+    with pytest.raises(RunDirectoryError, match="already contains a run"):
         RunDirectory.create(old.path)
     assert old.solution.exists()
     # Killed after it: what was left of the old one goes.

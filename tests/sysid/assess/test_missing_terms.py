@@ -33,14 +33,14 @@ def reasons(summary: dict) -> list[str]:
 @pytest.mark.parametrize(
     ("plant", "more", "finder"),
     [
-        (Plant(2, servo=False), TORQUES, "least squares finds"),
-        (Plant(2, servo=False), "window: 0.2", "a fit with it finds"),
-        (Plant(1, servo=False), "window: 0.03", "a fit with it finds"),
-        (Plant(2), "", "a fit with it finds"),
-        (Plant(2), "window: 0.2", "a fit with it finds"),
-        (Plant(1), "window: 0.03", "a fit with it finds"),
-        (Plant(1), "held_out: {fraction: 0}", "a fit with it finds"),
-        (Plant(1, friction=0.2), "", "a fit with it finds"),
+        (Plant(2, servo=False), TORQUES, "least squares estimates"),
+        (Plant(2, servo=False), "window: 0.2", "a fit with it estimates"),
+        (Plant(1, servo=False), "window: 0.03", "a fit with it estimates"),
+        (Plant(2), "", "a fit with it estimates"),
+        (Plant(2), "window: 0.2", "a fit with it estimates"),
+        (Plant(1), "window: 0.03", "a fit with it estimates"),
+        (Plant(1), "held_out: {fraction: 0}", "a fit with it estimates"),
+        (Plant(1, friction=0.2), "", "a fit with it estimates"),
     ],
 )
 def test_missing_friction_is_named_joint_by_joint(plant, more, finder, tmp_path):

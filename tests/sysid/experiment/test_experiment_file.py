@@ -101,7 +101,7 @@ def test_all_mistakes_are_listed_at_once():
         ("a: 2020-99-99", "not YAML"),
         ("a: !!python/object:os.system x", "not YAML"),
         ("a: &x {b: *x}", "alias contains itself"),
-        ("{" * 3000, "nested too deep"),
+        ("{" * 3000, "nested too deeply"),
         ("a\x00b", "not YAML"),
     ],
 )

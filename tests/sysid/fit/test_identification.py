@@ -398,7 +398,7 @@ def test_an_estimated_start_on_its_bound_says_nothing_against_the_robot(tmp_path
     assert rows["mass"]["value"] == pytest.approx(1.0, rel=0.03)
     assert result.summary["verdict"]["grade"] != "do not use"
     said = [i for i in result.summary["insights"] if on_bound[0] in str(i)]
-    assert any("an estimated start state" in i["sentence"] for i in said)
+    assert any("an estimated initial state" in i["sentence"] for i in said)
     assert not any(i["severity"] == "problem" for i in said)
     # a bound of the robot's own unknown counts as before
     content["parameters"]["damping"]["bounds"] = [0, 3]

@@ -133,7 +133,7 @@ def test_counts_and_history_are_those_of_both_fits(recorded):
     evaluations = [h["evaluations"] for h in result.solution.history]
     assert evaluations == sorted(evaluations)
     assert result.solution.stats["evaluations"] == evaluations[-1]
-    assert "with priors weighed" in result.solution.message
+    assert "with priors weighted" in result.solution.message
     # a run whose solution counts fewer evaluations than its study has not ended
     assert runs.state(recorded / "runs/counts").state == "converged"
 

@@ -120,7 +120,7 @@ def test_windows_need_the_position_of_every_joint():
     )  # fmt: skip
     with pytest.raises(SignalError, match="not measured: 'pivot'"):
         GrayBoxProblem(unknowns(), [part], ObservationSettings(window=0.1))
-    with pytest.raises(SignalError, match="make them longer"):
+    with pytest.raises(SignalError, match="increase window"):
         GrayBoxProblem(unknowns(), [models], ObservationSettings(window=0.002))
 
 

@@ -71,7 +71,7 @@ def test_unitree_gains_are_in_the_log(tmp_path):
     assert found.source == "Unitree lowstate"
     assert "kp: {hip_m: 40, thigh_m: 40, calf_m: 40}" in found.proposal.text
     assert "base: fixed" in found.proposal.text
-    assert any("free joint is taken away" in p for p in found.proposal.open_points)
+    assert any("free joint is removed" in p for p in found.proposal.open_points)
     readable(found, tmp_path)
 
 
@@ -197,7 +197,7 @@ def test_currents_are_no_torques(tmp_path):
     found = _table(tmp_path, changed(motion, tau=motion.tau / 12))
     assert any("they are currents" in p for p in found.proposal.open_points)
     found = _table(tmp_path, changed(motion, tau=-motion.tau))
-    assert any("look at the sign" in p for p in found.proposal.open_points)
+    assert any("check the sign" in p for p in found.proposal.open_points)
 
 
 def test_logs_of_the_same_hour_are_refused(tmp_path):

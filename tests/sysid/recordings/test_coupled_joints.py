@@ -111,7 +111,7 @@ def write(folder, equality, window=0.0, initial=""):
 @pytest.mark.parametrize(
     ("window", "initial"),
     [(0.0, ""), (0.5, ""), (0.0, ", initial: {qpos: {thumb: 0.5012}}")],
-    ids=["in one piece", "windows", "given"],
+    ids=["without windows", "windows", "given"],
 )
 def test_a_hand_of_which_one_finger_is_recorded_is_identified(tmp_path, window, initial):
     file = write(tmp_path, CASES["one that is held"], window, initial)

@@ -283,5 +283,5 @@ class TestApply:
 
     def test_clocks_that_do_not_meet_are_an_error(self, model, predicted, measured):
         late = TimeSeries(measured.times + 100, measured.data, measured.signal_mapping)
-        with pytest.raises(SignalError, match="No sample lies in the window"):
+        with pytest.raises(SignalError, match="No sample is in the window"):
             SignalTransform().apply(dictionary(), predicted, late, model, False)

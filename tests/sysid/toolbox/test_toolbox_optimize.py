@@ -237,7 +237,7 @@ def test_a_callback_with_a_corner_at_the_solution_is_fitted_with_compiled_models
     _, models = spring_mass()
     start = sysid.Parameter("mass", 2.0, 0.3, 3.0, modifier=callback)
     function = sysid.build_residual_fn(models_sequences=[models])
-    with pytest.warns(TrueupWarning, match="values where they were not tried"):
+    with pytest.warns(TrueupWarning, match="are not affine away from the probed values"):
         found, result = sysid.optimize(
             sysid.ParameterDict({"mass": start}), function, verbose=False
         )

@@ -128,7 +128,7 @@ def test_a_simulation_begins_with_torques_and_is_checked_by_them(tmp_path):
     write_arm(tmp_path, noise=0.02)
     text = EXPERIMENT + "window: 0.2\n"
     found = sysid.identify(parse_experiment(text), tmp_path, output=tmp_path / "run", verbose=False)
-    assert any("inverse dynamics gives" in note for note in found.summary["notes"])
+    assert any("values of inverse dynamics" in note for note in found.summary["notes"])
     rows = {r["name"]: r for r in found.summary["torque"]["parameters"]}
     assert set(rows) == set(found.problem.space.names)
     assert abs(rows["damping_shoulder"]["torque"] - 0.6) < 0.05

@@ -101,5 +101,5 @@ def test_two_recordings_of_one_calendar_do_not_overlap(tmp_path):
         for shift in (0.0, 7.0, 100.0)
     ]
     check_overlap([late[0], late[2]])
-    with pytest.raises(RecordingError, match="of one calendar"):
+    with pytest.raises(RecordingError, match="of absolute time"):
         check_overlap(late)

@@ -1,4 +1,4 @@
-"""CMA-ES over the package ``cma``: restarts, noisy and invalid costs, bounds, exact resume."""
+"""CMA-ES based on the package ``cma``: restarts, noisy and invalid costs, bounds, resume."""
 
 from trueup.fitting.cma_es.options import parse_cma_options
 from trueup.fitting.cma_es.search import CmaEs

@@ -1,24 +1,24 @@
-"""Noisy costs: their uncertainty, its treatment, and the best candidate in spite of it."""
+"""Noisy costs: uncertainty measurement and treatment, and selection of the best candidate."""
 
 from typing import Any
 
 import numpy as np
 
-_THETA = 0.5  # share of a random rank change that is tolerated
+_THETA = 0.5  # tolerated share of a random rank change
 _SMOOTHING = 0.3
 _VARIANCE_SMOOTHING = 0.1
 _REEVALUATED = 2
 _REEVALUATED_SHARE = 0.1
-_FEWEST, _PATIENCE = 3, 10  # evaluations before a challenger is judged
-_CLEAR = 3.0  # standard errors by which it is judged at once
+_FEWEST, _PATIENCE = 3, 10  # evaluations before a decision on a challenger
+_CLEAR = 3.0  # difference in standard errors for an immediate decision
 
 
 class NoiseTreatment:
-    """How often a candidate is evaluated, and by how much steps grow, where costs are noisy.
+    """Number of evaluations of a candidate, and increase of the step size, for noisy costs.
 
-    Part of each generation is evaluated a second time. Where that changes its ranks by more than
-    ranks change without noise, candidates are evaluated more often and averaged; once that is at
-    its limit, the steps grow instead.
+    Part of each generation is reevaluated. If the ranks change by more than the tolerance,
+    candidates are evaluated more often and averaged; once that is at its limit, the step size is
+    increased instead.
 
     Hansen, Niederberger, Guzzella and Koumoutsakos, "A method for handling uncertainty in
     evolutionary optimization with an application to feedback control of combustion", IEEE
@@ -27,17 +27,17 @@ class NoiseTreatment:
 
     Args:
       size: number of elements.
-      max_repeats: evaluations of a candidate at most.
+      max_repeats: maximum number of evaluations of a candidate.
     """
 
     def __init__(self, size: int, max_repeats: int):
         self.max_repeats = max_repeats
         self.growth = 1.0 + 2.0 / (size + 10.0)
         self.level = 0.0
-        """Smoothed measure; positive where noise rules the ranking."""
+        """Smoothed uncertainty measure; positive if noise dominates the ranking."""
         self.wanted = 1.0
         self.variance = np.nan
-        """Variance of one evaluation, NaN before it is known."""
+        """Variance of one evaluation, NaN before its first estimate."""
 
     @property
     def repeats(self) -> int:
@@ -45,16 +45,16 @@ class NoiseTreatment:
         return max(int(self.wanted), 1)
 
     def reevaluated(self, population: int) -> int:
-        """How many candidates of a generation, the first ones, are evaluated a second time."""
+        """Number of candidates of a generation, the first ones, to reevaluate."""
         return min(_REEVALUATED + int(_REEVALUATED_SHARE * population), population)
 
     def measure(self, first: np.ndarray, second: np.ndarray, repeats: int) -> float:
-        """Take a generation's costs ``(n,)`` and second costs ``(m,)`` of its first candidates.
+        """Process the costs ``(n,)`` of a generation and the reevaluated ones ``(m,)``.
 
         Both are means of ``repeats`` evaluations.
 
         Returns:
-          Factor by which the steps have to grow.
+          Factor on the step size.
         """
         count = len(second)
         variance = 0.5 * repeats * float(np.mean((second - first[:count]) ** 2))
@@ -72,7 +72,7 @@ class NoiseTreatment:
         return self.growth
 
     def state(self) -> dict[str, Any]:
-        """Plain numbers to go on from."""
+        """State for :meth:`take_state`, as plain numbers."""
         return {"level": self.level, "wanted": self.wanted, "variance": self.variance}
 
     def take_state(self, state: dict[str, Any]) -> None:
@@ -82,18 +82,18 @@ class NoiseTreatment:
 
 
 def rank_change(first: np.ndarray, second: np.ndarray) -> float:
-    """Mean rank change beyond what is tolerated; negative where ranks hardly change.
+    """Mean rank change less the tolerance; negative for small rank changes.
 
     Args:
       first: costs of all candidates ``(n,)``.
-      second: costs of the first ``m`` of them, evaluated again ``(m,)``.
+      second: reevaluated costs of the first ``m`` of them ``(m,)``.
     """
     size, count = len(first), len(second)
     both = np.concatenate([first, second, first[count:]])
     ranks = np.argsort(np.argsort(both, kind="stable"), kind="stable").reshape(2, size)
     before, after = ranks[0, :count], ranks[1, :count]
     change = np.abs(before - after - np.sign(before - after))
-    # a rank among the others only, counted from 1
+    # rank among the others only, counted from 1
     places = np.stack([before + 1 - (before > after), after + 1 - (after > before)])
     others = np.arange(1, 2 * size)
     reach = np.percentile(np.abs(others - places[..., None]), 50 * _THETA, axis=-1)
@@ -101,14 +101,13 @@ def rank_change(first: np.ndarray, second: np.ndarray) -> float:
 
 
 class Contender:
-    """A candidate and its fresh evaluations: those made after it was chosen.
+    """A candidate and its reevaluations, made after it was selected.
 
-    The cost that made a candidate the best of its generation is a lucky draw more often than not,
-    so it does not count.
+    The cost for which a candidate was selected is biased towards low values, so it is excluded.
 
     Args:
       x: the candidate ``(p,)``.
-      expected: cost to go by before the first fresh evaluation.
+      expected: cost used before the first reevaluation.
     """
 
     def __init__(self, x: np.ndarray, expected: float = np.inf):
@@ -117,11 +116,11 @@ class Contender:
 
     @property
     def cost(self) -> float:
-        """Mean of the fresh evaluations."""
+        """Mean of the reevaluations."""
         return self.total / self.count if self.count else self.expected
 
     def take(self, costs: np.ndarray) -> None:
-        """Take fresh evaluations ``(n,)``."""
+        """Add reevaluations ``(n,)``."""
         self.total += float(np.sum(costs))
         self.count += len(costs)
 
@@ -139,22 +138,22 @@ class Contender:
 
 
 class Contenders:
-    """An incumbent and its challenger, both evaluated again in every generation."""
+    """An incumbent and its challenger, both reevaluated in every generation."""
 
     def __init__(self) -> None:
         self.incumbent: Contender | None = None
         self.challenger: Contender | None = None
 
     def to_evaluate(self) -> list[Contender]:
-        """Those that the next generation evaluates again."""
+        """Contenders to reevaluate with the next generation."""
         return [c for c in (self.incumbent, self.challenger) if c is not None]
 
     def propose(self, x: np.ndarray, expected: float) -> None:
-        """Make a candidate the challenger, unless one is being judged.
+        """Make a candidate the challenger, unless one is being evaluated.
 
         Args:
           x: the candidate ``(p,)``.
-          expected: its cost so far.
+          expected: its current cost.
         """
         if self.incumbent is None:
             self.incumbent = Contender(x, expected)
@@ -165,7 +164,7 @@ class Contenders:
         """Replace the incumbent by a better challenger, drop a worse one, or wait.
 
         Args:
-          variance: of one evaluation; NaN where it is not known, and only many decide.
+          variance: of one evaluation; NaN if unknown, which requires more evaluations.
         """
         old, new = self.incumbent, self.challenger
         if old is None or new is None or not (new.count and old.count):
@@ -180,13 +179,13 @@ class Contenders:
             self.challenger = None
 
     def settle_finally(self) -> None:
-        """Keep the one with the lower mean."""
+        """Keep the contender with the lower mean."""
         there = self.to_evaluate()
         self.incumbent = min(there, key=lambda one: one.cost) if there else None
         self.challenger = None
 
     def drop_invalid(self, contender: Contender) -> None:
-        """Forget a contender that turned out to be invalid."""
+        """Remove an invalid contender."""
         if contender is self.challenger:
             self.challenger = None
         elif contender is self.incumbent:

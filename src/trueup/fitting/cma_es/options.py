@@ -1,4 +1,4 @@
-"""Options of the package ``cma`` as text or plain values: read without evaluating them, checked."""
+"""Options of the package ``cma`` as text or plain values, parsed without eval and checked."""
 
 import math
 import re
@@ -8,24 +8,24 @@ from typing import Any
 from trueup.errors import FitError, did_you_mean, listing
 from trueup.fitting.cma_es.package import cma_package
 
-# Options that would break bounds, resume, repeatability or the terminal, and what to use instead.
+# Options that conflict with bounds, resume, reproducibility or terminal output, and alternatives.
 REPLACED_OPTIONS = {
     "bounds": "bounds belong to the parameters",
     "fixed_variables": "freeze the parameter instead",
-    "is_feasible": "an invalid candidate is one whose cost is not finite",
+    "is_feasible": "a candidate with a cost that is not finite is invalid",
     "randn": "random numbers come from the seed of the search",
-    "scaling_of_variables": "give parameters a start deviation instead",
-    "seed": "the search has a seed of its own",
+    "scaling_of_variables": "give parameters a deviation instead",
+    "seed": "use the seed of the search",
     "signals_filename": "a running study is stopped with Ctrl-C and resumed",
-    "termination_callback": "end the study with its budget",
+    "termination_callback": "use the budget of the study instead",
     "timeout": "give the study a time limit instead",
     "transformation": "give parameters a log or logit scale instead",
     "typical_x": "give the parameters start values instead",
-    "vv": "it serves the development of cma itself",
+    "vv": "it is for the development of cma",
 }
-_WRITES = "the history of the study replaces what cma prints and writes"
+_WRITES = "the history of the study replaces the output of cma"
 
-# Options whose values are Python objects, by the words that stand for them.
+# Options with Python objects as values, by keyword.
 _WORDS: dict[str, dict[str, str]] = {
     "AdaptSigma": {
         "CSA": "cma.sigma_adaptation:CMAAdaptSigmaCSA",
@@ -49,10 +49,10 @@ def parse_cma_options(text: str) -> dict[str, Any]:
     """Read options of ``cma`` such as ``"tolfun:1e-9,tolstagnation:150"``.
 
     A value is a number, ``true``, ``false``, ``none``, ``inf``, a list such as
-    ``[1e-9, 20, 0.1]``, or one of the words that some options take. Nothing is evaluated.
+    ``[1e-9, 20, 0.1]``, or a keyword of some options. Nothing is evaluated.
 
     Args:
-      text: ``key:value`` or ``key=value`` pairs between commas; may be empty.
+      text: comma-separated ``key:value`` or ``key=value`` pairs; may be empty.
 
     Returns:
       option -> number, bool, None, list of numbers or word.
@@ -68,7 +68,7 @@ def parse_cma_options(text: str) -> dict[str, Any]:
         key, value = key.strip(), value.strip()
         if not found or not key or not value:
             raise FitError(
-                f"the option {pair.strip()!r} of CMA-ES is not key:value, as in tolfun:1e-9"
+                f"the option {pair.strip()!r} of CMA-ES must be key:value, as in tolfun:1e-9"
             )
         if key in options:
             raise FitError(f"the option {key!r} of CMA-ES is given twice")
@@ -78,11 +78,11 @@ def parse_cma_options(text: str) -> dict[str, Any]:
 
 
 def check_cma_options(options: Mapping[str, Any]) -> None:
-    """Check options of ``cma`` for what can be checked without a search.
+    """Check names and value types of options of ``cma``.
 
     Raises:
-      FitError: an option that does not exist or that something else replaces, or a value that is
-        no number, bool, None, list of numbers or known word.
+      FitError: an unknown or unsupported option, or a value that is not a number, bool, None, list
+        of numbers or keyword.
     """
     if not options:
         return
@@ -91,29 +91,29 @@ def check_cma_options(options: Mapping[str, Any]) -> None:
         if key not in known:
             raise FitError(
                 f"CMA-ES has no option {key!r}.{did_you_mean(key, known)} "
-                f"Options are {listing(sorted(known), 99)}"
+                f"Available: {listing(sorted(known), 99)}"
             )
         instead = REPLACED_OPTIONS.get(key) or (_WRITES if key.startswith("verb") else "")
         if instead:
-            raise FitError(f"the option {key!r} of cma cannot be set here: {instead}")
+            raise FitError(f"the option {key!r} of cma is not supported: {instead}")
         if key in _WORDS and isinstance(value, str):
             _require_word(key, value)
         elif not _is_plain(value):
             raise FitError(
-                f"the option {key!r} of CMA-ES is {value!r}; it has to be a number, true, false, "
+                f"the option {key!r} of CMA-ES is {value!r}; expected a number, true, false, "
                 "none or a list of numbers"
             )
 
 
 def resolve_cma_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Checked options with words replaced by the objects of ``cma`` that they stand for."""
+    """Checked options with keywords replaced by the objects of ``cma``."""
     check_cma_options(options)
     out = {}
     for key, value in options.items():
         target = _WORDS.get(key, {}).get(value, "") if isinstance(value, str) else ""
         out[key] = _load(target) if target else value
     if out.get("CMA_sampler") is not None:
-        out.setdefault("CMA_active", False)  # these samplers take no negative weights
+        out.setdefault("CMA_active", False)  # these samplers do not support negative weights
     return out
 
 
@@ -146,7 +146,7 @@ def _number(key: str, text: str) -> Any:
         return float(text)
     except ValueError:
         raise FitError(
-            f"the option {key!r} of CMA-ES is {text!r}; it has to be a number, true, false, none "
+            f"the option {key!r} of CMA-ES is {text!r}; expected a number, true, false, none "
             "or a list of numbers"
         ) from None
 
@@ -162,7 +162,8 @@ def _is_plain(value: Any) -> bool:
 def _require_word(key: str, word: str) -> None:
     if word not in _WORDS[key]:
         raise FitError(
-            f"the option {key!r} of CMA-ES is {word!r}; words are {listing(_WORDS[key])}."
+            f"unknown value {word!r} of the option {key!r} of CMA-ES; available: "
+            f"{listing(_WORDS[key])}."
             f"{did_you_mean(word, _WORDS[key])}"
         )
 

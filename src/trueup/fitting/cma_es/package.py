@@ -1,4 +1,4 @@
-"""The package ``cma``, without what it brings along for itself."""
+"""Import of the package ``cma`` without its optional dependencies."""
 
 import sys
 import threading
@@ -6,22 +6,22 @@ import warnings
 from types import ModuleType
 
 _UNUSED = ("scipy.stats", "matplotlib", "matplotlib.pyplot")
-"""Statistics serve surrogate models of costs, pyplot figures: neither is used here, and both take
+"""scipy.stats is for surrogate models, pyplot for figures: neither is used here, and both take
 several times as long to import as the rest."""
 
 _LOCK = threading.Lock()
 
 
 def cma_package() -> ModuleType:
-    """The package; at first it is imported as if what it can do without were not installed."""
+    """The package; on first import its optional dependencies are hidden."""
     with _LOCK:
         if "cma" in sys.modules:
             return sys.modules["cma"]
         absent = [name for name in _UNUSED if name not in sys.modules]
-        sys.modules |= dict.fromkeys(absent)  # None: not to be found
+        sys.modules |= dict.fromkeys(absent)  # None: import fails
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # it says that it cannot plot
+                warnings.simplefilter("ignore")  # cma warns that it cannot plot
                 import cma
         finally:
             for name in absent:

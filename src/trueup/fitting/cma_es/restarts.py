@@ -1,4 +1,4 @@
-"""Why ``cma`` ended a run, and which run follows: growing or alternating populations."""
+"""Termination reasons of ``cma``, and restarts: IPOP and BIPOP."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,16 +19,16 @@ class RunPlan:
     population: int
     """Candidates a generation."""
     step: float = 1.0
-    """First step size, in start deviations."""
+    """Initial step size, in initial deviations."""
     max_generations: int | None = None
-    """Generations at most; None: the limit of ``cma``."""
+    """Maximum number of generations; None: the limit of ``cma``."""
     regime: str = LARGE
-    """``large`` or ``small``: which budget the run counts on."""
+    """Regime of the run and its budget, ``large`` or ``small``."""
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """What is kept of a run."""
+    """Record of a finished run."""
 
     population: int
     """Candidates a generation."""
@@ -37,9 +37,9 @@ class FinishedRun:
     cost: float
     """Best cost of the run."""
     status: str
-    """How it ended, a value of :class:`trueup.fitting.Status`."""
+    """Its status, a value of :class:`trueup.fitting.Status`."""
     reason: str
-    """The same in words."""
+    """Reason for its end, as a sentence."""
     regime: str
     """``large`` or ``small``."""
 
@@ -51,18 +51,18 @@ def next_run(
     factor: float,
     rng: np.random.Generator,
 ) -> RunPlan | None:
-    """Settings of the next run, or None when the search is over.
+    """Settings of the next run, or None at the end of the search.
 
     Args:
       restarts: ``"none"``, ``"ipop"`` or ``"bipop"``.
-      finished: the runs so far, at least one.
-      max_restarts: restarts at most; of BIPOP, those with a grown population.
-      factor: by which the population grows.
+      finished: the finished runs, at least one.
+      max_restarts: maximum number of restarts; for BIPOP, of those with an increased population.
+      factor: growth factor of the population.
       rng: draws the small runs of BIPOP.
 
     IPOP: Auger and Hansen, "A restart CMA evolution strategy with increasing population size",
     CEC 2005. BIPOP: Hansen, "Benchmarking a BI-population CMA-ES on the BBOB-2009 function
-    testbed", GECCO 2009, section 2: the regime with the smaller budget so far has its turn; a small
+    testbed", GECCO 2009, section 2: the regime with the smaller budget so far is next; a small
     run has a population of ``floor(l (large / (2 l))**(u**2))`` for a default population ``l``, a
     first step of ``10**(-2 u)`` with another uniform ``u``, and half of the large budget.
     """
@@ -71,7 +71,7 @@ def next_run(
     if restarts == "none":
         return None
     if restarts == "bipop":
-        # the first run counts on neither budget
+        # the first run counts towards neither budget
         spent = {
             regime: sum(run.evaluations for run in finished[1:] if run.regime == regime)
             for regime in (SMALL, LARGE)
@@ -87,7 +87,7 @@ def next_run(
     return RunPlan(round(first * factor ** (grown + 1)))
 
 
-# In the order in which they are told when several hold: the most telling first.
+# In order of priority if several criteria are met.
 STOP_REASONS: dict[str, tuple[Status, str]] = {
     "ftarget": (Status.TARGET_REACHED, "the cost reached the target of {value}"),
     "tolfun": (
@@ -100,14 +100,14 @@ STOP_REASONS: dict[str, tuple[Status, str]] = {
     ),
     "tolfunrel": (
         Status.CONVERGED,
-        "the costs of a generation differ by less than {value} of the whole improvement",
+        "the costs of a generation differ by less than {value} of the total improvement",
     ),
     "tolx": (
         Status.CONVERGED,
-        "the steps are below {value} of the start deviations",
+        "the steps are below {value} of the initial deviations",
     ),
-    "noeffectaxis": (Status.CONVERGED, "a step along a main axis is lost in rounding"),
-    "noeffectcoord": (Status.CONVERGED, "a step along a parameter is lost in rounding"),
+    "noeffectaxis": (Status.CONVERGED, "a step along a principal axis is below rounding"),
+    "noeffectcoord": (Status.CONVERGED, "a step along a parameter is below rounding"),
     "tolflatfitness": (
         Status.STALLED,
         "most candidates of a generation have the same cost: the cost may be flat here, or rounded",
@@ -121,13 +121,13 @@ STOP_REASONS: dict[str, tuple[Status, str]] = {
     ),
     "tolfacupx": (
         Status.STALLED,
-        "the steps grew beyond {value} times the start deviations: they were too small, or the "
-        "cost falls without end",
+        "the steps grew beyond {value} times the initial deviations: these were too small, or "
+        "the cost is unbounded below",
     ),
     "tolupsigma": (
         Status.STALLED,
-        "the step size grew beyond {value} times what the distribution explains: the cost falls "
-        "slowly without end",
+        "the step size grew beyond {value} times the axes of the distribution: the cost decreases "
+        "slowly without bound",
     ),
     "maxfevals": (Status.EVALUATION_LIMIT, "the limit of {value} evaluations"),
     "maxiter": (Status.ITERATION_LIMIT, "the limit of {value} generations of a run"),
@@ -136,7 +136,7 @@ STOP_REASONS: dict[str, tuple[Status, str]] = {
 
 
 def describe_stop(reasons: Mapping[str, Any]) -> tuple[Status, str]:
-    """Status and sentence of the keys that ended a run; unknown keys are told as they are."""
+    """Status and sentence of the keys that ended a run; unknown keys are reported unchanged."""
     for key, (status, sentence) in STOP_REASONS.items():
         if key in reasons:
             return status, f"{sentence.format(value=_number(reasons[key]))} ({key})"

@@ -1,4 +1,4 @@
-"""CMA-ES: a population search that learns the scales and correlations of the unknowns."""
+"""CMA-ES: a population search that adapts to the scales and correlations of the parameters."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,7 +21,7 @@ from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
 STATE_VERSION = 2
-"""Version of what :meth:`CmaEs.state` holds."""
+"""Version of :meth:`CmaEs.state`."""
 
 _BARREN_GENERATIONS = 50
 _SEPARABLE_ABOVE = 100
@@ -30,7 +30,7 @@ _TRUSTED_COUNT = 5
 
 @dataclass
 class Batch:
-    """Candidates that were asked for, and what each row is for."""
+    """Requested candidates, and the purpose of each row."""
 
     X: np.ndarray
     population: np.ndarray
@@ -38,7 +38,7 @@ class Batch:
     places: np.ndarray
     """The population in the coordinates of the run ``(population, n)``."""
     again: np.ndarray
-    """Rows that evaluate its first candidates a second time ``(repeats, m)``."""
+    """Rows that reevaluate its first candidates ``(repeats, m)``."""
     contenders: list[tuple[Contender, np.ndarray]]
     """Contenders and their rows."""
     noisy: bool
@@ -47,22 +47,22 @@ class Batch:
 
 
 class CmaEs(CostSearch):
-    """Covariance matrix adaptation evolution strategy, of the package ``cma``.
+    """Covariance matrix adaptation evolution strategy, with the package ``cma``.
 
-    It needs costs only and no derivatives, copes with rough, noisy and invalid costs, and finds
-    scales and correlations of the unknowns by itself. The start value is evaluated first, and no
-    candidate leaves the bounds. Groups of elements (:attr:`Space.together`) mean nothing to it.
+    It requires costs only and no derivatives, supports rough, noisy and invalid costs, and adapts
+    to the scales and correlations of the parameters. The start value is evaluated first, and all
+    candidates are within the bounds. Groups of elements (:attr:`Space.together`) are ignored.
 
     Hansen, "The CMA evolution strategy: a tutorial", arXiv:1604.00772.
 
     Args:
-      space: the unknowns.
+      space: search space.
       settings: population, restarts, noise, limits and options of ``cma``.
       seed: seed of all random numbers; the same seed gives the same history.
 
     Raises:
-      FitError: no free element, a start outside the bounds, bounds of no width, an element without
-        scale, or an option that ``cma`` does not have or refuses.
+      FitError: no free element, a start outside the bounds, equal bounds, an element without scale,
+        or an option that ``cma`` does not have or rejects.
     """
 
     settings_class = CmaEsSettings
@@ -75,12 +75,12 @@ class CmaEs(CostSearch):
         self.seed = int(seed)
         check_seed(self.seed)
         self.finished: list[FinishedRun] = []
-        """The runs before the present one."""
+        """The runs before the current one."""
         self.noisy = self.settings.noisy
-        """Whether costs are noisy; None before the first evaluation says so."""
+        """Whether costs are noisy; None before the first evaluation."""
         self._options = resolve_cma_options(self.settings.options)
         self._rng = np.random.default_rng(self.seed)
-        # cma does not work on one element: a second one without effect goes along
+        # cma does not support one element: add a second one without effect
         self._size = max(space.size, 2)
         self._center, self._scale = np.zeros(self._size), np.ones(self._size)
         self._center[: space.size] = space.to_search(space.start)
@@ -103,7 +103,7 @@ class CmaEs(CostSearch):
     # --- ask and tell ----------------------------------------------------------------------------
 
     def ask(self) -> np.ndarray:
-        """The next batch of candidates ``(n, p)``; the same one until it is told."""
+        """The next batch of candidates ``(n, p)``; the same one until :meth:`tell`."""
         if self._batch is None:
             self._before_ask = self._moving_state(with_histories=False)
             self._batch = self._last_batch() if self._closing else self._next_batch()
@@ -118,25 +118,25 @@ class CmaEs(CostSearch):
         if len(problem.objectives) != 1:
             raise FitError(
                 f"CMA-ES minimises one cost, the problem has {len(problem.objectives)}: "
-                f"{', '.join(problem.objectives)}. Search it with NSGA-II, or weight them into one"
+                f"{', '.join(problem.objectives)}. Use NSGA-II, or a weighted sum"
             )
         if self.noisy is None:
             self.noisy = bool(problem.noisy)
         return problem.costs(X, failures)
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the costs ``(n,)`` or ``(n, 1)`` of the batch that :meth:`ask` gave.
+        """Process the costs ``(n,)`` or ``(n, 1)`` of the batch of :meth:`ask`.
 
         Its rows may come in any order: the result is the same.
 
         Raises:
-          FitError: nothing was asked for, or other candidates were.
+          FitError: no batch was requested, or the candidates are not those of the batch.
         """
         if self._batch is None:
-            raise FitError("CMA-ES was told costs without being asked for candidates")
+            raise FitError("CMA-ES received costs without a requested batch: call ask() first")
         costs = np.array(answer, float).reshape(len(X), -1)
         if costs.shape[1] != 1:
-            raise FitError(f"CMA-ES minimises one cost, it was told {costs.shape[1]} of each")
+            raise FitError(f"CMA-ES minimises one cost, received {costs.shape[1]} per candidate")
         order = match_rows(np.asarray(X, float), self._batch.X)
         place = {int(row): i for i, row in enumerate(order)}
         super().tell(
@@ -144,27 +144,29 @@ class CmaEs(CostSearch):
         )
 
     def forget_costs(self, step: float = 1.0) -> None:
-        """Forget what candidates cost, and keep the distribution that the search has come to.
+        """Discard the costs of all candidates, and keep the current distribution.
 
-        For costs that become others between two generations, such as by other weights. The best
-        candidate is then one of those that are told from now on, with which the history begins.
+        For a cost function that changes between two generations, such as its weights. The best
+        candidate and the history then start with the next generation.
 
         Args:
           step: factor of the step size.
 
         Raises:
-          FitError: candidates were asked for and not told, or the search has ended.
+          FitError: a batch is pending, or the search has ended.
         """
         if self._batch is not None or self.status is not None or self._closing is not None:
-            raise FitError("CMA-ES takes other costs between two generations only")
+            raise FitError("the costs of CMA-ES may change only between two generations")
         self.cost = self._run_cost = np.inf
         self.history, self._columns = [], HistoryColumns()
         self._run.widen(step)
 
     @property
     def distribution(self) -> tuple[np.ndarray, np.ndarray]:
-        """Standard deviations ``(p,)`` and correlations ``(p, p)`` that the search has come to, in
-        search coordinates: ``deviation`` and ``correlation`` of a :class:`Space` to go on from."""
+        """Current standard deviations ``(p,)`` and correlations ``(p, p)`` in search coordinates.
+
+        For ``deviation`` and ``correlation`` of the :class:`Space` of a following search.
+        """
         size = self.space.size
         covariance = self._run.covariance[:size, :size]
         spread = np.sqrt(np.diag(covariance))
@@ -192,7 +194,7 @@ class CmaEs(CostSearch):
         return Batch(np.concatenate(rows), population, places, again, contenders, noisy, start)
 
     def _last_batch(self) -> Batch:
-        """The last mean and the best candidate, evaluated until their costs can be trusted."""
+        """The last mean and the best candidate, reevaluated until their costs are reliable."""
         assert self._contenders.incumbent is not None
         best = Contender(self._contenders.incumbent.x, self.cost)
         mean = Contender(self._values(self._run.mean[None])[0])
@@ -239,10 +241,10 @@ class CmaEs(CostSearch):
         self._decide(reasons)
 
     def _penalised(self, told: np.ndarray, sound: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Costs with invalid ones above all others, the more so the farther from the best one.
+        """Costs with a penalty for invalid candidates, increasing with their distance to the best.
 
-        So a generation without any valid candidate moves back to where the last valid ones were,
-        or to where the run started.
+        So a generation without valid candidates moves back to the last valid ones, or to the start
+        of the run.
         """
         if sound.any():
             self._worst = float(told[sound].max())
@@ -267,7 +269,7 @@ class CmaEs(CostSearch):
         second = cost[batch.again].mean(axis=0)
         both = sound[: len(second)] & valid[batch.again].all(axis=0)
         if both.any():
-            # those evaluated twice come first, as the measure expects
+            # reevaluated candidates come first, as required by the measure
             others = sound.copy()
             others[np.flatnonzero(both)] = False
             first = np.concatenate([told[: len(second)][both], told[others]])
@@ -300,7 +302,7 @@ class CmaEs(CostSearch):
     # --- runs ------------------------------------------------------------------------------------
 
     def _decide(self, reasons: dict[str, Any]) -> None:
-        """End the search, go on with another run, or with this one."""
+        """End the search, start another run, or continue this one."""
         limit = self._limit()
         if limit is not None:
             self._close(*limit)
@@ -335,7 +337,7 @@ class CmaEs(CostSearch):
             self._close(*self._outcome())
 
     def _close(self, status: Status, why: str) -> None:
-        """End the search, where costs are noisy after a last look at the best candidates."""
+        """End the search; with noisy costs, reevaluate the best candidates first."""
         if self.noisy and self._contenders.incumbent is not None:
             self._closing = status, why
         else:
@@ -356,7 +358,7 @@ class CmaEs(CostSearch):
 
     @property
     def _is_trusted(self) -> bool:
-        """Whether the best cost is more than a lucky draw."""
+        """Whether the best cost is confirmed by reevaluations."""
         incumbent = self._contenders.incumbent
         return not self.noisy or (incumbent is not None and incumbent.count >= _TRUSTED_COUNT)
 
@@ -371,7 +373,7 @@ class CmaEs(CostSearch):
         if np.isfinite(self.cost):
             self.message = f"cost {self.cost:.6g}: {why}"
         else:
-            self.message = f"no valid candidate was found: {why}"
+            self.message = f"no valid candidate: {why}"
 
     def _restart(self, plan: RunPlan) -> None:
         lower, upper = self._bounds
@@ -408,7 +410,7 @@ class CmaEs(CostSearch):
             (self.seed, len(self.finished)),
         )
         correlation = self.space.correlation
-        # a restart looks elsewhere, where the distribution of the start says nothing
+        # a restart begins elsewhere, where the initial distribution is not valid
         if correlation is not None and not self.finished and not options["CMA_diagonal"]:
             size = self.space.size
             whole = np.eye(self._size)
@@ -434,7 +436,7 @@ class CmaEs(CostSearch):
         return self.space.from_search(z)
 
     def info(self) -> dict[str, Any]:
-        """Run, step size in start deviations, axis ratio, population and evaluations of each."""
+        """Run, step size in initial deviations, axis ratio, population and evaluations of each."""
         return {
             "run": len(self.finished),
             "step": self._run.step,
@@ -446,7 +448,7 @@ class CmaEs(CostSearch):
     # --- state -----------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for :meth:`from_state`: plain numbers and arrays."""
         cma = cma_package()
 
         if self._batch is None:
@@ -469,7 +471,7 @@ class CmaEs(CostSearch):
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> "CmaEs":
-        """Continue from :meth:`state`: the same history, bit for bit.
+        """Continue from :meth:`state` with a bitwise identical history.
 
         Raises:
           FitError: the state is of another search, problem, version, or version of ``cma``.
@@ -489,7 +491,7 @@ class CmaEs(CostSearch):
         search._plan = RunPlan(**state["plan"])
         search._run_start = np.array(state["run_start"], float)
         search._anchor = np.array(state["anchor"], float)
-        if search.finished:  # the first run is there already
+        if search.finished:  # the first run already exists
             search._run = search._start_run()
         search._run.restore(state["run"])
         search._rng.bit_generator.state = state["generator"]
@@ -504,7 +506,7 @@ class CmaEs(CostSearch):
         return search
 
     def _moving_state(self, with_histories: bool = True) -> dict[str, Any]:
-        """What a generation changes, before its candidates are drawn."""
+        """State that a generation changes, before its candidates are drawn."""
         closing = self._closing
         return {
             "noisy": self.noisy,
@@ -543,31 +545,31 @@ def match_rows(told: np.ndarray, asked: np.ndarray) -> np.ndarray:
             order[right] = left
             return order
     raise FitError(
-        f"CMA-ES was told {told.shape[0]} candidates that are not the {len(asked)} it asked for"
+        f"CMA-ES received {told.shape[0]} candidates that are not the {len(asked)} of its batch"
     )
 
 
 def check_state(state: dict[str, Any], space: Space) -> None:
-    """Refuse a saved state that this search cannot go on from.
+    """Check that this search can continue from a saved state.
 
     Raises:
-      FitError: it is of another search, version, version of ``cma``, or problem.
+      FitError: the state is of another search, version, version of ``cma``, or problem.
     """
     cma = cma_package()
     if state.get("search") != "CmaEs":
         raise FitError(
-            f"the saved state is one of {state.get('search', 'another search')}, not of CMA-ES"
+            f"the saved state is of {state.get('search', 'another search')}, expected CMA-ES"
         )
     require_version(state, STATE_VERSION, "CMA-ES search")
     if state["cma"] != cma.__version__:
         raise FitError(
-            f"the saved state was written with cma {state['cma']}, installed is {cma.__version__}: "
+            f"the saved state requires cma {state['cma']}, found {cma.__version__}: "
             f"run  pip install cma=={state['cma']}  to resume it, or start a new study from its "
             "best parameters"
         )
     if tuple(state["names"]) != space.names:
         raise FitError(
             f"the saved state of CMA-ES belongs to another problem: it has {len(state['names'])} "
-            f"parameters ({', '.join(state['names'][:5])}), this one {space.size} "
+            f"parameters ({', '.join(state['names'][:5])}), expected {space.size} "
             f"({', '.join(space.names[:5])})"
         )

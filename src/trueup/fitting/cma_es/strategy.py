@@ -1,10 +1,9 @@
-"""One run of ``cma`` in normalised coordinates: quiet, private, resumable.
+"""One run of ``cma`` in normalised coordinates, without output or global state, resumable.
 
-The state of a run holds the attributes of ``cma``'s strategy and of the parts of it that belong to
-``cma`` (sampler, step-size rule, fitness histories, best solution), as JSON values and arrays.
-Restoring goes the other way into a strategy that was newly made with the same options, so that what
-its constructor computes is not kept. A value that is neither plain nor known is an error here, not
-a difference later.
+The state of a run contains the attributes of ``cma``'s strategy and of its parts (sampler,
+step-size rule, fitness histories, best solution), as JSON values and arrays. It is restored into a
+strategy constructed with the same options, so that constants of the constructor are not saved. A
+value of an unsupported type is an error on saving, not a difference after restoring.
 """
 
 import threading
@@ -33,17 +32,17 @@ _DIAGNOSTIC = {"hsiglist", "more_to_write", "all_stoppings", "all_best", "callba
 _HISTORIES = "fit"
 _LEFT_OUT = _FROM_CONSTRUCTOR | _ONLY_WITHIN_A_GENERATION | _DIAGNOSTIC
 
-# The keys of encoded values that are no plain JSON value or array.
-# A product with a matrix that is stored column by column, as the eigenvectors are, rounds otherwise
-# than one with the same matrix stored row by row: the order belongs to the state. Where the basis
-# is decomposed anew in every generation nobody sees it; a small population decomposes it lazily.
+# The keys of encoded values that are not plain JSON values or arrays.
+# The rounding of a matrix product depends on the memory order (the eigenvectors are column-major),
+# so the order is part of the state. It matters for small populations, where the covariance is not
+# decomposed in every generation.
 _COLUMNS = "columns"
 _NUMPY, _FLOATS, _RANGE = "numpy", "floats", "range"
 _TUPLE, _LIST, _PART = "tuple", "list", "part"
 
 
 class PrivateNormals:
-    """Standard normal numbers for ``cma`` from a generator of one's own.
+    """Standard normal numbers for ``cma`` from a given generator.
 
     Args:
       rng: the generator.
@@ -60,13 +59,13 @@ class PrivateNormals:
 class CmaRun:
     """``cma`` between two restarts.
 
-    Coordinates are in start deviations from the start of the search, so that ``cma``'s tolerances
-    mean the same whatever the units.
+    Coordinates are in initial deviations from the start of the search, so that ``cma``'s tolerances
+    do not depend on units.
 
     Args:
       start: mean of the first generation ``(n,)``.
-      step: first step size, in start deviations.
-      population: candidates a generation.
+      step: initial step size, in initial deviations.
+      population: candidates per generation.
       lower: lower bounds ``(n,)``, may be ``-inf``.
       upper: upper bounds ``(n,)``, may be ``inf``.
       options: resolved options of ``cma``.
@@ -74,7 +73,7 @@ class CmaRun:
       seed: numbers that seed what ``cma`` draws from numpy's global generator.
 
     Raises:
-      FitError: ``cma`` refuses an option.
+      FitError: ``cma`` rejects an option.
     """
 
     def __init__(
@@ -109,14 +108,14 @@ class CmaRun:
                         "verb_plot": 0,
                     },
                 )
-            except Exception as error:  # cma raises whatever its code happens to raise
+            except Exception as error:  # cma raises exceptions of any type
                 raise FitError(
-                    f"cma refuses to start with the given settings: {error or repr(error)}"
+                    f"cma cannot start with the given settings: {error or repr(error)}"
                 ) from error
 
     @property
     def population(self) -> int:
-        """Candidates a generation."""
+        """Candidates per generation."""
         return int(self.strategy.popsize)
 
     @property
@@ -126,12 +125,12 @@ class CmaRun:
 
     @property
     def step(self) -> float:
-        """Step size, in start deviations."""
+        """Step size, in initial deviations."""
         return float(self.strategy.sigma)
 
     @property
     def axis_ratio(self) -> float:
-        """Longest axis of the distribution over the shortest."""
+        """Ratio of the longest to the shortest axis of the distribution."""
         axes = np.asarray(self.strategy.D) * np.ones(self.strategy.N)
         if self.strategy.opts["CMA_diagonal"]:
             axes = axes * self.strategy.sigma_vec.scaling
@@ -147,7 +146,7 @@ class CmaRun:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Covariance of the distribution ``(n, n)``, in start deviations."""
+        """Covariance of the distribution ``(n, n)``, in initial deviations."""
         strategy = self.strategy
         matrix = np.array(strategy.sm.covariance_matrix, float)
         scaling = np.asarray(strategy.sigma_vec.scaling) * np.ones(strategy.N)
@@ -159,7 +158,7 @@ class CmaRun:
         return strategy.sigma**2 * matrix
 
     def correlate(self, correlation: np.ndarray) -> None:
-        """Begin with these correlations ``(n, n)``, before the first generation."""
+        """Set the initial correlations ``(n, n)``, before the first generation."""
         sampler = self.strategy.sm
         sampler.C[...] = correlation
         sampler.update_now(-1)
@@ -172,10 +171,10 @@ class CmaRun:
             return np.array(self.asked)
 
     def tell(self, costs: np.ndarray) -> dict[str, Any]:
-        """Take the costs of the candidates that :meth:`ask` gave, in its order.
+        """Process the costs of the candidates of :meth:`ask`, in its order.
 
         Returns:
-          Why the run ends: keys of ``cma`` and their thresholds. Empty as long as it goes on.
+          Termination criteria: keys of ``cma`` and their thresholds. Empty while the run continues.
         """
         with self._quiet(2):
             self.strategy.tell(self.asked, costs.tolist())
@@ -191,20 +190,20 @@ class CmaRun:
         return capture(self.strategy, with_histories)
 
     def histories(self) -> dict[str, Any]:
-        """The part of the state that :meth:`ask` does not change."""
+        """Part of the state that :meth:`ask` does not change."""
         return capture_histories(self.strategy)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take the state of another run with the same settings."""
+        """Restore the state of another run with the same settings."""
         with self._quiet(3):
             restore(self.strategy, state)
 
     @contextmanager
     def _quiet(self, stage: int) -> Iterator[None]:
-        """Keep ``cma`` from the terminal, from warnings, and from numpy's global generator.
+        """Suppress ``cma``'s output and warnings, and isolate numpy's global generator.
 
-        A few of its options draw from the global generator: they find it seeded from the search
-        and the generation, and others find it as they left it.
+        A few of its options draw from the global generator, which is seeded from the search and the
+        generation here, and restored afterwards.
         """
         with _ONE_AT_A_TIME, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -226,26 +225,26 @@ def capture(strategy: Any, with_histories: bool = True) -> dict[str, Any]:
 
     Args:
       strategy: the ``cma.CMAEvolutionStrategy``.
-      with_histories: whether its histories of costs belong to it. They grow with the generations,
-        and ``ask`` does not change them: :func:`capture_histories` takes them later.
+      with_histories: whether to include its cost histories. They grow with the generations, and
+        ``ask`` does not change them: :func:`capture_histories` returns them later.
 
     Raises:
-      TypeError: the strategy holds something that no state can hold.
+      TypeError: the strategy contains a value of an unsupported type.
     """
     left_out = _LEFT_OUT | _DERIVED | (set() if with_histories else {_HISTORIES})
     out = _attributes(strategy, left_out, "strategy")
-    # cma moves this option when it rescales the step size
+    # cma changes this option when it rescales the step size
     out["tolupsigma"] = _encode(strategy.opts["tolupsigma"], "tolupsigma")
     return out
 
 
 def capture_histories(strategy: Any) -> dict[str, Any]:
-    """What :func:`capture` without histories leaves out."""
+    """The cost histories, omitted by :func:`capture` without histories."""
     return {_HISTORIES: _encode(strategy.fit, "strategy.fit")}
 
 
 def restore(strategy: Any, state: dict[str, Any]) -> None:
-    """Put a captured state into a strategy that was newly made with the same options."""
+    """Restore a captured state into a strategy constructed with the same options."""
     from cma.utilities.utils import ElapsedWCTime
 
     state = dict(state)
@@ -260,9 +259,9 @@ def restore(strategy: Any, state: dict[str, Any]) -> None:
 
 
 def keep_randomness(strategy: Any) -> None:
-    """Give the sampler the strategy's random numbers.
+    """Set the sampler's random generator to that of the strategy.
 
-    ``cma`` forgets them when it goes over from a diagonal covariance to a full one.
+    ``cma`` loses it when it changes from a diagonal to a full covariance.
     """
     if hasattr(strategy.sm, "randn"):
         strategy.sm.randn = strategy.opts["randn"]
@@ -274,7 +273,7 @@ def _attributes(part: Any, left_out: set[str], where: str) -> dict[str, Any]:
         if name in left_out or callable(value) or isinstance(value, type):
             continue
         if name == "_parameters" and not all(isinstance(key, str) for key in value):
-            continue  # a cache by arguments
+            continue  # a cache keyed by arguments
         out[name] = _encode(value, f"{where}.{name}")
     return out
 
@@ -303,11 +302,13 @@ def _encode(value: Any, where: str) -> Any:
         return {_PART: _attributes(value, left_out, where), "type": type(value).__name__}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {key: _encode(item, f"{where}.{key}") for key, item in value.items()}}
-    raise TypeError(f"{where} of cma is a {type(value).__name__}, which a state cannot hold")
+    raise TypeError(
+        f"{where} of cma is a {type(value).__name__}, which a saved state does not support"
+    )
 
 
 def _owns_matrices(part: Any) -> bool:
-    """Whether ``B``, ``C`` and ``D`` are the part's own, not copies kept for convenience."""
+    """Whether ``B``, ``C`` and ``D`` are the part's originals, not copies."""
     return hasattr(part, "sample") or hasattr(part, "transform_inverse")
 
 
@@ -341,7 +342,7 @@ def _take(part: Any, attributes: dict[str, Any]) -> None:
 
 
 def _new(name: str, value: dict[str, Any]) -> Any:
-    """A part that the constructor does not make, such as the sampler after a diagonal phase."""
+    """A part not created by the constructor, such as the sampler after a diagonal phase."""
     from cma.restricted_gaussian_sampler import ExponentialMovingAverage
     from cma.sampler import GaussFullSampler
     from cma.utilities.utils import BlancClass
@@ -351,9 +352,9 @@ def _new(name: str, value: dict[str, Any]) -> Any:
     for kind in (BlancClass, ExponentialMovingAverage):
         if name == kind.__name__:
             return kind.__new__(kind)
-    raise TypeError(f"the state of cma holds a {name}, which cannot be made again")
+    raise TypeError(f"the state of cma contains a {name}, which cannot be restored")
 
 
 def _words(seed: Sequence[int]) -> list[int]:
-    """Parts of a seed of at most 32 bits, as the generator of numpy takes them."""
+    """Parts of a seed as 32-bit words for numpy's generator."""
     return [word for part in seed for word in ((part,) if part < 2**32 else divmod(part, 2**32))]

@@ -1,4 +1,4 @@
-"""Tests of what a fit left over: is it noise, and is the noise the same everywhere?"""
+"""Tests of the residuals of a fit: whiteness, and constant variance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class WhitenessTest:
         p_value: Probability of such a Q, or a larger one, if the residuals were white.
         lag_one_correlation: Correlation of neighbouring samples.
         white: True unless ``p_value`` is below the level of the test.
-        sentence: The result in words.
+        sentence: The result as a sentence.
     """
 
     channel: str
@@ -45,9 +45,9 @@ class HeteroscedasticityTest:
 
     Args:
         channel: Name of the channel.
-        driver: Name of the signal that the size of the residual was compared with.
+        driver: Name of the signal that the variance of the residual may depend on.
         statistic: Koenker's T R^2.
-        p_value: Probability of such a statistic, or a larger one, if the size were constant.
+        p_value: Probability of such a statistic, or a larger one, under constant variance.
         ratio: Root mean square of the residual where the driver is in its upper half over that
             where it is in its lower half.
         constant: True unless ``p_value`` is below the level of the test.
@@ -77,13 +77,13 @@ def ljung_box(
     """Test whether a residual ``(T,)`` is white noise (Ljung and Box 1978, Biometrika 65).
 
     ``Q = T (T + 2) sum r[k]^2 / (T - k)`` is compared with chi-squared of ``lags`` degrees of
-    freedom. The few parameters of a simulation fitted to thousands of samples take away much less
-    than one degree of freedom a lag, so none is subtracted.
+    freedom. The few parameters of a simulation fitted to thousands of samples use much less than
+    one degree of freedom per lag, so none is subtracted.
 
     Args:
         residual: The residual; at least 10 samples.
         lags: Number of lags; default ``10 log10(T)``, at most ``T / 5``.
-        level: Probability of calling white noise not white.
+        level: Significance level: probability of rejecting white noise.
         channel: Name used in the sentence.
 
     Raises:
@@ -94,7 +94,8 @@ def ljung_box(
     count = default_lags(samples) if lags is None else int(lags)
     if not 1 <= count < samples:
         raise FitError(
-            f"{channel}: {count} lags for {samples} samples; give 1 to {samples - 1} lags."
+            f"{channel}: lags must be between 1 and {samples - 1} for {samples} samples, found "
+            f"{count}."
         )
     centred = values - values.mean()
     energy = centred @ centred
@@ -115,12 +116,12 @@ def ljung_box(
     lag_one = float(correlation[0])
     white = p_value >= level
     if white:
-        sentence = f"{channel}: what is left over looks like white noise (p = {p_value:.2g})."
+        sentence = f"{channel}: the residual is consistent with white noise (p = {p_value:.2g})."
     else:
         sentence = (
-            f"{channel}: what is left over is not white noise (p = {p_value:.2g}, neighbouring "
-            f"samples correlate by {lag_one:.2f}): the model misses something, or the sensor's "
-            "noise is slow; an interval that assumes white noise would be wrong."
+            f"{channel}: the residual is not white noise (p = {p_value:.2g}, lag-one "
+            f"correlation {lag_one:.2f}): the model is incomplete, or the sensor noise is "
+            "autocorrelated; intervals that assume white noise would be wrong."
         )
     return WhitenessTest(channel, statistic, count, p_value, lag_one, white, sentence)
 
@@ -143,18 +144,19 @@ def heteroscedasticity(
     driver_name: str = "signal",
     level: float = 0.01,
 ) -> list[HeteroscedasticityTest]:
-    """Test whether residuals grow or shrink with a signal, such as the speed.
+    """Test whether the variance of residuals depends on a signal, such as the speed.
 
-    The residual is first whitened by an autoregressive model, since slow noise would wander in size
-    by chance; its square is regressed on the magnitude of the driver and ``T R^2`` is compared
-    with chi-squared (Koenker 1981, Journal of Econometrics 17, which does not need normal noise).
+    The residual is first whitened by an autoregressive model, since the sample variance of
+    correlated noise varies by chance; its square is regressed on the magnitude of the driver and
+    ``T R^2`` is compared with chi-squared (Koenker 1981, Journal of Econometrics 17, which does not
+    require normal noise).
 
     Args:
         residuals: ``(T, C)`` or ``(T,)``.
-        driver: ``(T,)`` signal whose magnitude may matter, or ``(T, C)`` one for each channel.
+        driver: ``(T,)`` signal, or ``(T, C)`` one for each channel; its magnitude is used.
         channels: Names of the channels.
-        driver_name: What the driver is, for the sentences: ``"speed"``.
-        level: Probability of reporting a change of size where there is none.
+        driver_name: Name of the driver for the sentences, such as ``"speed"``.
+        level: Significance level: probability of rejecting constant variance.
 
     Raises:
         FitError: Shapes do not match, too few samples, or values that are not finite.
@@ -202,13 +204,13 @@ def heteroscedasticity(
 def _size_sentence(channel: str, driver: str, ratio: float, p_value: float, constant: bool) -> str:
     if constant:
         return (
-            f"{channel}: the size of the residual does not depend on the {driver} "
+            f"{channel}: the variance of the residual does not depend on the {driver} "
             f"(p = {p_value:.2g})."
         )
     return (
         f"{channel}: the residual is {ratio:.2g} times as large where the {driver} is large as "
-        f"where it is small (p = {p_value:.2g}); samples are not equally reliable, and intervals "
-        "must allow for it."
+        f"where it is small (p = {p_value:.2g}): the variance is not constant, and intervals "
+        "must account for it."
     )
 
 
@@ -243,9 +245,7 @@ def _table(residuals: np.ndarray, channels: Sequence[str]) -> tuple[np.ndarray, 
 def _finite_vector(values: np.ndarray, name: str) -> np.ndarray:
     vector = np.asarray(values, dtype=float)
     if vector.ndim != 1 or len(vector) < 10:
-        raise FitError(
-            f"{name}: {vector.shape} values; a test of residuals needs at least 10 in a row."
-        )
+        raise FitError(f"{name}: expected at least 10 values in a row, found shape {vector.shape}.")
     if not np.isfinite(vector).all():
         raise FitError(f"{name}: residuals or driver are not finite; remove those samples first.")
     return vector

@@ -1,9 +1,8 @@
-"""Baselines: what a prediction costs nothing to do, on the same samples as a result.
+"""Baselines: trivial predictions on the same samples as a result.
 
-A set of recordings is a sequence of arrays ``(T, C)``, one a recording, with the same channels in
-each; NaN marks what was not measured. A mask says which recordings the fit has not seen. Every
-baseline is a list of predictions of the same shapes, and :func:`compare` scores them beside the
-result::
+A set of recordings is a sequence of arrays ``(T, C)``, one per recording, with the same channels
+in each; NaN marks unmeasured values. A mask selects the held-out recordings. Every baseline is a
+list of predictions of the same shapes, and :func:`compare` scores them together with the result::
 
     from trueup.fitting.judgement import baselines
 
@@ -14,19 +13,19 @@ result::
     }
     comparisons = baselines.compare(measured, predicted, rivals, held_out, channels)
 
-Any other predictions can stand among them: an analytic base without its network, a simpler member
-of a family, the torque that a controller estimates.
+Any other predictions can be added: an analytic base without its network, a simpler member of a
+family, the torque estimate of a controller.
 """
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from trueup.errors import FitError
+from trueup.errors import FitError, listing
 from trueup.fitting.judgement.verdict import Comparison
 
 Arrays = Sequence[np.ndarray]
-"""One array ``(T, C)``, or ``(T,)`` for a single channel, a recording."""
+"""One array ``(T, C)`` per recording, or ``(T,)`` for a single channel."""
 
 CONSTANT = "a constant"
 STATE_HELD = "the last state held"
@@ -38,9 +37,9 @@ SIMPLER = "the simpler model"
 CONTROLLER = "the controller's estimate"
 
 MEASURES = ("RMSE", "MAE")
-"""Errors by which :func:`compare` scores."""
+"""Error measures of :func:`compare`."""
 
-_ROUNDING = 1e-6  # of the size of a channel: errors below it are rounding
+_ROUNDING = 1e-6  # errors below this share of the size of a channel are rounding
 
 
 def constant(
@@ -48,16 +47,16 @@ def constant(
     held_out: Sequence[bool] | None = None,
     repeated: Sequence[bool] | None = None,
 ) -> list[np.ndarray]:
-    """Mean of each channel over the samples that the fit has seen.
+    """Mean of each channel over the samples of the fit.
 
     Args:
         measured: recordings.
-        held_out: which of them the fit has not seen; none where absent.
-        repeated: which of these stand among the other recordings too, as parts that only a second
-            fit has not seen: the mean for each is that of all other samples.
+        held_out: which of them are held out; none if None.
+        repeated: which of these are also among the other recordings, as parts held out of a
+            second fit only: the mean for each is that of all other samples.
 
     Raises:
-        FitError: no sample was seen, or shapes do not match.
+        FitError: no sample of the fit, or shapes do not match.
     """
     tables = _tables(measured, "measured")
     seen = _seen(tables, held_out)
@@ -74,12 +73,12 @@ def state_held(
 ) -> list[np.ndarray]:
     """Last value measured before each window, held through the window.
 
-    The first window of a recording holds its first sample, for nothing was measured before it.
+    The first window of a recording uses its first sample, since there is no earlier one.
 
     Args:
         measured: recordings.
-        window: samples of a window, or the first sample of each window in each recording; whole
-            recordings where absent.
+        window: samples of a window, or the first sample of each window in each recording; None:
+            whole recordings.
 
     Raises:
         FitError: a window is shorter than a sample, or shapes do not match.
@@ -95,14 +94,14 @@ def velocity_held(
     window: int | Sequence[np.ndarray] | None = None,
     velocities: Arrays | None = None,
 ) -> list[np.ndarray]:
-    """State and velocity at the beginning of each window, continued in a straight line.
+    """Linear extrapolation of state and velocity at the start of each window.
 
     Args:
         measured: recordings.
         times: times of their samples [s], ``(T,)`` each.
         window: windows as in :func:`state_held`.
-        velocities: measured velocities of the channels, with their shapes; where absent, the slope
-            over the two samples up to the one that is held, or over the first two samples.
+        velocities: measured velocities of the channels, with their shapes; None: the slope over
+            the two samples up to the start of the window, or over the first two samples.
 
     Raises:
         FitError: a window is shorter than a sample, or shapes do not match.
@@ -114,13 +113,13 @@ def velocity_held(
         clock = np.asarray(clock, float)
         if clock.shape != (len(table),):
             raise FitError(
-                f"recording {i} has {len(table)} samples and times of the shape {clock.shape}"
+                f"recording {i} has {len(table)} samples, but times of shape {clock.shape}"
             )
         anchor = _anchors(len(table), window, i)
         if given is not None:
             if given[i].shape != table.shape:
                 raise FitError(
-                    f"recording {i} has the shape {table.shape}, its velocities {given[i].shape}"
+                    f"recording {i} has shape {table.shape}, its velocities {given[i].shape}"
                 )
             slope = _filled(given[i])[anchor]
         elif len(table) < 2:
@@ -140,15 +139,15 @@ def linear(
     Args:
         measured: recordings.
         regressors: ``(T, R)`` for each recording: commands, measured speeds, past samples.
-        held_out: which recordings the fit has not seen; none where absent.
+        held_out: which recordings are held out; none if None.
 
-    Raises:
-        FitError: no complete sample was seen, or shapes do not match.
+        Raises:
+            FitError: no complete sample of the fit, or shapes do not match.
     """
     tables = _tables(measured, "measured")
     inputs = _tables(regressors, "regressors")
     if [len(t) for t in inputs] != [len(t) for t in tables]:
-        raise FitError("regressors need the samples of the recordings, a row a sample")
+        raise FitError("regressors must have one row per sample of the recordings")
     seen = _seen(inputs, held_out)
     middle = _mean(seen)
     spread = np.sqrt(_mean([(t - middle) ** 2 for t in seen]))
@@ -159,7 +158,7 @@ def linear(
     for c in range(B.shape[1]):
         complete = np.isfinite(A).all(axis=1) & np.isfinite(B[:, c])
         if not complete.any():
-            raise FitError("a linear model needs a sample at which regressors and channel exist")
+            raise FitError("a linear model requires samples with all regressors and the channel")
         weights = np.linalg.lstsq(A[complete], B[complete, c], rcond=None)[0]
         for design, part in zip(designs, out, strict=True):
             part[:, c] = design @ weights
@@ -177,7 +176,7 @@ def compare(
     resolution: float | Sequence[float] = 0.0,
     measure: str = "RMSE",
 ) -> list[Comparison]:
-    """Errors of a result and of baselines in each channel, on held-out and on other recordings.
+    """Errors of a result and of baselines in each channel, on held-out and other recordings.
 
     All are scored on the samples at which the channel was measured. A prediction that is not finite
     at one of them has an infinite error.
@@ -186,36 +185,39 @@ def compare(
         measured: recordings.
         predicted: predictions of the result.
         baselines: predictions of each baseline, by name.
-        held_out: which recordings the fit has not seen; none where absent.
+        held_out: which recordings are held out; none if None.
         channels: names of the channels.
         units: units of the channels.
-        resolution: error below which a difference means nothing, for all channels or for each;
-            never less than the rounding of the channel.
+        resolution: error below which a difference is not significant, for all channels or for
+            each; at least the rounding of the channel.
         measure: ``"RMSE"`` or ``"MAE"``.
 
     Returns:
         A comparison for each channel of the held-out recordings, then for each of the others;
-        channels without a measured sample are left out.
+        channels without a measured sample are omitted.
 
     Raises:
         FitError: shapes do not match, or an unknown measure.
     """
     if measure not in MEASURES:
-        raise FitError(f"there is no error {measure!r} to compare by; there are {MEASURES}")
+        raise FitError(f"unknown error measure {measure!r}; available: {listing(MEASURES)}")
     tables = _tables(measured, "measured")
     guesses = {"": _tables(predicted, "predicted")}
     guesses |= {name: _tables(arrays, name) for name, arrays in baselines.items()}
     for name, arrays in guesses.items():
         if [a.shape for a in arrays] != [t.shape for t in tables]:
             raise FitError(
-                f"{name or 'predicted'} has the shapes {[a.shape for a in arrays]}, measured "
-                f"{[t.shape for t in tables]}: both need the same samples and channels"
+                f"{name or 'predicted'} has shapes {[a.shape for a in arrays]}, measured "
+                f"{[t.shape for t in tables]}: both must have the same samples and channels"
             )
     count = tables[0].shape[1]
     names = list(channels) or [f"channel {c}" for c in range(count)]
     unit_of = list(units) or [""] * count
     if len(names) != count or len(unit_of) != count:
-        raise FitError(f"{len(names)} names and {len(unit_of)} units for {count} channels")
+        raise FitError(
+            f"expected {count} channel names and units, found {len(names)} names and "
+            f"{len(unit_of)} units"
+        )
     finest = np.broadcast_to(np.asarray(resolution, float), (count,))
     mask = _mask(tables, held_out)
     out = []
@@ -246,7 +248,7 @@ def compare(
 
 
 def _errors(truth: np.ndarray, known: np.ndarray, guess: np.ndarray, measure: str) -> np.ndarray:
-    """Error of each channel over the samples that are known ``(C,)``."""
+    """Error of each channel over the measured samples ``(C,)``."""
     off = np.where(known, guess - truth, 0.0)
     count = np.maximum(known.sum(axis=0), 1)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -262,8 +264,8 @@ def _tables(arrays: Arrays, what: str) -> list[np.ndarray]:
     tables = [t[:, None] if t.ndim == 1 else t for t in tables]
     if not tables or any(t.ndim != 2 for t in tables) or len({t.shape[1] for t in tables}) > 1:
         raise FitError(
-            f"{what} has the shapes {[t.shape for t in tables]}: give an array (time, channels) "
-            "for each recording, with the same channels in all"
+            f"{what} has shapes {[t.shape for t in tables]}: expected one array (time, channels) "
+            "for each recording, with the same channels"
         )
     return tables
 
@@ -271,19 +273,23 @@ def _tables(arrays: Arrays, what: str) -> list[np.ndarray]:
 def _mask(tables: Sequence[np.ndarray], held_out: Sequence[bool] | None) -> np.ndarray:
     mask = np.zeros(len(tables), bool) if held_out is None else np.asarray(held_out, bool)
     if mask.shape != (len(tables),):
-        raise FitError(f"held_out has {mask.size} entries for {len(tables)} recordings")
+        raise FitError(
+            f"held_out has {mask.size} entries, expected one for each of {len(tables)} recordings"
+        )
     return mask
 
 
 def _seen(tables: Sequence[np.ndarray], held_out: Sequence[bool] | None) -> list[np.ndarray]:
     seen = [t for t, out in zip(tables, _mask(tables, held_out), strict=True) if not out]
     if not seen:
-        raise FitError("all recordings are held out: a baseline has nothing to learn from")
+        raise FitError(
+            "all recordings are held out: a baseline requires at least one recording of the fit"
+        )
     return seen
 
 
 def _mean(tables: Sequence[np.ndarray], without: np.ndarray | None = None) -> np.ndarray:
-    """Mean of each channel over the samples that exist, less those of a part; 0 without any."""
+    """Mean of each channel over measured samples, excluding those of a part; 0 without any."""
     total, count = _sums(np.concatenate(list(tables)))
     if without is not None:
         part, less = _sums(without)
@@ -292,13 +298,13 @@ def _mean(tables: Sequence[np.ndarray], without: np.ndarray | None = None) -> np
 
 
 def _sums(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sum of each channel over the samples that exist, and their number."""
+    """Sum of each channel over measured samples, and their number."""
     known = np.isfinite(rows)
     return np.where(known, rows, 0.0).sum(axis=0), known.sum(axis=0)
 
 
 def _filled(table: np.ndarray) -> np.ndarray:
-    """The table with gaps filled by the last value before them, or the first one after."""
+    """The table with gaps filled by the previous value, or the next one at the start."""
     known = np.isfinite(table)
     last = np.where(known, np.arange(len(table))[:, None], -1)
     last = np.maximum.accumulate(last, axis=0)
@@ -312,7 +318,7 @@ def _anchors(samples: int, window: int | Sequence[np.ndarray] | None, recording:
         return np.zeros(samples, int)
     if isinstance(window, int | np.integer):
         if window < 1:
-            raise FitError(f"a window has at least one sample, got {window}")
+            raise FitError(f"window must be at least one sample, found {window}")
         starts = np.arange(0, max(samples, 1), window)
     else:
         starts = np.unique(np.concatenate([[0], np.asarray(window[recording], int)]))

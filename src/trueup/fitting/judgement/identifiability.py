@@ -1,4 +1,4 @@
-"""Which parameters, and which combinations of them, a recording can determine."""
+"""Identifiability of parameters, and of their combinations, from a recording."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,18 +22,18 @@ __all__ = [
 ]
 
 NO_EFFECT = 1e-9
-"""Effect of a relative change, over that of the strongest parameter, that counts as none."""
+"""Sensitivity, relative to that of the strongest parameter, that counts as zero."""
 
 
 @dataclass(frozen=True)
 class UnidentifiableDirection:
-    """A change of parameters that leaves no trace in what was recorded.
+    """A change of parameters without effect on the recorded signals.
 
     Args:
-        coefficients: Relative change of each parameter that takes part (of its magnitude, or of its
+        coefficients: Relative change of each parameter in it (of its magnitude, or of its
             range where it is near zero), the largest being 1.
         raw: The same change in units of the parameters.
-        sentence: The direction in words, and what can be determined instead.
+        sentence: Description of the direction, and the combination that can be determined instead.
     """
 
     coefficients: dict[str, float]
@@ -43,13 +43,13 @@ class UnidentifiableDirection:
 
 @dataclass(frozen=True)
 class WeakDirection:
-    """A change of parameters that leaves hardly a trace.
+    """A change of parameters with a small effect on the recorded signals.
 
     Args:
-        coefficients: Relative change of each parameter that takes part, the largest being 1.
+        coefficients: Relative change of each parameter in it, the largest being 1.
         uncertainty: Half-width of the 95 % interval along it, as a relative change of the parameter
-            with the largest coefficient; None where the noise is not known.
-        sentence: The direction in words.
+            with the largest coefficient; None if the noise is unknown.
+            sentence: Description of the direction.
     """
 
     coefficients: dict[str, float]
@@ -64,9 +64,9 @@ class CollinearPair:
     Args:
         first: Name of one.
         second: Name of the other.
-        correlation: Correlation of their estimates, all other parameters being free.
-        collinearity: Collinearity index of the two alone; above 10 to 15 they can hardly be told
-            apart (Brun, Reichert and Kuensch 2001).
+        correlation: Correlation of their estimates, with all other parameters free.
+        collinearity: Collinearity index of the two alone; above 10 to 15 they are poorly
+            distinguishable (Brun, Reichert and Kuensch 2001).
     """
 
     first: str
@@ -77,12 +77,12 @@ class CollinearPair:
 
 @dataclass(frozen=True)
 class Identifiability:
-    """What a Jacobian says about the parameters it belongs to.
+    """Identifiability analysis of a Jacobian.
 
     Args:
         names: Names of the parameters.
         singular_values: ``(p,)`` of the Jacobian by relative changes, largest first.
-        vectors: ``(p, p)`` their directions, one a column, in relative changes.
+        vectors: ``(p, p)`` their directions, one per column, in relative changes.
         condition: Largest over smallest singular value; infinite where a direction is absent.
         collinearity: Collinearity index of all parameters that have an effect (Brun et al. 2001);
             infinite where a direction is absent.
@@ -91,10 +91,10 @@ class Identifiability:
             singular direction (column), as in Belsley, Kuh and Welsch 1980.
         pairs: Pairs with a correlation above 0.95 or a collinearity above 10, worst first.
         directions: Directions that the data do not determine.
-        weak: Directions that they hardly determine.
+        weak: Directions that they weakly determine.
         no_effect: Names of parameters without any effect.
         determined: Names of parameters outside all of ``directions`` and ``no_effect``.
-        sentences: All of it in words; one sentence says so if nothing is wrong.
+        sentences: The findings in sentences; one sentence if every parameter is identifiable.
     """
 
     names: tuple[str, ...]
@@ -113,7 +113,7 @@ class Identifiability:
 
     @property
     def identifiable(self) -> bool:
-        """True if every parameter can be determined on its own."""
+        """True if every parameter can be determined individually."""
         return len(self.determined) == len(self.names)
 
 
@@ -129,7 +129,7 @@ def analyse(
     largest_uncertainty: float = 0.5,
     threshold: float = ABSENT_EIGENVALUE,
 ) -> Identifiability:
-    """Find which combinations of parameters the data determine, and say so.
+    """Find which combinations of parameters the data determine.
 
     Parameters are scaled by their magnitude (by their range, or by one, where they are near zero),
     so that directions read as relative changes. Whether a direction is absent is decided on columns
@@ -142,8 +142,8 @@ def analyse(
         lower: ``(p,)`` lower bounds.
         upper: ``(p,)`` upper bounds.
         covariance: ``(p, p)`` covariance of the estimates; with it, weak directions are those
-            uncertain by more than ``largest_uncertainty``, without it those a thousand times less
-            visible than the best.
+            uncertain by more than ``largest_uncertainty``, without it those with a singular value
+            a thousand times below the largest.
         is_information: Whether ``sensitivity`` is ``J' J``; default: if it is square and symmetric.
         largest_uncertainty: Half-width of a 95 % interval, relative to value or range, above which
             a direction counts as weak.
@@ -172,7 +172,7 @@ def analyse(
         _described_direction(row, labels, scale, by_range, values < 0.0)
         for row in _sparse_rows(absent / scale)
     ]
-    # Parts are judged on columns of unit length, as everywhere else: there the units are equal.
+    # Components are compared on columns of unit length, which are independent of units.
     involved = np.zeros(p, dtype=bool)
     if len(directions):
         involved[visible] = np.abs(unit_directions[~present]).max(axis=0) > PART_IN_DIRECTION
@@ -209,7 +209,7 @@ def analyse(
 
 
 def _square_root(sensitivity: np.ndarray, is_information: bool | None) -> tuple[np.ndarray, int]:
-    """Return a small matrix with the same J'J, so that nothing below depends on the samples."""
+    """Return a ``(p, p)`` matrix with the same J'J, independent of the number of samples."""
     table = np.asarray(sensitivity, dtype=float)
     if table.ndim != 2 or table.shape[1] == 0:
         raise FitError(
@@ -239,7 +239,7 @@ def _checked_values(
     labels = tuple(names) or tuple(f"parameter {i}" for i in range(p))
     if values.shape != (p,) or len(labels) != p:
         raise FitError(
-            f"{p} columns of the Jacobian, but {values.size} values and {len(labels)} names."
+            f"the Jacobian has {p} columns, expected {values.size} values and {len(labels)} names."
         )
     return values, labels
 
@@ -250,7 +250,9 @@ def _relative_scale(
     low = np.full(len(values), -np.inf) if lower is None else np.asarray(lower, dtype=float)
     high = np.full(len(values), np.inf) if upper is None else np.asarray(upper, dtype=float)
     if low.shape != values.shape or high.shape != values.shape:
-        raise FitError(f"{len(values)} parameters, but bounds of shape {low.shape}, {high.shape}.")
+        raise FitError(
+            f"bounds have shapes {low.shape} and {high.shape}, expected ({len(values)},)."
+        )
     width = high - low
     bounded = np.isfinite(width) & (width > 0.0)
     width = np.where(bounded, width, 1.0)
@@ -260,7 +262,7 @@ def _relative_scale(
 
 
 def _sparse_rows(rows: np.ndarray) -> np.ndarray:
-    """Return a basis of the same space in which each row has few parts (full elimination)."""
+    """Return a sparse basis of the same row space (Gauss-Jordan elimination with full pivoting)."""
     rows = rows.copy()
     free = np.ones(len(rows), dtype=bool)
     for _ in range(len(rows)):
@@ -302,7 +304,7 @@ def _correlation(
     visible: np.ndarray,
     involved: np.ndarray,
 ) -> np.ndarray:
-    """Correlation of the estimates; within absent directions that of the free movement."""
+    """Correlation of the estimates; in absent directions that of the free movement."""
     p = len(visible)
     kept = unit_directions[present] / unit_values[present][:, None]
     part = _normalised(kept.T @ kept)
@@ -361,7 +363,7 @@ def _weak_directions(
         relative = np.asarray(covariance, dtype=float)[np.ix_(chosen, chosen)]
         relative = relative / np.outer(scale[chosen], scale[chosen])
         if not np.isfinite(relative).all():
-            raise FitError("the covariance of parameters that the data determine is not finite.")
+            raise FitError("the covariance of the determined parameters is not finite.")
         values, vectors = np.linalg.eigh(relative)
         half_widths = 1.96 * np.sqrt(np.clip(values, 0.0, None)) * np.abs(vectors).max(axis=0)
         found = [
@@ -410,10 +412,10 @@ def _sentences(
         sentences.append(
             f"the estimates of {pair.first} and {pair.second} are correlated by "
             f"{pair.correlation:.3f} (collinearity {pair.collinearity:.3g}): an error in one is "
-            "made up for by the other"
+            "compensated by the other"
         )
     if len(determined) == len(labels) and not sentences:
-        sentences.append("every parameter can be determined on its own from what was recorded")
+        sentences.append("every parameter can be determined individually from the recorded signals")
     elif determined and len(determined) < len(labels):
-        sentences.append(f"what was recorded does determine {', '.join(determined)}")
+        sentences.append(f"the recorded signals determine {', '.join(determined)}")
     return tuple(sentences)

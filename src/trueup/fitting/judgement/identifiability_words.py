@@ -1,4 +1,4 @@
-"""Sentences that say which combination of parameters a recording cannot tell apart."""
+"""Sentences on combinations of parameters that a recording does not determine."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,10 @@ def direction_sentence(
     by_range: np.ndarray,
     negative: np.ndarray,
 ) -> str:
-    """Say in words which change of these parameters leaves no trace, and what is determined.
+    """Describe an undetermined direction of parameters, and the determined combination.
 
     Args:
-        names: The parameters that take part, at least two.
+        names: The parameters in the direction, at least two.
         relative: ``(n,)`` relative changes, in parts of the value's magnitude or of the range.
         raw: ``(n,)`` the same changes in units of the parameters.
         by_range: ``(n,)`` True where ``relative`` refers to the range.
@@ -28,28 +28,29 @@ def direction_sentence(
     logarithmic = np.where(negative, -relative, relative)
     powers_apply = not by_range.any()
     subject = _and(names)
-    nothing = "changes nothing that was recorded"
+    nothing = "has no effect on the recorded signals"
     if powers_apply and _alike(logarithmic):
         what = "their ratio" if len(names) == 2 else "their ratios to one another"
         if len(names) == 2 and _alike(raw):
             what += " (or, near these values, their difference)"
-        return f"{subject} can only be determined as {what}: raising {both} by 1 % {nothing}"
+        return f"{subject} can only be determined as {what}: increasing {both} by 1 % {nothing}"
     if len(names) == 2 and powers_apply and _alike(logarithmic * [1.0, -1.0]):
         what = "their product"
         if _alike(raw * [1.0, -1.0]):
             what += " (or, near these values, their sum)"
         return (
-            f"{subject} can only be determined as {what}: raising {names[0]} by 1 % and lowering "
+            f"{subject} can only be determined as {what}: increasing {names[0]} by 1 % and "
+            "decreasing "
             f"{names[1]} by 1 % {nothing}"
         )
     if len(names) == 2 and _alike(raw):
         return (
-            f"{subject} can only be determined as their difference: raising both by the same "
+            f"{subject} can only be determined as their difference: increasing both by the same "
             f"amount {nothing}"
         )
     if len(names) == 2 and _alike(raw * [1.0, -1.0]):
         return (
-            f"{subject} can only be determined as their sum: raising {names[0]} and lowering "
+            f"{subject} can only be determined as their sum: increasing {names[0]} and decreasing "
             f"{names[1]} by the same amount {nothing}"
         )
     combination = _power(names, logarithmic) if len(names) == 2 and powers_apply else ""
@@ -60,7 +61,7 @@ def direction_sentence(
         )
     cure = "the other" if len(names) == 2 else "the others"
     return (
-        f"{subject} cannot be told apart: {_changes(names, relative, by_range)} together "
+        f"{subject} are not distinguishable: {_changes(names, relative, by_range)} together "
         f"{nothing}; with one of them known, {cure} can be determined"
     )
 
@@ -68,14 +69,14 @@ def direction_sentence(
 def weak_sentence(
     names: Sequence[str], relative: np.ndarray, by_range: np.ndarray, uncertainty: float | None
 ) -> str:
-    """Say which parameters are hardly determined.
+    """Describe a weakly determined direction of parameters.
 
     Args:
-        names: The parameters that take part, the most uncertain first.
+        names: The parameters in the direction, the most uncertain first.
         relative: ``(n,)`` relative changes.
         by_range: ``(n,)`` True where ``relative`` refers to the range.
         uncertainty: Half-width of the 95 % interval along the direction, as a relative change of
-            the first parameter; None where the noise is not known.
+            the first parameter; None if the noise is unknown.
     """
     subject = _and(names)
     size = ""
@@ -83,19 +84,19 @@ def weak_sentence(
         reference = "range" if by_range[0] else "value"
         size = f": {names[0]} is uncertain by {100.0 * uncertainty:.0f} % of its {reference}"
     if len(names) == 1:
-        return f"{subject} is hardly determined by what was recorded{size}"
+        return f"{subject} is weakly determined by the recorded signals{size}"
     return (
-        f"{subject} are hardly told apart by what was recorded: "
-        f"{_changes(names, relative, by_range)} together changes little"
+        f"{subject} are weakly distinguishable in the recorded signals: "
+        f"{_changes(names, relative, by_range)} together has little effect"
         f"{size.replace(':', ';', 1)}"
     )
 
 
 def no_effect_sentence(name: str) -> str:
-    """Say that a parameter has no effect at all."""
+    """Sentence for a parameter without any effect."""
     return (
-        f"{name} has no effect on anything that was recorded: fix it, or record a motion in which "
-        "it matters (and check that its target is the one meant)"
+        f"{name} has no effect on the recorded signals: fix it, or record a motion that "
+        "excites it (and check its target)"
     )
 
 
@@ -109,7 +110,7 @@ def _changes(names: Sequence[str], relative: np.ndarray, by_range: np.ndarray) -
 
 
 def _power(names: Sequence[str], logarithmic: np.ndarray) -> str:
-    """Return the product of powers that a direction leaves alone, if its exponent is simple."""
+    """Return the product of powers that is invariant along a direction, if it is simple."""
     exponent = -logarithmic[0] / logarithmic[1]
     for power in _SMALL_POWERS:
         if abs(abs(exponent) - power) <= _SAME * power:

@@ -1,4 +1,4 @@
-"""The rules by which a result gets its verdict."""
+"""Rules for the verdict on a result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,26 +11,26 @@ from trueup.fitting.solution import Solution, Status
 from trueup.parameters import Space
 
 EQUAL = 0.01
-"""Share of an error by which a result may fall behind a baseline and still count as its equal."""
+"""Relative margin within which a result counts as equal to a baseline."""
 
 _SHOWN = 3  # channels or names that a sentence lists
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """What became of the unknowns, by name.
+    """Status of each parameter, by name: at the optimum, on a bound, undetermined, contradicted.
 
     Attributes:
-        on_bounds: on a bound where the optimum may lie beyond it.
-        at_limits: on a bound that is a limit of what exists, such as a friction of zero.
-        not_needed: those of ``at_limits`` of which a test has shown that the cost rises with them,
-            so that a model without them fits as well.
-        limit_evidence: what else is known of those of ``at_limits`` that are needed after all, or
-            were not tested: a clause for each name.
+        on_bounds: on a bound with the optimum possibly beyond it.
+        at_limits: on a bound that is a physical limit, such as a friction of zero.
+        not_needed: those of ``at_limits`` for which a test has shown that the cost increases away
+            from the limit, so that a model without them fits as well.
+        limit_evidence: a clause by name on those of ``at_limits`` that are needed or were not
+            tested.
         undetermined: not determined by the data.
-        contradicted: sentences on values that other parts of the data contradict by more than the
-            intervals allow.
-        flaw: why the values are no optimum in spite of the search's status, or empty.
+        contradicted: sentences on values that differ between parts of the data by more than their
+            intervals.
+        flaw: why the values are not an optimum despite the status of the search, or empty.
     """
 
     on_bounds: Sequence[str] = ()
@@ -51,17 +51,17 @@ class Estimates:
         contradicted: Sequence[str] = (),
         gradient: np.ndarray | None = None,
     ) -> "Estimates":
-        """What became of the unknowns of a space; a bound of 0 is a limit of what exists.
+        """Status of the parameters of a space; a bound of 0 is a physical limit.
 
         Args:
-            space: the unknowns.
+            space: the parameters.
             x: their values ``(p,)``.
-            at_bound: which of them are on a bound ``(p,)`` bool; found out where absent.
-            undetermined: names of those that the data do not determine; what is on a bound is not
+            at_bound: which of them are on a bound ``(p,)`` bool; detected if None.
+            undetermined: names of those that the data do not determine; those on a bound are not
                 counted twice.
-            contradicted: sentences on values that other data contradict.
-            gradient: slope of the cost along each ``(p,)``, which tests whether the cost rises from
-                a limit inwards; not tested where absent.
+            contradicted: sentences on values that differ from those of other data.
+            gradient: gradient of the cost ``(p,)``, to test whether the cost increases from a limit
+                inwards; not tested if None.
         """
         hits = space.at_bound(x) if at_bound is None else at_bound
         nearest = np.where(x - space.lower < space.upper - x, space.lower, space.upper)
@@ -74,7 +74,7 @@ class Estimates:
                 if inwards[space.names.index(name)] >= 0:
                     not_needed.append(name)
                 else:
-                    evidence[name] = "the cost still falls away from it: the search ended early"
+                    evidence[name] = "the cost still decreases away from it: the search ended early"
         return cls(
             [name for name in reached if name not in limits],
             limits,
@@ -92,8 +92,8 @@ class SearchEnd:
     Attributes:
         status: its status.
         message: the same in a sentence with numbers.
-        converges: whether the method is expected to converge; random points and NSGA-II go on
-            until their budget ends them.
+        converges: whether the method is expected to converge; random points and NSGA-II continue
+            to the end of their budget.
     """
 
     status: Status
@@ -115,53 +115,53 @@ def judge(
     diverged: Sequence[str] = (),
     look_at: Sequence[Reason | str] = (),
 ) -> Verdict:
-    """Judge a result.
+    """Return the verdict on a result.
 
-    Every rule below gives a reason with a grade, and the verdict is the worst of them.
+    Each rule gives reasons with a grade, and the verdict is the worst grade.
 
-    **The search.** A converged search speaks for the result. One that failed at its start values is
-    ``do not use``. With data, whatever else ended it is ``do not use`` too: away from the optimum
-    neither a value nor an interval means anything. Without data the result is a design, which is as
-    good as its cost however it was found: an end by a limit, a stall or an interrupt is ``look``.
-    A method that is not expected to converge is ``look`` in both cases when its budget ends it.
+    **The search.** A converged search is ``use``. One that failed at its start values is ``do not
+    use``. With data, any other end is ``do not use`` too: away from the optimum neither values nor
+    intervals are meaningful. Without data the result is a design, which is as good as its cost: an
+    end by a limit, a stall or an interrupt is ``look``. A method that is not expected to converge
+    is ``look`` in both cases when its budget is used.
 
-    **The baselines.** Held-out samples decide where there are any; the samples of the fit are
+    **The baselines.** Held-out samples decide if there are any; the samples of the fit are
     compared by the same rule. For each baseline, the root mean square over channels of the ratio
     (error of the result) / (error of the baseline) says which is better as a whole. Above
-    ``1 + EQUAL`` the result is worse: ``do not use``. From 1 to ``1 + EQUAL`` it is no better:
+    ``1 + EQUAL`` the result is worse: ``do not use``. From 1 to ``1 + EQUAL`` it is not better:
     ``look``. Below 1, each single channel in which the baseline is better is ``look``. A result
-    that diverges in a channel is ``do not use``. So nothing that a baseline beats is ``use``.
+    that diverges in a channel is ``do not use``. So a result worse than a baseline is never
+    ``use``.
 
-    **Held-out data.** A result that has data, and none that the fit has not seen, is at best
-    ``look``, whatever it is compared with; so is one that is compared with no baseline.
+    **Held-out data.** A result with data but without held-out data is at best ``look``; so is one
+    without a baseline.
 
-    **The unknowns.** With data, a value on a bound is ``do not use``: the optimum lies elsewhere,
-    and every other value has moved to make up for it. On a limit of what exists, such as zero
-    friction, it is ``look``; that the term is not needed is said where the cost was found to rise
-    from there. A value that the data do not determine, or that other data contradict, is ``look``.
-    Without data, a value on a bound is ``look`` and one on a limit of what exists is none of a
-    reader's concern.
+    **The parameters.** With data, a value on a bound is ``do not use``: the optimum is beyond it,
+    and all other values are biased to compensate. On a physical limit, such as zero friction, it
+    is ``look``; the reason adds that the term is not needed if the cost increases from there. A
+    value that the data do not determine, or that differs between parts of the data, is ``look``.
+    Without data, a value on a bound is ``look`` and one on a physical limit is not reported.
 
-    **Criteria** have the grade that their owner gave them where they are missed, **divergence** in
-    a recording is ``do not use``, and whatever a capability adds has its own grade.
+    **Criteria** that are missed have the grade given by the capability, **divergence** in a
+    recording is ``do not use``, and further reasons of a capability have their own grade.
 
     Args:
-        search: how the search ended; None where nothing was searched, such as an evaluation.
-        comparisons: errors beside those of baselines; None for a result without data, such as a
-            study of costs or a gait; empty for one with data that was compared with nothing.
-        estimates: what became of the unknowns.
-        criteria: requirements on a result that no data can score.
+        search: how the search ended; None without a search, such as an evaluation.
+        comparisons: errors compared with those of baselines; None for a result without data, such
+            as a study of costs or a gait; empty for one with data but without a baseline.
+        estimates: status of the parameters.
+        criteria: requirements on a result that are not scored by data.
         diverged: recordings, or other names, in which the prediction diverges.
         look_at: further reasons; a string is a reason to look.
 
     Returns:
-        The verdict, with the gravest reasons first.
+        The verdict, with the most severe reasons first.
     """
     with_data = comparisons is not None
     found: list[Reason] = []
     if diverged:
         found.append(
-            _no(f"The prediction diverges in {_listed(diverged)}: its values mean nothing there.")
+            _no(f"The prediction diverges in {_listed(diverged)}: its values are not valid there.")
         )
     if search is not None:
         found.append(_end(search, with_data))
@@ -188,7 +188,7 @@ def judge_search(
     """Judge a result without data by its search, its bounds and its criteria.
 
     Args:
-        space: the unknowns.
+        space: the parameters.
         solution: result of the search.
         converges: whether the method is expected to converge.
         criteria: requirements on the result.
@@ -197,7 +197,7 @@ def judge_search(
     if np.isfinite(solution.cost) and solution.cost < LARGE_COST:
         estimates, reasons = Estimates.of(space, solution.x), list(look_at)
         search = SearchEnd.of(solution, converges)
-    else:  # how such a search ended, and what its status advises, is beside the point
+    else:  # without a valid candidate the end of the search is irrelevant
         estimates = search = None
         reasons = [_no("No candidate was valid: the values are those of the start."), *look_at]
     return judge(
@@ -214,18 +214,18 @@ def _end(search: SearchEnd, with_data: bool) -> Reason:
         return Reason(Grade.USE, f"The search ended well: {message or status.value}.", "course")
     told = f"{status.value}: {message}" if message else status.value
     if status is Status.START_FAILED:
-        return _no(f"The search did not begin ({told}). {status.advice}", "course")
+        return _no(f"The search did not start ({told}). {status.advice}", "course")
     limits = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)
     if not search.converges and status in limits:
         return _look(
-            f"The search ended with its budget ({told}), as this method does: look whether its "
-            "last part still improved.",
+            f"The search used its budget ({told}), as this method does: check whether it was "
+            "still improving.",
             "course",
         )
     if with_data:
         return _no(
             f"The search did not converge ({told}): away from the optimum neither values nor "
-            f"intervals mean anything. {status.advice}",
+            f"intervals are meaningful. {status.advice}",
             "course",
         )
     return _look(
@@ -236,7 +236,7 @@ def _end(search: SearchEnd, with_data: bool) -> Reason:
 
 def _against_baselines(comparisons: Sequence[Comparison]) -> list[Reason]:
     if not comparisons:
-        return [_look("Nothing was compared: no baseline says what the result is worth.", "scores")]
+        return [_look("No baseline was compared: the quality of the result is unknown.", "scores")]
     found: list[Reason] = []
     unseen = [c for c in comparisons if c.held_out]
     seen = [c for c in comparisons if not c.held_out]
@@ -248,14 +248,13 @@ def _against_baselines(comparisons: Sequence[Comparison]) -> list[Reason]:
     if not unseen:
         found.append(
             _look(
-                "Nothing was held out: how the result does on data that the fit has not seen is "
-                "not known.",
+                "No data was held out: the error of the result on data outside the fit is unknown.",
                 "scores",
             )
         )
     decisive = unseen or seen
     if not _baselines(decisive):
-        found.append(_look("No baseline stands beside the result.", "scores"))
+        found.append(_look("The result is not compared with a baseline.", "scores"))
     elif not found:
         found.append(Reason(Grade.USE, _praise(decisive), "scores"))
     return found
@@ -266,7 +265,7 @@ def _baselines(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def _against(name: str, comparisons: Sequence[Comparison], where: str) -> list[Reason]:
-    """Reasons against a result that a baseline beats, as a whole or in single channels."""
+    """Reasons against a result that is worse than a baseline, overall or in single channels."""
     beside = [c for c in comparisons if name in c.baselines]
     ratios = np.array([c.ratio(name) for c in beside])
     whole = float(np.sqrt(np.mean(ratios**2)))
@@ -275,7 +274,7 @@ def _against(name: str, comparisons: Sequence[Comparison], where: str) -> list[R
     if whole > 1.0 + EQUAL:
         return [_no(f"Worse than {name} on {where}: {figures}.", "scores")]
     if whole >= 1.0:
-        return [_look(f"No better than {name} on {where}: {figures}.", "scores")]
+        return [_look(f"Not better than {name} on {where}: {figures}.", "scores")]
     worse = [i for i in order if ratios[i] > 1.0]
     if not worse:
         return []
@@ -288,36 +287,37 @@ def _figure(comparison: Comparison, name: str) -> str:
     unit = f" {comparison.unit}" if comparison.unit else ""
     return (
         f"{comparison.channel} {comparison.measure} {comparison.error:.3g}{unit} "
-        f"beside {comparison.baselines[name]:.3g}{unit}"
+        f"compared with {comparison.baselines[name]:.3g}{unit}"
     )
 
 
 def _praise(comparisons: Sequence[Comparison]) -> str:
-    """The narrowest lead over a baseline, in words."""
+    """Sentence on the smallest margin over a baseline."""
     pairs = [(c.ratio(name), c, name) for c in comparisons for name in c.baselines]
     _, nearest, name = max(pairs, key=lambda pair: pair[0])
     return (
-        f"Better than every baseline ({_listed(_baselines(comparisons), 6)}) on data that the fit "
-        f"has not seen; the nearest is {name}: {_figure(nearest, name)}."
+        f"Better than every baseline ({_listed(_baselines(comparisons), 6)}) on held-out data; "
+        f"the best baseline is {name}: {_figure(nearest, name)}."
     )
 
 
 def _unknowns(estimates: Estimates, with_data: bool) -> list[Reason]:
     found = []
     if estimates.flaw:
-        text = f"The values are no optimum: {estimates.flaw}"
+        text = f"The values are not an optimum: {estimates.flaw}"
         found.append((_no if with_data else _look)(text, "parameters"))
     if estimates.on_bounds:
         names = _listed(estimates.on_bounds)
         ended = f"{names} ended on a bound"
         if with_data:
             text = (
-                f"{ended}: the optimum lies elsewhere, and every other value has moved to make up "
-                "for it. Widen the bound, fix the value, or look for what the model lacks."
+                f"{ended}: the optimum is beyond it, and all other values are biased to "
+                "compensate. "
+                "Widen the bound, fix the value, or look for a missing term of the model."
             )
             found.append(_no(text, "parameters"))
         else:
-            found.append(_look(f"{ended}: beyond it the result may be better.", "parameters"))
+            found.append(_look(f"{ended}: the result may improve beyond it.", "parameters"))
     if with_data:
         found += [_look(text, "parameters") for text in _limits(estimates)]
     if estimates.undetermined:
@@ -328,16 +328,17 @@ def _unknowns(estimates: Estimates, with_data: bool) -> list[Reason]:
 
 
 def _limits(estimates: Estimates) -> list[str]:
-    """Sentences on values at limits of what exists, and on what tests have said of them."""
+    """Sentences on values at physical limits, with the results of tests."""
     limits, evidence = estimates.at_limits, estimates.limit_evidence
     without = [n for n in limits if n in estimates.not_needed and n not in evidence]
     open_ones = [n for n in limits if n not in without and n not in evidence]
-    ended = "ended at a limit of what exists"
+    ended = "ended at a physical limit"
     found = [f"{name} {ended}, and {evidence[name]}." for name in limits if name in evidence]
     if without:
         found.append(
-            f"{_listed(without)} {ended}, and the cost rises from there: a simpler model without "
-            "it does the same."
+            f"{_listed(without)} {ended}, and the cost increases from there: a simpler model "
+            "without "
+            "it fits as well."
         )
     if open_ones:
         found.append(f"{_listed(open_ones)} {ended}. Whether the term is needed was not tested.")

@@ -1,4 +1,4 @@
-"""How well do predictions meet a recording? Scores a channel, beside trivial predictors."""
+"""Scores of predictions per channel, compared with trivial predictors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,16 +21,16 @@ __all__ = [
 class ChannelScore:
     """Scores of one channel.
 
-    A measured channel that is constant has no spread to explain. Its relative scores are 100 (and
-    1 for R2) if the prediction meets it to rounding, and 0 if not; ``constant`` says so.
+    A constant measured channel has no variance to explain. Its relative scores are 100 (and 1 for
+    R2) if the prediction equals it up to rounding, and 0 if not; ``constant`` is then True.
 
     Args:
         channel: Name of the channel.
         rmse: Root mean square error [units of the channel].
         fit_percent: ``100 (1 - |error| / |measured - mean|)``, the NRMSE fit; 100 is perfect, 0 is
             as good as the mean, negative is worse.
-        vaf: Variance accounted for, ``100 (1 - var(error) / var(measured))`` [%]; blind to a
-            constant offset.
+        vaf: Variance accounted for, ``100 (1 - var(error) / var(measured))`` [%]; not affected by
+            a constant offset.
         r2: ``1 - |error|^2 / |measured - mean|^2``.
         samples: Number of samples.
         constant: True if the measured channel is constant.
@@ -47,14 +47,14 @@ class ChannelScore:
 
 @dataclass(frozen=True)
 class ScoredSequence:
-    """One sequence with the predictions of it.
+    """One measured sequence and its predictions.
 
     Args:
         measured: ``(T, C)``.
         predictions: For each predictor ``(T, C)``: ``{"identified": ..., "initial": ...}``.
         name: Name of the sequence.
-        start: ``(C,)`` measured value at the first sample of the record, for the predictor that
-            holds it; default the first row of ``measured``.
+        start: ``(C,)`` measured value at the first sample of the record, for the predictor "hold
+            first value"; default the first row of ``measured``.
     """
 
     measured: np.ndarray
@@ -65,7 +65,7 @@ class ScoredSequence:
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """Scores of one predictor on one set of sequences, a :class:`ChannelScore` a channel."""
+    """Scores of one predictor on one set of sequences, one :class:`ChannelScore` per channel."""
 
     part: str
     predictor: str
@@ -78,8 +78,8 @@ class ScoreTable:
 
     Args:
         rows: A row for each set and predictor.
-        remarks: What stands out, in words: a channel that a trivial predictor meets better, a
-            channel that got worse than with the initial model.
+        remarks: Sentences on channels with a better trivial predictor, and on channels that are
+            worse than with the initial model.
     """
 
     rows: tuple[ScoreRow, ...]
@@ -91,7 +91,7 @@ class ScoreTable:
             if (row.part, row.predictor) == (part, predictor):
                 return row
         existing = [f"{row.part}/{row.predictor}" for row in self.rows]
-        raise FitError(f"no scores for {part}/{predictor}; there are {listing(existing)}.")
+        raise FitError(f"no scores for {part}/{predictor}; available: {listing(existing)}.")
 
 
 MEAN = "mean of training"
@@ -119,11 +119,11 @@ def channel_scores(
     if truth.shape != guess.shape:
         raise FitError(
             f"measured has shape {truth.shape}, predicted {guess.shape}; "
-            "both need the same samples and channels."
+            "both must have the same samples and channels."
         )
     names = list(channels) or [f"channel {c}" for c in range(truth.shape[1])]
     if len(names) != truth.shape[1]:
-        raise FitError(f"{len(names)} channel names for {truth.shape[1]} channels.")
+        raise FitError(f"expected {truth.shape[1]} channel names, found {len(names)}.")
     return [_score(truth[:, c], guess[:, c], name) for c, name in enumerate(names)]
 
 
@@ -134,9 +134,9 @@ def compare_predictors(
     identified: str = "identified",
     initial: str = "initial",
 ) -> ScoreTable:
-    """Score all predictors on all sets, with two trivial ones beside them.
+    """Score all predictors on all sets, including two trivial ones.
 
-    The trivial predictors know nothing of the model: one says the mean of the training set at all
+    The trivial predictors do not use the model: one predicts the mean of the training set at all
     times, the other holds the first value of each sequence.
 
     Args:
@@ -150,10 +150,10 @@ def compare_predictors(
         FitError: The training set is missing or a set is empty, or shapes do not match.
     """
     if training not in parts:
-        raise FitError(f"there is no set {training!r} to take means from: {listing(parts)}.")
+        raise FitError(f"no training set {training!r}; available: {listing(parts)}.")
     empty = [part for part, sequences in parts.items() if not sequences]
     if empty:
-        raise FitError(f"no sequence in {listing(empty)}; leave the set out or fill it.")
+        raise FitError(f"no sequence in {listing(empty)}; omit the set or add sequences.")
     means = _pooled([s.measured for s in parts[training]], "measured").mean(axis=0)
     rows = []
     for part, sequences in parts.items():
@@ -203,8 +203,9 @@ def _remarks(
                     continue
                 what = "the initial model" if rival == initial else f"a constant ({rival})"
                 remarks.append(
-                    f"{part}, {score.channel}: the identified model misses by {score.rmse:.3g}, "
-                    f"{what} by only {row.channels[c].rmse:.3g}."
+                    f"{part}, {score.channel}: the RMSE of the identified model is "
+                    f"{score.rmse:.3g}, "
+                    f"that of {what} only {row.channels[c].rmse:.3g}."
                 )
     return remarks
 
@@ -242,7 +243,7 @@ def _score(measured: np.ndarray, predicted: np.ndarray, channel: str) -> Channel
 def _pooled(tables: np.ndarray | Sequence[np.ndarray], what: str) -> np.ndarray:
     arrays = [tables] if isinstance(tables, np.ndarray) else list(tables)
     if not arrays:
-        raise FitError(f"{what}: no sequence to score.")
+        raise FitError(f"{what}: expected at least one sequence, found none.")
     columns = [np.asarray(array, dtype=float) for array in arrays]
     columns = [array[:, None] if array.ndim == 1 else array for array in columns]
     if len({array.shape[1:] for array in columns}) > 1 or columns[0].ndim != 2:
@@ -252,8 +253,8 @@ def _pooled(tables: np.ndarray | Sequence[np.ndarray], what: str) -> np.ndarray:
         )
     pooled = np.concatenate(columns)
     if len(pooled) == 0:
-        raise FitError(f"{what}: no sample to score.")
+        raise FitError(f"{what}: expected at least one sample, found none.")
     if not np.isfinite(pooled).all():
         bad = int(np.count_nonzero(~np.isfinite(pooled)))
-        raise FitError(f"{what}: {bad} values are not finite; score the samples that exist.")
+        raise FitError(f"{what}: {bad} values are not finite; remove those samples first.")
     return pooled

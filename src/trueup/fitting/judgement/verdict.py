@@ -11,7 +11,7 @@ from trueup.errors import FitError, listing
 
 
 class Grade(Enum):
-    """How far a result can be trusted."""
+    """Grade of a result."""
 
     USE = "use"
     LOOK = "look"
@@ -24,7 +24,7 @@ class Grade(Enum):
 
     @classmethod
     def worst(cls, grades: Sequence["Grade"]) -> "Grade":
-        """The gravest of some grades; ``USE`` of none."""
+        """The most severe of some grades; ``USE`` for none."""
         return max(grades, key=lambda grade: grade.severity, default=cls.USE)
 
 
@@ -33,9 +33,9 @@ class Reason:
     """One reason for a verdict.
 
     Attributes:
-        grade: best grade that a result with this reason can have; ``USE`` of what speaks for it.
-        sentence: what was found and, where something is wrong, what to do.
-        section: anchor of the report's section that shows it, or empty.
+        grade: best grade that a result with this reason can have; ``USE`` for a supporting reason.
+        sentence: the finding and, for a problem, the advice.
+        section: anchor of the section of the report, or empty.
     """
 
     grade: Grade
@@ -45,16 +45,16 @@ class Reason:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Error of a result in one channel, beside the errors of the baselines on the same samples.
+    """Error of a result in one channel, compared with the baselines on the same samples.
 
     Attributes:
-        channel: name of the channel, with the horizon where there are several.
+        channel: name of the channel, with the horizon if there are several.
         error: error of the result; infinite where its prediction diverges.
         baselines: error of each baseline, by name; infinite where it diverges.
-        held_out: whether the fit has not seen these samples.
+        held_out: whether these samples were held out of the fit.
         unit: unit of the errors.
-        resolution: error below which a difference means nothing, such as half a count of an
-            encoder; errors below it count as equal.
+        resolution: error below which a difference is not significant, such as half a count of
+            an encoder; errors below it count as equal.
         measure: name of the error: ``"RMSE"`` or ``"MAE"``.
     """
 
@@ -71,7 +71,7 @@ class Comparison:
         own, other = self.error, self.baselines[baseline]
         if not np.isfinite(own):
             return np.inf
-        if not np.isfinite(other):  # a baseline that diverges beats nothing
+        if not np.isfinite(other):  # a diverging baseline is never better
             return 0.0
         own, other = max(own, self.resolution), max(other, self.resolution)
         if other == 0:
@@ -81,17 +81,17 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Criterion:
-    """A requirement on a result that no data can score, such as how steadily a walk goes on.
+    """A requirement on a result without data, such as the periodicity of a gait.
 
     Attributes:
-        name: what is measured, as a noun.
-        value: what the result reaches; NaN counts as missed.
+        name: the measured quantity, as a noun.
+        value: value of the result; NaN counts as missed.
         limit: threshold.
-        at_most: whether ``value`` has to stay at or below ``limit`` rather than at or above it.
+        at_most: whether ``value`` must be at most ``limit`` rather than at least.
         unit: unit of both.
         missed: grade of a result that misses it: ``LOOK`` or ``DO_NOT_USE``.
-        advice: what to do where it is missed.
-        section: anchor of the report's section that shows it.
+        advice: advice if it is missed.
+        section: anchor of the section of the report.
     """
 
     name: str
@@ -105,14 +105,14 @@ class Criterion:
 
     @property
     def met(self) -> bool:
-        """Whether the value is on the right side of the limit."""
+        """Whether the value satisfies the limit."""
         return bool(self.value <= self.limit if self.at_most else self.value >= self.limit)
 
     @property
     def sentence(self) -> str:
-        """The criterion in words, with what to do where it is missed."""
+        """The criterion as a sentence, with the advice if it is missed."""
         side = ("at most" if self.at_most else "at least") + f" {self.limit:.4g}"
-        text = f"{self.name}: {self.value:.4g}{self._unit} ({side}{self._unit} is wanted)."
+        text = f"{self.name}: {self.value:.4g}{self._unit} ({side}{self._unit} required)."
         return text if self.met or not self.advice else f"{text} {self.advice}"
 
     @property
@@ -122,11 +122,11 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Grade of a result, with the reasons, the comparisons and the criteria behind it.
+    """Grade of a result, with its reasons, comparisons and criteria.
 
     Attributes:
-        reasons: the gravest first.
-        comparisons: errors beside those of the baselines.
+        reasons: most severe first.
+        comparisons: errors compared with those of the baselines.
         criteria: requirements, met and missed.
     """
 
@@ -136,13 +136,13 @@ class Verdict:
 
     @property
     def grade(self) -> Grade:
-        """The worst grade of the reasons; ``LOOK`` where there is none."""
+        """The worst grade of the reasons; ``LOOK`` without reasons."""
         if not self.reasons:
             return Grade.LOOK
         return Grade.worst([reason.grade for reason in self.reasons])
 
     def lines(self) -> list[str]:
-        """The verdict as lines of text: the grade, then the reasons, the gravest first."""
+        """The verdict as lines of text: the grade, then the reasons, most severe first."""
         marks = {Grade.USE: "+", Grade.LOOK: "-", Grade.DO_NOT_USE: "!"}
         return [
             f"Verdict: {self.grade.value}",
@@ -187,7 +187,7 @@ class Verdict:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Verdict":
-        """The verdict of :meth:`to_dict`, also after a way through JSON.
+        """The verdict of :meth:`to_dict`, also after a JSON round trip.
 
         Raises:
             FitError: a part is missing, or a grade is unknown.
@@ -225,16 +225,16 @@ class Verdict:
                 ),
             )
         except (KeyError, TypeError, AttributeError) as error:
-            raise FitError(f"this is no verdict: {error!r}") from error
+            raise FitError(f"malformed verdict: {error!r}") from error
 
 
 def _grade(word: Any) -> Grade:
     known = [grade.value for grade in Grade]
     if word not in known:
-        raise FitError(f"a verdict has no grade {word!r}; there are {listing(known)}")
+        raise FitError(f"unknown grade {word!r} of a verdict; available: {listing(known)}")
     return Grade(word)
 
 
 def _number(value: Any, missing: float = np.inf) -> float:
-    """A number of plain data; JSON spells those that are not finite as words or as null."""
+    """A number of plain data; JSON stores non-finite ones as words or as null."""
     return missing if value is None else float(value)

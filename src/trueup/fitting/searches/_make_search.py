@@ -1,4 +1,4 @@
-"""A search by its name, as an experiment file or a command line asks for it."""
+"""Construction of a search by its name, for experiment files and the command line."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,23 +21,23 @@ def make_search(
     polish_settings: LeastSquaresSettings | None = None,
     objectives: int = 1,
 ) -> Any:
-    """A search at its start.
+    """Return a new search.
 
     Args:
       method: one of :data:`SEARCH_METHODS`, or an alias; ``"auto"`` is NSGA-II for several
         objectives.
-      space: the unknowns.
+      space: search space.
       seed: seed of everything random.
       population: candidates in a batch, for methods that can choose.
       settings: further settings of the method, by name.
-      polish: hand the result to least squares, where the problem has residuals; ``"auto"`` does so
-        anyway.
+      polish: refine the result by least squares, if the problem has residuals; ``"auto"`` always
+        does.
       polish_settings: settings of that least squares.
       objectives: number of costs of the problem.
 
     Raises:
-      FitError: an unknown method or setting (with the nearest names), a population where there is
-        none, a method for one cost on several, or what the search itself refuses.
+      FitError: an unknown method or setting (with close matches), a population for a method
+        without one, a single-objective method for several costs, or an error of the search.
     """
     method = method_named(method)
     if method == "auto" and objectives > 1:
@@ -48,9 +48,9 @@ def make_search(
     for name in chosen:
         if name not in known:
             raise FitError(
-                f"the search method {method!r} has no setting {name!r}; it has "
-                f"{listing(known, 40)}."
-                f"{did_you_mean(name, known)}"
+                f"the search method {method!r} has no setting {name!r}."
+                f"{did_you_mean(name, known)} "
+                f"Available: {listing(known, 40)}"
             )
     if objectives > 1 and not entry.several_objectives:
         several = [name for name, other in SEARCH_METHODS.items() if other.several_objectives]
@@ -63,7 +63,7 @@ def make_search(
             raise FitError(f"the search method {method!r} has no population")
         if chosen.setdefault(entry.population, population) != population:
             raise FitError(
-                f"population is {population}, the setting {entry.population!r} "
+                f"population is {population}, but the setting {entry.population!r} is "
                 f"{chosen[entry.population]}: give one of them"
             )
     try:

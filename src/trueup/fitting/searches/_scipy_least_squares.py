@@ -1,5 +1,4 @@
-"""scipy's trust-region least squares on a problem, with columns of the Jacobian one by one or in a
-batch."""
+"""scipy's trust-region least squares, with the columns of the Jacobian in a batch or one by one."""
 
 import time
 from typing import Any
@@ -31,9 +30,9 @@ def scipy_least_squares(
 
     Args:
       problem: the problem.
-      settings: iterations, robust loss and finite-difference step are taken from here.
-      parallel: evaluate all columns of the Jacobian in one batch; otherwise scipy differentiates
-        with one simulation after the other.
+      settings: iterations, robust loss and finite-difference step.
+      parallel: evaluate all columns of the Jacobian in one batch; otherwise scipy evaluates them
+        one by one.
       options: passed to scipy, such as ``x_scale``, ``ftol``, ``xtol``, ``gtol``.
     """
     from scipy.optimize import least_squares

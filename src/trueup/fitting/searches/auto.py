@@ -1,4 +1,4 @@
-"""A search for a problem that nothing is known about: a scan of the box, then CMA-ES."""
+"""Default search without prior knowledge of the problem: a scan of the bounds, then CMA-ES."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -16,26 +16,26 @@ from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
 STATE_VERSION = 1
-"""Version of what :meth:`AutoSearch.state` holds."""
+"""Version of :meth:`AutoSearch.state`."""
 
 _BATCH = 32
 _FROM_STAGE = ("cost", "generation_best", "generation_median", "invalid")
 
 
 class AutoSearch(CostSearch):
-    """Sobol points, then CMA-ES from the best of them; of one cost.
+    """Sobol points, then CMA-ES from the best of them; for one cost.
 
-    A space with an infinite bound cannot be scanned: there CMA-ES begins at once, from the given
-    start. It does so too where no scanned candidate is valid.
+    With an infinite bound, or without a valid scanned candidate, CMA-ES starts directly from the
+    given start.
 
     Args:
-      space: the unknowns.
+      space: search space.
       settings: settings of CMA-ES.
-      scanned: scanned points, the given start included; None: 16 for each unknown, at most 512.
+      scanned: scanned points, including the given start; None: 16 for each parameter, at most 512.
       seed: seed of both.
 
     Raises:
-      FitError: fewer than one scanned point, or what :class:`CmaEs` refuses.
+      FitError: fewer than one scanned point, or an error of :class:`CmaEs`.
     """
 
     settings_class = CmaEsSettings
@@ -50,12 +50,12 @@ class AutoSearch(CostSearch):
     ):
         super().__init__(space)
         if scanned is not None and scanned < 1:
-            raise FitError(f"scanned is {scanned}; it has to be at least 1")
+            raise FitError(f"scanned must be at least 1, found {scanned}")
         self.settings = settings or CmaEsSettings()
         self.scanned = min(16 * space.size + 1, 512) if scanned is None else scanned
         self.seed = int(seed)
         bounded = all(np.isfinite(bound).all() for bound in search_bounds(space))
-        # what CMA-ES refuses is said before the scan, not after it
+        # report errors of CMA-ES before the scan, not after it
         self._stage: SobolSearch | CmaEs = CmaEs(space, self.settings, self.seed)
         if bounded:
             self._stage = SobolSearch(space, _BATCH, self.scanned, self.seed)
@@ -73,12 +73,12 @@ class AutoSearch(CostSearch):
         if len(problem.objectives) > 1:
             raise FitError(
                 f"this search minimises one cost, the problem has {len(problem.objectives)}: "
-                f"{', '.join(problem.objectives)}. Search it with 'nsgaii'"
+                f"{', '.join(problem.objectives)}. Use 'nsgaii'"
             )
         return self._stage.evaluate(problem, X, failures)
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the costs of a batch, its rows in any order; rows in ``failures`` are invalid."""
+        """Process the costs of a batch, its rows in any order; rows in ``failures`` are invalid."""
         stage = self._stage
         former = stage.evaluations
         stage.tell(X, answer, failures)
@@ -106,7 +106,7 @@ class AutoSearch(CostSearch):
             self.message = stage.message
 
     def _learn(self, X: np.ndarray, costs: np.ndarray, valid: np.ndarray) -> None:
-        """The stage at work learns."""
+        """Update the active stage."""
 
     def info(self) -> dict[str, Any]:
         """Step size of CMA-ES; None during the scan."""
@@ -114,7 +114,7 @@ class AutoSearch(CostSearch):
         return {"scan": int(scanning), "step": None if scanning else self._stage.info()["step"]}
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for :meth:`from_state`: plain numbers and arrays."""
         return {
             "version": STATE_VERSION,
             "settings": asdict(self.settings),
@@ -128,7 +128,7 @@ class AutoSearch(CostSearch):
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> "AutoSearch":
-        """Continue from :meth:`state`: the same history, bit for bit.
+        """Continue from :meth:`state` with a bitwise identical history.
 
         Raises:
           FitError: the state was saved by another version of this search.

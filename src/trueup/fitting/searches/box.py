@@ -1,4 +1,4 @@
-"""Checks of the box that a search moves in, and the first spread of a population."""
+"""Checks of a search space, and the initial standard deviation of a population."""
 
 import numpy as np
 
@@ -7,33 +7,33 @@ from trueup.parameters import Space
 
 
 def check_box(space: Space) -> None:
-    """Refuse a box that no population can be drawn in.
+    """Check that a population can be drawn in the bounds.
 
     Raises:
-      FitError: a start value outside its bounds or not finite, or bounds of no width.
+      FitError: a start value outside its bounds or not finite, or equal bounds.
     """
     outside = ~((space.start >= space.lower) & (space.start <= space.upper))
     outside |= ~np.isfinite(space.start)
     if outside.any():
         i = int(np.flatnonzero(outside)[0])
         raise FitError(
-            f"the start of {listing(_names(space, outside))} lies outside the bounds: "
+            f"the start of {listing(_names(space, outside))} is outside the bounds: "
             f"{space.names[i]} starts at {space.start[i]:.6g}, its bounds are "
             f"[{space.lower[i]:.6g}, {space.upper[i]:.6g}]; move the start or widen the bounds"
         )
     empty = ~(space.upper > space.lower)
     if empty.any():
         raise FitError(
-            f"the bounds of {listing(_names(space, empty))} leave no room to search: freeze them, "
+            f"the bounds of {listing(_names(space, empty))} are equal: freeze them, "
             "or widen the bounds"
         )
 
 
 def start_deviations(space: Space, relative: float) -> np.ndarray:
-    """First standard deviation of a population, in search coordinates ``(p,)``.
+    """Initial standard deviation of a population, in search coordinates ``(p,)``.
 
     Args:
-      space: the unknowns. A deviation of its own rules.
+      space: search space. Its explicit deviations take precedence.
       relative: deviation as a share of the range; of an element without a finite range, as a share
         of the magnitude of its start value, or on a log scale, of a factor of e.
 
@@ -51,8 +51,8 @@ def start_deviations(space: Space, relative: float) -> np.ndarray:
     unknown = ~(deviations > 0)
     if unknown.any():
         raise FitError(
-            f"nothing says how far to search {listing(_names(space, unknown))}: they start at zero "
-            "and have an infinite bound. Give them a start deviation, or finite bounds"
+            f"no initial deviation for {listing(_names(space, unknown))}: they start at zero "
+            "and have an infinite bound. Give a deviation, or finite bounds"
         )
     return deviations
 

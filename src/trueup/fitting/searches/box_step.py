@@ -1,4 +1,4 @@
-"""The step of a regularised Gauss-Newton model within a box."""
+"""Step of a regularised Gauss-Newton model within bounds."""
 
 import numpy as np
 
@@ -15,8 +15,8 @@ def box_step(
       upper: ``(p,)``, not negative, may be ``inf``.
 
     Returns:
-      The step ``(p,)``. A Hessian that rounding has made indefinite gets a small ridge; the step is
-      zero only where that does not help either.
+      The step ``(p,)``. A Hessian that is indefinite by rounding gets a small ridge; the step is
+      zero only if that fails too.
     """
     import mujoco
 
@@ -27,7 +27,7 @@ def box_step(
     hessian, gradient = hessian[np.ix_(moves, moves)], gradient[moves]
     lower, upper = lower[moves], upper[moves]
     n = len(gradient)
-    # unit diagonal: the solver's tolerances are absolute, parameters differ by powers of ten
+    # unit diagonal: the solver's tolerances are absolute, parameters differ by orders of magnitude
     unit = 1.0 / np.sqrt(np.diag(hessian))
     scaled = hessian * unit[:, None] * unit[None, :]
     right = gradient * unit
@@ -43,7 +43,7 @@ def box_step(
         regular = scaled + ridge * np.eye(n)
         if mujoco.mju_boxQP(step, scratch, None, regular, target, low, high) >= 0:
             found = np.clip(step[:, 0] * size * unit, lower, upper)
-            # on a bound means exactly on it
+            # set elements on a bound exactly to it
             found = np.where(step[:, 0] <= low[:, 0], np.minimum(lower, 0.0), found)
             whole[moves] = np.where(step[:, 0] >= high[:, 0], np.maximum(upper, 0.0), found)
             break

@@ -1,4 +1,4 @@
-"""What searches that need costs only have in common: the best so far, counts and history."""
+"""Base of searches that require costs only: the best candidate, counts and history."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -19,7 +19,7 @@ class CostSearch(ABC):
     :attr:`status` and :attr:`message` when it ends.
 
     Args:
-      space: the unknowns.
+      space: search space.
 
     Raises:
       FitError: no free element.
@@ -27,7 +27,7 @@ class CostSearch(ABC):
 
     def __init__(self, space: Space):
         if space.size == 0:
-            raise FitError("there is no free parameter to search: all are frozen or tied")
+            raise FitError("no free parameter to search: all are frozen or tied")
         self.space = space
         self.x = space.start.copy()
         """Best valid candidate so far ``(p,)``."""
@@ -45,7 +45,7 @@ class CostSearch(ABC):
         """The next batch of candidates ``(n, p)``."""
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the costs ``(n,)`` or ``(n, k)`` of a batch; rows in ``failures`` are invalid."""
+        """Process the costs ``(n,)`` or ``(n, k)`` of a batch; rows in ``failures`` are invalid."""
         costs = np.array(answer, float).reshape(len(X), -1)
         valid = np.asarray(np.isfinite(costs).all(axis=1))
         valid[list(failures)] = False
@@ -57,14 +57,14 @@ class CostSearch(ABC):
 
     @abstractmethod
     def _learn(self, X: np.ndarray, costs: np.ndarray, valid: np.ndarray) -> None:
-        """Take costs ``(n, k)``; only rows in ``valid (n,)`` mean anything."""
+        """Process costs ``(n, k)``; rows outside ``valid (n,)`` are undefined."""
 
     def done(self) -> Status | None:
-        """Why the search ended, or None."""
+        """Final status of the search, or None while it runs."""
         return self.status
 
     def info(self) -> dict[str, Any]:
-        """Numbers about the search itself that go into the history."""
+        """State variables of the search for the history."""
         return {}
 
     def _take_best(self, X: np.ndarray, costs: np.ndarray, valid: np.ndarray) -> None:

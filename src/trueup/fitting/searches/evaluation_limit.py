@@ -1,4 +1,4 @@
-"""A number of evaluations that a search does not pass, not even with its last batch."""
+"""Limit on the number of evaluations of a search, including its last batch."""
 
 from typing import Any
 
@@ -7,35 +7,35 @@ import numpy as np
 from trueup.errors import FitError
 
 _NEAR = 16
-"""Batches of the largest size so far, within which the limit counts as near."""
+"""Number of batches of the largest size within which the limit counts as near."""
 
 
 class EvaluationLimit:
-    """Batches of a search as far as they stay within a number of evaluations.
+    """Batches of a search within a limited number of evaluations.
 
-    A batch that would pass the limit is not evaluated. :attr:`state` is then the search as it was
-    before it was asked, so that it goes on under a higher limit as if there had been none.
+    A batch that would exceed the limit is not evaluated. :attr:`state` is then the state of the
+    search before that batch, so that it resumes under a higher limit without a trace of this one.
 
     Args:
-      most: evaluations at most; None for any number.
+      most: maximum number of evaluations; None: no limit.
     """
 
     def __init__(self, most: int | None):
         self.most = most
         self.state: dict[str, Any] | None = None
-        """State of the search before the batch that was refused; None where none was."""
+        """State of the search before the batch that exceeded the limit; None if none did."""
         self._largest = 0
 
     def ask(self, search: Any, used: int) -> np.ndarray | None:
-        """The next batch ``(n, p)``; None where it would pass the limit.
+        """The next batch ``(n, p)``; None if it would exceed the limit.
 
         Args:
-          search: the search; one whose state can be saved, for :attr:`state`. One that takes
-            batches of any size offers ``ask_at_most(n)``, and uses the limit up.
+          search: the search; its state must be saveable for :attr:`state`. A search with batches
+            of any size has ``ask_at_most(n)``, and uses the limit exactly.
           used: evaluations so far.
 
         Raises:
-          FitError: the limit is below the first batch, so that nothing could be evaluated.
+          FitError: the limit is below the size of the first batch.
         """
         if self.most is None:
             return search.ask()
@@ -52,12 +52,12 @@ class EvaluationLimit:
             return batch
         if used == 0:
             raise FitError(
-                f"{self.most} evaluations are allowed, and the first batch of this search has "
-                f"{len(batch)} candidates: allow at least as many"
+                f"the limit of {self.most} evaluations is below the first batch of this search, "
+                f"{len(batch)} candidates: increase the limit"
             )
         self.state = state
         return None
 
     def message(self, used: int, cost: float) -> str:
-        """Why the search ended, in words."""
+        """Message of a search that ended at the limit."""
         return f"{used} of {self.most} evaluations: cost {cost:.6g}"

@@ -1,7 +1,7 @@
-"""Levenberg-Marquardt on a box, with the Jacobian and the line search in batches.
+"""Levenberg-Marquardt with bounds, with the Jacobian and the line search in batches.
 
 One call evaluates all columns of a finite-difference Jacobian; one call evaluates several step
-lengths at once, so that cores which a serial line search leaves idle do useful work. Follows the
+lengths at once, so that no core is idle during the line search. Follows the
 semantics of ``mujoco.minimize.least_squares`` (Gauss-Newton with a regulariser, box-QP steps,
 sufficient reduction) with column scaling as in J. J. Moré, "The Levenberg-Marquardt Algorithm:
 Implementation and Theory" (1978), section 6.
@@ -28,26 +28,26 @@ from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
 STATE_VERSION = 2
-"""Version of what :meth:`LeastSquares.state` holds."""
+"""Version of :meth:`LeastSquares.state`."""
 
-_SUFFICIENT = 1e-2  # share of the predicted first-order reduction that a step has to reach (Armijo)
+_SUFFICIENT = 1e-2  # minimum reduction of a step as a share of the first-order prediction (Armijo)
 
-# Where no step lowers the cost: one-sided differences are wrong by their step, so central ones are
-# tried; these drown in the rounding of a rough simulation, so longer ones are tried.
+# If no step reduces the cost: forward differences have an error proportional to their step, so
+# central ones are used; their rounding error is large in a rough simulation, so steps are enlarged.
 _LAST_STAGE = 2
 _COARSER = 100.0
 _MU_START = 1e-4
 
-# Where friction or contact makes the simulation rough, no step may lower the cost although one is
-# still promised. What moves estimates by less than this share of their standard errors is nothing.
+# With friction or contact the simulation is rough, and no step may reduce the cost although a
+# reduction is predicted. Changes below this share of the standard errors are negligible.
 _WITHIN_UNCERTAINTY = 0.05
 
-# The linear model also underrates: from a start at a small inertia the way is several full steps in
-# the same direction, or one long one.
+# The linear model may also underestimate a step: from a start at a small inertia the optimum is
+# several full steps away in the same direction, or one long one.
 _STRETCH = 2.0
 
-# A promise that is only foreseen is coarser than one that a Jacobian gives: it may be this much
-# larger than the tolerance. That is still nothing beside the uncertainty of an estimate.
+# A reduction predicted without a Jacobian is less accurate than one with it: it may be this much
+# larger than the tolerance, which is still negligible compared with the uncertainty of an estimate.
 _FORESEEN = 10.0
 
 
@@ -56,41 +56,41 @@ class LeastSquaresSettings:
     """Settings of :class:`LeastSquares`."""
 
     max_iters: int = 200
-    """Iterations, each one Jacobian and one or more line searches."""
+    """Maximum number of iterations, each with one Jacobian and one or more line searches."""
     cost_tolerance: float = 1e-10
-    """Stop when the next step promises a smaller relative reduction of the cost."""
+    """Stop when the predicted relative reduction of the cost by the next step is smaller."""
     patience: int = 0
-    """Stop, too, when so many steps in a row lowered the cost by less than ``cost_tolerance`` each,
-    whatever the next one promises; 0 never."""
+    """Also stop after this many consecutive steps with a relative reduction below
+    ``cost_tolerance`` each; 0 never."""
     step_tolerance: float = 1e-10
-    """Stop when the step of every element is shorter, relative to the element or its range."""
+    """Stop when the step of every element is smaller, relative to the element or its range."""
     gradient_tolerance: float = 1e-10
     """Stop when the cosine between the residual and each column of the Jacobian is smaller."""
     difference: float = 1e-6
     """Finite-difference step, relative to the parameter or to a tenth of its range."""
     jacobian: str = "differences"
-    """``"exact"`` takes the derivatives that the problem gives, and differences only where no step
-    along those lowers the cost, as at a kink; ``"differences"`` always takes differences."""
+    """``"exact"`` uses the derivatives of the problem, and finite differences only if no step
+    along those reduces the cost, as at a kink; ``"differences"`` always uses differences."""
     trials: int = 2
-    """Step lengths in one call of the line search; the number of cores is a good choice."""
+    """Number of step lengths in one call of the line search, for example the number of cores."""
     mu_max: float = 1e8
     """Largest regulariser, relative to the squared norms of the columns."""
     loss: str = "linear"
     """Robust loss; see :class:`trueup.fitting.Loss`."""
     loss_scale: float = 1.0
-    """Residual above which the loss bends."""
+    """Residual at which the loss changes from quadratic."""
     scale: str | tuple[float, ...] = "jac"
     """``"jac"`` scales each parameter by its column of the Jacobian, ``"none"`` does not; or one
-    typical size a parameter."""
+    typical size per parameter."""
 
 
 class LeastSquares:
-    """Search for the least sum of squares; ask and tell in whole batches.
+    """Least-squares search with an ask-and-tell interface for whole batches.
 
     Args:
-      space: the unknowns.
+      space: search space.
       settings: settings.
-      begin: values that it begins with ``(p,)``; the start of the space where None.
+      begin: start values ``(p,)``; None: the start of the space.
 
     Raises:
       FitError: no free element, or settings out of range.
@@ -107,12 +107,12 @@ class LeastSquares:
     ):
         settings = settings or LeastSquaresSettings()
         if space.size == 0:
-            raise FitError("there is no free parameter to fit: all are frozen or tied")
+            raise FitError("no free parameter to fit: all are frozen or tied")
         if settings.max_iters < 0 or settings.trials < 1 or settings.difference <= 0:
-            raise FitError("max_iters has to be >= 0, trials >= 1 and difference > 0")
+            raise FitError("max_iters must be >= 0, trials >= 1 and difference > 0")
         if settings.jacobian not in ("differences", "exact"):
             raise FitError(
-                f"the Jacobian is taken by 'differences' or is 'exact', not {settings.jacobian!r}"
+                f"jacobian must be 'differences' or 'exact', found {settings.jacobian!r}"
             )
         self.space = space
         self.settings = settings
@@ -129,8 +129,8 @@ class LeastSquares:
         self._flipped = np.zeros(space.size, bool)
         self._linear: Linearisation | None = None
         self.gram: np.ndarray | None = None
-        """``J' J`` ``(p, p)`` in search coordinates where the search last linearised; not part of
-        its state."""
+        """``J' J`` ``(p, p)`` in search coordinates at the last linearisation; not part of the
+        state."""
         self._points: np.ndarray | None = None
         self._steps = np.zeros(0)
         self._rejected = 0
@@ -158,15 +158,15 @@ class LeastSquares:
     def _looks_ahead(self) -> bool:
         """Whether the step is evaluated together with the Jacobian at its end.
 
-        Where the last step went as the linear model said, the next one most likely does too, and
-        the line search would only be a second call.
+        If the linear model predicted the last step well, it most likely predicts the next one too,
+        and a line search would only be a second call.
         """
         return (
             self._linear is not None and self._trusted and self._rejected == 0 and not self._is_last
         )
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
-        """What :meth:`tell` needs of a batch: a linearisation, or the costs of trial steps."""
+        """Answer of a batch for :meth:`tell`: a linearisation, or the costs of trial steps."""
         if self._linear is None or self._looks_ahead:
             if self._is_exact_jacobian:
                 return exact_linearisation(problem, X[0], self.loss, failures)
@@ -174,7 +174,7 @@ class LeastSquares:
         return self.evaluate_costs(problem, X, failures)
 
     def evaluate_costs(self, problem: Problem, X: np.ndarray, failures: Failures) -> np.ndarray:
-        """Costs ``(n,)`` of candidates, infinite for those that fail."""
+        """Costs ``(n,)`` of candidates, infinite for failed ones."""
         total = np.zeros(len(X))
         for rows, values in problem.residual_blocks(X, failures):
             plain = rows.start >= problem.data_rows
@@ -188,7 +188,7 @@ class LeastSquares:
         return answer.costs if isinstance(answer, Linearisation) else answer
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the answer for the batch that :meth:`ask` gave."""
+        """Process the answer for the batch of :meth:`ask`."""
         self.evaluations += len(X)
         if isinstance(answer, Linearisation):
             if self._linear is not None and not self._take_ahead(X, answer):
@@ -201,11 +201,11 @@ class LeastSquares:
             self._take_trials(X, answer)
 
     def done(self) -> Status | None:
-        """Why the search ended, or None."""
+        """Final status of the search, or None while it runs."""
         return self.status
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for :meth:`from_state`: plain numbers and arrays."""
         return {
             "version": STATE_VERSION,
             "settings": asdict(self.settings),
@@ -228,7 +228,7 @@ class LeastSquares:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> "LeastSquares":
-        """Continue from :meth:`state`: the same history, bit for bit.
+        """Continue from :meth:`state` with a bitwise identical history.
 
         Raises:
           FitError: the state was saved by another version of this search.
@@ -263,7 +263,7 @@ class LeastSquares:
         return self.settings.jacobian == "exact" and self._stage == 0
 
     def _neighbourhood(self, x: np.ndarray) -> np.ndarray:
-        """A point and what its Jacobian needs beside it."""
+        """A point and its finite-difference points."""
         if self._is_exact_jacobian:
             return x[None, :]
         points, self._steps = difference_points(
@@ -280,7 +280,7 @@ class LeastSquares:
         lost = answer.failed_columns
         untried = lost & ~self._flipped
         if untried.any() and not self._central:
-            # a difference in the other direction may stay where the simulation works
+            # a difference in the other direction may not fail
             self._flipped = self._flipped | untried
             return
         self._flipped[:] = False
@@ -301,7 +301,7 @@ class LeastSquares:
         elif linear.failed_columns.all():
             self._finish(
                 Status.STALLED,
-                f"the simulation fails whichever parameter is moved: cost {self.cost:.6g}",
+                f"the simulation fails for every perturbed parameter: cost {self.cost:.6g}",
             )
         elif not free.any() or cosine[free].max() <= self.settings.gradient_tolerance:
             self._finish(Status.CONVERGED, f"the gradient vanishes: cost {self.cost:.6g}")
@@ -313,14 +313,15 @@ class LeastSquares:
             )
 
     def _foresee_end(self, linear: Linearisation) -> None:
-        """Whether the step after the next one would promise too little to be looked for.
+        """Predict whether the step after the next one would be below the tolerance.
 
-        Promises shrink by a factor that itself shrinks from step to step, or stays as it is. Where
-        it foresees the end, the next step needs its cost and no Jacobian there.
+        Predicted reductions decrease by a factor that is constant or decreases from step to step.
+        If the next step is predicted to be the last, only its cost is evaluated, without a
+        Jacobian.
         """
         former, self._promised = self._promised, self._promise(linear, 0.0)
         shrinking = self._promised / former if former > 0 else np.inf
-        # what damping holds back from the next step is still to be had after it
+        # the reduction withheld by damping in the next step remains after it
         left = max(self._promised * shrinking, self._held_back(linear, self.mu))
         self._is_last = self._trusted and left <= self._negligible
 
@@ -333,12 +334,12 @@ class LeastSquares:
         return self.cost == 0 or self.cost <= 1e-26 * first
 
     def _is_rounding(self, linear: Linearisation) -> bool:
-        """Whether the residual is nothing beside what the parameters do to it."""
+        """Whether the residual is rounding compared with the effect of the parameters."""
         effect = np.sqrt(np.diag(linear.gram)) * typical_size(self.space, self.x)
         return np.sqrt(2 * self.cost) <= 1e-13 * effect.max(initial=0.0)
 
     def _free(self, linear: Linearisation) -> np.ndarray:
-        """Elements that the gradient does not push against their bound."""
+        """Elements without an active bound: the gradient does not point out of the bounds."""
         at_lower = (self.x <= self.space.lower) & (linear.gradient > 0)
         at_upper = (self.x >= self.space.upper) & (linear.gradient < 0)
         return ~(at_lower | at_upper)
@@ -346,14 +347,14 @@ class LeastSquares:
     # --- steps -------------------------------------------------------------------------------
 
     def _scales(self, linear: Linearisation) -> np.ndarray:
-        """Square of the unit of each element: of its column, or 1."""
+        """Squared scale of each element: of its column, or 1."""
         squared = np.diag(linear.gram)
         if not isinstance(self.settings.scale, str):
             unit = np.square(np.asarray(self.settings.scale, float))
             return max((squared * unit).max(initial=0.0), 1e-300) / unit
         if self.settings.scale == "none":
             return np.full(squared.shape, max(squared.max(initial=0.0), 1e-300))
-        # a column of zeros has no scale of its own
+        # a column of zeros has no scale
         return np.where(squared > 0, squared, max(squared.max(initial=0.0), 1.0) * 1e-12 + 1e-300)
 
     def _step(self, linear: Linearisation, mu: float) -> np.ndarray:
@@ -364,29 +365,29 @@ class LeastSquares:
         return box_step(hessian, linear.gradient, lower - z, upper - z)
 
     def _promise(self, linear: Linearisation, mu: float) -> float:
-        """Reduction of the cost that the linear model promises for a step."""
+        """Predicted reduction of the cost by the step of a regulariser."""
         return self._gain(linear, self._step(linear, mu))
 
     def _gain(self, linear: Linearisation, step: np.ndarray) -> float:
-        """Reduction of the cost by a step, after the linear model."""
+        """Predicted reduction of the cost by a given step, in the linear model."""
         return float(-(linear.gradient @ step) - 0.5 * step @ linear.gram @ step)
 
     def _held_back(self, linear: Linearisation, mu: float) -> float:
-        """Part of the promise of the whole step that a damped one does not go for."""
+        """Part of the predicted reduction of the full step that a damped one does not reach."""
         return self._promise(linear, 0.0) - self._promise(linear, mu)
 
     def _ladder(self) -> np.ndarray:
-        """Regularisers of one line search: about the present one, then ever larger."""
+        """Regularisers of one line search: around the current one, then increasing."""
         k = self.settings.trials
         first = 10.0 ** (np.arange(k) - 0.5)
         if self._rejected == 0:
             return self.mu * first
-        # each search goes on where the one before it ended
+        # each search continues from the previous one
         return self.mu * first[-1] * 10.0 ** (1.0 + np.arange(k) + k * (self._rejected - 1))
 
     @property
     def _stretches(self) -> bool:
-        """Whether the second trial is the first step, stretched: where nothing is known yet."""
+        """Whether the second trial is an extended first step: without an accepted step yet."""
         return self.iteration == 0 and self._rejected == 0 and self.settings.trials > 1
 
     def _trial_points(self, linear: Linearisation) -> np.ndarray:
@@ -397,7 +398,7 @@ class LeastSquares:
         return self.space.from_search(z + steps)
 
     def _sufficient(self, X: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Steps to candidates, and which of them lower the cost enough (Armijo)."""
+        """Steps to candidates, and which of them reduce the cost sufficiently (Armijo)."""
         assert self._linear is not None
         steps = self.space.to_search(X) - self.space.to_search(self.x)
         slopes = steps @ self._linear.gradient
@@ -405,7 +406,7 @@ class LeastSquares:
         return steps, good & np.isfinite(costs) & (costs < self.cost)
 
     def _take_ahead(self, X: np.ndarray, answer: Linearisation) -> bool:
-        """Take the step of a batch that looked ahead; False where it has to be searched for."""
+        """Accept the step of a look-ahead batch; False if a line search is required."""
         costs = answer.costs[:1]
         steps, good = self._sufficient(X[:1], costs)
         if not good.any() or answer.failed_columns.any():
@@ -415,7 +416,7 @@ class LeastSquares:
         return True
 
     def _take_last(self, X: np.ndarray, costs: np.ndarray) -> None:
-        """Take the step after which none is expected, if it goes as promised."""
+        """Accept the predicted last step, if its reduction is as predicted."""
         assert self._linear is not None
         self._is_last = False
         steps, good = self._sufficient(X, costs)
@@ -425,7 +426,8 @@ class LeastSquares:
         promised = self._gain(self._linear, steps[0])
         held_back = self._held_back(self._linear, self.mu)
         ratio = self._accept(X, costs, steps, 0, self.mu)
-        # The curvature along the step was off by 2 (1 - ratio): the share of the step that is left.
+        # The curvature along the step had an error of 2 (1 - ratio): the remaining share of the
+        # step.
         left = promised * (2 * (1.0 - ratio)) ** 2 + held_back
         if self.status is None and left <= self._negligible:
             self._finish(Status.CONVERGED, f"no further reduction expected: cost {self.cost:.6g}")
@@ -436,7 +438,7 @@ class LeastSquares:
         steps, good = self._sufficient(X, costs)
         if good.any():
             best = int(np.argmin(np.where(good, costs, np.inf)))
-            # how far the linear model holds is said by the step that it proposed
+            # the validity of the linear model is measured by the step that it proposed
             judged = 0 if best == 1 and self._stretches else best
             self._accept(X, costs, steps, best, float(self._ladder()[judged]), judged)
             return
@@ -450,23 +452,24 @@ class LeastSquares:
         if promise <= 1e-6 * self.cost:
             self._finish(
                 Status.CONVERGED,
-                f"no step lowers the cost further than rounding in the simulation: "
+                f"no step reduces the cost by more than rounding in the simulation: "
                 f"cost {self.cost:.6g}",
             )
         elif (left := self._left_of_uncertainty(linear, promise)) <= _WITHIN_UNCERTAINTY:
             self._finish(
                 Status.CONVERGED,
-                f"no step lowers the cost of a rough simulation, and the one that should moves "
+                f"no step reduces the cost of a rough simulation, and the predicted one changes "
                 f"estimates by {left:.2g} of their standard errors: cost {self.cost:.6g}",
             )
         else:
             self._finish(
                 Status.STALLED,
-                f"no step lowers the cost {self.cost:.6g}, though {promise:.2g} was promised",
+                f"no step reduces the cost {self.cost:.6g}, although a reduction by {promise:.2g} "
+                "was predicted",
             )
 
     def _left_of_uncertainty(self, linear: Linearisation, promise: float) -> float:
-        """Step that a promised reduction stands for, as a share of standard errors.
+        """Step that corresponds to a predicted reduction, as a share of standard errors.
 
         The relative offset of Bates and Watts (1981): the root mean square over the elements.
         """
@@ -484,7 +487,7 @@ class LeastSquares:
         mu: float,
         judged: int | None = None,
     ) -> float:
-        """Go to a trial; returns the share of its promise that the judged one (itself) gained."""
+        """Accept a trial; return the ratio of actual to predicted reduction."""
         linear = self._linear
         assert linear is not None
         step = steps[best]
@@ -507,7 +510,7 @@ class LeastSquares:
         self.x = X[best].copy()
         self.cost = float(costs[best])
         self.iteration += 1
-        # trust the linear model as far as it just proved right (Fletcher 1971)
+        # adapt the damping to the ratio of actual to predicted reduction (Fletcher 1971)
         self.mu = mu * (0.1 if ratio > 0.75 else 1.0 if ratio > 0.25 else 4.0)
         self.mu = min(max(self.mu, 1e-12), self.settings.mu_max)
         self._linear = None
@@ -519,20 +522,21 @@ class LeastSquares:
         elif self._is_slow():
             self._finish(
                 Status.CONVERGED,
-                f"the last {self.settings.patience} steps hardly lowered it: cost {self.cost:.6g}",
+                f"negligible reduction in the last {self.settings.patience} steps: cost "
+                f"{self.cost:.6g}",
             )
         return ratio
 
     def _is_slow(self) -> bool:
-        """Whether as many steps as patience allows have hardly lowered the cost."""
+        """Whether the last ``patience`` steps had a negligible reduction of the cost."""
         last = self.history[-self.settings.patience :] if self.settings.patience else []
         least = self.settings.cost_tolerance * self.cost
         is_long = 0 < self.settings.patience <= len(self.history)
         return is_long and all(record["reduction"] <= least for record in last)
 
     def _is_negligible(self, linear: Linearisation, step: np.ndarray) -> bool:
-        """Whether a step is too short to matter, and not only because it is damped."""
-        # element by element: one large parameter must not hide the step of a small one
+        """Whether a step is negligible, and not only because of damping."""
+        # element by element: a large parameter must not mask the step of a small one
         typical = typical_size(self.space, self.x)
         if np.any(np.abs(step) > self.settings.step_tolerance * typical):
             return False

@@ -1,9 +1,9 @@
-"""Search methods by name: what each does, what it needs, its settings and its class.
+"""Registry of search methods: description, requirements, settings and class of each.
 
-A new method is a class in a module of its own and an entry of :data:`SEARCH_METHODS`. The class has
-``settings_class``, the dataclass of its settings or None; what else its constructor takes, besides
-``space``, ``settings`` and ``seed``, are settings too. Studies, identifications, servo fits and
-gait searches look names up when they are asked for one, so that an entry may be added at any time.
+A new method is a class in a new module and an entry of :data:`SEARCH_METHODS`. The class has
+``settings_class``, the dataclass of its settings or None; further arguments of its constructor,
+besides ``space``, ``settings`` and ``seed``, are settings too. Studies, identifications, servo fits
+and gait searches look up names on use, so that an entry may be added at any time.
 """
 
 import importlib
@@ -20,22 +20,22 @@ _NO_SETTINGS = ("self", "space", "settings", "seed")
 
 @dataclass(frozen=True)
 class SearchMethod:
-    """A search that can be asked for by name."""
+    """A search that can be selected by name."""
 
     meaning: str
-    """What it does, in one line."""
+    """One-line description."""
     search: str | type[Any]
-    """Its class, or ``module:name`` of it, imported when it is used."""
+    """Class, or its ``module:name``, imported on first use."""
     population: str | None = None
-    """Name of the setting that is the number of candidates in a batch."""
+    """Name of the setting for the number of candidates in a batch."""
     needs_residuals: bool = False
-    """Whether it works on problems with residuals only."""
+    """Whether it requires residuals."""
     several_objectives: bool = False
-    """Whether it works on problems with several objectives."""
+    """Whether it supports several objectives."""
     converges: bool = True
-    """Whether it is expected to converge; a method that is not goes on until its budget ends it."""
+    """Whether it is expected to converge; other methods run to the end of their budget."""
     aliases: tuple[str, ...] = ()
-    """Other names that it is found by, as other programs call it."""
+    """Other names, such as those in other programs."""
 
     def search_class(self) -> type[Any]:
         """Class of the search."""
@@ -49,11 +49,11 @@ class SearchMethod:
         return (*own, *(f.name for f in fields(described))) if described else tuple(own)
 
     def make(self, space: Space, seed: int, settings: Mapping[str, Any]) -> Any:
-        """The search at its start.
+        """Return a new search.
 
         Args:
-          space: the unknowns.
-          seed: seed of everything random.
+          space: search space.
+          seed: seed of all random draws.
           settings: settings by name, of those in :meth:`settings`.
         """
         kind = self.search_class()
@@ -69,7 +69,7 @@ class SearchMethod:
 
 SEARCH_METHODS: dict[str, SearchMethod] = {
     "auto": SearchMethod(
-        "Sobol points, CMA-ES from the best, then least squares where there are residuals",
+        "Sobol points, CMA-ES from the best, then least squares if there are residuals",
         "trueup.fitting.searches.auto:AutoSearch",
         population="population",
     ),
@@ -85,13 +85,13 @@ SEARCH_METHODS: dict[str, SearchMethod] = {
         needs_residuals=True,
     ),
     "cmaes": SearchMethod(
-        "CMA-ES, with restarts if asked for",
+        "CMA-ES, with optional restarts",
         "trueup.fitting.cma_es:CmaEs",
         population="population",
         aliases=("cma", "cma-es"),  # the package, and its name in writing
     ),
     "random": SearchMethod(
-        "points at random",
+        "random points",
         "trueup.fitting.searches.random:RandomSearch",
         population="batch",
         several_objectives=True,
@@ -105,7 +105,7 @@ SEARCH_METHODS: dict[str, SearchMethod] = {
         converges=False,
     ),
     "scatter": SearchMethod(
-        "points at random around the start values",
+        "random points around the start values",
         "trueup.fitting.searches.random:ScatterSearch",
         population="batch",
         several_objectives=True,
@@ -123,20 +123,20 @@ SEARCH_METHODS: dict[str, SearchMethod] = {
 
 
 def method_names(suits: Callable[[SearchMethod], bool] | None = None) -> list[str]:
-    """Names of the methods that there are by now; of those that suit, where that is asked."""
+    """Names of the registered methods, optionally filtered by ``suits``."""
     return [name for name, entry in SEARCH_METHODS.items() if suits is None or suits(entry)]
 
 
 def method_named(name: str, among: Sequence[str] | None = None, noun: str = "search method") -> str:
-    """Name in the registry of a method that is asked for by its name or an alias.
+    """Registered name of a method given by its name or an alias.
 
     Args:
       name: name or alias.
-      among: names that can be asked for, those of no search of the registry too; all where None.
-      noun: what the names are of, for the message.
+      among: allowed names, also ones that are not in the registry; None: all.
+      noun: kind of the names, for the message.
 
     Raises:
-      FitError: there is no such method.
+      FitError: unknown method.
     """
     known = method_names() if among is None else list(among)
     entries = {own: entry for own, entry in SEARCH_METHODS.items() if own in known}
@@ -144,8 +144,8 @@ def method_named(name: str, among: Sequence[str] | None = None, noun: str = "sea
     found = name if name in known else aliases.get(name)
     if found is None:
         raise FitError(
-            f"there is no {noun} {name!r}; there are {listing(known, 20)}."
-            f"{did_you_mean(name, [*known, *aliases])}"
+            f"unknown {noun} {name!r}.{did_you_mean(name, [*known, *aliases])} "
+            f"Available: {listing(known, 20)}"
         )
     return found
 
@@ -154,16 +154,16 @@ _POLISHED = "trueup.fitting.searches.polish:Polished"
 
 
 def class_name(search: Any) -> str:
-    """Name under which :func:`restore` knows a search.
+    """Name of a search for :func:`restore`.
 
     Raises:
-      FitError: it is that of no method, so that it could not be restored.
+      FitError: the search is not registered, so it could not be restored.
     """
     kind = type(search)
     if kind is not _class_named(kind.__name__):
         raise FitError(
-            f"a {kind.__name__} cannot be part of another search, because only searches of "
-            f"SEARCH_METHODS can be restored within one: {listing(_class_names(), 20)}"
+            f"a {kind.__name__} cannot be part of another search: only searches of "
+            f"SEARCH_METHODS are supported, {listing(_class_names(), 20)}"
         )
     return kind.__name__
 
@@ -172,13 +172,13 @@ def restore(name: str, state: dict[str, Any], space: Space) -> Any:
     """A search that continues from its state.
 
     Raises:
-      FitError: there is no search of this name.
+      FitError: unknown search.
     """
     kind = _class_named(name)
     if kind is None:
         raise FitError(
-            f"the saved search holds a {name!r}; there are {listing(_class_names(), 20)}."
-            f"{did_you_mean(name, _class_names())}"
+            f"the saved search contains an unknown search {name!r}."
+            f"{did_you_mean(name, _class_names())} Available: {listing(_class_names(), 20)}"
         )
     return kind.from_state(state, space)
 

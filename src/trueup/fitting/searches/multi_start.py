@@ -1,4 +1,4 @@
-"""Least squares from several starts: a scan of Sobol points, then the best few polished."""
+"""Multi-start least squares: a scan of Sobol points, then descents from the best few."""
 
 from typing import Any
 
@@ -13,24 +13,24 @@ from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
 STATE_VERSION = 2
-"""Version of what :meth:`MultiStart.state` holds."""
+"""Version of :meth:`MultiStart.state`."""
 
-_BATCH = 256  # scanned points that are asked for at once
-_VALUES_AT_ONCE = 32_000_000  # residuals of scanned points that are in memory at once
+_BATCH = 256  # scanned points in one batch
+_VALUES_AT_ONCE = 32_000_000  # maximum residuals of scanned points in memory
 
 
 class MultiStart:
-    """Search that scans the box before it descends.
+    """Search that scans the bounds before its descents.
 
-    The scan holds the given start and Sobol points. It is asked for in batches, and evaluated in
-    parts, of bounded memory; only the points that will be polished are kept.
+    The scan consists of the given start and Sobol points. It is evaluated in batches and parts of
+    bounded memory; only the points to polish are kept.
 
     Args:
-      space: the unknowns; bounds have to be finite.
+      space: search space; bounds must be finite.
       settings: settings of each descent.
       starts: scanned points, the given start included.
-      polished: descents, from the given start and from the best scanned points; if there is one,
-        from the best of all.
+      polished: number of descents, from the given start and from the best scanned points; a
+        single one starts from the best of all.
       seed: seed of the scrambled Sobol sequence.
 
     Raises:
@@ -50,7 +50,7 @@ class MultiStart:
     ):
         require_finite_bounds(space, "a search from several starts")
         if starts < 1 or polished < 1:
-            raise FitError(f"{starts} starts and {polished} polished: both have to be at least 1")
+            raise FitError(f"starts and polished must be at least 1, found {starts} and {polished}")
         self.space = space
         self.settings = LeastSquares(space, settings).settings
         self.starts, self.polished, self.seed = starts, polished, seed
@@ -76,7 +76,7 @@ class MultiStart:
         return self._descent.ask()
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
-        """Costs of the scan, or what the descent needs."""
+        """Costs of the scan, or the answer for the descent."""
         if self._descent is not None:
             return self._descent.evaluate(problem, X, failures)
         scan = LeastSquares(self.space, self.settings)
@@ -94,7 +94,7 @@ class MultiStart:
         return LeastSquares.costs_of(self, answer)  # type: ignore[arg-type]
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the answer for the batch that :meth:`ask` gave."""
+        """Process the answer for the batch of :meth:`ask`."""
         self.evaluations += len(X)
         if self._queue is None:
             self._take_scanned(X, np.array(answer, float))
@@ -107,11 +107,11 @@ class MultiStart:
             self._close_descent()
 
     def done(self) -> Status | None:
-        """Why the search ended, or None."""
+        """Final status of the search, or None while it runs."""
         return self.status
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for :meth:`from_state`: plain numbers and arrays."""
         return {
             "version": STATE_VERSION,
             "descent_settings": LeastSquares(self.space, self.settings).state()["settings"],
@@ -135,7 +135,7 @@ class MultiStart:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> "MultiStart":
-        """Continue from :meth:`state`: the same history, bit for bit.
+        """Continue from :meth:`state` with a bitwise identical history.
 
         Raises:
           FitError: the state was saved by another version of this search.
@@ -186,7 +186,7 @@ class MultiStart:
         best = [point.copy() for point in self._best_points]
         start = self.space.start
         if not best or (self.polished > 1 and np.isfinite(self._start_cost)):
-            # the given start comes first, unless it fails and there is another
+            # the given start comes first, unless it failed and there is another
             best = [start.copy()] + [x for x in best if not np.array_equal(x, start)]
         self._queue = best[: self.polished]
         self._descend()

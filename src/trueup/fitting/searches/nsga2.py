@@ -29,7 +29,7 @@ from trueup.parameters import Space
 
 STATE_VERSION = 1
 _LARGEST_POPULATION = 1_000_000
-"""Version of what :meth:`NSGA2.state` holds."""
+"""Version of :meth:`NSGA2.state`."""
 
 
 @dataclass(frozen=True)
@@ -37,43 +37,43 @@ class NSGA2Settings:
     """Settings of :class:`NSGA2`."""
 
     population: int = 100
-    """Candidates of a generation."""
+    """Number of candidates of a generation."""
     generations: int | None = None
-    """Generations after which the search stops; None: when the front no longer advances."""
+    """Maximum number of generations; None: until the front no longer advances."""
     crossover_probability: float = 0.9
-    """Share of the pairs of parents that are crossed."""
+    """Crossover probability of a pair of parents."""
     crossover_index: float = 15.0
-    """Distribution index of the crossover; the larger, the nearer children stay to parents."""
+    """Distribution index of the crossover; larger values give children closer to their parents."""
     mutation_probability: float | None = None
-    """Probability of an element to be moved; None: one element a candidate on average."""
+    """Mutation probability of an element; None: one element per candidate on average."""
     mutation_index: float = 20.0
-    """Distribution index of the mutation; the larger, the shorter the moves."""
+    """Distribution index of the mutation; larger values give smaller mutations."""
     tolerance: float = 1e-3
-    """Advance of the front, relative to its range, below which it counts as none; 0: never."""
+    """Advance of the front, relative to its range, below which the search stops; 0: never."""
     patience: int = 30
-    """Generations over which the advance is taken."""
+    """Number of generations over which the advance is measured."""
 
 
 class NSGA2(CostSearch):
-    """Search for the Pareto front; ask and tell in whole generations, told in any order.
+    """Search for the Pareto front by generations; answers may arrive in any order.
 
     The first generation is the given start and Sobol points; so are the next ones as long as no
     candidate is valid. An invalid candidate is worse than every valid one. The search ends as
     converged when no member of the front of ``patience`` generations ago is dominated by more than
-    ``tolerance`` in every objective, and no objective has a new least value.
+    ``tolerance`` in every objective, and no objective has a new minimum.
 
-    :attr:`front` holds the candidates of the population that none dominates, and ``x`` the one of
-    them nearest to the ideal point (the least of each objective) after each objective is divided by
+    :attr:`front` contains the non-dominated candidates of the population, and ``x`` the one of
+    them nearest to the ideal point (the minimum of each objective) with each objective divided by
     its range on the front; ``cost`` is its first objective. With one objective ``x`` is the best
     candidate. A survivor keeps the costs of its one evaluation, also where costs are noisy.
 
     Args:
-      space: the unknowns; bounds have to be finite.
+      space: search space; bounds have to be finite.
       settings: settings.
       seed: seed of the first generation and of all variation.
 
     Raises:
-      FitError: an infinite bound, bounds of no width, a start outside, or settings out of range.
+      FitError: an infinite bound, equal bounds, a start outside, or settings out of range.
     """
 
     settings_class = NSGA2Settings
@@ -87,7 +87,7 @@ class NSGA2(CostSearch):
         self.seed = int(seed)
         _check(self.settings, self.seed)
         self.front: ParetoFront | None = None
-        """Candidates of which none is better than another in every objective."""
+        """Non-dominated candidates."""
         self._objectives: tuple[str, ...] = ()
         self._members = np.empty((0, space.size))
         self._costs = np.empty((0, 1))
@@ -103,7 +103,7 @@ class NSGA2(CostSearch):
         """The next generation of candidates ``(n, p)``."""
         if not self._valid.any():
             return self._first_candidates()
-        # a generator of its own for each generation, so that there is no generator to save
+        # a separate generator for each generation, so that no generator state needs to be saved
         random = np.random.default_rng([self.seed, self.generation])
         members = to_unit(self.space, self._members)
         parents = members[self._selected(random)]
@@ -120,7 +120,7 @@ class NSGA2(CostSearch):
         share = settings.mutation_probability
         share = 1.0 / self.space.size if share is None else share
         moved = random.random(children.shape) < share
-        # a copy of a candidate teaches nothing: it moves in one element at least
+        # a copy of a candidate adds no information: mutate at least one element
         element = random.integers(self.space.size, size=len(children))
         children = polynomial_mutation(children, moved, random, settings.mutation_index)
         again = np.zeros(children.shape, bool)
@@ -134,7 +134,7 @@ class NSGA2(CostSearch):
         return {"front": 0 if self.front is None else len(self.front.x)}
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for :meth:`from_state`: plain numbers and arrays."""
         return {
             "version": STATE_VERSION,
             "settings": asdict(self.settings),
@@ -149,7 +149,7 @@ class NSGA2(CostSearch):
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> "NSGA2":
-        """Continue from :meth:`state`: the same history, bit for bit.
+        """Continue from :meth:`state` with a bitwise identical history.
 
         Raises:
           FitError: the state was saved by another version of this search.
@@ -180,8 +180,8 @@ class NSGA2(CostSearch):
     def _selected(self, random: np.random.Generator) -> np.ndarray:
         """Winners of tournaments of two, an even number; each member takes part about twice.
 
-        A member that dominates the other wins, otherwise the one with more room. Judging by rank
-        first, as the paper does, more often loses a narrow piece of a front in the beginning.
+        A member that dominates the other wins, otherwise the one with the larger crowding distance.
+        Comparing ranks first, as in the paper, more often loses a narrow part of a front early on.
         """
         size = len(self._members)
         winners = 2 * ((self.settings.population + 1) // 2)
@@ -209,7 +209,7 @@ class NSGA2(CostSearch):
             valid = np.concatenate([self._valid, valid])
         else:
             costs = np.where(valid[:, None], costs, 0.0)
-        # the order in which candidates were told has no influence
+        # the order of the answers has no influence
         order = np.lexsort(X.T)
         X, costs, valid = X[order], costs[order], valid[order]
         ranks = domination_ranks(costs, valid)
@@ -253,7 +253,7 @@ class NSGA2(CostSearch):
     def _has_advanced(self, former: np.ndarray, costs: np.ndarray) -> bool:
         tolerance = self.settings.tolerance
         if costs.shape[1] == 1:
-            # one cost has no range of a front; its own size takes that place
+            # one cost has no range of a front; its magnitude is used instead
             return bool(former.min() - costs.min() > tolerance * abs(former.min()))
         span = np.ptp(np.vstack([former, costs]), axis=0)
         if (former.min(axis=0) - costs.min(axis=0) > tolerance * span).any():
@@ -285,7 +285,7 @@ def _check(settings: NSGA2Settings, seed: int) -> None:
     for name, good in limits.items():
         if not good:
             raise FitError(
-                f"NSGA-II: {name} is {getattr(settings, name)}; the population has 4 to "
-                f"{_LARGEST_POPULATION} candidates, generations and patience are at least 1, "
-                "probabilities lie in [0, 1], indices and the tolerance are not negative"
+                f"NSGA-II: {name} is {getattr(settings, name)}; population must be 4 to "
+                f"{_LARGEST_POPULATION}, generations and patience at least 1, "
+                "probabilities within [0, 1], indices and the tolerance non-negative"
             )

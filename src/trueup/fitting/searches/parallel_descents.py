@@ -1,4 +1,4 @@
-"""Least squares from several starts side by side, each candidate scored by an objective too."""
+"""Parallel least squares from several starts, with candidates also scored by an objective."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,25 +15,25 @@ from trueup.parameters import Space
 
 @dataclass(frozen=True)
 class DescentAnswers:
-    """What the descents need of a batch."""
+    """Answers of a batch for the descents."""
 
     costs: np.ndarray
     """Objective of each candidate ``(n,)``."""
     parts: list[Any]
-    """What each descent at work asked for: a linearisation, or costs."""
+    """Answer for each active descent: a linearisation, or costs."""
     failures: list[Failures]
-    """What failed in each of them."""
+    """Failures in each of them."""
 
 
 class ParallelDescents:
-    """Descents that advance together: one batch holds what all of them ask for.
+    """Descents that advance together: one batch contains the candidates of all.
 
-    They minimise a robust sum of squares, whose derivatives are exact; the objective, of which it
-    is a smooth likeness, judges what they pass.
+    They minimise a robust sum of squares with exact derivatives, a smooth approximation of the
+    objective, which scores all candidates.
 
     Args:
-      space: the unknowns.
-      starts: where the descents begin ``(n, p)``.
+      space: search space.
+      starts: start values of the descents ``(n, p)``.
       settings: settings of each.
     """
 
@@ -49,11 +49,11 @@ class ParallelDescents:
 
     @property
     def at_work(self) -> list[int]:
-        """Numbers of the descents that have not ended."""
+        """Indices of the active descents."""
         return [i for i, descent in enumerate(self.descents) if descent.done() is None]
 
     def ask(self) -> np.ndarray:
-        """Candidates of all descents at work ``(n, p)``."""
+        """Candidates of all active descents ``(n, p)``."""
         asked = [self.descents[i].ask() for i in self.at_work]
         self._lengths = [len(X) for X in asked]
         return np.vstack(asked)
@@ -61,7 +61,7 @@ class ParallelDescents:
     def evaluate(
         self, smooth: Problem, problem: Problem, X: np.ndarray, failures: Failures, threads: int
     ) -> DescentAnswers:
-        """Residuals of ``smooth`` as the descents want them, and the objective of ``problem``."""
+        """Answers of ``smooth`` for the descents, and the objective of ``problem``."""
         asked = list(zip(self.at_work, self._parts(X), strict=True))
         failed: list[Failures] = [{} for _ in asked]
 
@@ -89,12 +89,12 @@ class ParallelDescents:
             self.descents[index].tell(part, answer, failed)
 
     def best(self, count: int) -> np.ndarray:
-        """Numbers of the best descents, the best first."""
+        """Indices of the best descents, best first."""
         order = np.argsort(self.costs, kind="stable")
         return order[np.isfinite(self.costs[order])][:count]
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for :meth:`from_state`: plain numbers and arrays."""
         return {
             "descents": [descent.state() for descent in self.descents],
             "x": self.x.copy(),

@@ -1,17 +1,17 @@
-"""Several costs at once: ranks by domination, crowding, hypervolume, and a compromise."""
+"""Pareto fronts: domination ranks, crowding distances, hypervolume, and a compromise."""
 
 import numpy as np
 
 from trueup.errors import FitError
 from trueup.fitting.solution import ParetoFront
 
-_ROWS_AT_ONCE = 4_000_000  # comparisons of one block of the domination matrix
+_ROWS_AT_ONCE = 4_000_000  # comparisons in one block of the domination matrix
 
 
 def dominates(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Whether each of ``first (n, k)`` dominates each of ``second (m, k)``: bool ``(n, m)``.
 
-    It does if it is nowhere worse and somewhere better.
+    It does if it is not worse in any objective and better in at least one.
     """
     out = np.empty((len(first), len(second)), bool)
     step = max(1, _ROWS_AT_ONCE // max(second.size, 1))
@@ -22,11 +22,11 @@ def dominates(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def domination_ranks(costs: np.ndarray, valid: np.ndarray | None = None) -> np.ndarray:
-    """Number of the front of each candidate ``(n,)``, from 0: K. Deb et al. (2002), section III.A.
+    """Index of the front of each candidate ``(n,)``, from 0: K. Deb et al. (2002), section III.A.
 
     Args:
       costs: costs ``(n, k)``.
-      valid: which rows mean anything ``(n,)``; the others come behind the last front.
+      valid: valid rows ``(n,)``; the others are ranked after the last front.
     """
     valid = np.ones(len(costs), bool) if valid is None else valid
     ranks = np.zeros(len(costs), int)
@@ -47,7 +47,7 @@ def domination_ranks(costs: np.ndarray, valid: np.ndarray | None = None) -> np.n
 
 
 def crowding_distances(costs: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Room around each candidate within its front ``(n,)``: K. Deb et al. (2002), section III.B.
+    """Crowding distance of each candidate in its front ``(n,)``: K. Deb et al. (2002), III.B.
 
     Infinite for the ends of each front.
     """
@@ -68,7 +68,7 @@ def crowding_distances(costs: np.ndarray, ranks: np.ndarray) -> np.ndarray:
 
 
 def pareto_front(X: np.ndarray, costs: np.ndarray, objectives: tuple[str, ...]) -> ParetoFront:
-    """The candidates ``X (n, p)`` that none dominates, each once, by ascending first objective."""
+    """Non-dominated candidates of ``X (n, p)``, unique, by ascending first objective."""
     best = ~dominates(costs, costs).any(axis=0)
     X, costs = X[best], costs[best]
     once = np.unique(np.hstack([costs, X]), axis=0, return_index=True)[1]
@@ -76,10 +76,10 @@ def pareto_front(X: np.ndarray, costs: np.ndarray, objectives: tuple[str, ...]) 
 
 
 def compromise(costs: np.ndarray) -> int:
-    """Row of a front ``(n, k)`` that lies nearest to the ideal point.
+    """Row of a front ``(n, k)`` nearest to the ideal point.
 
-    The ideal point has the least of each objective on the front. Distances are Euclidean after each
-    objective is divided by its range on the front.
+    The ideal point has the minimum of each objective on the front. Distances are Euclidean with
+    each objective divided by its range on the front.
     """
     ideal, span = costs.min(axis=0), np.ptp(costs, axis=0)
     distance = (costs - ideal) / np.where(span > 0, span, 1.0)
@@ -89,13 +89,13 @@ def compromise(costs: np.ndarray) -> int:
 def hypervolume(costs: np.ndarray, reference: np.ndarray) -> float:
     """Volume that a set of costs dominates up to a reference point.
 
-    The larger, the nearer and the wider the front: E. Zitzler and L. Thiele, "Multiobjective
+    Larger values mean a better and wider front: E. Zitzler and L. Thiele, "Multiobjective
     evolutionary algorithms: a comparative case study and the strength Pareto approach" (1999).
     Exact, by slices along the last objective: fast for two and three objectives.
 
     Args:
       costs: costs ``(n, k)``.
-      reference: a point ``(k,)`` worse than what is counted; candidates beyond it do not count.
+      reference: reference point ``(k,)``; candidates worse than it are not counted.
 
     Raises:
       FitError: the reference has another number of objectives.
@@ -103,7 +103,7 @@ def hypervolume(costs: np.ndarray, reference: np.ndarray) -> float:
     costs, reference = np.atleast_2d(np.asarray(costs, float)), np.asarray(reference, float)
     if reference.shape != costs.shape[1:]:
         raise FitError(
-            f"the reference point has {reference.size} objectives, the costs {costs.shape[1]}"
+            f"the reference point has {reference.size} objectives, expected {costs.shape[1]}"
         )
     return _volume(costs[(costs < reference).all(axis=1)], reference)
 

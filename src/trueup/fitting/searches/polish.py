@@ -1,4 +1,4 @@
-"""A search over costs whose result is handed to least squares."""
+"""Search over costs, followed by least squares from its result."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -15,27 +15,27 @@ from trueup.fitting.solution import ParetoFront, Status
 from trueup.parameters import Space
 
 STATE_VERSION = 1
-"""Version of what :meth:`Polished.state` holds."""
+"""Version of :meth:`Polished.state`."""
 
-_SAME_COST = 1e-6  # relative difference up to which two costs are the same, rounding apart
+_SAME_COST = 1e-6  # relative tolerance of equal costs
 
 
 class Polished:
-    """Any search over costs, run to its end, then least squares from its best candidate.
+    """A search over costs, run to its end, then least squares from its best candidate.
 
     A cost is half the sum of squared residuals. With a robust loss the first search minimises the
-    robust cost too, so that both mean the same. Least squares is left out, and the message says so,
-    where the problem has no residuals, several objectives or noise, where its costs are not those
-    of its residuals, and where there is no valid candidate to start from.
+    robust cost too, so that both are comparable. Least squares is skipped, as the message reports,
+    if the problem has no residuals, several objectives or noise, if its costs are not those of its
+    residuals, or if there is no valid candidate to start from.
 
     Args:
       first: a search of trueup over costs, such as :class:`CmaEs`; it may have ended.
-      space: the unknowns.
+      space: search space.
       settings: settings of the least squares.
-      first_evaluations: evaluations after which the first search is left, if it goes on that long.
+      first_evaluations: maximum number of evaluations of the first search.
 
     Raises:
-      FitError: the first search is none of trueup's.
+      FitError: the first search is not one of trueup's.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Polished:
         first_evaluations: int | None = None,
     ):
         if first_evaluations is not None and first_evaluations < 1:
-            raise FitError(f"first_evaluations is {first_evaluations}; it has to be at least 1")
+            raise FitError(f"first_evaluations must be at least 1, found {first_evaluations}")
         self._name = class_name(first)
         self.first = first
         self.space = space
@@ -59,7 +59,7 @@ class Polished:
         if first.done() is not None:
             self._hand_over()
 
-    # --- what it has found -----------------------------------------------------------------------
+    # --- results ---------------------------------------------------------------------------------
 
     @property
     def x(self) -> np.ndarray:
@@ -93,7 +93,7 @@ class Polished:
 
     @property
     def _improved(self) -> LeastSquares | None:
-        """The least squares, once it is as good as the first search."""
+        """The least squares, if it is at least as good as the first search."""
         descent = self._descent
         if descent is None or self._obstacle is not None or not descent.cost <= self.first.cost:
             return None
@@ -102,14 +102,14 @@ class Polished:
     # --- the protocol of a search ----------------------------------------------------------------
 
     def ask(self) -> np.ndarray:
-        """The next batch of candidates ``(n, p)`` of the search at work."""
+        """The next batch of candidates ``(n, p)`` of the active search."""
         return (self._descent or self.first).ask()
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
-        """What the search at work needs of a batch.
+        """Answer of a batch for the active search.
 
         Raises:
-          FitError: a search that had ended before is to be polished on a problem without residuals.
+          FitError: a finished search cannot be polished on a problem without residuals.
         """
         if self._descent is not None:
             return self._descent.evaluate(problem, X, failures)
@@ -127,7 +127,7 @@ class Polished:
         return answer if own is None else own(answer)
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the answer for the batch that :meth:`ask` gave."""
+        """Process the answer for the batch of :meth:`ask`."""
         if self._descent is None:
             self.first.tell(X, answer, failures)
             limit = self.first_evaluations
@@ -148,17 +148,17 @@ class Polished:
             self._end()
 
     def done(self) -> Status | None:
-        """Why the search ended, or None."""
+        """Final status of the search, or None while it runs."""
         return self.status
 
     def info(self) -> dict[str, Any]:
-        """Numbers of the first search while it is at work."""
+        """State variables of the first search while it is active."""
         if self._descent is not None or not hasattr(self.first, "info"):
             return {}
         return self.first.info()
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for :meth:`from_state`: plain numbers and arrays."""
         return {
             "version": STATE_VERSION,
             "first": self._name,
@@ -173,7 +173,7 @@ class Polished:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> "Polished":
-        """Continue from :meth:`state`: the same history, bit for bit.
+        """Continue from :meth:`state` with a bitwise identical history.
 
         Raises:
           FitError: the state was saved by another version of this search.
@@ -196,7 +196,7 @@ class Polished:
 
     def _hand_over(self) -> None:
         if self._obstacle is None and not np.isfinite(self.first.cost):
-            self._obstacle = "there is no valid candidate to start from"
+            self._obstacle = "no valid candidate to start from"
         if self._obstacle is not None:
             self._end_unpolished()
             return
@@ -204,7 +204,7 @@ class Polished:
         self._descent.x = self.first.x.copy()
 
     def _means_the_same(self, cost: float) -> bool:
-        # costs near zero are made of rounding; what they fell from says how small that is
+        # costs near zero are rounding, relative to the cost at the start
         began = self.first.history[0]["cost"] if self.first.history else np.inf
         size = max(abs(cost), abs(self.first.cost))
         rounding = _SAME_COST**2 * abs(began) if np.isfinite(began) else 0.0
@@ -234,13 +234,13 @@ class Polished:
 
 
 def _obstacle(problem: Problem) -> str | None:
-    """Why least squares means nothing on a problem, or None."""
+    """Reason why least squares does not apply to a problem, or None."""
     if not problem.has_residuals:
         return "the problem has costs but no residuals"
     if len(problem.objectives) > 1:
         return "the problem has several objectives"
     if problem.noisy:
-        return "derivatives of noisy residuals mean nothing"
+        return "the residuals are noisy, so finite differences are not valid"
     return None
 
 
@@ -260,7 +260,7 @@ class _RobustCosts(Problem):
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Those of the problem."""
+        """Residuals of the problem."""
         return self._problem.residual_blocks(X, failures)
 
     def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:

@@ -1,5 +1,5 @@
-"""Searches that learn nothing: points at random, spread evenly by a Sobol sequence, or scattered
-around the start."""
+"""Searches without adaptation: uniform random points, Sobol points, or normal samples around
+the start."""
 
 from abc import abstractmethod
 from typing import Any, Self
@@ -23,7 +23,7 @@ from trueup.fitting.solution import ParetoFront, Status
 from trueup.parameters import Space
 
 STATE_VERSION = 1
-"""Version of what the searches' ``state`` holds."""
+"""Version of the searches' ``state``."""
 
 
 class _Scan(CostSearch):
@@ -34,7 +34,7 @@ class _Scan(CostSearch):
     """
 
     settings_class = None
-    """None: the constructor takes the settings one by one."""
+    """None: the settings are arguments of the constructor."""
 
     def __init__(self, space: Space, batch: int = 32, candidates: int | None = None, seed: int = 0):
         super().__init__(space)
@@ -42,13 +42,12 @@ class _Scan(CostSearch):
         self._require(space)
         if batch < 1 or (candidates is not None and candidates < 1):
             raise FitError(
-                f"a batch of {batch} and {candidates} candidates: both have to be at least 1"
+                f"batch and candidates must be at least 1, found {batch} and {candidates}"
             )
         check_seed(seed)
         self.batch, self.candidates, self.seed = int(batch), candidates, int(seed)
         self.front: ParetoFront | None = None
-        """Candidates of which none is better than another in every objective, where there are
-        several."""
+        """Non-dominated candidates, with several objectives."""
         self._objectives: tuple[str, ...] = ()
 
     def ask(self) -> np.ndarray:
@@ -56,7 +55,7 @@ class _Scan(CostSearch):
         return self.ask_at_most(self.batch)
 
     def ask_at_most(self, most: int) -> np.ndarray:
-        """The next batch, of no more than ``most`` candidates: any number can be told."""
+        """The next batch, of at most ``most`` candidates."""
         count = min(self.batch, most)
         if self.candidates is not None:
             count = min(count, self.candidates - self.evaluations)
@@ -67,7 +66,7 @@ class _Scan(CostSearch):
 
     @abstractmethod
     def _require(self, space: Space) -> None:
-        """Refuse a space that this search cannot draw from."""
+        """Check that this search can draw from a space."""
 
     @abstractmethod
     def _points(self, first: int, count: int) -> np.ndarray:
@@ -102,7 +101,7 @@ class _Scan(CostSearch):
             self.message = f"all of {self.evaluations} candidates failed"
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for :meth:`from_state`: plain numbers and arrays."""
         front = self.front
         return {
             "version": STATE_VERSION,
@@ -117,7 +116,7 @@ class _Scan(CostSearch):
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> Self:
-        """Continue from :meth:`state`: the same history, bit for bit.
+        """Continue from :meth:`state` with a bitwise identical history.
 
         Raises:
           FitError: the state was saved by another version of this search.
@@ -133,7 +132,7 @@ class _Scan(CostSearch):
         return search
 
     def _own_settings(self) -> dict[str, Any]:
-        """Settings beyond those that all of these searches have."""
+        """Settings in addition to those that all of these searches have."""
         return {}
 
     @classmethod
@@ -142,12 +141,12 @@ class _Scan(CostSearch):
 
 
 class RandomSearch(_Scan):
-    """Candidates drawn evenly from the box, on a log scale evenly over its decades.
+    """Candidates drawn uniformly within the bounds, log-uniformly on a log scale.
 
     The first candidate is the given start.
 
     Args:
-      space: the unknowns; bounds have to be finite.
+      space: search space; bounds have to be finite.
       batch: candidates in one batch.
       candidates: how many there are in all; unless given, the search goes on until its budget ends.
       seed: seed of the points.
@@ -160,18 +159,18 @@ class RandomSearch(_Scan):
         require_finite_bounds(space, "a random search")
 
     def _points(self, first: int, count: int) -> np.ndarray:
-        # a generator of its own for each batch, so that there is no generator to save
+        # a separate generator for each batch, so that no generator state needs to be saved
         random = np.random.default_rng([self.seed, first])
         return from_unit(self.space, random.random((count, self.space.size)))
 
 
 class SobolSearch(_Scan):
-    """Candidates spread over the box by a scrambled Sobol sequence, more evenly than at random.
+    """Candidates of a scrambled Sobol sequence, more uniform than random points.
 
-    The first candidate is the given start. Powers of two, and one for the start, fill the box best.
+    The first candidate is the given start. The coverage is best for a power of two, plus the start.
 
     Args:
-      space: the unknowns; bounds have to be finite.
+      space: search space; bounds have to be finite.
       batch: candidates in one batch.
       candidates: how many there are in all; unless given, the search goes on until its budget ends.
       seed: seed of the scrambling (A. B. Owen, "Scrambling Sobol and Niederreiter-Xing points",
@@ -193,23 +192,22 @@ class SobolSearch(_Scan):
 
 
 class ScatterSearch(_Scan):
-    """Candidates drawn around the start, each element normally with its start deviation.
+    """Candidates drawn from a normal distribution around the start.
 
-    It tells which of many basins a search had better begin in, where most candidates fail at once
-    and cost little time. Elements that leave the bounds end on them. The first candidate is the
-    given start.
+    It finds a good basin to start a search in, where most candidates fail early and cost little
+    time. Elements are clipped to the bounds. The first candidate is the given start.
 
     Args:
-      space: the unknowns. An element's own deviation rules (:attr:`Space.deviation`).
+      space: search space. An explicit deviation takes precedence (:attr:`Space.deviation`).
       batch: candidates in one batch.
       candidates: how many there are in all; unless given, the search goes on until its budget ends.
       seed: seed of the points.
-      deviation: standard deviation: share of an element's range in search coordinates; of an
-        element without a finite range, share of its start value.
+      deviation: standard deviation as a share of an element's range in search coordinates; without
+        a finite range, as a share of its start value.
 
     Raises:
-      FitError: bounds of no width, a start outside, an element without scale, a deviation that is
-        not above 0, or a number below 1.
+      FitError: equal bounds, a start outside, an element without scale, a deviation that is not
+        positive, or a number below 1.
     """
 
     def __init__(
@@ -221,7 +219,7 @@ class ScatterSearch(_Scan):
         deviation: float = 0.2,
     ):
         if not 0 < deviation < np.inf:
-            raise FitError(f"the deviation of a scatter is {deviation}; it has to be above 0")
+            raise FitError(f"deviation of a scatter search must be positive, found {deviation}")
         self.deviation = float(deviation)
         super().__init__(space, batch, candidates, seed)
 

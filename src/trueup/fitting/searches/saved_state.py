@@ -8,23 +8,23 @@ from trueup.errors import FitError
 
 
 def require_version(state: dict[str, Any], version: int, search: str) -> None:
-    """Refuse the state of another version.
+    """Check the version of a saved state.
 
     Raises:
-      FitError: with the version found and the one that can be read.
+      FitError: another version; the message gives both.
     """
     if state.get("version") != version:
         raise FitError(
             f"the saved {search} has state version {state.get('version')}, this version of trueup "
-            f"reads {version}: continue it with the version of trueup that saved it, or start the "
-            "study again"
+            f"supports {version}: resume it with the version of trueup that saved it, or restart "
+            "the study"
         )
 
 
 class HistoryColumns:
-    """Packs a growing list of records into one array a key, new records only.
+    """Incremental packing of a growing list of records into one array per key.
 
-    A record holds numbers, or None where there is none.
+    A record contains numbers, or None for missing ones.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class HistoryColumns:
         self._columns: dict[str, np.ndarray] = {}
 
     def pack(self, history: list[dict[str, Any]]) -> dict[str, Any]:
-        """The whole history; whole numbers come back as whole numbers."""
+        """Return the packed history; integers are preserved."""
         for key in history[0] if history else ():
             new = [record[key] for record in history[self._packed :]]
             kind = np.int64 if all(type(value) is int for value in new) else np.float64
@@ -45,7 +45,7 @@ class HistoryColumns:
 
     @staticmethod
     def unpack(columns: dict[str, Any]) -> list[dict[str, Any]]:
-        """The records of a packed history."""
+        """Return the records of a packed history."""
         lists = {key: np.asarray(column).tolist() for key, column in columns.items()}
         length = len(next(iter(lists.values()), []))
         return [

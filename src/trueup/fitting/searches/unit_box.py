@@ -1,4 +1,4 @@
-"""A box with finite bounds as the unit cube, in search coordinates, and Sobol points in it."""
+"""Map of finite bounds to the unit cube, in search coordinates, and Sobol points in it."""
 
 from typing import Any
 
@@ -7,15 +7,15 @@ import numpy as np
 from trueup.errors import FitError, listing
 from trueup.parameters import Space
 
-_MOST_SOBOL_DIMENSIONS = 21201  # of the direction numbers that scipy has
+_MOST_SOBOL_DIMENSIONS = 21201  # limit of scipy's direction numbers
 
 
 def require_finite_bounds(space: Space, purpose: str) -> None:
-    """Refuse a space with an infinite bound.
+    """Check that all bounds of a space are finite.
 
     Args:
-      space: the unknowns.
-      purpose: what needs the bounds, as the start of a sentence.
+      space: search space.
+      purpose: what requires the bounds, as the start of a sentence.
 
     Raises:
       FitError: a bound is infinite in search coordinates, as is 0 on a log scale.
@@ -25,9 +25,9 @@ def require_finite_bounds(space: Space, purpose: str) -> None:
     if infinite.any():
         names = [name for name, bad in zip(space.names, infinite, strict=True) if bad]
         raise FitError(
-            f"{purpose} needs finite bounds for every parameter (on a log scale above 0), which "
-            f"{listing(names)} {'has' if len(names) == 1 else 'have'} not: give them, freeze the "
-            "parameter, or use a method that does without, such as 'cmaes' or 'least-squares'"
+            f"{purpose} requires finite bounds for every parameter (above 0 on a log scale); "
+            f"infinite: {listing(names)}. Give bounds, freeze the parameter, or use a method "
+            "that does not require bounds, such as 'cmaes' or 'least-squares'"
         )
 
 
@@ -52,7 +52,7 @@ def to_unit(space: Space, X: np.ndarray) -> np.ndarray:
 
 
 class SobolPoints:
-    """A scrambled Sobol sequence of which any stretch can be taken.
+    """A scrambled Sobol sequence with random access.
 
     Args:
       dimension: number of elements.
@@ -65,8 +65,8 @@ class SobolPoints:
     def __init__(self, dimension: int, seed: int):
         if dimension > _MOST_SOBOL_DIMENSIONS:
             raise FitError(
-                f"Sobol points are defined for up to {_MOST_SOBOL_DIMENSIONS} parameters, there "
-                f"are {dimension}: use the method 'random'"
+                f"Sobol points support up to {_MOST_SOBOL_DIMENSIONS} parameters, found "
+                f"{dimension}: use the method 'random'"
             )
         self.dimension, self.seed = dimension, seed
         self._sampler: Any = None
@@ -84,7 +84,7 @@ class SobolPoints:
             self._taken = 0
         if first > self._taken:
             self._sampler.fast_forward(first - self._taken)
-        # scipy warns of a first draw that is no power of two, so that is one point
+        # scipy warns if the first draw is not a power of two, so draw one point first
         alone = 1 if first == 0 else 0
         parts = [self._sampler.random(n) for n in (alone, count - alone) if n]
         self._taken = first + count

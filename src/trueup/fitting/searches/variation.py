@@ -1,9 +1,9 @@
-"""Children of real-coded parents in the unit cube: simulated binary crossover and polynomial
-mutation, for whole populations at once."""
+"""Variation of real-coded populations in the unit cube: simulated binary crossover and
+polynomial mutation."""
 
 import numpy as np
 
-_SAME = 1e-14  # parents nearer than this have nothing to cross
+_SAME = 1e-14  # parents closer than this are not crossed
 
 
 def simulated_binary_crossover(
@@ -16,16 +16,16 @@ def simulated_binary_crossover(
     """Two children of each pair of parents.
 
     K. Deb and R. B. Agrawal, "Simulated binary crossover for continuous search space" (1995), with
-    the spread of each child cut at its bound as in K. Deb, "An efficient constraint handling method
-    for genetic algorithms" (2000), equations 26 to 28. Each element is crossed with probability
-    one half, and its two values go to either child.
+    the spread of each child limited at its bound as in K. Deb, "An efficient constraint handling
+    method for genetic algorithms" (2000), equations 26 to 28. Each element is crossed with
+    probability one half, and its two values are assigned to the children at random.
 
     Args:
       mothers: points of the unit cube ``(n, p)``.
-      fathers: likewise.
-      random: source of chance.
-      probability: of a pair to be crossed at all.
-      index: distribution index; the larger, the nearer the children stay to their parents.
+      fathers: the same.
+      random: random generator.
+      probability: crossover probability of a pair.
+      index: distribution index; larger values give children closer to their parents.
     """
     shape = mothers.shape
     low, high = np.minimum(mothers, fathers), np.maximum(mothers, fathers)
@@ -56,16 +56,16 @@ def _spread(chance: np.ndarray, room: np.ndarray, index: float) -> np.ndarray:
 def polynomial_mutation(
     points: np.ndarray, chosen: np.ndarray, random: np.random.Generator, index: float
 ) -> np.ndarray:
-    """Points of the unit cube with some elements moved, never across a bound.
+    """Mutate some elements of points of the unit cube, within the bounds.
 
     K. Deb, "Multi-objective optimization using evolutionary algorithms" (2001), section 4.3, in the
-    form that is cut at the bounds.
+    form with limits at the bounds.
 
     Args:
       points: points of the unit cube ``(n, p)``.
-      chosen: which elements move ``(n, p)``.
-      random: source of chance.
-      index: distribution index; the larger, the shorter the moves.
+      chosen: elements to mutate ``(n, p)``.
+      random: random generator.
+      index: distribution index; larger values give smaller mutations.
     """
     chance = random.random(points.shape)
     down = chance < 0.5

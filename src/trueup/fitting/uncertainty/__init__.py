@@ -1,4 +1,4 @@
-"""How far to trust a fit: covariance, intervals, profile likelihood."""
+"""Uncertainty of a fit: covariance, intervals, profile likelihood."""
 
 from trueup.fitting.uncertainty._estimate import estimate_covariance
 from trueup.fitting.uncertainty._methods import METHODS

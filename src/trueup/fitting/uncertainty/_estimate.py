@@ -1,4 +1,4 @@
-"""How sure a fit is of each parameter: one function, several methods by name."""
+"""Covariance and confidence intervals of the parameters of a fit, by several methods."""
 
 from collections.abc import Sequence
 
@@ -35,13 +35,13 @@ def estimate_covariance(
     """Estimate the covariance of the parameters and an interval for each, at the optimum.
 
     With ``B = (J' J)^-1`` and ``R`` the covariance of the residuals, the estimation error has
-    covariance ``B (J' R J) B``. The methods differ in what they hold ``R`` to be:
+    covariance ``B (J' R J) B``. The methods differ in their model of ``R``:
 
     - ``"classical"``: one variance for all samples of all channels, ``s^2 B``.
     - ``"per_channel"``: white, with a variance for each channel of each sequence and the
       covariance between channels.
     - ``"autoregressive"``: each channel of each sequence follows an autoregressive model (Burg,
-      order by AIC), corrected for what the fit absorbed of the noise; innovations correlate across
+      order by AIC), corrected for the noise absorbed by the fit; innovations are correlated across
       channels.
     - ``"newey_west"``: Bartlett-weighted sample autocovariances of the scores with fixed-b critical
       values (Kiefer and Vogelsang 2005).
@@ -52,7 +52,7 @@ def estimate_covariance(
       covariance where the size of the residuals changes with the sensitivity.
 
     Half-widths are Student-t quantiles times standard errors; the degrees of freedom of
-    ``"autoregressive"`` and ``"per_channel"`` come from how well the noise model is known
+    ``"autoregressive"`` and ``"per_channel"`` follow from the uncertainty of the noise model
     (Satterthwaite 1946), and are never less than 3.
 
     Args:
@@ -69,7 +69,7 @@ def estimate_covariance(
             weights, which is exact for fixed weights and slightly optimistic for a robust loss.
         names: Names of the parameters, for messages.
         max_order: Largest autoregressive order; default ``min(30, T / 10)``.
-        each_innovation: Allow for noise whose size changes in time (True), do not (False), or
+        each_innovation: Allow for noise of varying variance (True), do not (False), or
             decide by a test (None). For ``"autoregressive"`` and ``"per_channel"``.
         bandwidth: Newey-West bandwidth [samples].
         block_length: Bootstrap block length [samples].
@@ -87,18 +87,18 @@ def estimate_covariance(
     if method not in METHODS:
         raise FitError(
             f"unknown covariance method {method!r}.{did_you_mean(method, METHODS)} "
-            f"The methods are {listing(METHODS)}."
+            f"Available: {listing(METHODS)}."
         )
     if not 0.0 < alpha < 1.0:
-        raise FitError(f"alpha is {alpha:g}; give a number between 0 and 1, such as 0.05.")
+        raise FitError(f"alpha must be between 0 and 1, such as 0.05, found {alpha:g}.")
     evidence = Evidence.checked(sequences, prior_precision, weights, slopes, threshold)
     labels = _checked_names(names, evidence.parameters)
     active = _checked_mask(at_bound, evidence.parameters)
 
     estimates: dict[str, np.ndarray] = {}
     choice, noises = Choice(method, False, ""), []
-    # First with the parameters on a bound held fixed, as they are for the others; then with
-    # all of them free, which is what a parameter on a bound can be said of.
+    # First with the parameters on a bound fixed, for the others; then with all of them free, for
+    # the one-sided interval of a parameter on a bound.
     for held in [active, np.zeros_like(active)] if active.any() and not active.all() else [None]:
         columns = np.arange(evidence.parameters) if held is None else np.flatnonzero(~held)
         information = evidence.inverse(columns)
@@ -139,7 +139,7 @@ def estimate_covariance(
 def _with_undetermined(
     covariance: np.ndarray, half_widths: np.ndarray, information
 ) -> dict[str, np.ndarray]:
-    """Make infinite what belongs to a direction without information."""
+    """Set variances and covariances in undetermined directions to infinity."""
     free = information.undetermined
     matrix = covariance.copy()
     correlation = _correlation(covariance)
@@ -170,7 +170,7 @@ def _correlation(covariance: np.ndarray) -> np.ndarray:
 def _spread_out(
     found: dict[str, np.ndarray], columns: np.ndarray, parameters: int
 ) -> dict[str, np.ndarray]:
-    """Put results for some parameters into arrays for all."""
+    """Expand results for some parameters to arrays for all."""
     spread = {}
     for key, value in found.items():
         if value.ndim == 2:
@@ -207,16 +207,16 @@ def _remarks(
     remarks = []
     for i in np.flatnonzero(active):
         remark = (
-            f"{names[i]} is at its bound: its interval is one-sided, and the other intervals hold "
-            "for this value of it."
+            f"{names[i]} is at its bound: its interval is one-sided, and the other intervals are "
+            "valid for this value of it."
         )
         if step[i] != 0.0:
-            remark += f" Without bounds the data ask for a change of about {step[i]:+.3g}."
+            remark += f" Without bounds the estimate would change by about {step[i]:+.3g}."
         remarks.append(remark)
     loose = [names[i] for i in np.flatnonzero(undetermined)]
     if loose:
         remarks.append(
-            f"The data do not determine {listing(loose)} one by one: "
+            f"The data do not determine {listing(loose)} individually: "
             f"{'its interval is' if len(loose) == 1 else 'their intervals are'} infinite."
         )
     return tuple(remarks)
@@ -243,6 +243,7 @@ def _checked_mask(at_bound: np.ndarray | None, parameters: int) -> np.ndarray:
     mask = np.asarray(at_bound)
     if mask.shape != (parameters,) or mask.dtype != bool:
         raise FitError(
-            f"at_bound has shape {mask.shape} and type {mask.dtype}; give {parameters} booleans."
+            f"at_bound has shape {mask.shape} and type {mask.dtype}; expected {parameters} "
+            "booleans."
         )
     return mask.copy()

@@ -1,4 +1,4 @@
-"""The covariance methods, each on the same evidence."""
+"""Covariance methods with a common input and output."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ METHODS = ("auto", "classical", "per_channel", "autoregressive", "newey_west", "
 
 FEWEST_DEGREES_OF_FREEDOM = 3.0
 
-_DRAW_VALUES = 4_000_000  # of the bootstrap, in memory at once
+_DRAW_VALUES = 4_000_000  # maximum number of bootstrap values in memory
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def run_method(
     inverse: np.ndarray,
     settings: Settings,
 ) -> MethodResult:
-    """Return what ``method`` says of the parameters ``columns``, given B = ``inverse``."""
+    """Return the result of ``method`` for the parameters ``columns``, given B = ``inverse``."""
     run = {
         "classical": _classical,
         "per_channel": _autoregressive,
@@ -101,7 +101,7 @@ def _autoregressive(
             ]
             covariance, error = _summed(evidence, columns, inverse, noises, settings)
     variance = np.diag(covariance)
-    # Satterthwaite 1946: a chi-squared variable of so many degrees of freedom has the same mean
+    # Satterthwaite 1946: a chi-squared variable with these degrees of freedom has the same mean
     # and variance as the estimate.
     degrees = np.divide(
         2.0 * variance**2, error, out=np.full(len(columns), np.inf), where=error > 0.0
@@ -213,8 +213,8 @@ def moving_block_bootstrap(
 ) -> np.ndarray:
     """Return bootstrap replicates ``(draws, p)`` of the estimation error (Kuensch 1989).
 
-    A replicate of a sequence is put together from blocks of its scores, drawn with replacement. Its
-    expectation is subtracted, as the blocks do not meet every sample equally often.
+    A replicate of a sequence consists of blocks of its scores, drawn with replacement. Its
+    expectation is subtracted, because the blocks do not cover every sample equally often.
 
     Args:
         scores: ``(T, p)`` for each sequence, in parameter units (B J' r).
@@ -230,8 +230,8 @@ def moving_block_bootstrap(
         blocks = sums[length:] - sums[:-length]
         blocks = blocks - blocks.mean(axis=0)
         count = int(np.ceil(samples / length))
-        # Blocks cover a little more than the record; and k blocks of l centred samples lose a
-        # share l/T of their spread to the centring.
+        # Blocks cover slightly more than the record; and centring k blocks of l samples reduces
+        # their variance by a share l/T.
         correction = np.sqrt(samples / (count * length))
         if samples > length:
             correction /= np.sqrt(1.0 - length / samples)

@@ -1,4 +1,4 @@
-"""Intervals by profile likelihood: refit everything else while one parameter is held."""
+"""Profile-likelihood intervals: refit all other parameters while one is fixed."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ class ProfileInterval:
         upper: Upper end; the bound, or infinity, where the end is open.
         lower_open: True if the likelihood did not fall below the threshold on that side.
         upper_open: The same for the other side.
-        values: Values of the parameter that were tried, sorted.
+        values: Evaluated values of the parameter, sorted.
         costs: Best cost at each of them.
-        remarks: What a reader must know.
+        remarks: Remarks for the reader.
     """
 
     name: str
@@ -51,30 +51,30 @@ def profile_likelihood(
     tolerance: float = 0.01,
     max_expansions: int = 8,
 ) -> list[ProfileInterval]:
-    """Find where the best fit with one parameter held is significantly worse than the best fit.
+    """Compute the profile-likelihood interval of each parameter.
 
-    The interval holds every value with ``2 (cost - cost_hat) / noise_variance <= t^2``, ``t`` the
-    Student quantile (the likelihood ratio; Venzon and Moolgavkar 1988, Applied Statistics 37). It
-    needs no linearisation and may be lopsided or open.
+    The interval contains every value with ``2 (cost - cost_hat) / noise_variance <= t^2``, ``t``
+    the Student quantile (the likelihood ratio; Venzon and Moolgavkar 1988, Applied Statistics 37).
+    It requires no linearisation and may be asymmetric or open.
 
     Args:
-        fit_with_fixed: Returns the best cost ``1/2 sum r^2`` with parameter ``index`` held at a
-            value; not finite where the fit fails.
+        fit_with_fixed: Returns the best cost ``1/2 sum r^2`` with parameter ``index`` fixed at a
+            value; not finite if the fit fails.
         x_hat: ``(p,)`` the estimate.
-        half_widths: ``(p,)`` linearised half-widths, to know where to look; infinite or zero ones
+        half_widths: ``(p,)`` linearised half-widths, the initial steps; infinite or zero ones
             are replaced by a hundredth of the value or range.
         cost_hat: Cost at the estimate.
         noise_variance: Variance of the residuals. For correlated residuals pass
-            :attr:`CovarianceEstimate.variance_inflation`, one value a parameter: the ratio is then
-            scaled to its correlated-noise variance (Kent 1982, Biometrika 69).
-        dof: Degrees of freedom, one number or one a parameter.
+            :attr:`CovarianceEstimate.variance_inflation`, one value per parameter: the ratio is
+            then scaled to its correlated-noise variance (Kent 1982, Biometrika 69).
+        dof: Degrees of freedom, one number or one per parameter.
         lower: ``(p,)`` lower bounds.
         upper: ``(p,)`` upper bounds.
         names: Names of the parameters.
         indices: Parameters to profile; default all.
         alpha: One minus the confidence level.
         tolerance: Error of an end, relative to the half-width.
-        max_expansions: How many times a side is widened by 1.6, the last time up to its bound if
+        max_expansions: Maximum number of expansions of a side by 1.6, the last one to its bound if
             it has one, before it counts as open.
 
     Raises:
@@ -85,10 +85,10 @@ def profile_likelihood(
     centre = np.asarray(x_hat, dtype=float)
     p = len(centre)
     if np.shape(half_widths) != (p,):
-        raise FitError(f"{p} parameters, but half-widths of shape {np.shape(half_widths)}.")
+        raise FitError(f"half_widths has shape {np.shape(half_widths)}, expected ({p},).")
     variance = np.broadcast_to(np.asarray(noise_variance, dtype=float), (p,))
     if not (variance > 0.0).all():
-        raise FitError(f"the noise variance must be positive; got {noise_variance}.")
+        raise FitError(f"the noise variance must be positive, found {noise_variance}.")
     quantile = np.broadcast_to(student_quantile(np.asarray(dof, dtype=float), alpha), (p,))
     low = np.full(p, -np.inf) if lower is None else np.asarray(lower, dtype=float)
     high = np.full(p, np.inf) if upper is None else np.asarray(upper, dtype=float)
@@ -179,7 +179,7 @@ class _Profile:
         return sign * np.inf, True
 
     def interval(self, name: str, ends: list[tuple[float, bool]]) -> ProfileInterval:
-        """Put both ends together."""
+        """Return the interval of both ends, with remarks."""
         values = np.array(sorted(self.tried))
         costs = np.array([self.tried[value] for value in values])
         remarks = []
@@ -194,12 +194,12 @@ class _Profile:
         if costs.min() < self.cost_hat - noise_floor:
             best = float(values[int(np.argmin(costs))])
             remarks.append(
-                f"a better fit was found at {name} = {best:.6g}: the optimum was not one; "
-                "fit again from there."
+                f"a better fit was found at {name} = {best:.6g}: the estimate is not the optimum; "
+                "repeat the fit from there."
             )
         if self.failed:
             remarks.append(
-                f"{len(self.failed)} of the fits with {name} held failed and counted as outside."
+                f"{len(self.failed)} of the fits with {name} fixed failed and counted as outside."
             )
         (low, low_open), (high, high_open) = ends
         return ProfileInterval(name, low, high, low_open, high_open, values, costs, tuple(remarks))

@@ -24,7 +24,7 @@ class AutoregressiveModel:
 
     @property
     def order(self) -> int:
-        """Number of past samples the model looks back."""
+        """Number of past samples in the model."""
         return len(self.coefficients) - 1
 
     @cached_property
@@ -46,8 +46,8 @@ class AutoregressiveModel:
         """Return the asymptotic covariance ``(m, m)`` of ``a[1:]``.
 
         It is ``innovation variance * inverse autocovariance / T`` (Brockwell and Davis 1991,
-        theorem 8.1.1); the inverse comes in closed form from the coefficients (Gohberg and
-        Semencul 1972), so nearly singular noise does no harm.
+        theorem 8.1.1); the inverse has a closed form in the coefficients (Gohberg and
+        Semencul 1972), which is accurate for nearly singular noise.
         """
         m = self.order
         lag = np.subtract.outer(np.arange(m), np.arange(m))
@@ -114,7 +114,7 @@ def order_by_aic(reflections: np.ndarray, samples: int) -> int:
 
 
 def largest_order(samples: int) -> int:
-    """Return the largest order to try for so many samples: ``min(30, T / 10)``."""
+    """Return the largest order for a number of samples: ``min(30, T / 10)``."""
     return int(min(MAX_ORDER, samples // 10))
 
 
@@ -127,16 +127,16 @@ def fit_autoregressive(
     """Fit an autoregressive model to a zero-mean signal ``(T,)``.
 
     Args:
-        signal: The signal; its mean is not removed, since a fit's residuals have none to spare.
+        signal: The signal; its mean is not removed, because residuals of a fit are centred.
         max_order: Largest order tried; default ``min(30, T / 10)``.
-        reflection_correction: Added to the reflection coefficients, for what a fitted model has
-            absorbed of the noise.
+        reflection_correction: Added to the reflection coefficients, to correct for the noise
+            absorbed by the fitted parameters.
         order: Order to use; default by Akaike's criterion.
 
-    A root ``z`` near one comes out ``2 z / T`` too small on average (Kendall 1954), but intervals
-    follow ``1 / (1 - z)``, whose convexity makes up for just that: with ``var(z) = (1 - z^2) / T``
+    A root ``z`` near one is biased by ``-2 z / T`` (Kendall 1954), but intervals scale with
+    ``1 / (1 - z)``, whose convexity compensates for it: with ``var(z) = (1 - z^2) / T``
     its relative bias is ``-2 z / (T (1 - z)) + (1 + z) / (T (1 - z))``, the inverse sample length.
-    So the root is left alone; moving it would only widen the intervals.
+    So the root is not corrected; a correction would only widen the intervals.
 
     Returns:
         The model.

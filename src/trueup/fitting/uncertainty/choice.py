@@ -1,4 +1,4 @@
-"""Which method fits the residuals, and why, in words."""
+"""Selection of the covariance method by tests of the residuals, with its reason."""
 
 from dataclasses import dataclass
 
@@ -28,11 +28,11 @@ class Choice:
 
 
 _NAMED = {
-    "classical": "One variance for all samples of all channels, taken as white noise, as asked.",
-    "per_channel": "White noise with a variance for each channel, as asked.",
-    "autoregressive": "An autoregressive noise model for each channel, as asked.",
-    "newey_west": "Newey-West with fixed-b critical values, as asked.",
-    "block_bootstrap": "Moving-block bootstrap of the scores, as asked.",
+    "classical": "One variance for all samples of all channels, as white noise, as requested.",
+    "per_channel": "White noise with a variance for each channel, as requested.",
+    "autoregressive": "An autoregressive noise model for each channel, as requested.",
+    "newey_west": "Newey-West with fixed-b critical values, as requested.",
+    "block_bootstrap": "Moving-block bootstrap of the scores, as requested.",
 }
 
 
@@ -43,11 +43,12 @@ def choose_method(
     columns: np.ndarray,
     inverse: np.ndarray,
 ) -> Choice:
-    """Choose for ``"auto"``, and say why; for a method by name, say that it was asked for.
+    """Select the method of ``"auto"`` and give the reason; a named method is as requested.
 
-    Residuals are correlated if Ljung-Box says so for any channel, at a level of 5 % shared out over
-    the channels. Their size varies if it follows the sensitivity of the channel to the parameters
-    (White 1980 asks the same: only that dependence biases a covariance), at 1 % shared out.
+    Residuals are correlated if the Ljung-Box test rejects whiteness in any channel, at a level of
+    5 % divided by the number of channels. Their variance is not constant if it depends on the
+    sensitivity of the channel to the parameters (only that dependence biases a covariance, White
+    1980), at a level of 1 % divided likewise.
     """
     chosen, reason = method, _NAMED.get(method, "")
     if method == "auto":
@@ -56,7 +57,7 @@ def choose_method(
             chosen = "per_channel"
             reason = (
                 "Residuals look like white noise in every channel (Ljung-Box), so each channel "
-                "of each sequence has its own variance and no memory."
+                "of each sequence has its own variance and no autocorrelation."
             )
         else:
             chosen = "autoregressive"
@@ -64,7 +65,7 @@ def choose_method(
             reason = (
                 f"Residuals are correlated in time (most in {where}: {lag_one:.2f} between "
                 "neighbouring samples), so an autoregressive noise model is fitted to each "
-                "channel of each sequence; a formula for white noise would claim intervals that "
+                "channel of each sequence; a formula for white noise would give intervals that "
                 "are too narrow."
             )
     if chosen not in ("per_channel", "autoregressive"):
@@ -75,9 +76,9 @@ def choose_method(
         if uneven is not None:
             where, ratio = uneven
             reason += (
-                f" Their size is not constant (in {where} they are {ratio:.2g} times as large "
-                "where the data say most about the parameters), so each sample counts with its "
-                "own error."
+                f" Their variance is not constant (in {where} they are {ratio:.2g} times as large "
+                "where the sensitivity to the parameters is highest), so each sample is weighted "
+                "by its own error."
             )
     return Choice(chosen, bool(each_innovation), reason)
 

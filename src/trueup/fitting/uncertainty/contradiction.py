@@ -1,25 +1,25 @@
-"""Distance from which two estimates of the same unknowns contradict each other."""
+"""Threshold on the difference of two estimates of the same parameters."""
 
 import numpy as np
 
 CHANCE = 0.01
-"""Chance that any of the unknowns is said to differ where all are the same."""
+"""Probability that any parameter is found to differ if all are equal."""
 
 
 def contradiction_ratio(
     count: int, level: float, dof: np.ndarray | float = np.inf, chance: float = CHANCE
 ) -> np.ndarray:
-    """Distance of two estimates over its half-width from which they contradict each other.
+    """Difference of two estimates, relative to its half-width, that counts as a contradiction.
 
-    At a ratio of 1, one of twenty unknowns differs by chance at the level of 0.95, and of eight
-    unknowns one in every third fit. The half-width is widened to that of :data:`CHANCE` for all
-    unknowns together (Bonferroni 1936): the ratio is 1.60 for six unknowns at 0.95.
+    At a ratio of 1, one of twenty parameters differs by chance at the level of 0.95, and of eight
+    parameters one in every third fit. The half-width is widened to that of :data:`CHANCE` for all
+    parameters together (Bonferroni 1936): the ratio is 1.60 for six parameters at 0.95.
 
     Args:
-        count: number of unknowns that are compared.
+        count: number of compared parameters.
         level: coverage of the half-width.
         dof: degrees of freedom of its Student quantile, one for all or ``(count,)``.
-        chance: chance of one contradiction among unknowns that are all the same.
+        chance: probability of one contradiction among parameters that are all equal.
     """
     from scipy.stats import t as student
 

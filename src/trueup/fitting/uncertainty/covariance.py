@@ -11,30 +11,30 @@ from trueup.fitting.uncertainty.noise import ChannelNoise
 
 @dataclass(frozen=True)
 class CovarianceEstimate:
-    """How sure a fit is of each parameter.
+    """Uncertainty of each parameter of a fit.
 
     Args:
         matrix: ``(p, p)`` covariance. The variance of an undetermined parameter is infinite, and
             so is its covariance with those it trades against.
         half_widths: ``(p,)`` half-widths of the intervals; infinite where undetermined.
         method: Name of the method that was used.
-        reason: Which method, and why, in words.
+        reason: Reason for the method, in sentences.
         alpha: One minus the confidence level.
-        dof: ``(p,)`` degrees of freedom of the Student-t quantile; infinite for methods that take
-            their quantile from elsewhere.
+        dof: ``(p,)`` degrees of freedom of the Student-t quantile; infinite for methods without
+            one.
         noise: The residuals of each channel of each sequence.
         names: Names of the parameters.
-        active: ``(p,)`` True for parameters on a bound. For the others they counted as fixed; their
-            own half-width is that of a fit without the bound, to be used on the inner side only.
-        undetermined: ``(p,)`` True for parameters that have a part in a direction that the data do
+        active: ``(p,)`` True for parameters on a bound. They are fixed for the others; their own
+            half-width is that of a fit without the bound, valid on the inner side only.
+        undetermined: ``(p,)`` True for parameters with a component in a direction that the data do
             not determine.
         correlation: ``(p, p)`` correlation, finite for undetermined parameters too: there it is
-            that of the directions in which the parameters are free.
+            that within the undetermined directions.
         variance_inflation: ``(p,)`` variance over that for white residuals of variance one; the
             ``noise_variance`` that :func:`~trueup.fitting.uncertainty.profile_likelihood` needs.
         preferred_step: ``(p,)`` step to the optimum of the linearised fit without bounds; zero away
-            from active bounds, and where a prior takes part.
-        remarks: What a reader must know: active bounds, undetermined parameters.
+            from active bounds, and with a prior.
+        remarks: Remarks for the reader: active bounds, undetermined parameters.
         determined_part: ``(p, p)`` covariance within the directions that the data determine:
             ``matrix`` where every parameter is determined, finite and without full rank elsewhere.
     """
@@ -57,12 +57,12 @@ class CovarianceEstimate:
 
     @classmethod
     def unknown(cls, names: Sequence[str], alpha: float, reason: str) -> "CovarianceEstimate":
-        """What is said where no covariance was estimated: every number is NaN.
+        """Placeholder without an estimated covariance: every number is NaN.
 
         Args:
             names: Names of the parameters.
             alpha: One minus the confidence level.
-            reason: Why there is none.
+            reason: Reason for the missing covariance.
         """
         p = len(names)
         nothing, none = np.full(p, np.nan), np.zeros(p, dtype=bool)
@@ -83,7 +83,7 @@ class CovarianceEstimate:
         lower: np.ndarray | None = None,
         upper: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return the intervals ``(p, 2)`` around the estimate ``x (p,)``, cut at the bounds.
+        """Return the intervals ``(p, 2)`` around the estimate ``x (p,)``, clipped to the bounds.
 
         A parameter on a bound gets the one-sided interval from the bound inwards; ``active`` flags
         it. Without bounds its interval is two-sided, as the side is unknown.

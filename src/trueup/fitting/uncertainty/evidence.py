@@ -1,4 +1,4 @@
-"""What a covariance is estimated from: residuals, Jacobians, robust slopes and a prior."""
+"""Input of a covariance estimate: residuals, Jacobians, robust slopes and a prior."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from trueup.fitting.uncertainty.sequence_fit import SequenceFit, checked_sequenc
 
 @dataclass(frozen=True)
 class Evidence:
-    """A checked fit.
+    """Checked residuals and derivatives of a fit.
 
     Args:
         sequences: The fitted sequences.
@@ -45,7 +45,7 @@ class Evidence:
         slopes: Sequence[np.ndarray] | None,
         threshold: float,
     ) -> "Evidence":
-        """Check shapes and put the parts together; raises :class:`FitError`."""
+        """Check shapes and combine the parts; raises :class:`FitError`."""
         parameters, count = checked_sequences(sequences)
         residuals = [sequence.residuals for sequence in sequences]
         slope_tables = None

@@ -1,4 +1,4 @@
-"""Knowledge of a fit as a Gaussian that may be silent in some directions."""
+"""Gaussian approximation of a fit, possibly with undetermined directions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from trueup.fitting.uncertainty.covariance import CovarianceEstimate
 from trueup.fitting.uncertainty.information import inverted
 
 _ABSENT = 1e-12
-_ROUNDING = 1e-9  # of the largest element of a precision
+_ROUNDING = 1e-9  # tolerance, as a share of the largest element of a precision
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Gaussian:
     Attributes:
         names: names of the ``p`` elements.
         centre: ``(p,)`` optimum of the linearised fit without bounds.
-        precision: ``(p, p)`` inverse of the covariance, singular where the data determine nothing.
+        precision: ``(p, p)`` inverse of the covariance, singular in undetermined directions.
         inflation: variance of the estimates over that for white residuals of variance one.
     """
 
@@ -31,7 +31,7 @@ class Gaussian:
     inflation: float = 1.0
 
     def marginal(self, keep: Sequence[int] | np.ndarray) -> "Gaussian":
-        """Gaussian of some elements, whatever the others are."""
+        """Marginal Gaussian of some elements."""
         keep = np.asarray(keep, int)
         rest = np.setdiff1d(np.arange(len(self.names)), keep)
         precision = self.precision[np.ix_(keep, keep)]
@@ -45,7 +45,7 @@ class Gaussian:
         return Gaussian(names, self.centre[keep], precision, self.inflation)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, from which :meth:`from_dict` makes it again."""
+        """Plain data for :meth:`from_dict`."""
         return {
             "names": list(self.names),
             "centre": self.centre.tolist(),
@@ -58,34 +58,38 @@ class Gaussian:
         """The Gaussian of plain data.
 
         Raises:
-            FitError: numbers are missing, or do not belong together; or the precision is none: it
-                is not symmetric, or negative in some direction.
+            FitError: numbers are missing or inconsistent, or the precision is not symmetric or not
+                positive semidefinite.
         """
         try:
             names = tuple(str(name) for name in plain["names"])
             centre, precision = (np.array(plain[k], float) for k in ("centre", "precision"))
             inflation = float(plain["inflation"])
         except (KeyError, TypeError, ValueError) as error:
-            raise FitError(f"what is known of the parameters cannot be read: {error}") from error
+            raise FitError(f"the Gaussian of the parameters cannot be read: {error}") from error
         if centre.shape != (len(names),) or precision.shape != (len(names),) * 2:
             raise FitError(
-                f"what is known of the parameters does not fit together: {len(names)} names, a "
+                f"the Gaussian of the parameters is inconsistent: {len(names)} names, a "
                 f"centre {centre.shape}, a precision {precision.shape}"
             )
         if not (np.isfinite(centre).all() and np.isfinite(precision).all()):
-            raise FitError("what is known of the parameters holds numbers that are not finite")
+            raise FitError("the Gaussian of the parameters contains numbers that are not finite")
         if doubled := sorted({name for name in names if names.count(name) > 1}):
-            raise FitError(f"what is known of the parameters names {listing(doubled)} twice")
+            raise FitError(
+                f"the Gaussian of the parameters has duplicate names: {listing(doubled)}"
+            )
         if not 0.0 < inflation < np.inf:
-            raise FitError(f"what is known of the parameters has the inflation {inflation:g}")
+            raise FitError(
+                f"the inflation of the Gaussian must be positive and finite, found {inflation:g}"
+            )
         _check_precision(names, precision)
         return cls(names, centre, precision, inflation)
 
 
 def _check_precision(names: tuple[str, ...], precision: np.ndarray) -> None:
-    """Raise FitError, with names, for a matrix that is the inverse of no covariance.
+    """Raise FitError, with names, for a matrix that is not symmetric positive semidefinite.
 
-    Rounding counts from the largest element: what the data do not determine is zero up to that.
+    The tolerance is relative to the largest element: undetermined directions are zero up to it.
     """
     diagonal = np.diag(precision)
     largest = np.abs(precision).max(initial=0.0)
@@ -95,13 +99,13 @@ def _check_precision(names: tuple[str, ...], precision: np.ndarray) -> None:
     if (apart > 0.0).any():
         i, j = np.unravel_index(np.argmax(apart), apart.shape)
         raise FitError(
-            f"the precision of what is known is not symmetric: {precision[i, j]:.6g} of {names[i]} "
-            f"with {names[j]}, {precision[j, i]:.6g} the other way round"
+            f"the precision of the Gaussian is not symmetric: {precision[i, j]:.6g} of {names[i]} "
+            f"with {names[j]}, {precision[j, i]:.6g} of {names[j]} with {names[i]}"
         )
     if (diagonal < -1e-3 * _ROUNDING * largest).any():
         worst = int(np.argmin(diagonal))
         raise FitError(
-            f"the precision of what is known is negative: {diagonal[worst]:.6g} of {names[worst]}"
+            f"the precision of the Gaussian is negative: {diagonal[worst]:.6g} of {names[worst]}"
         )
     seen = np.flatnonzero(diagonal > 1e-3 * _ROUNDING * largest)
     scaled = precision[np.ix_(seen, seen)] / np.outer(size[seen], size[seen])
@@ -113,8 +117,8 @@ def _check_precision(names: tuple[str, ...], precision: np.ndarray) -> None:
         if len(values) and values[0] < lowest:
             mixed = np.flatnonzero(np.abs(vectors[:, 0]) > 0.3)
             raise FitError(
-                "the precision of what is known is negative in a direction of "
-                f"{listing(names[which[k]] for k in mixed)}: no data give that"
+                "the precision of the Gaussian is not positive semidefinite: it is negative in a "
+                f"direction of {listing(names[which[k]] for k in mixed)}"
             )
 
 
@@ -131,7 +135,7 @@ def gaussian_of_fit(
     Args:
         names: names of the ``p`` elements.
         at: the fit in search coordinates ``(p,)``.
-        at_bound: elements on a bound ``(p,)`` bool: the optimum without bounds lies beyond it.
+        at_bound: elements on a bound ``(p,)`` bool: the optimum without bounds is beyond it.
         information: ``J' W J`` ``(p, p)`` in search coordinates.
         gradient: ``J' W r`` ``(p,)``.
         covariance: covariance with every element free.

@@ -1,4 +1,4 @@
-"""The information matrix J'J, its inverse, and the directions in which it has none."""
+"""Information matrix J'J, its inverse, and the directions that it does not determine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from trueup.fitting.uncertainty.sequence_fit import SequenceFit
 ABSENT_EIGENVALUE = 1e-12
 """Relative eigenvalue of the scaled J'J below which a direction counts as not determined.
 
-A forward difference leaves 1e-7 to 1e-6 of relative error in J, so 1e-14 to 1e-12 in J'J: what is
-smaller cannot be told from rounding.
+A forward difference has a relative error of 1e-7 to 1e-6 in J, so 1e-14 to 1e-12 in J'J: smaller
+eigenvalues are not distinguishable from rounding.
 """
 
 PART_IN_DIRECTION = 1e-3
@@ -20,15 +20,15 @@ PART_IN_DIRECTION = 1e-3
 
 @dataclass(frozen=True)
 class InvertedInformation:
-    """Inverse of J'J on the determined directions, and what is not determined.
+    """Inverse of J'J on the determined directions, and the undetermined ones.
 
     Args:
         inverse: ``(p, p)`` pseudo-inverse; exact for parameters outside every absent direction.
-        undetermined: ``(p,)`` True for parameters with a part in an absent direction.
+        undetermined: ``(p,)`` True for parameters with a component in an absent direction.
         absent: ``(p, p)`` sum of ``v v'`` over absent directions ``v`` (parameter units); its
             signs say which undetermined parameters move together.
         combinations: ``(p, k)`` combinations of the parameters that the data determine:
-            ``combinations.T @ dx`` is what a change ``dx`` is seen by.
+            ``combinations.T @ dx`` is the observable part of a change ``dx``.
     """
 
     inverse: np.ndarray
@@ -44,7 +44,7 @@ class InvertedInformation:
         """
         seen = self.combinations.T @ covariance @ self.combinations
         values, axes = np.linalg.eigh(0.5 * (seen + seen.T))
-        # an exact fit leaves no variance: the least one that still has an inverse
+        # an exact fit has no variance: use the smallest one with an inverse
         values = np.maximum(values, max(1e-12 * values.max(initial=0.0), 1e-30))
         combined = self.combinations @ axes
         return (combined / values) @ combined.T
@@ -55,7 +55,7 @@ def information_matrix(
     columns: np.ndarray,
     slopes: Sequence[np.ndarray] | None = None,
 ) -> np.ndarray:
-    """Return ``J' diag(slopes) J`` ``(p, p)`` over all sequences, block of time by block."""
+    """Return ``J' diag(slopes) J`` ``(p, p)`` over all sequences, in blocks of time."""
     matrix = np.zeros((len(columns), len(columns)))
     for index, sequence in enumerate(sequences):
         for rows, block in sequence.blocks(columns):
@@ -68,7 +68,7 @@ def information_matrix(
 
 
 def inverted(information: np.ndarray, threshold: float = ABSENT_EIGENVALUE) -> InvertedInformation:
-    """Invert an information matrix ``(p, p)`` where it can be inverted.
+    """Invert an information matrix ``(p, p)`` on its determined directions.
 
     The matrix is scaled to a unit diagonal first, so that the threshold does not depend on the
     units of the parameters; a zero on the diagonal (no effect at all) is an absent direction.

@@ -1,4 +1,4 @@
-"""Newey-West covariance with critical values that know its bandwidth (fixed-b)."""
+"""Newey-West covariance with critical values for its bandwidth (fixed-b)."""
 
 from collections.abc import Sequence
 
@@ -22,15 +22,15 @@ def fixed_b_quantile(b: float, alpha: float) -> float:
     Between the tabulated levels the value is interpolated over the normal quantile.
 
     Raises:
-        FitError: ``alpha`` lies outside 0.02 to 0.2, where no value is tabulated.
+        FitError: ``alpha`` is outside 0.02 to 0.2, the tabulated range.
     """
     from scipy.special import ndtri
 
     probability = 1.0 - alpha / 2.0
     if not _QUANTILE_CUBICS[0][0] - 1e-12 <= probability <= _QUANTILE_CUBICS[-1][0] + 1e-12:
         raise FitError(
-            f"Newey-West intervals exist for alpha from 0.02 to 0.2, not {alpha:g}; "
-            "take method 'autoregressive' or 'block_bootstrap'."
+            f"Newey-West intervals require alpha from 0.02 to 0.2, found {alpha:g}; "
+            "use method 'autoregressive' or 'block_bootstrap'."
         )
     normal = [float(ndtri(p)) for p, _ in _QUANTILE_CUBICS]
     values = [np.polynomial.polynomial.polyval(b, cubic) for _, cubic in _QUANTILE_CUBICS]
@@ -40,9 +40,9 @@ def fixed_b_quantile(b: float, alpha: float) -> float:
 def default_bandwidth(samples: int, memory: float) -> int:
     """Return a bandwidth in samples: ``1.3 sqrt(T)``, or 10 correlation times if that is more.
 
-    The first is the rule of Lazarus, Lewis, Stock and Watson 2018 (Journal of Business and Economic
-    Statistics 36); the second is for sampling much faster than the noise changes, where any rule
-    in samples alone is too short.
+    The first term is the rule of Lazarus, Lewis, Stock and Watson 2018 (Journal of Business and
+    Economic Statistics 36); the second is for noise with a correlation time of many samples, where
+    a rule in samples alone is too short.
     """
     return int(np.clip(np.ceil(max(1.3 * np.sqrt(samples), 10.0 * memory)), 1, samples))
 
@@ -50,7 +50,7 @@ def default_bandwidth(samples: int, memory: float) -> int:
 def newey_west(scores: Sequence[np.ndarray], bandwidth: int) -> np.ndarray:
     """Return the long-run covariance of the sum of scores, ``(p, p)``.
 
-    The sequences are put end to end; the sum over Bartlett-weighted lags is computed from partial
+    The sequences are concatenated; the sum over Bartlett-weighted lags is computed from partial
     sums, without a loop over lags (Kiefer and Vogelsang 2002, equation 2).
 
     Args:

@@ -1,4 +1,4 @@
-"""The noise of one sequence: an autoregressive model for each channel, and what they share."""
+"""Noise model of one sequence: autoregressive channels with correlated innovations."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from trueup.fitting.uncertainty.autoregressive import (
 
 @dataclass(frozen=True)
 class ChannelNoise:
-    """What the residuals of one channel of one sequence look like.
+    """Statistics of the residuals of one channel of one sequence.
 
     Args:
         sequence: Name of the sequence.
@@ -37,7 +37,7 @@ class SequenceNoise:
     """Noise model of one sequence.
 
     Args:
-        models: One autoregressive model a channel.
+        models: One autoregressive model per channel.
         innovations: ``(T, C)`` one-step prediction errors; the first rows are transient.
         covariance: ``(C, C)`` covariance of the innovations across channels.
         transient: Number of first rows of ``innovations`` that are transient.
@@ -65,8 +65,8 @@ def fit_noise(
     Args:
         residuals: Residuals of one sequence.
         max_order: Largest autoregressive order; 0 makes every channel white with its own variance.
-        corrections: For each channel what to add to its reflection coefficients.
-        lost_share: Share of the residuals' energy that the fitted parameters took away, ``p / N``.
+        corrections: For each channel the correction of its reflection coefficients.
+        lost_share: Share of the residuals' energy absorbed by the fitted parameters, ``p / N``.
     """
     channels = residuals.shape[1]
     models = tuple(

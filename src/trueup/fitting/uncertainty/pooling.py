@@ -1,4 +1,4 @@
-"""Estimates of several runs as one: a common value, the spread between runs, runs that do not fit.
+"""Pooled estimate of several runs: common values, spread between runs, outlying runs.
 
 Each run gives an estimate with a precision that may be singular. The model is
 ``estimate_r ~ N(value_r, C_r)``, ``value_r ~ N(common, diag(spread^2))``. The spread of each
@@ -17,22 +17,22 @@ from trueup.errors import FitError
 from trueup.fitting.uncertainty.gaussian import Gaussian
 
 FEWEST = 3
-"""Runs that are needed to say which one does not fit."""
+"""Minimum number of runs to identify an outlying one."""
 _ABSENT = 1e-12
-_MOST_CHANGED = 8  # elements that explain an outlying run
+_MOST_CHANGED = 8  # maximum number of elements that explain an outlying run
 
 
 @dataclass(frozen=True)
 class OutlyingRun:
-    """A run that does not fit the others."""
+    """A run that is not consistent with the others."""
 
     index: int
     probability: float
-    """Probability of a run this far off, if it were one of them."""
+    """Probability of a run this far off under the model of the others (p-value)."""
     changed: tuple[int, ...]
-    """Elements whose change explains it, the strongest first."""
+    """Elements that explain the difference, strongest first."""
     shift: np.ndarray
-    """Difference to the common values ``(p,)``."""
+    """Difference from the common values ``(p,)``."""
 
 
 @dataclass(frozen=True)
@@ -55,27 +55,28 @@ class Pooled:
 
     @property
     def new_run(self) -> np.ndarray:
-        """Covariance ``(p, p)`` of what another run of the kind would have."""
+        """Predictive covariance ``(p, p)`` of the values of another run."""
         return self.covariance + np.diag(self.spread**2)
 
 
 def pool(runs: Sequence[Gaussian], level: float = 0.95, false_alarms: float = 0.05) -> Pooled:
     """Pool the estimates of runs.
 
-    Runs that do not fit are found one at a time, the worst first, each against those that remain.
+    Outlying runs are removed one at a time, the worst first, each tested against the remaining
+    ones.
 
     Args:
-      runs: what each run knows, of the same elements.
+      runs: estimate of each run, of the same elements.
       level: coverage of the intervals.
-      false_alarms: probability of naming any run where all fit.
+      false_alarms: probability of any outlying run if all are consistent.
 
     Raises:
-      FitError: fewer than three runs, or other elements in one of them.
+      FitError: fewer than three runs, or runs with different elements.
     """
     if len(runs) < FEWEST:
-        raise FitError(f"{len(runs)} runs cannot be reconciled: it takes {FEWEST} or more")
+        raise FitError(f"reconciliation requires at least {FEWEST} runs, found {len(runs)}")
     if any(run.names != runs[0].names for run in runs):
-        raise FitError("the runs have other unknowns than each other")
+        raise FitError("the runs have different parameters")
     centres = np.stack([run.centre for run in runs])
     precisions = np.stack([run.precision for run in runs])
     inside = list(range(len(runs)))
@@ -123,12 +124,12 @@ def _weight(precision: np.ndarray, added: np.ndarray) -> np.ndarray:
 def _common(
     inside: Sequence[int], centres: np.ndarray, precisions: np.ndarray, spread: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Common values ``(p,)``, their covariance ``(p, p)``, elements that no run knows ``(p,)``."""
+    """Common values ``(p,)``, their covariance ``(p, p)``, undetermined elements ``(p,)``."""
     weights = [_weight(precisions[r], np.diag(spread**2)) for r in inside]
     total = np.sum(weights, axis=0)
     scale = _size(total)
     values, axes = np.linalg.eigh(_scaled(total))
-    # a direction that no run knows: its covariance is huge, not zero
+    # a direction undetermined in all runs: its covariance is huge, not zero
     values = np.maximum(values, 0.01 * _ABSENT * max(values.max(initial=0.0), 1e-300))
     inverse = (axes / values) @ axes.T / np.outer(scale, scale)
     weighted = np.sum([w @ centres[r] for w, r in zip(weights, inside, strict=True)], axis=0)
@@ -156,7 +157,7 @@ def _heterogeneity(squared_spread: float, values: np.ndarray, variances: np.ndar
 
 
 def _squared_spread(values: np.ndarray, variances: np.ndarray, wanted: float) -> float:
-    """Squared spread at which Q has a wanted value; 0 where it is below it already."""
+    """Squared spread at which Q has a given value; 0 if Q is already below it."""
     if _heterogeneity(0.0, values, variances) <= wanted:
         return 0.0
     top = float(np.var(values)) * len(values) + float(variances.max()) + 1e-300
@@ -171,7 +172,7 @@ def _squared_spread(values: np.ndarray, variances: np.ndarray, wanted: float) ->
 def _spread(
     inside: Sequence[int], centres: np.ndarray, precisions: np.ndarray, doubt: float = 1.0
 ) -> np.ndarray:
-    """Spread of each element between runs ``(p,)``; 0 where chance gives so much with ``doubt``."""
+    """Spread of each element between runs ``(p,)``; 0 if not significant at the level ``doubt``."""
     variances = _variances(precisions[list(inside)])
     out = np.zeros(centres.shape[1])
     for i in range(len(out)):
@@ -186,7 +187,7 @@ def _spread(
 def _spread_intervals(
     inside: Sequence[int], centres: np.ndarray, precisions: np.ndarray, level: float
 ) -> np.ndarray:
-    """Intervals of the spread ``(p, 2)``; up to infinity where too few runs determine it."""
+    """Intervals of the spread ``(p, 2)``; the upper end is infinite with too few runs."""
     variances = _variances(precisions[list(inside)])
     out = np.tile([0.0, np.inf], (centres.shape[1], 1))
     for i in range(len(out)):
@@ -201,7 +202,7 @@ def _spread_intervals(
 def _intervals(
     common: np.ndarray, covariance: np.ndarray, spread: np.ndarray, runs: int, level: float
 ) -> np.ndarray:
-    """Intervals of the common values; Student's t as far as the estimated spread counts."""
+    """Intervals of the common values; Student's t for the share of the estimated spread."""
     variance = np.diag(covariance)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.clip(np.where(variance > 0, spread**2 / runs / variance, 0.0), 1e-6, 1.0)
@@ -214,7 +215,7 @@ def _probability(
 ) -> float:
     """Probability of a run this far from the others, in all elements together or in one."""
     others = [r for r in inside if r != run]
-    # a spread that may be chance would hide a run that does not fit
+    # a spread that is not significant would hide an outlying run
     spread = _spread(others, centres, precisions, doubt=0.2)
     common, covariance, _ = _common(others, centres, precisions, spread)
     added = covariance + np.diag(spread**2)
@@ -227,17 +228,17 @@ def _probability(
         return 1.0
     total = own[known] + np.diag(added)[known]
     share = np.clip(spread[known] ** 2 / total, 1e-3, 1.0)
-    # Satterthwaite's degrees of freedom are too many this far out in the tail: half of the
-    # variance from an estimated spread is as bad there as all of it
+    # Satterthwaite's degrees of freedom are too large this far in the tail: there half of the
+    # variance from an estimated spread has the same effect as all of it
     freedom = (len(others) - 1) / np.minimum(2.0 * share, 1.0)
     single = 2.0 * t.sf(np.abs(shift[known]) / np.sqrt(total), freedom)
     together = f.sf(float(shift @ weight @ shift) / rank, rank, float(freedom.min()))
-    # two looks at one run: each has half of the probability of a false alarm
+    # two tests of one run: each has half of the probability of a false alarm
     return float(min(1.0, 2.0 * min(together, float(single.min()) * known.sum())))
 
 
 def _size(precision: np.ndarray) -> np.ndarray:
-    """Unit of each element: roots of the diagonal, 1 where nothing is known."""
+    """Scale of each element: roots of the diagonal, 1 where undetermined."""
     diagonal = np.diag(precision)
     return np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
 
@@ -247,7 +248,7 @@ def _scaled(matrix: np.ndarray) -> np.ndarray:
 
 
 def _changed(shift: np.ndarray, precision: np.ndarray, added: np.ndarray) -> tuple[int, ...]:
-    """Elements that have to change for the rest of a run to fit, the strongest first."""
+    """Elements that must change for the others of a run to be consistent, strongest first."""
     weight = _weight(precision, added)
     chosen: list[int] = []
     while len(chosen) < min(_MOST_CHANGED, len(shift)):
@@ -264,7 +265,7 @@ def _changed(shift: np.ndarray, precision: np.ndarray, added: np.ndarray) -> tup
 
 
 def _distance(shift: np.ndarray, weight: np.ndarray, free: list[int]) -> float:
-    """Squared distance that remains where some elements may be anything."""
+    """Squared Mahalanobis distance with some elements free."""
     whole = float(shift @ weight @ shift)
     if not free:
         return whole

@@ -9,12 +9,12 @@ from trueup.fitting.uncertainty.noise import SequenceNoise
 from trueup.fitting.uncertainty.sequence_fit import BLOCK_VALUES, SequenceFit
 
 LONG_RECORD = 1000
-"""A record of so many correlation times knows its noise well enough for a normal quantile."""
+"""Length of a record, in correlation times, from which a normal quantile is adequate."""
 
 
 @dataclass(frozen=True)
 class SandwichPart:
-    """What one sequence adds to the covariance.
+    """Contribution of one sequence to the covariance.
 
     Args:
         covariance: ``(p, p)`` part of B (J' R J) B.
@@ -26,7 +26,7 @@ class SandwichPart:
 
 
 def presample_length(noise: SequenceNoise, samples: int) -> int:
-    """Return the number of samples before the first in which noise still matters to it."""
+    """Return the number of presample steps in which the noise still affects the record."""
     if noise.memory == 0.0:
         return 0
     return int(min(np.ceil(10.0 * noise.memory), 4 * samples))
@@ -42,16 +42,16 @@ def sandwich_part(
     """Return one sequence's part of B (J' R J) B.
 
     With ``n = L e`` for each channel, ``R = L Q L'`` across channels, and ``L'`` is the
-    autoregressive filter run against time. So ``U = L' J B`` is one filter pass, continued before
-    the first sample until the filter has decayed, and the part is the sum of ``u' Q u``.
+    autoregressive filter run backwards in time. So ``U = L' J B`` is one filter pass, continued
+    before the first sample until the filter has decayed, and the part is the sum of ``u' Q u``.
 
     Args:
         sequence: The fitted sequence.
         columns: Indices of the parameters, ``(p,)``.
         inverse: B, ``(p, p)``.
         noise: The sequence's noise model.
-        each_innovation: Use each sample's own innovation in place of their mean Q, which holds
-            where the size of the noise changes along the record (White 1980).
+        each_innovation: Use each sample's own innovation in place of their mean Q, which is valid
+            for noise of varying variance (White 1980).
 
     Returns:
         The part and the variance of its diagonal.
@@ -96,12 +96,12 @@ def absorbed_reflections(
     covariance: np.ndarray,
     noise: SequenceNoise,
 ) -> list[np.ndarray] | None:
-    """Return, for each channel, what the fit took from the reflection coefficients of the noise.
+    """Return, for each channel, the bias of the reflection coefficients of the residuals.
 
-    Residuals are ``(I - H) n``: the fitted parameters have absorbed the part of the noise that
-    looks like a change of a parameter, at just the frequencies that decide the intervals. The
+    Residuals are ``(I - H) n``: the fitted parameters have absorbed the part of the noise in the
+    column space of J, at the frequencies that determine the intervals. The
     expected autocovariances of residuals and of noise differ by known traces (Worsley et al. 2002,
-    NeuroImage 15, appendix A.3); their difference, put through Levinson's recursion, corrects the
+    NeuroImage 15, appendix A.3); their difference, by Levinson's recursion, corrects the
     reflection coefficients. Long records, where the effect vanishes, give None.
 
     Args:
@@ -110,7 +110,7 @@ def absorbed_reflections(
         columns: Indices of the parameters, ``(p,)``.
         inverse: B, ``(p, p)``.
         covariance: ``(p, p)`` covariance of the estimate over all sequences.
-        noise: First noise model of the sequence.
+        noise: Initial noise model of the sequence.
     """
     samples, channels = residuals.shape
     before = presample_length(noise, samples)
@@ -144,7 +144,7 @@ def absorbed_reflections(
 
 
 def _spread(block: np.ndarray, inverse: np.ndarray, filters: "list[_Filter]") -> np.ndarray:
-    """Return ``L' J B`` of a block ``(n, C, p)``, channel first and against time: ``(C, n, p)``."""
+    """Return ``L' J B`` of a block ``(n, C, p)``, channel first, time reversed: ``(C, n, p)``."""
     return np.stack([f.run((block[:, c] @ inverse)[::-1]) for c, f in enumerate(filters)])
 
 
@@ -170,7 +170,7 @@ class _Filter:
         return self.last
 
     def differentiate(self, weighted: np.ndarray) -> None:
-        """Add the last block's part of the derivative of sum(u Q u) by each coefficient."""
+        """Add the last block's derivative of sum(u Q u) with respect to each coefficient."""
         if not self.order:
             return
         from scipy.signal import lfilter

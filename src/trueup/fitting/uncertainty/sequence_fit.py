@@ -1,4 +1,4 @@
-"""What an uncertainty estimate needs to know about one fitted sequence."""
+"""Input of an uncertainty estimate for one fitted sequence."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from trueup.errors import FitError
 
 BLOCK_VALUES = 8_000_000
-"""Jacobian values that are held at once: a block of time of any Jacobian is at most 64 MB."""
+"""Maximum Jacobian values in memory: a block of time of any Jacobian is at most 64 MB."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class SequenceFit:
     Args:
         residuals: ``(T, C)``, time along the rows, as the search minimised them (weighted).
         jacobian: ``(T, C, p)``, derivative of the residuals with respect to the free parameters.
-            Anything with that ``shape`` that gives an array for a slice of rows will do: an array,
+            Any object with that ``shape`` that returns an array for a slice of rows: an array,
             a memory map, an HDF5 data set. It is read in blocks of time, never as a whole.
         name: Name of the sequence, for messages.
         channels: Names of the channels; numbered where empty.
@@ -51,7 +51,7 @@ class SequenceFit:
             bad = int(np.count_nonzero(~np.isfinite(residuals)))
             raise FitError(
                 f"{where}: {bad} of {residuals.size} residuals are not finite; an uncertainty "
-                "can be given only for a fit whose simulation did not diverge."
+                "estimate requires a fit without diverged simulations."
             )
         channels = tuple(self.channels) or tuple(f"channel {i}" for i in range(shape[1]))
         if len(channels) != shape[1]:
@@ -74,7 +74,7 @@ class SequenceFit:
     def blocks(
         self, columns: np.ndarray, backward: bool = False
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield ``(rows, Jacobian of these rows and columns)``, in time or against it."""
+        """Yield ``(rows, Jacobian of these rows and columns)``, forwards or backwards in time."""
         step = max(1, BLOCK_VALUES // max(1, self.residuals.shape[1] * self.parameters))
         starts = range(0, self.length, step)
         everything = np.array_equal(columns, np.arange(self.parameters))
@@ -93,20 +93,22 @@ class SequenceFit:
 def checked_sequences(sequences: Sequence[SequenceFit]) -> tuple[int, int]:
     """Return the number of parameters and of residuals, after checking that sequences agree."""
     if not sequences:
-        raise FitError("an uncertainty estimate needs at least one sequence; none was given.")
+        raise FitError("an uncertainty estimate requires at least one sequence, found none.")
     counts = {sequence.parameters for sequence in sequences}
     if len(counts) > 1:
         raise FitError(
             f"the Jacobians of the sequences have {sorted(counts)} parameters; all sequences "
-            "share one parameter vector."
+            "must share one parameter vector."
         )
     parameters = counts.pop()
     residuals = sum(sequence.residuals.size for sequence in sequences)
     if parameters == 0:
-        raise FitError("the Jacobian has no column: there is no free parameter to be sure of.")
+        raise FitError(
+            "the Jacobian has no columns: an uncertainty estimate requires a free parameter."
+        )
     if residuals <= parameters:
         raise FitError(
-            f"{residuals} residuals cannot say how sure {parameters} parameters are; "
-            "record more samples or free fewer parameters."
+            f"{residuals} residuals are too few to estimate the uncertainty of {parameters} "
+            "parameters; record more samples or free fewer parameters."
         )
     return parameters, residuals

@@ -1,10 +1,10 @@
-"""Noise of measured start states: how large it is, how it pulls, what it adds to a covariance.
+"""Noise of measured initial states: its size, its effect on the fit and on the covariance.
 
-A simulation that starts from a measured state starts from one draw of the noise of a few samples,
-and that draw moves all that follows. With ``J`` and ``S`` the derivatives of the residuals over
-unknowns and start states, ``W`` the weights of the residuals and ``H`` the second derivatives of
-the cost, an error ``e`` of a start changes the gradient by its pull ``J' W S e`` and so moves the
-optimum by ``-H^-1 J' W S e``. A capability simulates the effect ``S e``; the rest stands here.
+A simulation that starts from a measured state inherits the noise of a few samples, which affects
+the whole trajectory. With ``J`` and ``S`` the derivatives of the residuals with respect to
+parameters and initial states, ``W`` the weights of the residuals and ``H`` the Hessian of the cost,
+an error ``e`` of an initial state changes the gradient by ``J' W S e`` (its pull) and so moves the
+optimum by ``-H^-1 J' W S e``. A capability simulates the effect ``S e``; this module does the rest.
 """
 
 import dataclasses
@@ -20,12 +20,12 @@ _CUT = 1e-12  # relative eigenvalue below which a direction counts as not determ
 def noise_from_changes(errors: np.ndarray, starts: Sequence[int] | np.ndarray = ()) -> np.ndarray:
     """Standard deviation of the noise of each channel ``(C,)``, from changes between samples.
 
-    The error of a model hardly changes from one sample to the next, noise does: independent noise
-    of variance ``s^2`` changes by ``2 s^2`` on average.
+    The model error varies slowly between samples, noise does not: the difference of two samples of
+    independent noise of variance ``s^2`` has variance ``2 s^2``.
 
     Args:
         errors: residuals ``(T, C)`` in the units of the channels; NaN where nothing was measured.
-        starts: samples at which a simulation starts anew: a change across them is not counted.
+        starts: samples at which a simulation restarts; differences across them are excluded.
 
     Returns:
         NaN for a channel with fewer than two samples in a row.
@@ -49,9 +49,9 @@ def pulls_of_starts(
 
     Args:
         effects: change of the residuals by each error ``(n, T, C)``.
-        weights: what each residual weighs in the cost ``(T, C)``.
+        weights: weight of each residual in the cost ``(T, C)``.
         jacobian: derivatives of the residuals ``(T, C, p)``.
-        starts: first sample of each stretch that one start moves, ascending.
+        starts: first sample of the interval affected by each start, ascending.
     """
     weighted, count = effects * weights, len(effects)
     ends = [*starts[1:], effects.shape[1]]
@@ -65,7 +65,7 @@ def pulls_of_starts(
 
 
 def inverse_of(matrix: np.ndarray) -> np.ndarray:
-    """Inverse of a symmetric matrix where it has one, whatever the units of its rows."""
+    """Pseudo-inverse of a symmetric matrix, independent of the units of its rows."""
     size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     scale = np.where(size > 0.0, size, 1.0)
     outer = np.outer(scale, scale)
@@ -73,17 +73,17 @@ def inverse_of(matrix: np.ndarray) -> np.ndarray:
 
 
 def known_of(covariance: CovarianceEstimate) -> np.ndarray:
-    """Numbers of the parameters that are neither on a bound nor undetermined."""
+    """Indices of the parameters that are neither on a bound nor undetermined."""
     return np.flatnonzero(~(covariance.active | covariance.undetermined))
 
 
 def with_added_spread(
     covariance: CovarianceEstimate, curvature: np.ndarray, spread: np.ndarray
 ) -> CovarianceEstimate:
-    """The covariance with what further errors add.
+    """Return the covariance increased by additional errors.
 
     An error that changes the gradient of the cost by ``g``, its pull, moves the optimum by
-    ``-H^-1 g``. Parameters on a bound or undetermined keep what they have.
+    ``-H^-1 g``. Parameters on a bound or undetermined are not changed.
 
     Args:
         covariance: of the noise of the samples.
@@ -102,7 +102,7 @@ def with_added_spread(
     determined[block] += added
     growth = np.ones(len(matrix))
     before, after = np.diag(covariance.matrix)[known], np.diag(matrix)[known]
-    if not (before > 0.0).all():  # an exact fit: there is no noise to be added to
+    if not (before > 0.0).all():  # an exact fit without noise
         return covariance
     growth[known] = after / before
     correlation = covariance.correlation.copy()

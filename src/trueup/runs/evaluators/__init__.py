@@ -1,7 +1,7 @@
 """Evaluators of the candidates of a study.
 
-An evaluator wraps a problem into one that gives the same answers and computes them elsewhere, so
-that every search works with every evaluator.
+An evaluator wraps a problem in one with the same answers computed elsewhere, so that every search
+works with every evaluator.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for a Dask client."""
+"""An event loop in a separate thread, for a Dask client."""
 
 import asyncio
 import contextlib
@@ -11,8 +11,7 @@ from typing import Any
 def event_loop() -> Iterator[Any]:
     """A running ``tornado.ioloop.IOLoop``, which ends with the context.
 
-    A client that starts its own loop leaves it running when it cannot connect, or loses its
-    scheduler.
+    A client with its own loop does not stop it when it cannot connect, or loses its scheduler.
     """
     from tornado.ioloop import IOLoop
 

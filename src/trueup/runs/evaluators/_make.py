@@ -1,4 +1,4 @@
-"""The evaluator that the options ``--workers`` and ``--scheduler`` ask for."""
+"""The evaluator of the options ``--workers`` and ``--scheduler``."""
 
 import os
 
@@ -12,24 +12,23 @@ def make_evaluator(workers: int = 1, scheduler: str | None = None) -> Evaluator:
 
     Args:
       workers: 1 evaluates in this process, which is best for a problem that batches natively; more
-        start a process pool, 0 one of a process a core.
-      scheduler: address of a Dask scheduler, such as ``"tcp://10.0.0.1:8786"``, which has workers
-        of its own; ``"local"`` starts a cluster of ``workers`` on this machine.
+        start a process pool, 0 one with a process per core.
+      scheduler: address of a Dask scheduler with workers, such as ``"tcp://10.0.0.1:8786"``;
+        ``"local"`` starts a cluster of ``workers`` on this machine.
 
     Raises:
-      FitError: a negative or implausible number of workers, or workers for a scheduler that has
-        its own.
+      FitError: a negative or implausible number of workers, or workers for a running scheduler.
       MissingExtraError: Dask is not installed.
     """
     if workers < 0:
         raise FitError(
-            f"the number of workers is {workers}: give a positive one, or 0 for all cores"
+            f"the number of workers must be positive, or 0 for all cores; found {workers}"
         )
     most = max(64, 8 * (os.cpu_count() or 1))
     if workers > most:
         raise FitError(
             f"the number of workers is {workers}, and this machine has {os.cpu_count()} cores: "
-            f"give at most {most}, or 0 for one a core"
+            f"give at most {most}, or 0 for one per core"
         )
     if scheduler is None:
         from trueup.runs.evaluators.process_pool import ProcessPool

@@ -17,11 +17,11 @@ class Answer:
     """Result of a worker for a chunk; plain data, so that it can be sent."""
 
     costs: np.ndarray | None = None
-    """Costs ``(n, k)``, if these were asked for."""
+    """Costs ``(n, k)``, if requested."""
     blocks: Blocks = field(default_factory=list)
-    """Blocks of residuals, if these were asked for."""
+    """Blocks of residuals, if requested."""
     failures: Failures = field(default_factory=dict)
-    """Row of the chunk -> why it is invalid."""
+    """Row of the chunk -> reason why it is invalid."""
     seconds: float = 0.0
     """Time of the evaluation [s]."""
 
@@ -32,13 +32,13 @@ class Outcome:
 
     rows: slice
     answer: Answer | None
-    """The answer, or None where no worker survived the evaluation."""
+    """The answer, or None if no worker survived the evaluation."""
     reason: str = ""
-    """Why there is no answer."""
+    """Reason for the missing answer."""
 
 
 def merge_failures(outcomes: Sequence[Outcome], failures: Failures) -> None:
-    """Enter the failures of chunks into those of the batch, with the rows of the batch."""
+    """Add the failures of chunks to those of the batch, by rows of the batch."""
     for outcome in outcomes:
         if outcome.answer is None:
             rows = range(outcome.rows.start, outcome.rows.stop)
@@ -65,9 +65,9 @@ def merge_costs(outcomes: Sequence[Outcome], problem: Problem, n: int) -> np.nda
 def merge_blocks(
     outcomes: Sequence[Outcome], problem: Problem, n: int
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Blocks of residuals of a batch, in the order in which one worker gives them.
+    """Blocks of residuals of a batch, in the order of a single worker.
 
-    Where chunks were blocked differently, each block is cut at every edge that any chunk has.
+    If chunks have different blocks, each block is split at every edge of any chunk.
     """
     answered = [(o.rows, o.answer.blocks) for o in outcomes if o.answer is not None]
     layouts = [[(first, stop) for first, stop, _ in blocks] for _, blocks in answered]
@@ -85,7 +85,7 @@ def merge_blocks(
         values = np.full((n, stop - first), LARGE_RESIDUAL)
         for rows, blocks in answered:
             values[rows] = blocks[k][2]
-            blocks[k] = (first, stop, _NOTHING)  # the memory of what is merged is free again
+            blocks[k] = (first, stop, _NOTHING)  # free the memory of merged blocks
         yield slice(first, stop), values
 
 
@@ -93,7 +93,7 @@ _NOTHING = np.empty((0, 0))
 
 
 def _layout_of(problem: Problem) -> list[tuple[int, int]]:
-    """Blocks of a problem of which no candidate was answered: its groups, then its priors."""
+    """Blocks of a problem without any answer: its groups, then its priors."""
     edges = sorted(
         {0, problem.residual_size, problem.data_rows, *(g.first for g in problem.groups)}
     )

@@ -1,4 +1,4 @@
-"""Start of the processes that work for a study: few threads each, Ctrl-C ignored."""
+"""Start of worker processes of a study: limited threads, Ctrl-C ignored."""
 
 import contextlib
 import os
@@ -17,18 +17,18 @@ THREAD_VARIABLES = (
 
 
 def thread_limits(threads: int) -> dict[str, str]:
-    """Environment of a worker that may use so many threads."""
+    """Environment of a worker with a limited number of threads."""
     return dict.fromkeys(THREAD_VARIABLES, str(threads))
 
 
 def default_threads(workers: int) -> int:
-    """Threads a worker, so that all workers together use the cores of this machine once."""
+    """Threads per worker, so that all workers together use each core of this machine once."""
     return max(1, (os.cpu_count() or 1) // workers)
 
 
 @contextlib.contextmanager
 def environment(variables: dict[str, str]) -> Iterator[None]:
-    """Environment variables that a process started meanwhile inherits."""
+    """Set environment variables for processes started within the context."""
     with restored_environment(variables):
         os.environ.update(variables)
         yield
@@ -36,7 +36,7 @@ def environment(variables: dict[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def restored_environment(names: Iterable[str]) -> Iterator[None]:
-    """Environment variables of these names are afterwards as before."""
+    """Restore environment variables of these names at the end of the context."""
     former = {name: os.environ.get(name) for name in names}
     try:
         yield
@@ -50,10 +50,10 @@ def restored_environment(names: Iterable[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Processes and threads started meanwhile are deaf to Ctrl-C from their first moment on.
+    """Processes and threads started within the context ignore Ctrl-C from their start.
 
-    A terminal sends Ctrl-C to every process of its foreground group; what happens to workers is for
-    the study to decide. A Ctrl-C that comes meanwhile takes effect afterwards.
+    A terminal sends Ctrl-C to every process of its foreground group, but the study controls its
+    workers. A Ctrl-C within the context takes effect afterwards.
     """
     # started with the first process, this one would end the blocking
     resource_tracker.ensure_running()

@@ -1,18 +1,18 @@
-"""Division of a batch of candidates into chunks, one chunk a message to a worker."""
+"""Division of a batch of candidates into chunks, one per message to a worker."""
 
 import itertools
 import math
 
-_CHUNKS_A_WORKER = 4  # so that a worker that is done early takes work from a slower one
-_LATENCIES_A_CHUNK = 10.0  # a chunk takes so much longer than the way there and back
+_CHUNKS_A_WORKER = 4  # load balancing: a fast worker takes chunks from a slower one
+_LATENCIES_A_CHUNK = 10.0  # minimum duration of a chunk, in latencies
 _FORGETTING = 0.5  # weight of the newest batch in the mean time of a candidate
 
 
 class Chunks:
-    """Cuts batches into chunks that hide the latency of a worker, and keep all workers busy.
+    """Division of batches into chunks that hide the latency, and keep all workers busy.
 
-    Every worker gets a chunk, and up to four where the candidates take long enough. The answers do
-    not depend on how a batch is cut, so the cut may depend on measured times.
+    Every worker gets a chunk, and up to four if the candidates take long enough. The answers do not
+    depend on the division, so it may depend on measured times.
 
     Args:
       latency: time from the end of one chunk to the start of the next on the same worker [s].
@@ -24,16 +24,16 @@ class Chunks:
         """Mean time of a candidate [s]; None before the first answer."""
 
     def measured(self, candidates: int, seconds: float) -> None:
-        """Take the time that some candidates took [s], summed over the workers."""
+        """Record the evaluation time of some candidates [s], summed over the workers."""
         if candidates:
             mean = seconds / candidates
             old = mean if self.seconds is None else self.seconds
             self.seconds = (1.0 - _FORGETTING) * old + _FORGETTING * mean
 
     def cut(self, candidates: int, workers: int) -> list[slice]:
-        """Slices of a batch, in order, whose lengths differ by one at most, the longer ones first.
+        """Slices of a batch, in order, with lengths that differ by at most one, longer ones first.
 
-        Workers that are equally fast so end with numbers of candidates that differ by one at most.
+        So the numbers of candidates of equally fast workers differ by at most one.
         """
         workers = max(1, min(workers, candidates))
         most = min(candidates, _CHUNKS_A_WORKER * workers)
@@ -41,7 +41,7 @@ class Chunks:
             count = most
         else:
             worth = candidates * self.seconds / (_LATENCIES_A_CHUNK * self.latency)
-            # whole rounds: as many chunks for one worker as for another
+            # whole rounds: equally many chunks for each worker
             rounds = max(1, min(_CHUNKS_A_WORKER, math.floor(worth / workers)))
             count = min(most, rounds * workers)
         each, longer = divmod(candidates, count)

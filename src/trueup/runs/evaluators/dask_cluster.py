@@ -1,4 +1,4 @@
-"""Evaluation by the workers of a Dask cluster: of this machine, or of many."""
+"""Evaluation by the workers of a Dask cluster, local or distributed."""
 
 import contextlib
 import logging
@@ -18,30 +18,30 @@ from trueup.runs.evaluators.child_processes import (
 from trueup.runs.evaluators.remote_problem import RemoteProblem
 from trueup.runs.evaluators.worker_task import pack
 
-_CONNECT = 10.0  # s, in which a scheduler has to answer
+_CONNECT = 10.0  # connection timeout of a scheduler [s]
 _LOGGERS = ("distributed", "tornado")
 
 
 class DaskCluster:
     """Evaluate on the workers of a Dask cluster, each of them with its copy of the problem.
 
-    The problem goes to each worker once, to those that join later too. A worker that dies has its
-    candidates evaluated again by others; where a chunk goes on ending its workers, it is halved
-    until the candidate at fault is found: that one is invalid. A worker evaluates one chunk at a
-    time, however many threads it has.
+    The problem is sent to each worker once, also to those that join later. Candidates of a worker
+    that dies are reevaluated by others; a chunk that repeatedly kills its workers is halved until
+    the failing candidate is found, which is invalid. A worker evaluates one chunk at a time,
+    independent of its number of threads.
 
     Args:
       scheduler: address of a running scheduler, such as ``"tcp://10.0.0.1:8786"``, or a cluster
-        object, such as ``dask_jobqueue.SLURMCluster``; unless given, a cluster of this machine is
-        started, which listens on 127.0.0.1 only and ends with the study.
-      workers: number of workers of a cluster that is started here; one a core unless given.
-      threads: threads that compiled libraries may use in each worker of a cluster that is started
-        here; unless given, the cores are shared among the workers.
-      patience: how long to wait for a worker while there is none [s]: in a batch system the time
-        that a job may wait in the queue.
+        object, such as ``dask_jobqueue.SLURMCluster``; None: a local cluster is started, which
+            listens on 127.0.0.1 only and ends with the study.
+        workers: number of workers of a local cluster; None: one per core.
+        threads: threads of compiled libraries in each worker of a local cluster; None: the cores
+            are shared among the workers.
+        patience: maximum waiting time without a worker [s]: in a batch system the time that a job
+            may wait in the queue.
 
     Raises:
-      FitError: a number that is not positive, or ``workers`` for a cluster that runs already.
+      FitError: a number that is not positive, or ``workers`` for a running cluster.
       MissingExtraError: Dask is not installed.
     """
 
@@ -61,12 +61,12 @@ class DaskCluster:
             ) from error
         if scheduler is not None and (workers is not None or threads is not None):
             raise FitError(
-                "workers and threads are those of the cluster that the scheduler belongs to: set "
-                "them where its workers are started, and leave them out here"
+                "workers and threads are not supported with a running scheduler: set them where "
+                "its workers are started, and remove them here"
             )
         if (workers or 1) < 1 or (threads or 1) < 1 or not patience > 0:
             raise FitError(
-                f"a Dask cluster needs positive numbers: found workers={workers}, "
+                f"a Dask cluster requires positive numbers: found workers={workers}, "
                 f"threads={threads}, patience={patience}"
             )
         self.scheduler = scheduler
@@ -75,9 +75,9 @@ class DaskCluster:
         self.patience = patience
 
     def check(self) -> None:
-        """Connect to the scheduler that has an address, and let go of it again.
+        """Check that the scheduler of an address can be reached.
 
-        For a caller that wants to know before it makes or replaces a folder.
+        For a caller that checks this before it creates or replaces a folder.
 
         Raises:
           EvaluationError: it cannot be reached.
@@ -92,7 +92,7 @@ class DaskCluster:
 
         Raises:
           EvaluationError: the problem cannot be sent, the scheduler cannot be reached, or there are
-            no workers; within the context, when the workers are lost for good.
+            no workers; within the context, if the workers are permanently lost.
         """
         payload = pack(problem, by_value=True)
         from trueup.runs.evaluators.dask_session import DaskSession
@@ -129,7 +129,7 @@ class DaskCluster:
         limits = thread_limits(threads)
         settings = {
             "distributed.nanny.pre-spawn-environ": limits,
-            # after one more try the halving of chunks finds out who is at fault
+            # after one retry the halving of chunks finds the failing candidate
             "distributed.scheduler.allowed-failures": 1,
             # Its nanny restarts a worker that died; a cluster that finds it missing after this time
             # would close the nanny, though the restart may be under way.
@@ -166,25 +166,25 @@ def _connected(address: str) -> Iterator[Any]:
             raise EvaluationError(
                 f"the Dask scheduler at {address!r} cannot be reached: {error}. Start one with  "
                 "dask scheduler --host 127.0.0.1  and use the address that it prints (tcp://...), "
-                "or leave --scheduler out"
+                "or remove --scheduler"
             ) from error
         yield stack.enter_context(client)
 
 
 def _check_address(address: str) -> None:
-    """Raise ValueError unless an address is one of a scheduler."""
+    """Raise ValueError unless an address has the form of a scheduler address."""
     from distributed.comm.addressing import parse_address, parse_host_port
     from distributed.comm.registry import backends
 
     scheme, rest = parse_address(address)
     if scheme not in backends:
-        raise ValueError(f"{scheme!r} is none of {listing(backends)}")
+        raise ValueError(f"unknown protocol {scheme!r}, expected {listing(backends)}")
     parse_host_port(rest)
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence what Dask would log on the terminal: what matters is raised."""
+    """Silence Dask's logs on the terminal; errors are raised."""
     import distributed  # noqa: F401  configures its loggers
 
     names = [n for n in logging.root.manager.loggerDict if n.split(".")[0] in _LOGGERS]

@@ -1,4 +1,4 @@
-"""A connection to a Dask scheduler whose workers hold a problem."""
+"""Connection to a Dask scheduler with workers that hold a problem."""
 
 import contextlib
 import queue
@@ -19,9 +19,9 @@ from trueup.runs.evaluators.dask_worker import HoldProblem, evaluate_chunk
 from trueup.runs.evaluators.worker_task import Mistake, raise_mistake
 
 _LATENCY = 0.01  # s, from the end of a chunk to the start of the next on the same worker
-_COUNT_AGAIN = 5.0  # s, after which the workers are counted again
-_POLL = 1.0  # s, after which the cluster is looked at again
-_FRUITLESS = 6  # chunks that ended their workers before the first answer; then it gives up
+_COUNT_AGAIN = 5.0  # interval between counts of the workers [s]
+_POLL = 1.0  # polling interval of the cluster [s]
+_FRUITLESS = 6  # maximum number of chunks that kill their workers before the first answer
 _UNREACHABLE = (OSError, TimeoutError, CancelledError, ClosedClientError)
 
 
@@ -30,7 +30,7 @@ class DaskSession:
 
     Args:
       client: connection to the scheduler.
-      patience: how long to wait for a worker while there is none [s].
+      patience: maximum waiting time without a worker [s].
     """
 
     def __init__(self, client: Client, patience: float):
@@ -44,10 +44,10 @@ class DaskSession:
 
     @property
     def count(self) -> int:
-        """Number of workers lately, after waiting for the first of them.
+        """Recent number of workers, after waiting for the first one.
 
         Raises:
-          EvaluationError: there is none, or the scheduler is lost.
+          EvaluationError: no workers, or the scheduler is lost.
         """
         now = time.monotonic()
         if self._count and now < self._counted + _COUNT_AGAIN:
@@ -61,7 +61,7 @@ class DaskSession:
 
     @contextlib.contextmanager
     def holding(self, payload: bytes, threads: int | None) -> Iterator[None]:
-        """Give the problem to the workers, and to those that join meanwhile."""
+        """Send the problem to the workers, also to those that join later."""
         name = f"trueup-problem-{self._token}"
         with self._scheduler_needed():
             try:
@@ -72,7 +72,7 @@ class DaskSession:
             yield
         finally:
             if self._is_connected:
-                # a worker that dies meanwhile has let go of the problem too
+                # a worker that died has released the problem too
                 with contextlib.suppress(*_UNREACHABLE):
                     self._client.unregister_worker_plugin(name)
 
@@ -80,20 +80,21 @@ class DaskSession:
         """Evaluate slices of a batch; the outcomes cover it, in any order and cut.
 
         Raises:
-          EvaluationError: the scheduler is lost, or all workers are, for longer than the patience.
+          EvaluationError: the scheduler is lost, or all workers are lost for longer than the
+            patience.
         """
         outcomes, suspects = self._evaluate_at_once(kind, X, rows)
-        # Tasks that wait on a worker when it dies are blamed with the one that runs: so each
-        # suspect is tried with nothing beside it, in ever smaller chunks.
+        # Tasks that wait on a worker when it dies fail with the running one: so each suspect
+        # is repeated alone, in smaller and smaller chunks.
         deaths = 0
         while suspects:
             self._answered = self._answered or bool(outcomes)
             deaths += 1
             if not self._answered and deaths > _FRUITLESS:
                 raise EvaluationError(
-                    "workers died whatever they evaluated, and none has evaluated a candidate: "
-                    "evaluate in this process (no --scheduler) to see why. A lack of memory ends "
-                    "processes by SIGKILL: fewer workers a machine need less"
+                    "all workers died before evaluating a candidate: evaluate in this process (no "
+                    "--scheduler) to see the cause. If the memory is insufficient (SIGKILL), use "
+                    "fewer workers per machine"
                 )
             part = suspects.pop()
             middle = (part.start + part.stop) // 2
@@ -110,7 +111,7 @@ class DaskSession:
     def _evaluate_at_once(
         self, kind: str, X: np.ndarray, rows: list[slice]
     ) -> tuple[list[Outcome], list[slice]]:
-        """Outcomes of the chunks that were answered, and chunks whose workers died."""
+        """Outcomes of the answered chunks, and the chunks with dead workers."""
         self._batches += 1
         keys = [f"trueup-{self._token}-{self._batches}-{k}" for k in range(len(rows))]
         with self._scheduler_needed():
@@ -143,7 +144,7 @@ class DaskSession:
         return outcomes, killers
 
     def _completed(self, futures: list[Future]) -> Iterator[Future]:
-        """Futures as they end, however they end."""
+        """Futures as they finish or fail."""
         ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
         for future in futures:
             future.add_done_callback(ended.put)
@@ -161,7 +162,7 @@ class DaskSession:
             yield future
 
     def _result(self, future: Future) -> Any:
-        """The answer of a future that has ended, or KilledWorker where its workers died.
+        """The answer of a finished future, or KilledWorker if its workers died.
 
         Raises:
           EvaluationError: the scheduler is lost, or the worker cannot run tasks of this process.
@@ -173,7 +174,7 @@ class DaskSession:
                 except KilledWorker as error:
                     return error
                 except TimeoutError:
-                    # its worker died with the answer, which is computed again
+                    # its worker died with the answer, which is recomputed
                     if not self._worker_count():
                         raise self._no_workers() from None
                 except _UNREACHABLE:
@@ -197,7 +198,7 @@ class DaskSession:
         except _UNREACHABLE as error:
             what = "the connection broke" if isinstance(error, CancelledError) else str(error)
             raise EvaluationError(
-                f"the Dask scheduler at {self._address} is lost: {what}. Go on with another "
+                f"the Dask scheduler at {self._address} is lost: {what}. Resume with another "
                 "--scheduler, or without it in this process"
             ) from error
 
@@ -209,13 +210,13 @@ class DaskSession:
     def _no_workers(self) -> EvaluationError:
         return EvaluationError(
             f"the Dask scheduler at {self._address} has had no worker for {self._patience:g} s: "
-            f"start some with  dask worker {self._address} --nworkers 2 --nthreads 1  or look into "
-            "the logs of those that ended"
+            f"start workers with  dask worker {self._address} --nworkers 2 --nthreads 1  or check "
+            "the logs of ended ones"
         )
 
     def _other_packages(self, error: Exception) -> EvaluationError:
         return EvaluationError(
             f"a worker of the Dask scheduler at {self._address} cannot evaluate: "
-            f"{type(error).__name__}: {error}. Workers need the same versions of Python, trueup "
+            f"{type(error).__name__}: {error}. Workers require the same versions of Python, trueup "
             "and Dask as this process"
         )

@@ -12,9 +12,8 @@ from trueup.runs.evaluators.answers import Answer
 from trueup.runs.evaluators.worker_task import Mistake, evaluate, mistake_of, unpack
 
 _SETTLING = 0.5
-"""Time after which a worker begins to evaluate [s]. The process that watches over it learns within
-0.05 s that it is there; where it has died by then, that process takes the next one, which is only
-being started, for running, and fails when it is closed."""
+"""Delay before a worker evaluates [s]. Its nanny detects it within 0.05 s; if the worker has died
+by then, the nanny takes the next one, which is still starting, as running, and fails on closing."""
 
 
 @dataclass
@@ -32,12 +31,12 @@ _held: dict[str, _Held] = {}
 
 
 class HoldProblem(WorkerPlugin):
-    """Makes each worker hold a problem, those that join later too.
+    """Plugin that keeps a problem on each worker, also on those that join later.
 
     Args:
-      token: what tasks call it.
+      token: identifier for tasks.
       payload: the problem, see :func:`trueup.runs.evaluators.worker_task.pack`.
-      threads: threads that it may start; None leaves that to the problem.
+      threads: threads that it may start; None: no limit.
     """
 
     def __init__(self, token: str, payload: bytes, threads: int | None):
@@ -46,16 +45,16 @@ class HoldProblem(WorkerPlugin):
         self.threads = threads
 
     def setup(self, worker: Any) -> None:
-        """Take the problem; it is unpacked by the first task, which can say what is wrong."""
+        """Store the problem; the first task unpickles it, so that it can report errors."""
         _held[self.token] = _Held(self.payload, self.threads)
 
     def teardown(self, worker: Any) -> None:
-        """Let go of the problem."""
+        """Release the problem."""
         _held.pop(self.token, None)
 
 
 def evaluate_chunk(token: str, kind: str, X: np.ndarray) -> Answer | Mistake:
-    """Evaluate a chunk by the problem of this worker, one chunk at a time."""
+    """Evaluate a chunk with the problem of this worker, one chunk at a time."""
     from distributed import get_worker
 
     held = _held[token]

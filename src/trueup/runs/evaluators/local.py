@@ -1,4 +1,4 @@
-"""Evaluation in this process: the problem batches natively and uses the machine's cores itself."""
+"""Evaluation in this process, for a problem that evaluates batches on all cores."""
 
 import contextlib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""One process of a pool: its start, its pipe, its end."""
+"""Worker process of a pool: start, pipe, end."""
 
 import contextlib
 import multiprocessing
@@ -19,16 +19,16 @@ from trueup.runs.evaluators.worker_task import evaluate, mistake_of, unpack
 READY = "ready"
 """Message of a worker that holds the problem."""
 
-_GRACE = 2.0  # s, in which a process that has nothing more to do has to end
+_GRACE = 2.0  # time for an idle process to end [s]
 
 
 class PoolWorker:
     """A process that holds the problem and evaluates one chunk at a time.
 
-    It ignores Ctrl-C, which is for the study to handle, and ends with the process that started it.
+    It ignores Ctrl-C, which the study handles, and ends with the process that started it.
 
     Args:
-      number: number of the worker, for its name.
+      number: index of the worker, for its name.
       threads: threads that compiled libraries may use in it.
     """
 
@@ -36,7 +36,7 @@ class PoolWorker:
         self.ready = False
         """Whether it holds the problem and waits for chunks."""
         self.chunk: Any = None
-        """Chunk in work."""
+        """Current chunk."""
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(
@@ -49,7 +49,7 @@ class PoolWorker:
             theirs.close()
 
     def send(self, message: bytes) -> None:
-        """Send bytes; a worker that is dead is noticed when its answer is received."""
+        """Send bytes; a dead worker is detected when its answer is received."""
         with contextlib.suppress(OSError):
             self.connection.send_bytes(message)
 
@@ -63,7 +63,7 @@ class PoolWorker:
     def cause_of_death(self) -> str:
         """Cause of a process's end, in words."""
         self.process.join(_GRACE)
-        if self.process.is_alive():  # it has closed its pipe, and is of no use any more
+        if self.process.is_alive():  # it has closed its pipe, and cannot be used any more
             self.process.kill()
             self.process.join()
         code = self.process.exitcode or 0
@@ -73,13 +73,13 @@ class PoolWorker:
         return f"ended with exit code {code}"
 
     def close(self) -> None:
-        """Let an idle worker go; end one that is at work."""
+        """Release an idle worker; terminate a busy one."""
         if self.chunk is not None or not self.ready:
             self.process.kill()
         self.connection.close()
 
     def join(self) -> None:
-        """Wait for the end of the process, and force it soon."""
+        """Wait for the end of the process, and kill it after a timeout."""
         self.process.join(_GRACE)
         if self.process.is_alive():
             self.process.kill()
@@ -130,7 +130,7 @@ def _send(connection: Connection, answer: Any, name: str) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process as soon as the one that started it is gone, whatever it is doing."""
+    """End this process immediately after the one that started it has ended."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

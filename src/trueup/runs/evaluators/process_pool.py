@@ -1,4 +1,4 @@
-"""Evaluation by processes of this machine, for problems that do not use its cores themselves."""
+"""Evaluation by a pool of processes on this machine, for single-threaded problems."""
 
 import contextlib
 import os
@@ -18,23 +18,22 @@ from trueup.runs.evaluators.remote_problem import RemoteProblem
 from trueup.runs.evaluators.worker_task import Mistake, pack, raise_mistake
 
 _LATENCY = 1e-3  # s, from the end of a chunk to the start of the next on the same worker
-_TRIES = 3  # workers that a single candidate may end before it is taken to be at fault
+_TRIES = 3  # number of workers that a single candidate must kill to be invalid
 
 
 class ProcessPool:
     """Evaluate in processes of this machine, each of them with its copy of the problem.
 
-    For problems that evaluate one candidate after another; one that batches natively, such as a
+    For problems that evaluate one candidate at a time; one that evaluates batches, such as a
     :class:`trueup.sysid.GrayBoxProblem`, is faster in this process, where it uses all cores.
 
-    A worker that dies is replaced, and its candidates are evaluated again, in ever smaller chunks;
-    a candidate that ends every worker is invalid, with that reason. An exception on a worker is
-    raised in the study, with a note that holds the traceback of the worker.
+    A worker that dies is replaced, and its candidates are reevaluated in smaller and smaller
+    chunks; a candidate that kills every worker is invalid, with that reason. An exception on a
+    worker is raised in the study, with a note that contains the traceback of the worker.
 
     Args:
-      workers: number of processes; unless given, one a core.
-      threads: threads that compiled libraries may use in each; unless given, the cores are shared
-        among the workers.
+      workers: number of processes; None: one per core.
+      threads: threads of compiled libraries in each; None: the cores are shared among the workers.
 
     Raises:
       FitError: not a positive number.
@@ -44,7 +43,8 @@ class ProcessPool:
         self.workers = (os.cpu_count() or 1) if workers is None else workers
         if self.workers < 1 or (threads is not None and threads < 1):
             raise FitError(
-                f"a process pool needs at least one worker and one thread: found workers={workers}"
+                "a process pool requires at least one worker and one thread: found "
+                f"workers={workers}"
                 f", threads={threads}"
             )
         self.threads = threads or default_threads(self.workers)
@@ -55,7 +55,7 @@ class ProcessPool:
 
         Raises:
           EvaluationError: the problem cannot be sent, or the processes do not start; within the
-            context, when the workers are lost for good.
+            context, if the workers are permanently lost.
         """
         pool = _Pool(pack(problem, by_value=False), self.workers, self.threads)
         try:
@@ -66,7 +66,7 @@ class ProcessPool:
 
 
 class _Pool:
-    """The workers, and what each of them is doing."""
+    """The workers and their current chunks."""
 
     def __init__(self, payload: bytes, count: int, threads: int):
         self.chunks = Chunks(_LATENCY)
@@ -79,7 +79,7 @@ class _Pool:
         self._deaths = 0
 
     def start(self) -> None:
-        """Start all workers at once, and wait until each holds the problem."""
+        """Start all workers, and wait until each has the problem."""
         for _ in range(self.count):
             self._add()
         for worker in self._workers:
@@ -97,10 +97,10 @@ class _Pool:
         self._workers.clear()
 
     def evaluate(self, kind: str, X: np.ndarray, rows: list[slice]) -> list[Outcome]:
-        """Evaluate slices of a batch; the outcomes cover it, in any order and cut.
+        """Evaluate slices of a batch; the outcomes cover it, in any order and division.
 
         Raises:
-          EvaluationError: workers die whatever they are given, or do not start any more.
+          EvaluationError: workers die for every chunk, or do not start any more.
         """
         self._replace_stale()
         todo = deque(_Chunk(part) for part in rows)
@@ -130,7 +130,7 @@ class _Pool:
         return outcomes
 
     def _replace_stale(self) -> None:
-        """Replace workers that died idle, and those at work on a batch that was given up."""
+        """Replace workers that died idle, and those busy with an aborted batch."""
         for worker in [w for w in self._workers if w.chunk or not w.process.is_alive()]:
             worker.process.kill()
             worker.process.join()
@@ -138,19 +138,19 @@ class _Pool:
             self._add().send(self._payload)
 
     def _mourn(self, worker: PoolWorker, chunk: "_Chunk", todo: "deque[_Chunk]") -> Outcome | None:
-        """Replace a worker that died; the outcome of its candidate if that is at fault."""
+        """Replace a dead worker; return the outcome of its candidate if that is the cause."""
         cause = worker.cause_of_death()
         self._remove(worker)
         self._deaths += 1
         if not self._answered and self._deaths >= 2 * self.count + 2:
             raise EvaluationError(
-                f"{self._deaths} workers died, the last one {cause}, and none has evaluated a "
-                "candidate: evaluate in this process (no --workers) to see why. A lack of memory "
-                "ends processes by SIGKILL: fewer --workers need less"
+                f"{self._deaths} workers died before evaluating a candidate, the last one {cause}: "
+                "evaluate in this process (no --workers) to see the cause. If the memory is "
+                "insufficient (SIGKILL), use fewer --workers"
             )
         self._add().send(self._payload)
         if chunk.size > 1:
-            # behind what is not suspected
+            # after all chunks that are not suspected
             todo.extend(chunk.halves())
             return None
         chunk.deaths += 1
@@ -162,7 +162,7 @@ class _Pool:
         )
 
     def _greet(self, worker: PoolWorker) -> None:
-        """Take what a new worker says about the problem that it was sent."""
+        """Process the reply of a new worker to the problem that it was sent."""
         answer = worker.receive()
         if answer == READY:
             worker.ready = True
@@ -170,8 +170,8 @@ class _Pool:
         if isinstance(answer, Mistake):
             raise_mistake(answer)
         raise EvaluationError(
-            f"a worker {worker.cause_of_death()} before it was ready; its own message is above. A "
-            "script that starts workers needs its main part under  if __name__ == '__main__':"
+            f"a worker {worker.cause_of_death()} before it was ready; its message is above. A "
+            "script that starts workers requires the guard  if __name__ == '__main__':"
         )
 
     def _add(self) -> PoolWorker:

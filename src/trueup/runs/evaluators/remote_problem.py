@@ -1,4 +1,4 @@
-"""A problem with the answers of another one, computed by workers."""
+"""Proxy of a problem with answers computed by workers."""
 
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -22,11 +22,11 @@ class Workers(Protocol):
 
     @property
     def count(self) -> int:
-        """Number of workers at the moment."""
+        """Current number of workers."""
         ...
 
     def evaluate(self, kind: str, X: np.ndarray, rows: list[slice]) -> list[Outcome]:
-        """Evaluate slices of a batch; the outcomes cover the batch, in any order and cut.
+        """Evaluate slices of a batch; the outcomes cover it, in any order and division.
 
         Args:
           kind: ``"costs"`` or ``"residuals"``.
@@ -34,15 +34,15 @@ class Workers(Protocol):
           rows: slices of the batch, each of them a chunk.
 
         Raises:
-          EvaluationError: the workers are lost for good.
+          EvaluationError: the workers are permanently lost.
         """
         ...
 
 
 class RemoteProblem(Problem):
-    """The problem as a search sees it; what :meth:`Evaluator.over` yields.
+    """Proxy of a problem for a search, of :meth:`Evaluator.over`.
 
-    What is not evaluated is that of the problem itself, names that only it knows included.
+    All other attributes are those of the problem itself.
 
     Args:
       problem: the problem.
@@ -65,7 +65,7 @@ class RemoteProblem(Problem):
 
     @property
     def has_residuals(self) -> bool:
-        """Whether a least-squares search can work on the problem."""
+        """Whether least-squares searches support the problem."""
         there = hasattr(self._problem, "residual_blocks")
         return bool(getattr(self._problem, "has_residuals", there))
 
@@ -75,7 +75,7 @@ class RemoteProblem(Problem):
         return getattr(self._problem, "residual_size", self.data_rows)
 
     def acting_on(self, rows: slice) -> np.ndarray | None:
-        """Elements that act on a block of rows ``(p,)`` bool; None where all may."""
+        """Elements that affect a block of rows ``(p,)`` bool; None if all may."""
         acting_on = getattr(self._problem, "acting_on", None)
         return None if acting_on is None else acting_on(rows)
 
@@ -88,7 +88,7 @@ class RemoteProblem(Problem):
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Blocks of residuals, computed by the workers; all are held in memory at once."""
+        """Blocks of residuals, computed by the workers, all in memory at once."""
         X = np.atleast_2d(np.asarray(X, float))
         if not self.has_residuals:
             yield from super().residual_blocks(X, failures)

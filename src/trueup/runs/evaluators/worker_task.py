@@ -1,4 +1,4 @@
-"""Task of a worker: receive the problem, evaluate a chunk, report what went wrong."""
+"""Task of a worker: receive the problem, evaluate a chunk, report errors."""
 
 import io
 import pickle
@@ -19,11 +19,11 @@ def pack(problem: Any, by_value: bool) -> bytes:
 
     Args:
       problem: the problem.
-      by_value: what the main script defines travels too: a worker that was not started from this
-        process cannot import it.
+      by_value: also pickle definitions of the main script, which a worker that was not started
+        from this process cannot import.
 
     Raises:
-      EvaluationError: it holds something that cannot travel.
+      EvaluationError: the problem cannot be pickled.
     """
     try:
         if not by_value:
@@ -49,7 +49,7 @@ def pack(problem: Any, by_value: bool) -> bytes:
 
 
 def unpack(payload: bytes, threads: int | None) -> Any:
-    """The problem of :func:`pack`, on the worker; told how many threads it may start."""
+    """The problem of :func:`pack`, on the worker, with its number of threads set."""
     problem = pickle.loads(payload)
     if threads is not None and hasattr(problem, "limit_threads"):
         problem.limit_threads(threads)
@@ -70,7 +70,7 @@ def evaluate(problem: Any, kind: str, X: np.ndarray) -> Answer:
     if kind == "costs":
         answer.costs = np.asarray(problem.costs(X, failures), float)
     else:
-        # the arrays of a block may be used again for the next one
+        # the arrays of a block may be reused for the next one
         answer.blocks = [
             (rows.start, rows.stop, np.array(values))
             for rows, values in problem.residual_blocks(X, failures)
@@ -81,21 +81,21 @@ def evaluate(problem: Any, kind: str, X: np.ndarray) -> Answer:
 
 @dataclass
 class Mistake:
-    """An exception on a worker: no candidate that is invalid, but a mistake in the problem."""
+    """An exception on a worker: an error in the problem, not an invalid candidate."""
 
     pickled: bytes | None
-    """The exception, if it can travel."""
+    """The exception, if it can be pickled."""
     summary: str
     traceback: str
     worker: str
     rebuilding: bool = False
-    """Whether it was met while the problem was rebuilt on the worker."""
+    """Whether it was raised while unpickling the problem on the worker."""
 
 
 def mistake_of(error: BaseException, worker: str) -> Mistake:
     """Describe an exception so that it can be raised in the study."""
     pickled = None
-    # some exceptions cannot be pickled, or break those who unpickle them
+    # some exceptions cannot be pickled or unpickled
     with suppress(Exception):
         stream = io.BytesIO(pickle.dumps(error))
         if type(pickle.load(stream)) is type(error):
@@ -105,20 +105,21 @@ def mistake_of(error: BaseException, worker: str) -> Mistake:
 
 
 def raise_mistake(mistake: Mistake) -> None:
-    """Raise what a worker met: the exception itself where it could travel.
+    """Raise the error of a worker: the exception itself if it could be pickled.
 
     Raises:
-      EvaluationError: the problem could not be rebuilt there, or the exception cannot be here.
+      EvaluationError: the problem could not be unpickled there, or the exception here.
     """
     if mistake.rebuilding:
         raise EvaluationError(
-            f"the problem cannot be rebuilt on {mistake.worker}: {mistake.summary}. Workers need "
+            f"the problem cannot be unpickled on {mistake.worker}: {mistake.summary}. Workers "
+            "require "
             "the same packages, and the modules and files that the problem refers to\n"
             f"{mistake.traceback.rstrip()}"
         )
     error: BaseException | None = None
     if mistake.pickled is not None:
-        with suppress(Exception):  # its class is not known here
+        with suppress(Exception):  # its class may be missing here
             error = pickle.loads(mistake.pickled)
     if error is None:
         error = EvaluationError(f"the evaluation of candidates failed with {mistake.summary}")

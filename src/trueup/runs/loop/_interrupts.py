@@ -10,21 +10,21 @@ from typing import Any
 
 from trueup import _stop_signals
 
-_NOTE = "\nFinishing this {unit}, then saving. Press Ctrl-C again to stop at once.\n"
+_NOTE = "\nFinishing this {unit}, then saving. Press Ctrl-C again to stop immediately.\n"
 
 
 class Interrupts:
-    """Turn Ctrl-C and SIGTERM into a wish to stop; a context manager.
+    """Convert Ctrl-C and SIGTERM to a stop request; a context manager.
 
-    The first Ctrl-C lets the generation in progress finish. A second one, and SIGTERM (which a
-    batch system follows with a kill), stop the evaluation at once: that generation is computed
-    again on resume. Nothing else is ever cut off, a commit least of all.
+    After the first Ctrl-C the current generation is finished. A second one, and SIGTERM (which a
+    batch system follows with a kill), stop the evaluation immediately: that generation is repeated
+    on resume. Other operations, such as a commit, are never interrupted.
 
-    Signals reach Python in its main thread only; in another thread this object does nothing.
+    Python delivers signals in its main thread only; in another thread this object has no effect.
 
     Args:
-        verbose: say on the error stream what happens now.
-        unit: name of what is finished before the run stops.
+        verbose: report on the error stream.
+        unit: name of the unit that is finished before the run stops.
     """
 
     def __init__(self, verbose: bool = True, unit: str = "generation"):
@@ -34,11 +34,11 @@ class Interrupts:
         self._abort = False
         self._abortable = False
         self.requested: str | None = None
-        """Name of the signal that asked to stop, or None."""
+        """Name of the signal of the stop request, or None."""
 
     @property
     def at_once(self) -> bool:
-        """Whether the wish is to stop without finishing what is in progress."""
+        """Whether to stop without finishing the current unit."""
         return self._abort
 
     def __enter__(self) -> "Interrupts":
@@ -52,12 +52,12 @@ class Interrupts:
 
     def __exit__(self, *exception: object) -> None:
         for number, handler in self._former.items():
-            # None: the former handler was not installed from Python and cannot be put back.
+            # None: the previous handler was not installed from Python and cannot be restored.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     @contextlib.contextmanager
     def abortable(self) -> Iterator[None]:
-        """Within this block a wish to stop at once raises KeyboardInterrupt."""
+        """Within this block a request to stop immediately raises KeyboardInterrupt."""
         self._abortable = True
         try:
             if self._abort:
@@ -74,6 +74,6 @@ class Interrupts:
         if self._abort and self._abortable:
             raise KeyboardInterrupt
         if self._verbose and not self._abort:
-            # Written past the buffers: a handler may run in the middle of a write to them.
+            # Unbuffered: a handler may run during a write to the buffers.
             with contextlib.suppress(OSError):
                 os.write(2, self._note)

@@ -1,4 +1,4 @@
-"""The loop of a study: ask, evaluate, tell, save; and on again after whatever stopped it."""
+"""Loop of a study: ask, evaluate, tell, save; and resume after an interruption."""
 
 import contextlib
 import hashlib
@@ -26,20 +26,20 @@ from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.trackers import Study, Tracker, Trackers
 from trueup.time_limit import TimeLimit, TimeUpError
 
-_LONG = 0.02  # [s]: beside a generation of this length, a copy of the search's state is nothing
+_LONG = 0.02  # duration of a generation from which a copy of the search's state is negligible [s]
 
 
 class ResumableSearch(Protocol):
-    """A search that a study can run: it neither loops nor touches a file.
+    """A search for a study, with an ask-and-tell interface, without a loop or file access.
 
-    It may also offer ``evaluate(problem, X, failures) -> answer`` (otherwise its answers are
+    It may also have ``evaluate(problem, X, failures) -> answer`` (otherwise its answers are
     ``problem.costs(X, failures)``), ``costs_of(answer) -> (n,) or (n, k)`` (otherwise the answer
     itself), ``info() -> dict`` of numbers that go into the history, such as a step size, for
-    several objectives ``front``, the :class:`trueup.fitting.ParetoFront` so far, and for the
-    progress ``words`` on where it is and ``own_cost``, the cost to show for ``cost``.
+    several objectives ``front``, the current :class:`trueup.fitting.ParetoFront`, and for the
+    progress ``words``, a text on its stage, and ``own_cost``, the cost to show for ``cost``.
 
-    :meth:`state` and :meth:`from_state` carry everything that later answers depend on, the state of
-    the random generator included: that makes a resumed history equal to an uninterrupted one.
+    :meth:`state` and :meth:`from_state` include everything that later batches depend on, also the
+    state of the random generator, so that a resumed history equals an uninterrupted one.
     """
 
     x: np.ndarray
@@ -54,19 +54,19 @@ class ResumableSearch(Protocol):
         ...
 
     def tell(self, X: np.ndarray, answer: Any, failures: dict[int, str]) -> None:
-        """Take the answer for the batch that :meth:`ask` gave."""
+        """Process the answer for the batch of :meth:`ask`."""
         ...
 
     def done(self) -> Status | None:
-        """Why the search ended, or None."""
+        """Final status of the search, or None while it runs."""
         ...
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: JSON values and arrays."""
+        """State for :meth:`from_state`: JSON values and arrays."""
         ...
 
     def from_state(self, state: dict[str, Any], space: Any) -> "ResumableSearch":
-        """A search that goes on from :meth:`state`; a class method."""
+        """Restore a search from :meth:`state`; a class method."""
         ...
 
 
@@ -86,42 +86,41 @@ def run_search(
     on_start: Callable[[], None] | None = None,
     verbose: bool = True,
 ) -> Solution:
-    """Run a search to its end, saving it so that it can always be resumed.
+    """Run a search to its end, with checkpoints to resume it.
 
-    Ctrl-C lets the generation in progress finish, saves, and returns a solution with the status
-    ``INTERRUPTED``; a second Ctrl-C, and SIGTERM, stop at once. Whatever stops the process, a
-    resumed study has the history that it would have had without the stop, bit for bit, on the same
-    machine with the same versions and number of threads.
+    After Ctrl-C the current generation is finished and saved, and the solution has the status
+    ``INTERRUPTED``; a second Ctrl-C, and SIGTERM, stop immediately. The history of a resumed study
+    is bitwise identical to that of an uninterrupted one, on the same machine with the same versions
+    and number of threads.
 
     Args:
-        problem: what is minimised; offers ``space`` and ``costs`` (or what ``search`` evaluates).
-        search: the optimiser at its start, see :class:`ResumableSearch`. On resume it gives its
-            class, and its state comes from the run directory.
-        directory: run directory; held by this process meanwhile.
-        settings: plain settings that the history depends on. On resume they have to be the same.
-        resume: go on with the study in ``directory``; one that saved nothing starts anew.
-        budget: where to stop at the latest; may be another one on resume.
+        problem: problem to minimise; has ``space`` and ``costs`` (or what ``search`` evaluates).
+        search: the new optimiser, see :class:`ResumableSearch`. On resume its class is used, and
+            its state is read from the run directory.
+        directory: run directory; locked by this process.
+        settings: plain settings that the history depends on; must be unchanged on resume.
+        resume: resume the study in ``directory``; one without a checkpoint restarts.
+        budget: limits of the search; may change on resume.
         evaluator: where candidates are evaluated; this process unless given.
-        trackers: told of every generation, such as one that sends it to Weights & Biases. One that
-            fails is left out from then on, and the run goes on.
+        trackers: called for every generation, such as one for Weights & Biases. A tracker that
+            fails is removed, and the run continues.
         on_generation: called after each generation.
         on_best: called when a generation changed the best candidate.
-        describe: content of ``parameters.json`` for a candidate ``(p,)``; unless given, the values
-            by name, and the cost.
-        on_start: called once the study in ``directory`` was found to be this one, before anything
-            is evaluated: what is written beside it by then fits it.
+        describe: content of ``parameters.json`` for a candidate ``(p,)``; default: the values by
+            name, and the cost.
+        on_start: called once the study in ``directory`` was checked to be this one, before the
+            first evaluation, to write further files.
         verbose: show the progress on the error stream.
 
     Returns:
         The best candidate, also after an interrupt.
 
     Raises:
-        RunDirectoryError: the directory is in use, holds a study (without ``resume``), or one of
-            another problem or version; or a checkpoint cannot be written: the last good one is
-            kept.
-        EvaluationError: the evaluator lost its workers; the run continues from its last checkpoint
-            with ``resume``.
-        TrueupError: a tracker refused its settings, before the run began.
+        RunDirectoryError: the directory is in use, contains a study (without ``resume``), or one of
+            another problem or version; or a checkpoint cannot be written: the last one is kept.
+        EvaluationError: the evaluator lost its workers; the run can be resumed from its last
+            checkpoint.
+        TrueupError: a tracker has invalid settings, before the run starts.
     """
     names = tuple(problem.space.names)
     budget = budget or Budget()
@@ -147,7 +146,7 @@ def run_search(
             except BaseException as error:
                 if isinstance(error, EvaluationError):
                     error.add_note(f"the run in {directory.path} continues with --resume")
-                # On a full disk the log fails too; the error that ended the run is the one to show.
+                # On a full disk the log fails too; show the error that ended the run.
                 with contextlib.suppress(RunDirectoryError):
                     log.write("error", kind=type(error).__name__, message=str(error))
                 raise
@@ -174,10 +173,10 @@ class _Loop:
         self.checkpoints = checkpoints
         self.budget = budget
         self.limit = EvaluationLimit(budget.max_evaluations)
-        self.generation = 0  # number of the next one
+        self.generation = 0  # index of the next one
         self.failed = 0
         self._earlier = 0.0
-        self._longest = 0.0  # evaluation of a generation [s]
+        self._longest = 0.0  # longest evaluation of a generation [s]
         self._started = time.perf_counter()
 
     @property
@@ -185,7 +184,7 @@ class _Loop:
         return self._earlier + time.perf_counter() - self._started
 
     def restore(self) -> None:
-        """Go on from the last checkpoint, if there is one."""
+        """Restore the last checkpoint, if there is one."""
         last = self.store.last_state()
         if last is not None:
             number, state = last
@@ -212,7 +211,7 @@ class _Loop:
         end = self._end(interrupts)
         while end is None:
             time_left = TimeLimit(self._seconds_left)
-            # a generation that the limit cuts off must not take those before it along
+            # a generation interrupted by the limit must not drop the previous ones
             may_be_cut = math.isfinite(time_left.seconds) and self._longest > _LONG
             before = self.search.state() if may_be_cut else None
             X = self.limit.ask(self.search, self.store.evaluations)
@@ -236,9 +235,9 @@ class _Loop:
                     f"{self.seconds:.1f} s, within a generation: cost {self._shown_cost:.6g}",
                 )
             except KeyboardInterrupt:
-                # The search has been asked and not told: its state is not one to go on from, so
-                # what was recorded since the last checkpoint goes too and is computed again.
-                return Status.INTERRUPTED, f"stopped at once at cost {self.search.cost:.6g}"
+                # A batch is pending, so the state of the search cannot be saved: records since the
+                # last checkpoint are dropped and repeated on resume.
+                return Status.INTERRUPTED, f"stopped immediately at cost {self.search.cost:.6g}"
             self._longest = max(self._longest, self.seconds - began)
             failures = masked(failures)
             former = np.array(self.search.x, float)
@@ -269,7 +268,7 @@ class _Loop:
         return float(getattr(self.search, "own_cost", self.search.cost))
 
     def _fraction(self) -> float | None:
-        """Part of the run that is done; None where it ends long before its limits."""
+        """Finished share of the run; None if it ends long before its limits."""
         if getattr(self.search, "ends_by_itself", False):
             return None
         return self.budget.fraction(self.store.evaluations, self.generation, self.seconds)
@@ -293,7 +292,7 @@ class _Loop:
         )
 
     def _evaluate(self, X: np.ndarray, failures: dict[int, str]) -> Any:
-        X = X.copy()  # a problem that changes its argument must not change the candidates
+        X = X.copy()  # a problem may modify its argument
         if hasattr(self.search, "evaluate"):
             return self.search.evaluate(self.problem, X, failures)
         return self.problem.costs(X, failures)
@@ -384,7 +383,7 @@ def _check_same(
 ) -> None:
     if not resume:
         raise RunDirectoryError(
-            f"{directory.path} already holds a study: continue it with --resume, or choose "
+            f"{directory.path} already contains a study: resume it with --resume, or choose "
             "another --output"
         )
     if store.names != names:
@@ -394,13 +393,13 @@ def _check_same(
         )
     if store.settings_hash != settings_hash:
         raise RunDirectoryError(
-            f"{directory.study} was made with other bounds, start values or settings, or another "
-            "search: resume it with the experiment it was started with, or choose another --output"
+            f"{directory.study} was created with other bounds, start values, settings or another "
+            "search: resume it with its original experiment, or choose another --output"
         )
 
 
 def _hash(problem: Any, search: Any, settings: dict[str, Any]) -> str:
-    """Hash of what the history depends on, as far as it is known here."""
+    """Hash of problem, search and settings, which the history depends on."""
     space = problem.space
     identity = {
         "names": space.names,

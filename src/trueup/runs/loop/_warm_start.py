@@ -22,20 +22,20 @@ _PICKLES = (".pkl", ".pickle", ".pt", ".joblib")
 
 @dataclass(frozen=True)
 class WarmStart:
-    """Start values that an earlier result gives to a space."""
+    """Start values of a space from an earlier result."""
 
     x: np.ndarray
     """Start ``(p,)``, within the bounds."""
     source: Path
-    """File that the values come from."""
+    """Source file of the values."""
     matched: tuple[str, ...]
-    """Elements that got their value from the file."""
+    """Elements with a value from the file."""
     missing: tuple[str, ...]
-    """Elements that the file does not hold: they keep the start of the space."""
+    """Elements missing in the file, which keep the start of the space."""
     unused: tuple[str, ...]
     """Names in the file that the space does not have."""
     clipped: tuple[str, ...]
-    """Elements whose value lay outside the bounds and was moved to the nearest one."""
+    """Elements with a value outside the bounds, which was clipped."""
 
     def space(self, space: Space) -> Space:
         """The space with these start values."""
@@ -43,14 +43,14 @@ class WarmStart:
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences: values that were taken, and values that were not."""
+        """Sentences on the values from the file, and on missing, unused and clipped ones."""
         said = [f"{len(self.matched)} start values come from {self.source}."]
         if self.missing:
-            said.append(f"Not in it, so at their default: {listing(self.missing)}.")
+            said.append(f"Missing in it, so at their default: {listing(self.missing)}.")
         if self.unused:
-            said.append(f"In it, but no unknown here: {listing(self.unused)}.")
+            said.append(f"In it, but not a parameter here: {listing(self.unused)}.")
         if self.clipped:
-            said.append(f"Outside their bounds, so moved to the nearest: {listing(self.clipped)}.")
+            said.append(f"Outside their bounds, so clipped: {listing(self.clipped)}.")
         return said
 
 
@@ -62,21 +62,21 @@ def warm_start(
 ) -> WarmStart:
     """Read start values for ``space`` from an earlier result.
 
-    Read are a run directory (its best parameters so far, of whatever kind the run is), a parameter
+    Supported are a run directory (its current best parameters, of any kind of run), a parameter
     file (YAML of :class:`trueup.parameters.ParameterDict`, or JSON with values by name), and a
-    plain vector (``.npy``, or text with numbers apart by white space, commas or lines). A folder
-    that is no run has to hold exactly one such file. Nothing is ever unpickled.
+    plain vector (``.npy``, or text with numbers separated by white space, commas or lines). A
+    folder that is not a run must contain exactly one such file. Nothing is unpickled.
 
     Args:
         path: the file or folder.
         space: the unknowns.
-        layouts: names of the elements of plain vectors, which carry none: the first one of the
-            vector's length is used. The names of the space where absent.
-        instead: element -> name whose value it takes where the file does not hold its own.
+        layouts: names of the elements of plain vectors: the first one of the vector's length is
+            used. None: the names of the space.
+        instead: element -> name of the value to use if its own is missing in the file.
 
     Raises:
-        ParameterError: there is no such file, it cannot be read, no name fits, a value is not a
-            finite number, or a vector has another length than every layout.
+        ParameterError: no such file, it cannot be read, no name matches, a value is not a finite
+            number, or a vector matches no layout.
     """
     source = _file_of(Path(path).expanduser())
     known = (space.names,) if layouts is None else layouts
@@ -89,12 +89,12 @@ def warm_start(
     matched = tuple(found_as)
     if not matched:
         raise ParameterError(
-            f"no name in {source} fits: it holds {listing(values)}, the unknowns are "
+            f"no name in {source} matches: it contains {listing(values)}, expected "
             f"{listing(space.names)}"
         )
     bad = [name for name in matched if not np.isfinite(values[found_as[name]])]
     if bad:
-        raise ParameterError(f"{source} holds values that are not finite: {listing(bad)}")
+        raise ParameterError(f"{source} contains values that are not finite: {listing(bad)}")
     given = np.array(
         [
             values[found_as[name]] if name in found_as else start
@@ -113,15 +113,15 @@ def warm_start(
 
 
 def _first_of(names: Sequence[str | None], values: Mapping[str, float]) -> str | None:
-    """The first of some names that there is a value of."""
+    """The first of some names with a value."""
     return next((name for name in names if name in values), None)
 
 
 def _file_of(path: Path) -> Path:
-    """The file that holds the values."""
+    """The file with the values."""
     if not path.exists():
         raise ParameterError(
-            f"{path} does not exist; give a parameter file, a run directory or a plain vector"
+            f"no such file: {path}; give a parameter file, a run directory or a plain vector"
         )
     if not path.is_dir():
         check_regular(path, LARGEST_TEXT)
@@ -134,13 +134,13 @@ def _file_of(path: Path) -> Path:
         for file in (directory.parameters, directory.solution):
             if file.is_file():
                 return file
-        raise ParameterError(f"the run {path} has found no parameters yet")
+        raise ParameterError(f"the run {path} has no parameters yet")
     found = sorted({file for pattern in _READABLE for file in path.glob(pattern)})
     if len(found) == 1:
         return found[0]
     raise ParameterError(
-        f"{path} is no run of trueup and holds {listing(f.name for f in found)}: "
-        "name the parameter file itself"
+        f"{path} is not a run of trueup and contains {listing(f.name for f in found)}: "
+        "give the path of the parameter file"
     )
 
 
@@ -149,8 +149,8 @@ def _values_of(source: Path, layouts: list[tuple[str, ...]]) -> dict[str, float]
     suffix = source.suffix.lower()
     if suffix in _PICKLES:
         raise ParameterError(
-            f"{source} is a pickle, which can run any code when it is opened and is therefore "
-            "never read: give the parameters as text, JSON, YAML or .npy"
+            f"{source} is a pickle, which is not supported because it can run arbitrary code: "
+            "give the parameters as text, JSON, YAML or .npy"
         )
     try:
         if suffix in (".yaml", ".yml"):
@@ -176,7 +176,7 @@ def _values_of(source: Path, layouts: list[tuple[str, ...]]) -> dict[str, float]
 
 
 def _of_parameters(source: Path) -> dict[str, float]:
-    """Values of a parameter file, which may hold vectors; frozen and tied ones count too."""
+    """Values of a parameter file, also of vectors and of frozen and tied parameters."""
     return {
         name: float(value)
         for p in ParameterDict.load_from_disk(source).values()
@@ -189,14 +189,14 @@ def _of_json(source: Path, content: Any, layouts: list[tuple[str, ...]]) -> dict
     if isinstance(content, list):
         return _of_vector(source, np.asarray(_number(content), float), layouts)
     if not isinstance(content, dict):
-        raise ParameterError(f"{source} holds no parameters: expected values by name, or a list")
+        raise ParameterError(f"{source} contains no parameters: expected values by name, or a list")
     inner = content.get("parameters", content)
-    if isinstance(inner, list):  # records, as solution.json holds them
+    if isinstance(inner, list):  # records, as in solution.json
         records = [r for r in inner if isinstance(r, dict) and {"name", "value"} <= set(r)]
         return {str(r["name"]): _number(r["value"]) for r in records}
     if not isinstance(inner, dict):
-        raise ParameterError(f"{source}: 'parameters' has to hold values by name")
-    # a block such as "provenance" beside the values is no parameter
+        raise ParameterError(f"{source}: 'parameters' must contain values by name")
+    # other blocks, such as "provenance", are not parameters
     kept = {k: v for k, v in inner.items() if not isinstance(v, Mapping)}
     return _elements({k: v for k, v in kept.items() if _is_numeric(v)})
 
@@ -219,13 +219,13 @@ def _of_vector(
             return dict(zip(names, vector.tolist(), strict=True))
     lengths = sorted({len(names) for names in layouts})
     raise ParameterError(
-        f"{source} holds {len(vector)} numbers without names; expected "
+        f"{source} contains {len(vector)} numbers without names; expected "
         f"{' or '.join(map(str, lengths))}. Give the values by name: a JSON or YAML file"
     )
 
 
 def _elements(values: Mapping[str, Any]) -> dict[str, float]:
-    """Values of the elements: those of an array as ``name[0]``, ``name[0,1]``, as a space does."""
+    """Values of the elements: those of an array as ``name[0]``, ``name[0,1]``, as in a space."""
     elements: dict[str, float] = {}
     for name, value in values.items():
         array = np.asarray(_number(value), float)
@@ -248,7 +248,7 @@ def _number(value: Any) -> Any:
     if isinstance(value, list):
         return [_number(v) for v in value]
     if isinstance(value, bool) or value is None:
-        raise ValueError(f"{json.dumps(value)} is no number")
+        raise ValueError(f"{json.dumps(value)} is not a number")
     return float(value)
 
 

@@ -9,29 +9,29 @@ from trueup.fitting.solution import Status
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of a study, counted from its begin, not since a resume."""
+    """Limits of a study, counted from its start, not from a resume."""
 
     max_evaluations: int | None = None
-    """Evaluated candidates; a generation that would pass it is not begun."""
+    """Maximum number of evaluated candidates; a generation that would exceed it is not started."""
     max_generations: int | None = None
     """Generations."""
     max_seconds: float | None = None
-    """Time [s], that of all sittings; a generation of simulations in MuJoCo is cut off."""
+    """Time limit over all sessions [s]; a generation of MuJoCo simulations is interrupted."""
     target_cost: float | None = None
-    """Stop once the cost is this low."""
+    """Cost at which the search stops."""
 
     def __post_init__(self):
         for name in ("max_evaluations", "max_generations", "max_seconds"):
             limit = getattr(self, name)
             if limit is not None and not limit > 0:
-                raise FitError(f"{name} is {limit}; it has to be positive")
+                raise FitError(f"{name} must be positive, found {limit}")
         if self.target_cost is not None and not math.isfinite(self.target_cost):
-            raise FitError(f"target_cost is {self.target_cost}; it has to be a finite number")
+            raise FitError(f"target_cost must be finite, found {self.target_cost}")
 
     def spent(
         self, evaluations: int, generations: int, seconds: float, cost: float
     ) -> tuple[Status, str] | None:
-        """Status and reason of the end by a limit, or None."""
+        """Status and message if a limit is reached, or None."""
         if self.target_cost is not None and cost <= self.target_cost:
             return Status.TARGET_REACHED, f"cost {cost:.6g} reached {self.target_cost:.6g}"
         if self.max_evaluations is not None and evaluations >= self.max_evaluations:
@@ -43,7 +43,7 @@ class Budget:
         return None
 
     def fraction(self, evaluations: int, generations: int, seconds: float) -> float | None:
-        """Used part of the limit that is nearest, or None without limits."""
+        """Used share of the nearest limit, or None without limits."""
         used = [
             spent / limit
             for spent, limit in (

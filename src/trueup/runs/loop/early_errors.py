@@ -10,10 +10,10 @@ from trueup.runs.store.run_directory import RunDirectory
 
 @contextlib.contextmanager
 def removed_on_early_error(directory: RunDirectory) -> Iterator[None]:
-    """Remove the folder where an error ends a new run before it has saved an evaluation.
+    """Remove the folder of a new run if an error ends it before it has saved an evaluation.
 
-    A problem that turns out to be wrong as it is first evaluated then leaves nothing behind that
-    stands in the way of the next try. Ctrl-C is no error: the folder stays, and can be resumed.
+    So an error in the first evaluation does not leave a folder that blocks the next attempt. Ctrl-C
+    is not an error: the folder is kept, and can be resumed.
     """
     try:
         yield

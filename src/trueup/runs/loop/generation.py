@@ -1,4 +1,4 @@
-"""One generation of a study, as callbacks and trackers are told of it."""
+"""Report on one generation of a study, for callbacks and trackers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +11,11 @@ class Generation:
     """Progress report of :func:`trueup.runs.run_search` after a generation."""
 
     number: int
-    """Number of the generation, from 0."""
+    """Index of the generation, from 0."""
     evaluations: int
     """Evaluated candidates, up to and with this generation."""
     seconds: float
-    """Time of the study, earlier sittings included [s]."""
+    """Time of the study, including earlier sessions [s]."""
     x: np.ndarray
     """Best candidate so far ``(p,)``."""
     cost: float
@@ -25,6 +25,6 @@ class Generation:
     costs: np.ndarray
     """Their costs ``(n, k)``."""
     failures: dict[int, str]
-    """Why a candidate is invalid, by row."""
+    """Reason for an invalid candidate, by row."""
     info: dict[str, Any]
-    """Numbers of the search itself, such as its step size."""
+    """State variables of the search, such as its step size."""

@@ -1,7 +1,7 @@
-"""Progress of a run and the time it will take, on the error stream.
+"""Progress of a run and its remaining time, on the error stream.
 
-On a terminal one status line is kept up to date; elsewhere (a file, a batch system) one plain line
-is written a minute. The standard output is never touched.
+On a terminal one status line is updated; elsewhere (a file, a batch system) one plain line is
+written per minute. Nothing is written to the standard output.
 """
 
 import sys
@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-_PLAIN_INTERVAL = 60.0  # [s] between lines where there is no terminal
-_TERMINAL_INTERVAL = 0.1  # [s] between changes of the status line
+_PLAIN_INTERVAL = 60.0  # interval between lines without a terminal [s]
+_TERMINAL_INTERVAL = 0.1  # interval between updates of the status line [s]
 
 
 class Progress:
@@ -19,7 +19,7 @@ class Progress:
     Args:
         verbose: False writes nothing at all.
         stream: where to write; the error stream unless given.
-        clock: seconds that only go forward, for tests.
+        clock: monotonic clock [s], for tests.
     """
 
     def __init__(
@@ -54,13 +54,13 @@ class Progress:
             self._status = None
 
     def update(self, text: str, fraction: float | None = None) -> None:
-        """Show ``text`` with the time left.
+        """Show ``text`` with the remaining time.
 
         Args:
-            text: what the run does, such as ``generation 12, cost 0.031``.
-            fraction: part of the budget that is used, 0 to 1; None where there is no budget, and
-                then no time left is shown. The part that was used when the run was resumed is
-                taken from the first call.
+            text: status of the run, such as ``generation 12, cost 0.031``.
+            fraction: used share of the budget, 0 to 1; None without a budget, so that no
+                remaining time is shown. The share at the start of this session is that of the
+                first call.
         """
         if not self._verbose:
             return
@@ -73,19 +73,19 @@ class Progress:
             "" if left is None else f", about {duration(left)} left"
         )
         interval = _PLAIN_INTERVAL if self._status is None else _TERMINAL_INTERVAL
-        # Without a terminal the first line comes after a minute: a short run writes none.
+        # Without a terminal the first line is written after a minute, so a short run writes none.
         since = now - (self._last_shown if self._last_shown is not None else self._started)
         if self._status is not None and (self._last_shown is None or since >= interval):
             from rich.text import Text
 
-            self._status.update(Text(self._last_text))  # Text: names may hold square brackets
+            self._status.update(Text(self._last_text))  # Text: names may contain square brackets
             self._last_shown = now
         elif self._status is None and since >= interval:
             self.message(self._last_text)
             self._last_shown = now
 
     def message(self, text: str) -> None:
-        """Write a line that stays."""
+        """Write a permanent line."""
         if not self._verbose:
             return
         if self._status is not None:
@@ -97,7 +97,7 @@ class Progress:
             self._stream.flush()
 
     def seconds_left(self, fraction: float | None) -> float | None:
-        """Estimate the time left [s] at the pace since the start; None where it is unknown."""
+        """Estimate the remaining time [s] from the rate since the start; None if unknown."""
         if fraction is None or self._first_fraction is None:
             return None
         done = fraction - self._first_fraction
@@ -107,7 +107,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words of two units at most: ``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """Return a duration as text of at most two units: ``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
     whole = round(max(0.0, seconds))
     if whole < 60:
         return f"{whole} s"

@@ -1,8 +1,8 @@
-"""A lock on a folder that a process holds while it lives, and not a moment longer.
+"""Lock on a folder, released when its process ends.
 
-The lock is one of the operating system on a small file, so that a process that is killed gives it
-back whatever happens; a file left behind, or a process number that another program has got since,
-blocks nobody. The process number in the file is there for the message alone.
+The lock is an operating-system lock on a small file, so that it is released even if the process is
+killed; a stale file, or a reused process id, does not block. The process id in the file is for the
+message only.
 """
 
 import contextlib
@@ -14,18 +14,18 @@ from pathlib import Path
 
 from trueup.errors import RunDirectoryError
 
-# The operating system's lock is held by the process: a second holder in the same process would get
-# it, and closing its file would even release the first one's. Hence this record.
+# The operating-system lock belongs to the process: a second holder in the same process would get
+# it, and closing its file would release the first one. Hence this record.
 _held: set[Path] = set()
 _held_guard = threading.Lock()
 
 
 class FolderLock:
-    """Hold a folder for this process.
+    """Lock on a folder for this process.
 
     Raises:
-        RunDirectoryError: on :meth:`acquire`, another living process (or another part of this one)
-            holds the folder, or its file system has no locks.
+        RunDirectoryError: on :meth:`acquire`, another running process (or another part of this one)
+            holds the lock, or the file system does not support locks.
     """
 
     def __init__(self, path: Path):
@@ -40,7 +40,7 @@ class FolderLock:
         return self._descriptor is not None and self._owner == os.getpid()
 
     def acquire(self) -> None:
-        """Take the lock at once, or raise."""
+        """Acquire the lock without waiting, or raise."""
         with _held_guard:
             if self._key in _held:
                 raise RunDirectoryError(self._in_use(os.getpid()))
@@ -49,11 +49,11 @@ class FolderLock:
             _held.add(self._key)
 
     def release(self) -> None:
-        """Give the lock back and remove its file."""
+        """Release the lock and remove its file."""
         if not self.is_held or self._descriptor is None:
             return
         with _held_guard:
-            # Removed while held: whoever waits on the removed file finds out in _lock_file.
+            # Removed while held: a process that waits on the removed file detects it in _lock_file.
             with contextlib.suppress(OSError):
                 self._path.unlink(missing_ok=True)
             os.close(self._descriptor)
@@ -81,7 +81,7 @@ class FolderLock:
                 if error.errno in (errno.EACCES, errno.EAGAIN):
                     raise RunDirectoryError(self._in_use(holder)) from None
                 full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-                advice = "If its file system has no locks, choose a folder on another one"
+                advice = "If its file system does not support locks, choose a folder on another one"
                 raise RunDirectoryError(
                     f"cannot lock {self._path.parent}: {error.strerror}. "
                     f"{'Free some, or choose another folder' if full else advice}"
@@ -89,7 +89,7 @@ class FolderLock:
             os.close(descriptor)
 
     def _is_current(self, descriptor: int) -> bool:
-        """Whether the locked file still is the one in the folder, not one just removed."""
+        """Whether the locked file is still the one in the folder, not one just removed."""
         try:
             return os.path.samestat(os.fstat(descriptor), self._path.stat())
         except FileNotFoundError:

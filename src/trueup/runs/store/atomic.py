@@ -1,14 +1,14 @@
-"""Write files so that a reader finds the old content or the new one, and nothing between.
+"""Atomic writes: a reader finds the complete old or new content.
 
 The content goes to a temporary file in the same folder, reaches the disk, and takes the name of the
-file in one step. A process that is killed, or a disk that fills up, leaves the former file whole.
+file in one step. If the process is killed or the disk is full, the previous file is unchanged.
 
-JSON has no words for infinity and not-a-number. Here they are written as the strings
+JSON does not support infinity and not-a-number. They are written as the strings
 ``"Infinity"``, ``"-Infinity"`` and ``"NaN"``, which ``float(...)`` of Python turns back into the
 numbers; other readers see a string where a number was not finite, never an invalid file.
 
-Passwords, tokens and keys are masked in texts and in JSON. Within :func:`marked` every file says
-what it was made in spite of.
+Passwords, tokens and keys are masked in texts and in JSON. Within :func:`marked` every file has a
+note on the inputs that had changed.
 """
 
 import dataclasses
@@ -43,10 +43,10 @@ __all__ = [
 def write_json(path: str | os.PathLike[str], value: Any, *, indent: int | None = 2) -> Path:
     """Write ``value`` as JSON to ``path`` in one step; errors as :func:`write_bytes`.
 
-    What can be written, and how, is described at :func:`to_plain`.
+    See :func:`to_plain` for the supported types.
 
     Raises:
-        TypeError: ``value`` holds an object that has no JSON form.
+        TypeError: ``value`` contains an object without a JSON form.
     """
     text = to_json(masked(to_plain(value)), indent=indent) + "\n"
     return write_bytes(path, text.encode("utf-8", "replace"))
@@ -76,14 +76,14 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 
 
 def to_plain(value: Any, _where: str = "value") -> Any:
-    """Turn ``value`` into what JSON knows: dict, list, str, int, float, bool and None.
+    """Convert ``value`` to JSON types: dict, list, str, int, float, bool and None.
 
     Arrays become nested lists, numpy scalars Python numbers, tuples lists, sets sorted lists,
     dataclasses dicts, enumeration members their names, paths and dates strings, non-finite numbers
     the strings ``"Infinity"``, ``"-Infinity"`` and ``"NaN"``.
 
     Raises:
-        TypeError: an object has no such form; the message says where it stands.
+        TypeError: an object has no JSON form; the message contains its location.
     """
     if value is None or isinstance(value, bool):
         return value

@@ -1,4 +1,4 @@
-"""When and how the state of a study goes to the disk."""
+"""Checkpoints of a study: schedule and files."""
 
 import time
 from collections.abc import Callable
@@ -10,17 +10,17 @@ from trueup.runs.store.event_log import EventLog
 from trueup.runs.store.run_directory import RunDirectory
 
 SHARE_OF_TIME = 0.02
-"""Largest part of the run time that checkpoints may take."""
+"""Maximum share of the run time for checkpoints."""
 
-_PARAMETERS_WAIT = 2.0  # [s] after which better parameters are written between two checkpoints
-_LONGEST_WAIT = 10.0  # [s] where even that share would let checkpoints wait for longer
-_FIRST_GUESS = 0.01  # [s] that a checkpoint takes, before one was made
+_PARAMETERS_WAIT = 2.0  # interval to write better parameters between two checkpoints [s]
+_LONGEST_WAIT = 10.0  # maximum interval between checkpoints, regardless of that share [s]
+_FIRST_GUESS = 0.01  # initial estimate of the duration of a checkpoint [s]
 
 
 class Checkpoints:
-    """Save a study: its store, the parameters so far, and a line in the log.
+    """Checkpoints of a study: its store, the current parameters, and a line in the log.
 
-    A generation that takes longer than fifty checkpoints is saved at once. Faster ones share a
+    A generation that takes longer than fifty checkpoints is saved immediately. Faster ones share a
     checkpoint, so that saving takes 2 % of the time.
     """
 
@@ -35,7 +35,7 @@ class Checkpoints:
 
     @property
     def is_due(self) -> bool:
-        """Whether the time since the last checkpoint pays for the next one."""
+        """Whether the next checkpoint is within its share of the time since the last one."""
         wait = min(self._seconds / SHARE_OF_TIME, _LONGEST_WAIT)
         return time.monotonic() - self._last >= wait
 
@@ -46,10 +46,10 @@ class Checkpoints:
         cost: float,
         parameters: Callable[[], Any] | None,
     ) -> None:
-        """Commit what the store has recorded, and write the parameters where they are new.
+        """Commit the recorded evaluations, and write the parameters if they are new.
 
         Raises:
-            RunDirectoryError: something cannot be written; the last checkpoint is whole.
+            RunDirectoryError: a file cannot be written; the last checkpoint is intact.
         """
         started = time.monotonic()
         is_new = self._store.has_pending
@@ -60,14 +60,14 @@ class Checkpoints:
                 "checkpoint", generation=generation, evaluations=self._store.evaluations, cost=cost
             )
         self._last = time.monotonic()
-        # Half the weight on the newest: one slow write on a busy disk does not rule for long.
+        # exponential average with factor 1/2: one slow write on a busy disk has a short effect
         self._seconds += 0.5 * (self._last - started - self._seconds)
 
     def keep_parameters_fresh(self, cost: float, parameters: Callable[[], Any] | None) -> None:
-        """Write better parameters between two checkpoints, where those are far apart.
+        """Write better parameters between two distant checkpoints.
 
         Raises:
-            RunDirectoryError: the file cannot be written; the former one is whole.
+            RunDirectoryError: the file cannot be written; the previous one is intact.
         """
         if time.monotonic() - self._written >= _PARAMETERS_WAIT:
             self._write_parameters(cost, parameters)

@@ -1,4 +1,4 @@
-"""Files of a run whose content is not what trueup wrote."""
+"""Errors for damaged files of a run."""
 
 import contextlib
 import os
@@ -9,10 +9,10 @@ from trueup.errors import RunDirectoryError, TrueupError
 
 @contextlib.contextmanager
 def read_as_written(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn errors about keys and types of what a file holds into one that names the file.
+    """Convert errors on keys and types of a file's content to one that names the file.
 
     Args:
-        path: the file, or the run directory that is read.
+        path: the file or run directory.
 
     Raises:
         RunDirectoryError: a key is missing or unknown, or a value has the wrong type.
@@ -24,5 +24,5 @@ def read_as_written(path: str | os.PathLike[str]) -> Iterator[None]:
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise RunDirectoryError(
             f"{path} is damaged, or of another version of trueup ({type(error).__name__}: {error})."
-            " Take it from a copy"
+            " Restore it from a copy"
         ) from error

@@ -1,7 +1,7 @@
 """History and search state of a study in one SQLite file: ``study.sqlite``.
 
-A commit is one transaction that holds whole generations and the state of the search after the last
-of them. Whatever stops the process, the file holds a history and the state that belongs to it.
+A commit is one transaction with whole generations and the state of the search after the last of
+them. So history and state in the file are always consistent, even if the process is killed.
 
 Tables (format version 1):
 
@@ -17,8 +17,8 @@ Tables (format version 1):
 ``state``, ``state_arrays``
     state after the last generation: a JSON document, and its arrays as ``.npy``.
 
-The journal is a rollback journal and not a write-ahead log: the file is complete by itself after
-each commit, and works on the network file systems of clusters.
+The journal is a rollback journal and not a write-ahead log: the file alone is complete after each
+commit, and works on the network file systems of clusters.
 """
 
 import contextlib
@@ -59,7 +59,7 @@ _TABLES = (
 class Store:
     """The file ``study.sqlite``, open for reading, or for the one process that runs the study.
 
-    ``settings_hash`` tells whether a saved state belongs to the problem and the settings at hand.
+    ``settings_hash`` identifies the problem and the settings of a saved state.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection):
@@ -73,17 +73,17 @@ class Store:
     def create(
         cls, path: str | os.PathLike[str], names: Sequence[str], settings_hash: str = ""
     ) -> "Store":
-        """Make the file of a new study with the parameters ``names``.
+        """Create the file of a new study with the parameters ``names``.
 
         Raises:
-            RunDirectoryError: the file holds something already, or cannot be written.
+            RunDirectoryError: the file is not empty, or cannot be written.
         """
         store = cls(Path(path), _connect(Path(path), writable=True))
         try:
             with store._errors("write"):
                 if not store._is_blank():
                     raise RunDirectoryError(
-                        f"{path} exists already: continue it with --resume, or choose another "
+                        f"{path} already exists: resume it with --resume, or choose another "
                         "--output"
                     )
                 with store._transaction() as connection:
@@ -112,7 +112,7 @@ class Store:
         Args:
             path: the file.
             writable: for the one process that runs the study.
-            verify: read all of it and see that it is not damaged; takes long for a large file.
+            verify: read all of it and check its integrity; slow for a large file.
 
         Raises:
             RunDirectoryError: the file does not exist, is not a study, was written by a newer
@@ -120,12 +120,12 @@ class Store:
         """
         path = Path(path)
         if not path.is_file():
-            raise RunDirectoryError(f"{path} does not exist: this run has saved no history")
+            raise RunDirectoryError(f"no such file: {path}; this run has saved no history")
         store = cls(path, _connect(path, writable))
         try:
             with store._errors("read"):
                 if store._pragma("application_id") != _APPLICATION_ID:
-                    raise RunDirectoryError(f"{path} is not the file of a study of trueup")
+                    raise RunDirectoryError(f"{path} is not a study file of trueup")
                 check_format_version(path, store._pragma("user_version"), FORMAT_VERSION)
                 fault = store._pragma("quick_check(1)") if verify else "ok"
                 if fault != "ok":
@@ -142,7 +142,7 @@ class Store:
 
     @staticmethod
     def is_blank(path: str | os.PathLike[str]) -> bool:
-        """Whether there is no study at ``path``: no file, or one whose making was cut off."""
+        """Whether there is no study at ``path``: no file, or an incomplete one."""
         if not Path(path).exists():
             return True
         store = Store(Path(path), _connect(Path(path), writable=True))
@@ -150,10 +150,10 @@ class Store:
             return store._is_blank()
 
     def close(self) -> None:
-        """Close the file; what was recorded and not committed is dropped."""
+        """Close the file; uncommitted records are dropped."""
         # An empty journal makes commits faster; the file is complete without it. SQLite removes it
-        # under a lock, so that the journal of another process is never lost. A failure, as on a
-        # full disk, leaves a file that is whole all the same.
+        # under a lock, so that the journal of another process is never lost. The file is intact
+        # even if this fails, for example on a full disk.
         with contextlib.suppress(sqlite3.Error):
             self._connection.rollback()
             self._connection.execute("PRAGMA journal_mode = DELETE")
@@ -172,18 +172,18 @@ class Store:
 
     @property
     def settings_hash(self) -> str:
-        """Hash of the problem and the settings that the study was made with."""
+        """Hash of the problem and the settings of the study."""
         with self._errors("read"):
             return self._meta("settings_hash")
 
     @property
     def evaluations(self) -> int:
-        """Number of evaluations, those that wait for their commit included."""
+        """Number of evaluations, including uncommitted ones."""
         return self._evaluations
 
     @property
     def has_pending(self) -> bool:
-        """Whether a generation waits for its commit."""
+        """Whether a generation is uncommitted."""
         return bool(self._pending)
 
     def record(
@@ -196,18 +196,18 @@ class Store:
         info: dict[str, Any] | None = None,
         seconds: float = 0.0,
     ) -> None:
-        """Take a generation into the next commit.
+        """Add a generation to the next commit.
 
         Args:
-            generation: its number; one more than that of the last.
+            generation: its index; one more than that of the last.
             X: candidates ``(n, p)``.
             costs: their costs ``(n,)`` or ``(n, k)``.
-            failures: why a candidate is invalid, by row.
-            info: what the search reports about itself, such as its step size.
+            failures: reason for an invalid candidate, by row.
+            info: state variables of the search, such as its step size.
             seconds: time of the run up to here [s].
 
         Raises:
-            ValueError: the shapes do not fit.
+            ValueError: inconsistent shapes.
         """
         X = np.array(X, dtype="<f8", order="C", ndmin=2)
         costs = np.array(costs, dtype="<f8", order="C")
@@ -216,7 +216,7 @@ class Store:
         if X.shape[1] != len(self._names) or costs.shape[0] != X.shape[0] or costs.ndim != 2:
             raise ValueError(
                 f"generation {generation}: candidates of shape {X.shape} and costs of shape "
-                f"{costs.shape} do not fit {len(self._names)} parameters"
+                f"{costs.shape} do not match {len(self._names)} parameters"
             )
         self._evaluations += len(X)
         self._pending.append(
@@ -236,7 +236,7 @@ class Store:
 
         Raises:
             RunDirectoryError: the disk is full or the file cannot be written. The last commit is
-                whole, and the recorded generations still wait.
+                intact, and the recorded generations remain uncommitted.
         """
         if not self._pending:
             return
@@ -284,7 +284,7 @@ class Store:
             ).fetchone()[0]
 
     def failed_evaluations(self) -> int:
-        """Number of committed candidates that were invalid."""
+        """Number of committed invalid candidates."""
         with self._errors("read"):
             return self._connection.execute("SELECT count(reason) FROM evaluations").fetchone()[0]
 
@@ -302,7 +302,7 @@ class Store:
         return row[0], np.frombuffer(row[1], "<f8").astype(float), row[2]
 
     def history(self, first: int = 0) -> History:
-        """Return the committed evaluations from the generation ``first`` on: all, unless given."""
+        """Return the committed evaluations from the generation ``first`` on."""
         with self._errors("read"):
             rows = self._connection.execute(
                 "SELECT generation, candidate, x, cost, objectives, reason FROM evaluations"
@@ -329,7 +329,7 @@ class Store:
         tables = self._connection.execute("SELECT name FROM sqlite_schema LIMIT 3").fetchall()
         if tables and self._pragma("application_id") != _APPLICATION_ID:
             raise RunDirectoryError(
-                f"{self._path} is not the file of a study of trueup: it holds the tables "
+                f"{self._path} is not a study file of trueup: it contains the tables "
                 f"{listing(name for (name,) in tables)}"
             )
         return not tables
@@ -337,7 +337,7 @@ class Store:
     def _has_checkpoint(self) -> bool:
         try:
             found = self._connection.execute("SELECT 1 FROM state LIMIT 1").fetchone()
-        except sqlite3.Error:  # it has no tables yet
+        except sqlite3.Error:  # no tables yet
             return False
         return found is not None
 
@@ -348,13 +348,13 @@ class Store:
             yield self._connection
             self._connection.execute("COMMIT")
         except BaseException:
-            if self._connection.in_transaction:  # SQLite may have rolled back by itself
+            if self._connection.in_transaction:  # SQLite may already have rolled back
                 self._connection.execute("ROLLBACK")
             raise
 
     @contextlib.contextmanager
     def _errors(self, doing: str) -> Iterator[None]:
-        """Turn SQLite's errors into ones that say what to do."""
+        """Convert SQLite's errors to RunDirectoryError with advice."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -364,7 +364,7 @@ class Store:
                 f"cannot {doing} {self._path}: {error}."
                 f"{kept if has_checkpoint else ' Nothing of the search was saved.'} Check the free "
                 "space and the permissions of the folder, then "
-                f"{'continue with --resume' if has_checkpoint else 'start again'}"
+                f"{'resume with --resume' if has_checkpoint else 'restart'}"
             ) from error
         except (sqlite3.DatabaseError, ValueError) as error:
             raise RunDirectoryError(
@@ -391,7 +391,7 @@ class _Generation:
         single = self.costs.shape[1] == 1
         objectives = [None] * len(self.X) if single else [row.tobytes() for row in self.costs]
         first = [None if np.isnan(cost) else cost for cost in self.costs[:, 0].tolist()]
-        # A reason may quote a file name whose bytes are no text.
+        # A reason may quote a file name that is not valid text.
         reasons = {i: r.encode("utf-8", "replace").decode() for i, r in self.failures.items()}
         return [
             (self.generation, i, x.tobytes(), first[i], objectives[i], reasons.get(i))
@@ -400,8 +400,8 @@ class _Generation:
 
 
 def _connect(path: Path, writable: bool) -> sqlite3.Connection:
-    # A reader opens for writing too where it may: the journal of a killed run has to be rolled
-    # back by whoever comes first, and a connection for reading alone refuses such a file.
+    # A reader opens for writing if permitted: the first connection must roll back the journal of a
+    # killed run, and a read-only connection rejects such a file.
     may_write = writable or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
     mode = "rwc" if writable else ("rw" if may_write else "ro")
     try:

@@ -1,4 +1,4 @@
-"""Events of a run, one JSON object a line: ``log.jsonl``."""
+"""Event log of a run in JSON lines: ``log.jsonl``."""
 
 import datetime
 import json
@@ -14,8 +14,8 @@ from trueup.runs.store.atomic import to_json, to_plain
 class EventLog:
     """Append events to a file of JSON lines.
 
-    Each line is written in one call, so that a process that is killed leaves at most its last line
-    cut off; the next writer starts on a line of its own.
+    Each line is written in one call, so that a killed process truncates at most its last line; the
+    next writer starts on a new line.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
@@ -45,7 +45,7 @@ class EventLog:
             ) from error
 
     def read(self) -> list[dict[str, Any]]:
-        """Return all events; a line that was cut off by a kill is left out.
+        """Return all events; a truncated line is skipped.
 
         Raises:
             RunDirectoryError: the file cannot be read.

@@ -10,22 +10,22 @@ import numpy as np
 
 @dataclass(frozen=True)
 class History:
-    """Every evaluation of a study, a row each, in the order in which they were asked."""
+    """Evaluations of a study, one row each, in the order of the requests."""
 
     names: tuple[str, ...]
     """Names of the parameters, ``p`` of them."""
     generation: np.ndarray
     """Generation of each evaluation ``(n,)``, from 0."""
     candidate: np.ndarray
-    """Number of each evaluation within its generation ``(n,)``, from 0."""
+    """Index of each evaluation within its generation ``(n,)``, from 0."""
     X: np.ndarray
     """Candidates ``(n, p)``."""
     costs: np.ndarray
-    """Costs ``(n, k)``, NaN where a cost was not a number."""
+    """Costs ``(n, k)``, NaN for an invalid cost."""
     reasons: dict[int, str]
-    """Why a candidate was invalid, by row."""
+    """Reason for an invalid candidate, by row."""
     generations: list[dict[str, Any]]
-    """``generation``, ``evaluations``, ``seconds`` [s] and the search's own info of each one."""
+    """``generation``, ``evaluations``, ``seconds`` [s] and ``info()`` of the search of each one."""
 
 
 def history_from_rows(

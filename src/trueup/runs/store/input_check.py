@@ -1,8 +1,8 @@
-"""The one gate of finished runs: a run whose inputs have changed is not taken for what it was.
+"""Check of the inputs of finished runs: a run with changed inputs is an error.
 
-``provenance.json`` holds the hashes of the inputs, ``experiment.yaml`` where they were. Whoever
-reads a run compares them first, by :func:`check_inputs`, and those who read the inputs again
-compare what they have read, by :func:`check_read`.
+``provenance.json`` contains the hashes of the inputs, ``experiment.yaml`` their paths. Every reader
+of a run compares them first, by :func:`check_inputs`, and code that rereads inputs compares these
+by :func:`check_read`.
 """
 
 import os
@@ -19,30 +19,30 @@ from trueup.runs.store.input_files import is_same, moved_file
 from trueup.runs.store.run_directory import RunDirectory
 
 RESULT = "solution.json"
-"""Result of another run, as an input of one."""
+"""Result of another run, used as an input."""
 
-_ABOVE = 3  # folders above the run that are searched
-_WITHIN = 5  # folders that a file lies below its run
-_SHOWN = 6  # names in a sentence
+_ABOVE = 3  # number of searched folders above the run
+_WITHIN = 5  # maximum depth of a file below its run
+_SHOWN = 6  # maximum names in a sentence
 _OF_MODELS = {
     *(".xml", ".mjcf", ".urdf", ".obj", ".stl", ".msh", ".dae", ".png", ".skn", ".bin"),
 }
-"""Endings of files of a model, some of which runs of older versions did not name."""
+"""Suffixes of model files, some of which are not recorded by older versions."""
 
 
 @dataclass(frozen=True)
 class InputCheck:
-    """Inputs of a run as they are now."""
+    """Current state of the inputs of a run."""
 
     directory: RunDirectory
     changed: tuple[str, ...] = ()
-    """Names of those that hold something else."""
+    """Names of changed inputs."""
     missing: tuple[str, ...] = ()
-    """Names of those that are nowhere to be found, which nothing is known of."""
+    """Names of inputs that were not found."""
     found: Mapping[Path, Path] = field(default_factory=dict)
-    """Where an input was and where it was moved to."""
+    """Original and current path of each moved input."""
     former: str | None = None
-    """What is said of the run itself, where it was made although something spoke against it."""
+    """Mark of the run itself, if it was made despite changed inputs."""
 
     @property
     def mark(self) -> str | None:
@@ -63,15 +63,15 @@ def check_inputs(
     anyway: bool = False,
     except_for: Sequence[str] = (),
 ) -> InputCheck:
-    """Compare the inputs of a run with those that it was made from.
+    """Compare the inputs of a run with their recorded hashes.
 
-    An input is looked for where it was, in the folder, and, where it is in neither, by its hash in
-    folders nearby. One that is nowhere is not compared.
+    An input is searched at its path, in ``folder``, and otherwise by its hash in folders nearby.
+    Inputs that are not found are not compared.
 
     Args:
       directory: run directory, of any kind of run.
-      folder: where the inputs are, if they have moved away from the run.
-      anyway: whether a run with other inputs is taken too; what is made from it bears
+      folder: location of the inputs, if they were moved.
+      anyway: whether to accept a run with changed inputs; everything made from it has
         :attr:`InputCheck.mark`.
       except_for: names of files that may have changed.
 
@@ -101,18 +101,18 @@ def check_inputs(
 def check_read(
     check: InputCheck, inputs: Iterable[Path | Mapping[str, Any]], *, anyway: bool = False
 ) -> InputCheck:
-    """Compare what was read again with the inputs that a run was made from.
+    """Compare inputs that were read again with those that a run was made from.
 
     Args:
-      check: what :func:`check_inputs` found.
-      inputs: what was read, as :meth:`trueup.runs.Job.inputs` gives it.
-      anyway: whether other inputs are taken too.
+      check: result of :func:`check_inputs`.
+      inputs: the inputs that were read, by name.
+      anyway: whether to accept changed inputs.
 
     Returns:
-      The check, with the names of what is another input.
+      The check, with the names of changed inputs.
 
     Raises:
-      RunDirectoryError: an input is another one.
+      RunDirectoryError: an input has changed.
     """
     record = provenance.read(check.directory.provenance)
     if not record:
@@ -127,18 +127,18 @@ def check_read(
 def same_inputs(
     record: Mapping[str, Any], now: Sequence[Mapping[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Inputs of a run beside those that are read now.
+    """Match the recorded inputs of a run with the current ones.
 
     Args:
       record: content of ``provenance.json``.
       now: entries of :func:`trueup.runs.store.provenance.hashed`.
 
     Returns:
-      The entries of the record with the names and paths of now, and the names of what differs.
+      The entries of the record with current names and paths, and the names of changed inputs.
     """
     left, entries, differ = list(now), [], []
     for entry in record.get("inputs", ()):
-        # of files that are alike, the one of this name
+        # of identical files, the one of this name
         likely = sorted(left, key=lambda each: each["name"] != entry["name"])
         match = next((each for each in likely if _matches(each, entry)), None)
         if match is None:
@@ -149,7 +149,7 @@ def same_inputs(
     # one file may be several inputs
     known = [each["path"] for each in entries]
     left = [each for each in left if each["path"] not in known]
-    if record.get("format_version", 1) < 2:  # which did not name all files of a model
+    if record.get("format_version", 1) < 2:  # does not list all files of a model
         left = [each for each in left if Path(each["name"]).suffix.lower() not in _OF_MODELS]
     differ += [each["name"] for each in left if each["name"] not in differ]
     return entries, differ
@@ -161,9 +161,8 @@ def _matches(now: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
 
 def _changed(directory: RunDirectory, names: Sequence[str]) -> RunDirectoryError:
     return RunDirectoryError(
-        f"{_named(names)} {_has(names)} changed since {directory.path} was made: take the "
-        "former file, or make the run again; --anyway goes on all the same, and what it makes says "
-        "so"
+        f"{_named(names)} {_has(names)} changed since {directory.path} was made: restore the "
+        "original file, or repeat the run; --anyway ignores the change and marks the results"
     )
 
 
@@ -177,7 +176,7 @@ def _has(names: Sequence[str]) -> str:
 
 
 def _entries(directory: RunDirectory) -> Iterator[tuple[dict[str, Any], Path | None]]:
-    """Inputs of a run with where they were, which older runs do not tell."""
+    """Inputs of a run with their paths, which older runs do not record."""
     record = provenance.read(directory.provenance)
     if not record.get("inputs"):
         return
@@ -185,7 +184,7 @@ def _entries(directory: RunDirectory) -> Iterator[tuple[dict[str, Any], Path | N
     places = content.get("inputs") or []
     if not isinstance(places, list) or not all(isinstance(each, str) for each in places):
         raise RunDirectoryError(
-            f"{directory.experiment} is damaged: inputs has to hold paths. Take it from a copy"
+            f"{directory.experiment} is damaged: inputs must contain paths. Restore it from a copy"
         )
     if len(places) != len(record["inputs"]):
         former = content.get("folder")
@@ -204,7 +203,7 @@ def _there(directory: RunDirectory, *parts: str) -> Path:
 def _at(
     entry: dict[str, Any], place: Path | None, directory: RunDirectory, folder: Path | None
 ) -> tuple[Path | None, bool]:
-    """Where an input is, None for nowhere, and whether it is as it was."""
+    """Current path of an input, None if not found, and whether it is unchanged."""
     name = Path(entry["name"])
     likely = [] if folder is None else [folder / name, folder / name.name]
     likely += [] if place is None else [place]
@@ -220,7 +219,7 @@ def _at(
 def places_near(
     directory: RunDirectory, place: Path | None = None, folder: Path | None = None
 ) -> list[Path]:
-    """Folders that a moved input is looked for in, the likeliest first."""
+    """Folders to search for a moved input, most likely first."""
     former = [] if place is None else [place.parent, place.parent.parent]
     near = [*directory.path.parents[:_ABOVE], Path.cwd()]
     given = [] if folder is None else [folder]
@@ -228,7 +227,7 @@ def places_near(
 
 
 def run_of(path: str | os.PathLike[str]) -> Path | None:
-    """Run directory that a file belongs to; None where it belongs to none.
+    """Run directory of a file; None if it is in none.
 
     It is the folder itself, the folder of the name of a servo's parameter file, or the nearest one
     above.

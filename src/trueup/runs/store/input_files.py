@@ -1,7 +1,7 @@
-"""Files that a run reads: their hashes, whether one is as it was, and where one was moved to.
+"""Input files of a run: hashes, comparison, and search for moved files.
 
-A file is the same where its bytes are, or where a text differs in its line ends and in empty lines
-at its end alone: editors and version control change those, and no reader sees them.
+Two files are the same if their bytes are equal, or if texts differ only in line ends and in empty
+lines at the end: editors and version control change those, without an effect on readers.
 """
 
 import hashlib
@@ -14,9 +14,9 @@ from typing import Any
 from trueup.errors import RunDirectoryError
 
 _CHUNK = 2**20  # [bytes]
-_LARGEST_GUESSED = 64 * _CHUNK  # text whose former line ends are guessed
-_DEEPEST = 2  # folders below one that is searched
-_MOST_ENTRIES = 20_000  # files and folders that a search looks at
+_LARGEST_GUESSED = 64 * _CHUNK  # maximum size of a text with guessed original line ends
+_DEEPEST = 2  # depth of the search in folders
+_MOST_ENTRIES = 20_000  # maximum number of files and folders of a search
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class FileHash:
     size: int
     """Size [bytes]."""
     content: str | None = None
-    """SHA-256 of a text with the line ends of Unix and without empty lines at its end; None for
-    what is no text."""
+    """SHA-256 of a text with Unix line ends and without empty lines at its end; None for other
+    files."""
 
 
 def hash_of(path: Path) -> FileHash:
@@ -50,7 +50,7 @@ def hash_of(path: Path) -> FileHash:
     except OSError as error:
         raise RunDirectoryError(
             f"cannot read the input {path}: {error.strerror or error}. "
-            "Each input is hashed, so that the result says what it was computed from"
+            "Each input is hashed for the provenance of the result"
         ) from error
 
 
@@ -78,11 +78,11 @@ def _unix(text: bytes) -> bytes:
 
 
 def is_same(path: Path, entry: Mapping[str, Any]) -> bool:
-    """Whether a file holds what an entry of a provenance says.
+    """Whether a file has the content of an entry of a provenance.
 
     Args:
         path: the file.
-        entry: with ``sha256`` and, of a text, ``content``; that of older versions has none.
+        entry: with ``sha256`` and, for a text, ``content``, which older versions did not record.
 
     Raises:
         RunDirectoryError: the file cannot be read.
@@ -94,7 +94,7 @@ def is_same(path: Path, entry: Mapping[str, Any]) -> bool:
 
 
 def same_hash(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two entries of provenances are of one content, line ends apart."""
+    """Whether two entries of provenances have equal content, ignoring line ends."""
     content = one.get("content")
     return one["sha256"] == other["sha256"] or (
         content is not None and content == other.get("content")
@@ -102,7 +102,7 @@ def same_hash(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _was_same(path: Path, sha256: str) -> bool:
-    """Whether a text had this hash with other line ends."""
+    """Whether a text has this hash with other line ends."""
     if path.is_dir() or path.stat().st_size > _LARGEST_GUESSED:
         return False
     lines = _unix(path.read_bytes()).rstrip(b"\n")
@@ -114,14 +114,14 @@ def _was_same(path: Path, sha256: str) -> bool:
 
 
 def moved_file(entry: Mapping[str, Any], places: Iterable[Path]) -> Path | None:
-    """The file that holds what an entry of a provenance says, in or below some folders.
+    """Find the file with the content of an entry of a provenance, in or below some folders.
 
-    Files of its size or its name are compared by their hashes. Two levels of folders are looked
-    at, hidden ones excepted, and some thousands of files at most.
+    Files of its size or its name are compared by their hashes. The search is limited to two levels
+    of folders that are not hidden, and to 20 000 entries.
 
     Args:
-        entry: with ``name``, ``sha256``, ``size`` and, of a text, ``content``.
-        places: folders, the likeliest first.
+        entry: with ``name``, ``sha256``, ``size`` and, for a text, ``content``.
+        places: folders, most likely first.
     """
     name, seen = Path(entry["name"]).name, set()
     for path, size in _files_in(places):
@@ -132,7 +132,7 @@ def moved_file(entry: Mapping[str, Any], places: Iterable[Path]) -> Path | None:
             if is_same(path, entry):
                 return path
         except RunDirectoryError:
-            continue  # a file that cannot be read is not the one
+            continue  # skip unreadable files
     return None
 
 
@@ -165,4 +165,4 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         with os.scandir(folder) as found:
             return sorted(found, key=lambda entry: entry.name)
     except OSError:
-        return []  # gone, or not to be read
+        return []  # missing or unreadable

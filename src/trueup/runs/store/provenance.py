@@ -1,7 +1,7 @@
 """Provenance of a result: versions, machine, seed, settings and the hash of every input file.
 
-It may be published with the result: it holds no host name, no user name, no password and no path
-that shows how a home folder is laid out.
+It may be published with the result: it contains no host name, no user name, no password and no path
+in a home folder.
 """
 
 import datetime
@@ -46,11 +46,11 @@ def collect(
 
     Args:
         seed: seed of the run's random numbers.
-        inputs: files (or folders, such as a data set) that the run reads; those that are hashed
-            already as :func:`hashed` gives them.
+        inputs: files (or folders, such as a data set) that the run reads; already hashed ones as
+            entries of :func:`hashed`.
         settings: resolved settings of the run.
         relative_to: folder of the experiment file. An input below it is named relative to it,
-            any other by its file name alone.
+            any other by its file name only.
         arguments: command line; that of this process unless given. Values of options that name a
             password, token or key are masked, and so are the logins in addresses.
         packages: distributions whose installed versions are recorded, without importing them.
@@ -87,7 +87,7 @@ def hashed(
     """Hash the inputs of a run.
 
     Args:
-        inputs: files or folders; one that is hashed already as this function gives it.
+        inputs: files or folders; an already hashed one as an entry of this function.
         relative_to: folder that inputs below it are named relative to.
 
     Returns:
@@ -109,7 +109,7 @@ def known_input(
     sha256: str,
     relative_to: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Entry of :func:`hashed` for a file that was read, with the hash of what was read.
+    """Entry of :func:`hashed` for a file that was read, with the hash of the content read.
 
     Args:
         path: file.
@@ -121,13 +121,13 @@ def known_input(
     """
     folder = None if relative_to is None else Path(relative_to).resolve()
     found = hash_of(Path(path))
-    if found.sha256 != sha256:  # changed since it was read, which is what counts
+    if found.sha256 != sha256:  # changed since it was read; the content read counts
         found = FileHash(sha256, found.size)
     return _entry(Path(path), folder, found)
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Content of a ``provenance.json`` that :func:`collect` made; empty where the file is missing.
+    """Content of a ``provenance.json`` of :func:`collect`; empty if the file is missing.
 
     Raises:
         RunDirectoryError: the file is damaged.
@@ -142,8 +142,8 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         for key in ("name", "sha256")
     ):
         raise RunDirectoryError(
-            f"{path} is damaged: it names no inputs with their hashes. Take the file from a copy "
-            "of the run, or remove it: the run is then resumed without a comparison of its inputs"
+            f"{path} is damaged: it lists no inputs with their hashes. Restore it from a copy "
+            "of the run, or remove it: the run is then resumed without a check of its inputs"
         )
     return content
 
@@ -194,7 +194,7 @@ def _entry(path: Path, folder: Path | None, found: FileHash) -> dict[str, Any]:
 
 
 def _portable(path: PurePath, folder: Path | None) -> str:
-    """Name a path without telling where it lies on this machine."""
+    """Name of a path without its location on this machine."""
     resolved = Path(path).resolve()
     if folder is not None and resolved.is_relative_to(folder):
         return resolved.relative_to(folder).as_posix()
@@ -202,7 +202,7 @@ def _portable(path: PurePath, folder: Path | None) -> str:
 
 
 def _published(value: Any, folder: Path | None) -> Any:
-    """Plain data, secrets in its strings masked already, without paths of this machine."""
+    """Plain data without paths of this machine; secrets in its strings are already masked."""
     if isinstance(value, dict):
         return {
             key: MASK if is_secret(key) and v is not None else _published(v, folder)
@@ -231,7 +231,7 @@ def _arguments(arguments: Sequence[str], folder: Path | None) -> list[str]:
 
 
 def _text(text: str, folder: Path | None) -> str:
-    # A ROS topic starts with a slash too: only what lies in an existing folder is a path.
+    # A ROS topic starts with a slash too: only names in an existing folder are paths.
     if text.startswith("/") and "\n" not in text and len(text) < 4096:
         path = Path(text)
         if path.parent != Path("/") and path.parent.is_dir():

@@ -1,4 +1,4 @@
-"""The folder of one run: where each of its files is, who may write there, what may be opened."""
+"""Run directory: paths of its files, its lock, and checks on opening."""
 
 import contextlib
 import glob
@@ -25,8 +25,8 @@ _REPLACED = "replaced"
 class RunDirectory:
     """The folder of one run.
 
-    Made by :meth:`create` for a new run and :meth:`open` for one that exists. The file ``run.json``
-    tells that the folder is a run, and the version of its layout.
+    Created by :meth:`create` for a new run and :meth:`open` for an existing one. The file
+    ``run.json`` marks the folder as a run, with the version of its layout.
     """
 
     def __init__(self, path: Path):
@@ -38,17 +38,16 @@ class RunDirectory:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], *, overwrite: bool = False) -> "RunDirectory":
-        """Make the folder of a new run.
+        """Create the folder of a new run.
 
         Args:
             path: a folder that does not exist or is empty.
-            overwrite: replace the run that the folder holds. The old run goes as a whole, so
-                that no file of it is left beside those of the new one.
+            overwrite: replace the run in the folder. All files of the old run are removed.
 
         Raises:
-            RunDirectoryError: the folder holds a run (and ``overwrite`` is not set), or files that
-                are not a run (whatever ``overwrite`` says), or a run in progress; or it cannot be
-                made.
+            RunDirectoryError: the folder contains a run (and ``overwrite`` is not set), or files
+                that are not a run (also with ``overwrite``), or a run in progress; or it cannot be
+                created.
         """
         root = Path(path).expanduser().resolve()
         try:
@@ -69,30 +68,30 @@ class RunDirectory:
                 shutil.rmtree(replaced)
         except OSError as error:
             raise RunDirectoryError(
-                f"cannot make the run directory {root}: {error.strerror or error}. "
+                f"cannot create the run directory {root}: {error.strerror or error}. "
                 "Choose another one with --output"
             ) from error
         return cls(root)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "RunDirectory":
-        """Open the folder of a run that exists.
+        """Open the folder of an existing run.
 
         Raises:
-            RunDirectoryError: there is no such folder, it is not a run, or it was written by a
-                newer version of trueup.
+            RunDirectoryError: no such folder, it is not a run, or it was written by a newer
+                version of trueup.
         """
         root = Path(path).expanduser().resolve()
         if not root.is_dir():
             what = "is a file" if root.exists() else "does not exist"
-            raise RunDirectoryError(
-                f"{root} {what}; expected the folder of a run, as a run prints it"
-            )
+            raise RunDirectoryError(f"{root} {what}; expected a run directory")
         if not (root / _MARKER).is_file():
             raise RunDirectoryError(f"{root} is not a run of trueup: it has no {_MARKER}")
         marker = atomic.read_json(root / _MARKER)
         if not isinstance(marker, dict) or marker.get("format") != _FORMAT:
-            raise RunDirectoryError(f"{root} is not a run of trueup: its {_MARKER} is foreign")
+            raise RunDirectoryError(
+                f"{root} is not a run of trueup: its {_MARKER} is of another program"
+            )
         check_format_version(root, marker.get("format_version"), FORMAT_VERSION)
         return cls(root)
 
@@ -123,7 +122,7 @@ class RunDirectory:
 
     @property
     def log(self) -> Path:
-        """``log.jsonl``: what happened when, one JSON object a line."""
+        """``log.jsonl``: events with their times, one JSON object per line."""
         return self._path / "log.jsonl"
 
     @property
@@ -140,7 +139,7 @@ class RunDirectory:
         """``<name>.xml``: an identified model.
 
         Raises:
-            RunDirectoryError: as :meth:`inside`; models of groups often carry users' names.
+            RunDirectoryError: as :meth:`inside`, because names of models may be user input.
         """
         return self.inside(f"{name}.xml")
 
@@ -148,7 +147,7 @@ class RunDirectory:
         """Return the path of a file in the run directory.
 
         Raises:
-            RunDirectoryError: ``relative`` is absolute, empty, climbs with ``..``, or leads out of
+            RunDirectoryError: ``relative`` is absolute, empty, contains ``..``, or leads out of
                 the folder through a symbolic link.
         """
         text = os.fspath(relative)
@@ -171,10 +170,10 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the run directory for this process; nested use of the same object is fine.
+        """Lock the run directory for this process; nested use of the same object is supported.
 
         Raises:
-            RunDirectoryError: another living process holds it.
+            RunDirectoryError: another running process holds it.
         """
         if self._lock.is_held:
             yield
@@ -187,10 +186,10 @@ class RunDirectory:
             self._lock.release()
 
     def check_free(self) -> None:
-        """Check that no other process works in the run directory, before time is spent.
+        """Check early that no other process uses the run directory.
 
         Raises:
-            RunDirectoryError: another living process holds it.
+            RunDirectoryError: another running process holds it.
         """
         if (self._path / _LOCK).exists() and not self._lock.is_held:
             self._lock.acquire()
@@ -204,7 +203,7 @@ class RunDirectory:
             raise RunDirectoryError(
                 f"{root} is a file: choose another --output for the run directory"
             )
-        # A kill in the middle of create leaves at most the temporary file of the marker.
+        # A kill during create leaves at most the temporary file of the marker.
         atomic.remove_partial(root)
         return any(root.iterdir())
 
@@ -217,12 +216,13 @@ class RunDirectory:
             )
         if not overwrite:
             raise RunDirectoryError(
-                f"{root} already holds a run: continue it with --resume, choose another --output, "
+                f"{root} already contains a run: resume it with --resume, choose another --output, "
                 "or replace it with --overwrite"
             )
         if Path.cwd().is_relative_to(root):
             raise RunDirectoryError(
-                f"{root} cannot be replaced from within: start from another folder"
+                f"{root} is the current folder and cannot be replaced: run the command in another "
+                "folder"
             )
         with cls(root).lock():
             replaced = root.with_name(f".{root.name}.{_REPLACED}-{secrets.token_hex(4)}")
@@ -230,23 +230,23 @@ class RunDirectory:
 
     @staticmethod
     def _clear_replaced(root: Path) -> None:
-        """Remove what a kill has left of a run that was being replaced."""
+        """Remove the remains of a run after a kill during its replacement."""
         for leftover in root.parent.glob(f".{glob.escape(root.name)}.{_REPLACED}-*"):
             if (root / _MARKER).is_file():
                 shutil.rmtree(leftover)
                 continue
-            # Killed before the new run was there: the old one is the only one there is.
+            # Killed before the new run existed: restore the old one.
             with contextlib.suppress(FileNotFoundError):
                 root.rmdir()
             leftover.rename(root)
 
 
 def check_format_version(path: Path, found: object, known: int) -> None:
-    """Raise RunDirectoryError unless ``found`` is a format version that this trueup reads."""
+    """Raise RunDirectoryError unless ``found`` is a supported format version."""
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise RunDirectoryError(f"{path} has no valid format version (found {found!r})")
     if found > known:
         raise RunDirectoryError(
             f"{path} was written by a newer version of trueup: its format is {found}, "
-            f"trueup {__version__} reads formats up to {known}. Install a newer trueup"
+            f"trueup {__version__} supports formats up to {known}. Install a newer trueup"
         )

@@ -13,7 +13,7 @@ from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
 
 FORMAT_VERSION = 1
-"""Version of the content that :func:`solution_content` gives."""
+"""Version of the content of :func:`solution_content`."""
 
 
 def space_records(space: Space) -> dict[str, dict[str, Any]]:
@@ -35,7 +35,7 @@ def space_records(space: Space) -> dict[str, dict[str, Any]]:
 def solution_content(
     name: str, kind: str, space: Space, solution: Solution, notes: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Content of ``solution.json`` for a search alone; non-finite numbers are still numbers."""
+    """Content of ``solution.json`` for a search alone, before non-finite numbers are encoded."""
     at_bound = space.at_bound(solution.x)
     return {
         "format_version": FORMAT_VERSION,
@@ -59,16 +59,16 @@ def solution_content(
 
 
 def advice(solution: Solution) -> str:
-    """What to do next after a search over costs, which says nothing about confidence."""
+    """Advice after a search over costs, which gives no confidence intervals."""
     if not np.isfinite(solution.cost):
         return (
-            "No candidate was valid, and the values are those of the start: see the reasons with  "
+            "No candidate was valid, and the values are the start values: see the reasons with  "
             "trueup study show, then correct the problem, its bounds or its start values."
         )
     if solution.status is Status.CONVERGED and solution.covariance is None:
         return (
-            "Run it with another --seed: a minimum that several seeds find is hardly a local one. "
-            "Look at parameters on a bound."
+            "Repeat it with another --seed: a minimum found by several seeds is probably global. "
+            "Check parameters on a bound."
         )
     if solution.status is Status.ITERATION_LIMIT:
         return Status.EVALUATION_LIMIT.advice
@@ -80,24 +80,24 @@ def _front(front: ParetoFront) -> dict[str, Any]:
 
 
 def read_solution(directory: RunDirectory) -> dict[str, Any]:
-    """Content of ``solution.json``; non-finite numbers come back as numbers.
+    """Content of ``solution.json``, with decoded non-finite numbers.
 
     Raises:
       RunDirectoryError: the run has not finished, or the file is damaged.
     """
     if not directory.solution.is_file():
         raise RunDirectoryError(
-            f"{directory.path} has no solution.json: the run did not finish; continue it with  "
+            f"{directory.path} has no solution.json: the run has not finished; resume it with  "
             f"trueup study resume {directory.path}"
         )
     content = _numbers(atomic.read_json(directory.solution))
     if not isinstance(content, dict):
-        raise RunDirectoryError(f"{directory.solution} is damaged: it holds no mapping")
+        raise RunDirectoryError(f"{directory.solution} is damaged: expected a mapping")
     return content
 
 
 def interval_of(record: dict[str, Any]) -> tuple[float, float] | None:
-    """Interval of a parameter's record; None where its search gives none."""
+    """Interval of a parameter's record; None if its search has none."""
     if "low" in record:
         return record["low"], record["high"]
     if "interval" in record:

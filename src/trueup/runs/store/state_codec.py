@@ -1,4 +1,4 @@
-"""The state of a search as a JSON document and plain arrays, and back, exactly.
+"""Exact serialisation of the state of a search as a JSON document and plain arrays.
 
 The document is the state with each array replaced by ``{"$array": key}`` and each number that is
 not finite by ``{"$float": "inf"}``. The arrays are kept in the ``.npy`` format without pickling.
@@ -20,11 +20,11 @@ _FLOAT = "$float"
 def encode_state(state: dict[str, Any]) -> tuple[str, dict[str, bytes]]:
     """Return the JSON document of ``state`` and its arrays in the ``.npy`` format.
 
-    Numpy scalars come back as Python numbers and tuples as lists; everything else comes back equal
-    to the last bit.
+    Numpy scalars are decoded as Python numbers and tuples as lists; everything else is bitwise
+    equal.
 
     Raises:
-        TypeError: the state holds something else than dict (with string keys), list, tuple, str,
+        TypeError: the state contains types other than dict (with string keys), list, tuple, str,
             number, bool, None and arrays of numbers.
     """
     arrays: dict[str, bytes] = {}
@@ -33,7 +33,7 @@ def encode_state(state: dict[str, Any]) -> tuple[str, dict[str, bytes]]:
 
 
 def decode_state(document: str, arrays: dict[str, bytes]) -> dict[str, Any]:
-    """Return the state that :func:`encode_state` was given.
+    """Return the state of :func:`encode_state`.
 
     Raises:
         RunDirectoryError: the document or an array is damaged or missing.
@@ -61,7 +61,7 @@ def _encode(value: Any, where: str, arrays: dict[str, bytes]) -> Any:
         return value
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
-            raise TypeError(f"{where} is an array of objects; a state holds arrays of numbers")
+            raise TypeError(f"{where} is an array of objects; a state supports arrays of numbers")
         # The number keeps {"a.b": ...} and {"a": {"b": ...}} apart.
         key = f"{len(arrays)} {where}"
         arrays[key] = array_to_bytes(value)
@@ -76,11 +76,11 @@ def _encode(value: Any, where: str, arrays: dict[str, bytes]) -> Any:
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str) or key in (_ARRAY, _FLOAT):
-                raise TypeError(f"{where} has the key {key!r}; keys of a state are other strings")
+                raise TypeError(f"{where} has the unsupported key {key!r}")
         return {key: _encode(v, f"{where}.{key}", arrays) for key, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_encode(v, f"{where}[{i}]", arrays) for i, v in enumerate(value)]
-    raise TypeError(f"{where} is a {type(value).__name__}; a state holds JSON values and arrays")
+    raise TypeError(f"{where} is a {type(value).__name__}; a state supports JSON values and arrays")
 
 
 def _decode(value: Any, arrays: dict[str, bytes]) -> Any:

@@ -13,7 +13,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
     """A mapping from a YAML file.
 
     Raises:
-      RunDirectoryError: the file is missing, cannot be read or holds something else.
+      RunDirectoryError: the file is missing, cannot be read or is not a mapping.
     """
     try:
         content = safe_yaml(read_settings(path))
@@ -22,5 +22,5 @@ def read_mapping(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise RunDirectoryError(f"{path} is damaged: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
-        raise RunDirectoryError(f"{path} is damaged: it holds no mapping")
+        raise RunDirectoryError(f"{path} is damaged: expected a mapping")
     return content

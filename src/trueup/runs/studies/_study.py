@@ -1,4 +1,4 @@
-"""Runs a study from its problem to its report."""
+"""Python function of a study, from its problem to its report."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -30,32 +30,32 @@ def study(
     trackers: Sequence[Tracker] = (),
     verbose: bool = True,
 ) -> StudyResult:
-    """Search a problem, and write everything that a run directory holds.
+    """Search a problem, and write a run directory.
 
-    It has the reach of ``trueup study run``, and both continue what the other began.
-    :func:`trueup.runs.run_search` is the loop within, for a search object of your own.
+    It is equivalent to ``trueup study run``, and each can resume runs of the other.
+    :func:`trueup.runs.run_search` is its inner loop, for a custom search object.
 
     Args:
       problem: ``"file.py:function"``, a function at the top of a Python file that returns a
-        :class:`trueup.fitting.Problem`, the name of a test problem, or a problem itself. A run of
-        a problem itself is continued from Python only, since no file makes it again.
-      directory: run directory; ``runs/NAME`` where None.
-      settings: how it is searched.
-      limits: where the search stops at the latest.
+        :class:`trueup.fitting.Problem`, the name of a test problem, or a problem object. A run of
+        a problem object can be resumed from Python only.
+      directory: run directory; None: ``runs/NAME``.
+      settings: settings of the search.
+      limits: limits of the search.
       execution: where candidates are evaluated.
       dimension: number of parameters of a test problem.
       start: earlier result to start from: a parameter file, a run directory or a plain vector.
-      resume: continue the run that the directory holds, with its settings.
-      overwrite: replace the run that the directory holds.
-      trackers: trackers beside those of the execution.
+      resume: continue the run of the directory, with its settings.
+      overwrite: replace the run of the directory.
+      trackers: trackers in addition to those of the execution.
       verbose: show progress on the error stream.
 
     Returns:
-      The result; what it is worth stands in its summary.
+      The result; its summary contains the verdict.
 
     Raises:
-      TrueupError: whatever is wrong, before anything is written.
-      RunInterrupted: Ctrl-C; the message says how to continue.
+      TrueupError: invalid inputs or settings, before anything is written.
+      RunInterrupted: Ctrl-C; the message contains the command to resume.
     """
     spec = StudySpec.of(problem, settings, limits, dimension=dimension, start=start)
     target = Path("runs") / spec.name if directory is None else directory

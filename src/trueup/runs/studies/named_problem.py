@@ -1,4 +1,4 @@
-"""The problem of a study: a test problem, a function in a Python file, or an object."""
+"""Problems of studies: a test problem, a function in a Python file, or an object."""
 
 import importlib
 import importlib.util
@@ -13,29 +13,29 @@ from typing import Any
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.fitting import Problem
 
-_LARGEST_DIMENSION = 100_000  # of a test problem
+_LARGEST_DIMENSION = 100_000  # maximum dimension of a test problem
 
 
 @dataclass(frozen=True)
 class NamedProblem:
-    """A problem, and how to make it again."""
+    """A problem, and its source for reconstruction."""
 
     problem: Problem
     name: str
     """Name for the run."""
     file: Path | None = None
-    """Python file of a problem of the user's own, absolute."""
+    """Absolute path of the Python file of a custom problem."""
     function: str = ""
-    """Function in that file, or the test problem; empty for an object, which nothing can make
-    again."""
+    """Function in that file, or the test problem; empty for an object, which cannot be
+    reconstructed."""
     dimension: int | None = None
-    """Dimension that was asked for."""
+    """Requested dimension."""
 
 
 def named_problem(
     problem: str | Callable[..., Any] | Problem, dimension: int | None = None
 ) -> NamedProblem:
-    """The problem that a study is given.
+    """Resolve the problem of a study.
 
     Args:
       problem: ``"sphere"`` for a test problem, ``"file.py:function"``, the function itself, or a
@@ -43,16 +43,16 @@ def named_problem(
       dimension: number of parameters of a test problem, or argument of the function.
 
     Raises:
-      ExperimentError: there is no such test problem, file or function, the file cannot be run, or
-        the function gives something else than a problem.
+      ExperimentError: no such test problem, file or function, the file cannot be run, or the
+        function does not return a problem.
     """
     if dimension is not None and dimension < 1:
-        raise ExperimentError(f"--dimension has to be 1 or larger, got {dimension}")
+        raise ExperimentError(f"--dimension must be at least 1, found {dimension}")
     if isinstance(problem, str):
         return _problem_of_text(problem, dimension)
     if isinstance(problem, Problem):
         if dimension is not None:
-            raise ExperimentError("a problem has its number of parameters: leave out dimension")
+            raise ExperimentError("dimension is not supported with a problem object; remove it")
         return NamedProblem(problem, type(problem).__name__.lower())
     return _problem_of_function(problem, dimension)
 
@@ -63,7 +63,7 @@ def _problem_of_text(text: str, dimension: int | None) -> NamedProblem:
         return problem_of_file(Path(path).expanduser(), function, dimension)
     if text.endswith(".py"):
         raise ExperimentError(
-            f"{text} names no function: give {text}:FUNCTION, where FUNCTION() returns a "
+            f"{text} has no function name: give {text}:FUNCTION, where FUNCTION() returns a "
             "trueup.fitting.Problem"
         )
     return _test_problem(text, dimension)
@@ -74,8 +74,8 @@ def _problem_of_function(function: Callable[..., Any], dimension: int | None) ->
     file = getattr(module, "__file__", None)
     if file is None or getattr(module, name, None) is not function:
         raise ExperimentError(
-            f"{function!r} is not a function at the top of a Python file, so nothing could make "
-            "the problem again: give such a function, or the problem itself"
+            f"{function!r} is not a module-level function of a Python file, so the problem cannot "
+            "be reconstructed: give such a function, or the problem object"
         )
     path = Path(file).resolve()
     problem = _checked(_call(function, f"{name}() in {path}", dimension), name, path)
@@ -85,7 +85,7 @@ def _problem_of_function(function: Callable[..., Any], dimension: int | None) ->
 def problem_of_file(path: Path, function: str, dimension: int | None = None) -> NamedProblem:
     """The problem that a function in a Python file returns; errors as :func:`named_problem`."""
     if not path.is_file():
-        raise ExperimentError(f"{path} does not exist, or is no file")
+        raise ExperimentError(f"no such file: {path}")
     module = _module(path.resolve())
     made = getattr(module, function, None)
     if not callable(made):
@@ -95,7 +95,7 @@ def problem_of_file(path: Path, function: str, dimension: int | None = None) -> 
             if inspect.isfunction(value) and value.__module__ == module.__name__
         ]
         raise ExperimentError(
-            f"{path} has no function {function!r}; it has {listing(functions)}."
+            f"{path} has no function {function!r}; available: {listing(functions)}."
             f"{did_you_mean(function, functions)}"
         )
     problem = _checked(_call(made, f"{function}() in {path}", dimension), function, path)
@@ -106,14 +106,14 @@ def _checked(made: Any, function: str, path: Path) -> Problem:
     problem = getattr(made, "problem", made)  # of a TestProblem
     if not isinstance(problem, Problem):
         raise ExperimentError(
-            f"{function}() in {path} returned a {type(problem).__name__}; it has to return a "
+            f"{function}() in {path} returned a {type(problem).__name__}; expected a "
             "trueup.fitting.Problem, such as trueup.fitting.VectorisedCosts(costs, space)"
         )
     return problem
 
 
 def send_by_value(named: NamedProblem) -> None:
-    """Let a problem travel to machines that do not have its file; needs what Dask needs."""
+    """Pickle a problem by value, for machines without its file; requires cloudpickle."""
     if named.file is not None:
         import cloudpickle
 
@@ -127,12 +127,12 @@ def _test_problem(name: str, dimension: int | None) -> NamedProblem:
     wanted = name.replace("-", "_")
     if wanted not in names:
         raise ExperimentError(
-            f"there is no test problem {name!r}; there are {listing(names, 30)}."
-            f"{did_you_mean(wanted, names)} A problem of your own is FILE.py:FUNCTION"
+            f"unknown test problem {name!r}; available: {listing(names, 30)}."
+            f"{did_you_mean(wanted, names)} A custom problem is FILE.py:FUNCTION"
         )
     if dimension is not None and dimension > _LARGEST_DIMENSION:
         raise ExperimentError(
-            f"--dimension of a test problem is at most {_LARGEST_DIMENSION}, got {dimension}"
+            f"--dimension of a test problem must be at most {_LARGEST_DIMENSION}, found {dimension}"
         )
     made = _call(getattr(test_problems, wanted), f"the test problem {name}", dimension)
     return NamedProblem(made.problem, wanted, None, wanted, dimension)
@@ -141,7 +141,7 @@ def _test_problem(name: str, dimension: int | None) -> NamedProblem:
 def _call(function: Any, label: str, dimension: int | None) -> Any:
     parameters = inspect.signature(function).parameters
     if dimension is not None and "dimension" not in parameters:
-        raise ExperimentError(f"{label} has a fixed number of parameters: leave out --dimension")
+        raise ExperimentError(f"{label} has a fixed number of parameters: remove --dimension")
     needed = [
         p.name
         for p in parameters.values()
@@ -151,18 +151,18 @@ def _call(function: Any, label: str, dimension: int | None) -> Any:
     missing = [name for name in needed if name not in given]
     if missing:
         advice = "give --dimension" if missing == ["dimension"] else "give them defaults"
-        raise ExperimentError(f"{label} needs the arguments {listing(missing)}: {advice}")
+        raise ExperimentError(f"{label} requires the arguments {listing(missing)}: {advice}")
     return function(**given)
 
 
 def _module(path: Path) -> ModuleType:
-    """Import a file by its own name, so that worker processes find it by that name too."""
+    """Import a file under its own name, so that worker processes can import it too."""
     if not path.is_file():
-        raise ExperimentError(f"the file {path} does not exist")
+        raise ExperimentError(f"no such file: {path}")
     name = path.stem
     if not name.isidentifier():
         raise ExperimentError(
-            f"{path.name} cannot be imported: its name has to be letters, digits and '_' only"
+            f"{path.name} cannot be imported: its name must contain only letters, digits and '_'"
         )
     source = path.read_bytes()
     _forget_other(name, path, source)
@@ -172,8 +172,7 @@ def _module(path: Path) -> ModuleType:
     found = None if loaded is not None else importlib.util.find_spec(name)
     if loaded is not None or (found is not None and not _is_at(found.origin, path)):
         raise ExperimentError(
-            f"{path.name} has the name of the module {name!r}, which exists already: rename the "
-            "file"
+            f"{path.name} has the name of an existing module, {name!r}: rename the file"
         )
     folder = str(path.parent)
     added = folder not in sys.path
@@ -190,20 +189,20 @@ def _module(path: Path) -> ModuleType:
     except ImportError as error:
         raise ExperimentError(f"{path} cannot be imported: {error}") from error
     finally:
-        if added:  # a file of this name in another folder has to be found next time
+        if added:  # allow a file of this name in another folder next time
             sys.path.remove(folder)
     _imported[name] = (path, source)
     return made
 
 
 _imported: dict[str, tuple[Path, bytes]] = {}
-"""Files that this process has imported for a problem, by module name, and what they held."""
+"""Files imported for a problem in this process, by module name, and their content."""
 
 
 def _forget_other(name: str, path: Path, source: bytes) -> None:
-    """Drop a module imported for a former problem: of another folder, or of a file changed since.
+    """Remove a module of an earlier problem from another folder, or of a changed file.
 
-    Only the folder of the new file stays on the path, so that workers find the right one.
+    Only the folder of the new file is kept on the path, so that workers find the right one.
     """
     former, content = _imported.get(name, (path, source))
     if (former, content) == (path, source):

@@ -1,4 +1,4 @@
-"""A study, from its problem to its report."""
+"""Execution of a study, from its problem to its report."""
 
 import csv
 import dataclasses
@@ -37,13 +37,13 @@ class StudyResult:
     """Result of :func:`trueup.runs.study`."""
 
     problem: Problem
-    """The problem; its space holds the start values."""
+    """The problem; its space contains the start values."""
     solution: Solution
-    """The best candidate, and how the search ended."""
+    """The best candidate, and the status of the search."""
     directory: Path
     """Run directory."""
     summary: dict[str, Any]
-    """Plain data of everything, as ``solution.json`` holds it."""
+    """Content of ``solution.json``."""
 
     @property
     def report(self) -> Path:
@@ -52,7 +52,7 @@ class StudyResult:
 
 
 def run_study(spec: StudySpec, session: Session) -> Outcome:
-    """Do a study; errors as :func:`trueup.runs.start`."""
+    """Execute a study; errors as :func:`trueup.runs.start`."""
     named, spec = problem_at_start(spec, session.execution)
     problem = named.problem
     search = search_of(spec.settings, problem, spec.limits)
@@ -88,7 +88,7 @@ def run_study(spec: StudySpec, session: Session) -> Outcome:
 
 
 def plan_study(spec: StudySpec, execution: Execution) -> dict[str, Any]:
-    """The first candidates of a study, and the time that they take [s]."""
+    """First candidates of a study, and their evaluation time [s]."""
     named, spec = problem_at_start(spec, execution)
     problem = named.problem
     X = search_of(spec.settings, problem, spec.limits).ask()
@@ -108,10 +108,10 @@ def plan_study(spec: StudySpec, execution: Execution) -> dict[str, Any]:
 
 
 def problem_at_start(spec: StudySpec, execution: Execution) -> tuple[NamedProblem, StudySpec]:
-    """The problem with the start values of its space, and the spec that holds them.
+    """The problem with the start values of its space, and the spec with the same start values.
 
     Raises:
-      RunDirectoryError: the problem of a run to resume has other parameters by now.
+      RunDirectoryError: the problem of a run to resume now has other parameters.
     """
     named = spec.named or _named_again(spec)
     problem, space = named.problem, named.problem.space
@@ -121,15 +121,15 @@ def problem_at_start(spec: StudySpec, execution: Execution) -> tuple[NamedProble
         return named, spec.model_copy(update={"start": start, "notes": tuple(notes)})
     if tuple(spec.start) != space.names:
         raise RunDirectoryError(
-            f"the problem of {spec.name} has other parameters by now: it had "
-            f"{listing(spec.start)}, it has {listing(space.names)}"
+            f"the parameters of the problem of {spec.name} have changed: expected "
+            f"{listing(spec.start)}, found {listing(space.names)}"
         )
     problem.space = dataclasses.replace(space, start=np.array(list(spec.start.values()), float))
     return named, spec
 
 
 def _named_again(spec: StudySpec) -> NamedProblem:
-    """The problem that a file or a name gives."""
+    """The problem of a file or a name."""
     spec.check_whole()
     if spec.file is None:
         return named_problem(spec.problem, spec.dimension)
@@ -139,7 +139,7 @@ def _named_again(spec: StudySpec) -> NamedProblem:
 def _started(
     spec: StudySpec, space: Space, objectives: tuple[str, ...], execution: Execution
 ) -> tuple[Space, list[str]]:
-    """The space with its start values, and what was done about them."""
+    """The space with its start values, and notes on them."""
     if execution.load_study and execution.storage:
         from trueup.runs.optuna_storage import load_study
 
@@ -154,7 +154,7 @@ def _started(
 
 
 def has_ended(solution: Solution, converges: bool) -> bool:
-    """Whether a search has done what it can; one that never converges ends at its limits."""
+    """Whether a search is complete; one that never converges is complete at its limits."""
     limits = (Status.EVALUATION_LIMIT, Status.ITERATION_LIMIT, Status.TIME_LIMIT)
     return solution.success or (not converges and solution.status in limits)
 

@@ -1,4 +1,4 @@
-"""What a study is of: a problem, the search, and where it starts."""
+"""Description of a study: problem, search and start."""
 
 import os
 from collections.abc import Callable
@@ -18,13 +18,13 @@ class StudySpec(Spec):
     """Spec of a study.
 
     Attributes:
-      problem: test problem, or function in ``file``; empty for an object in Python.
+      problem: test problem, or function in ``file``; empty for a Python object.
       file: Python file of the function.
       dimension: number of parameters of a test problem, or argument of the function.
-      settings: how it is searched; the method is resolved.
-      start: start values by name; None before the first call has found them.
-      start_from: earlier result that they come from.
-      named: the problem, where a call in Python has it at hand.
+      settings: settings of the search; the method is resolved.
+      start: start values by name; None before the first call has resolved them.
+      start_from: earlier result with the start values.
+      named: the problem, if passed from Python.
     """
 
     kind: ClassVar[str] = "study"
@@ -51,10 +51,10 @@ class StudySpec(Spec):
         start: str | os.PathLike[str] | None = None,
         name: str | None = None,
     ) -> "StudySpec":
-        """The spec of a study of a problem, as :func:`named_problem` takes it.
+        """Spec of a study of a problem in any form of :func:`named_problem`.
 
         Raises:
-          ExperimentError: there is no such problem.
+          ExperimentError: unknown problem.
         """
         named, settings = named_problem(problem, dimension), settings or StudySettings()
         method = resolved_method(settings.method, named.problem)

@@ -1,1 +1,1 @@
-"""The page of a search: history, distributions, Pareto fronts."""
+"""Report page of a search: history, distributions, Pareto fronts."""

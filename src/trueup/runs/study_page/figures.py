@@ -1,4 +1,4 @@
-"""Figures of a search: cost, the search's own numbers, parameters, populations, Pareto front."""
+"""Figures of a search: cost, its state variables, parameters, populations, Pareto front."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -27,8 +27,8 @@ from trueup.runs.study_page.statistics import (
     wants_log,
 )
 
-_LINES = 40  # good candidates that parallel coordinates show
-_OTHERS = 120  # and of all others
+_LINES = 40  # highlighted candidates in parallel coordinates
+_OTHERS = 120  # other candidates
 
 
 def cost_figure(costs: np.ndarray, groups: Groups, label: str = "cost") -> Figure:
@@ -36,7 +36,7 @@ def cost_figure(costs: np.ndarray, groups: Groups, label: str = "cost") -> Figur
 
     Args:
         costs: cost of each evaluation ``(n,)``, NaN where invalid.
-        groups: generations put together.
+        groups: grouped generations.
         label: name of the cost.
     """
     best, low, median, high = quantiles_of_groups(costs, groups)
@@ -62,7 +62,7 @@ def cost_figure(costs: np.ndarray, groups: Groups, label: str = "cost") -> Figur
         LegendEntry("10 to 90 % of the population", "track", "area", "spread"),
     )
     plot = Plot(data, layout, "", 320, zoom=True, description=f"{label} over evaluations")
-    caption = "Invalid candidates are left out."
+    caption = "Invalid candidates are omitted."
     if groups.count < len(np.unique(groups.of)) or groups.first[-1:] > groups.count:
         caption += " Several generations share a point."
     return Figure((plot,), legend, "", caption)
@@ -71,11 +71,11 @@ def cost_figure(costs: np.ndarray, groups: Groups, label: str = "cost") -> Figur
 def search_figures(
     generations: Sequence[dict[str, Any]], skipped: Sequence[str] = ()
 ) -> list[Figure]:
-    """One small figure for each number that the search reports of itself, such as a step size.
+    """One small figure for each state variable of the search, such as a step size.
 
     Args:
-        generations: a record a generation, with ``evaluations``.
-        skipped: keys that are shown elsewhere.
+        generations: one record per generation, with ``evaluations``.
+        skipped: keys shown elsewhere.
     """
     own = ("generation", "evaluations", "seconds", *skipped)
     keys = [k for k in dict.fromkeys(k for g in generations for k in g) if k not in own]
@@ -105,12 +105,12 @@ def parameter_figures(
     groups: Groups,
     rows: Sequence[dict[str, Any]],
 ) -> list[Figure]:
-    """One small figure a parameter: best value so far, and the spread of the population.
+    """One small figure per parameter: best value so far, and the spread of the population.
 
     Args:
         X: candidates ``(n, p)``.
         costs: their costs ``(n,)``, NaN where invalid.
-        groups: generations put together.
+        groups: grouped generations.
         rows: ``name``, and where known ``unit``, ``lower``, ``upper``, ``scale``.
     """
     so_far = best_so_far(costs)[groups.evaluations - 1]
@@ -149,11 +149,11 @@ _SPREAD_LEGEND = (
 
 
 def population_figure(costs: np.ndarray, groups: Groups, label: str = "cost") -> Figure:
-    """Heat map: the sorted costs of each generation, the best at the bottom.
+    """Heat map of the sorted costs of each generation, the best at the bottom.
 
     Args:
         costs: cost of each evaluation ``(n,)``, NaN where invalid.
-        groups: generations put together.
+        groups: grouped generations.
         label: name of the cost.
     """
     Z = sorted_costs(costs, groups)
@@ -198,25 +198,27 @@ def population_figure(costs: np.ndarray, groups: Groups, label: str = "cost") ->
         {"data.showscale": False},
         description=f"sorted {label} of the population of each generation",
     )
-    caption = "Empty: invalid candidates. Costs above the 98 % quantile have the last colour."
+    caption = (
+        "Blank: invalid candidates. Costs above the 98 % quantile are clipped to the last colour."
+    )
     return Figure((plot,), (), "", caption)
 
 
 def parallel_figure(
     X: np.ndarray, good: np.ndarray, others: np.ndarray, rows: Sequence[dict[str, Any]], label: str
 ) -> Figure:
-    """Parallel coordinates: a line a candidate across all parameters, the good ones on top.
+    """Parallel coordinates: one line per candidate across all parameters, the best on top.
 
-    The parameters lie below each other, from the lower to the upper bound (or of the values that
-    occur, where there is no bound), so that many of them and long names have room.
+    The parameters are listed vertically, from the lower to the upper bound (or the range of the
+    values without bounds), to fit many of them and long names.
 
     Args:
         X: candidates ``(n, p)``.
-        good: rows that stand out, the best first; at least one.
+        good: highlighted rows, best first; at least one.
         others: rows of other valid candidates.
         rows: ``name``, ``value`` (drawn as the best), and where known ``lower``, ``upper``,
             ``scale``.
-        label: what the good ones are.
+        label: description of the highlighted candidates.
     """
     every = np.concatenate([good, others])
     drawn_good, drawn_others = good[evenly(len(good), _LINES)], others[evenly(len(others), _OTHERS)]
@@ -260,12 +262,12 @@ def parallel_figure(
     description = f"candidates across {', '.join(names[:12])}"
     plot = Plot(data, layout, "", height, narrow, description=description)
     drawn = len(drawn_good) + len(drawn_others)
-    caption = f"{drawn} of {len(every)} valid candidates are drawn." if drawn < len(every) else ""
+    caption = f"{drawn} of {len(every)} valid candidates are shown." if drawn < len(every) else ""
     return Figure((plot,), legend, "", caption)
 
 
 def front_figure(costs: np.ndarray, front: np.ndarray, objectives: Sequence[str]) -> Figure:
-    """Pareto front over all evaluated candidates, a plot a pair of objectives.
+    """Pareto front over all evaluated candidates, one plot per pair of objectives.
 
     Args:
         costs: costs of valid evaluations ``(n, k)``.
@@ -275,7 +277,7 @@ def front_figure(costs: np.ndarray, front: np.ndarray, objectives: Sequence[str]
     some = costs[evenly(len(costs), 1500)]
     plots = []
     for i, j in list(combinations(range(len(objectives)), 2))[:6]:
-        # what is far beyond the front would squeeze it into a corner
+        # clip costs far beyond the front, which would compress it
         reach = front.max(axis=0) + 2.0 * np.maximum(np.ptp(front, axis=0), 1e-12)
         near = some[(some[:, [i, j]] <= reach[[i, j]]).all(axis=1)]
         order = np.argsort(front[:, i], kind="stable")
@@ -353,7 +355,7 @@ def _polylines(U: np.ndarray, y: np.ndarray, name: str, token: str, width: float
 
 
 def _between(values: np.ndarray, row: dict[str, Any], every: np.ndarray) -> np.ndarray:
-    """Place of values between the bounds, 0 to 1; without bounds, between all that occur."""
+    """Relative position of values within the bounds, 0 to 1; without bounds, within their range."""
     low, high = (float(row.get(key, np.nan)) for key in ("lower", "upper"))
     low = low if np.isfinite(low) else float(every.min())
     high = high if np.isfinite(high) else float(every.max())
@@ -365,7 +367,7 @@ def _between(values: np.ndarray, row: dict[str, Any], every: np.ndarray) -> np.n
 def _near_bounds(
     row: dict[str, Any], low: np.ndarray, high: np.ndarray, best: np.ndarray
 ) -> list[float]:
-    """Bounds that the population comes near to; one far away would flatten the curve."""
+    """Bounds close to the population; a distant one would compress the curve."""
     shown = np.concatenate([low, high, best])
     shown = shown[np.isfinite(shown)]
     if not len(shown):

@@ -1,4 +1,4 @@
-"""Everything a run directory tells about a study, as plain data for reports and tables."""
+"""Record of a study from its run directory, as plain data for reports and tables."""
 
 import re
 from collections import Counter
@@ -30,10 +30,10 @@ class StudyRecord:
     objectives: tuple[str, ...]
     """Names of the costs."""
     parameters: list[dict[str, Any]] = field(default_factory=list)
-    """Best values: ``name``, ``value``, and where they are known ``start``, ``lower``, ``upper``,
+    """Best values: ``name``, ``value``, and if known ``start``, ``lower``, ``upper``,
     ``scale``, ``unit``, ``at_bound``. Empty before the first valid candidate."""
     status: str = ""
-    """Reason of the search's end; empty before it."""
+    """Message of the finished search; empty before."""
     message: str = ""
     advice: str = ""
     verdict: dict[str, Any] | None = None
@@ -41,7 +41,7 @@ class StudyRecord:
     front: np.ndarray | None = None
     """Costs ``(m, k)`` along the Pareto front, of a finished study with several objectives."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """What the run is of, as ``experiment.yaml`` holds it."""
+    """Description of the run in ``experiment.yaml``."""
     notes: list[str] = field(default_factory=list)
     provenance: dict[str, Any] = field(default_factory=dict)
 
@@ -52,9 +52,9 @@ class StudyRecord:
         return valid
 
     def failures(self) -> list[tuple[str, int]]:
-        """Reasons why candidates were invalid with their counts, the most frequent first.
+        """Reasons for invalid candidates with their counts, most frequent first.
 
-        Reasons that differ in their numbers only count as one.
+        Reasons that differ only in numbers are merged.
         """
         groups: dict[str, list[str]] = {}
         for reason in self.history.reasons.values():
@@ -103,12 +103,12 @@ def _record(
 
 
 def _solution(directory: RunDirectory, evaluations: int) -> dict[str, Any]:
-    """Content of ``solution.json``, unless the study has gone on since."""
+    """Content of ``solution.json``, unless the study was resumed since."""
     if not directory.solution.is_file():
         return {}
     content = _numbers(atomic.read_json(directory.solution))
     if not isinstance(content, dict):
-        raise RunDirectoryError(f"{directory.solution} is damaged: it holds no mapping")
+        raise RunDirectoryError(f"{directory.solution} is damaged: expected a mapping")
     stats = content.get("stats") or {}
     return content if stats.get("evaluations", evaluations) >= evaluations else {}
 

@@ -1,4 +1,4 @@
-"""The report of a study: one page from what its run directory holds."""
+"""Report of a study from its run directory."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from trueup.runs.study_page.figures import (
 from trueup.runs.study_page.record import StudyRecord, read_study
 from trueup.runs.study_page.statistics import groups_of
 
-_SHOWN_AT_ONCE = 12  # parameters whose course is unfolded
-_BEST_SHARE = 0.05  # of the candidates, which parallel coordinates bring out
+_SHOWN_AT_ONCE = 12  # number of parameters with expanded figures
+_BEST_SHARE = 0.05  # share of the candidates highlighted in parallel coordinates
 
 
 def study_report(record: StudyRecord) -> Page:
     """Build the report of a study, which may be in progress.
 
     Args:
-        record: what :func:`trueup.runs.read_study` gives.
+        record: record of :func:`trueup.runs.read_study`.
     """
     subtitle = f"{record.status}: {record.message}" if record.status else "not finished"
     page = Page(record.name, subtitle=subtitle, provenance=record.provenance)
@@ -71,7 +71,7 @@ def _overview(record: StudyRecord) -> Section:
     ]
     seconds = float(last.get("seconds", 0.0))
     if seconds > 0:
-        each = f"{1e3 * seconds / max(evaluations, 1):.3g} ms a candidate"
+        each = f"{1e3 * seconds / max(evaluations, 1):.3g} ms per candidate"
         figures.append(KeyFigure(seconds, "run time", "s", each))
     if evaluations:
         share = 100.0 * (evaluations - int(valid.sum())) / evaluations
@@ -91,13 +91,13 @@ def _findings(record: StudyRecord) -> list[Finding]:
         found.append(
             Finding(
                 "warning",
-                f"On a bound: {names}. A better value may lie beyond: widen the bounds where "
-                "physics allows.",
+                f"On a bound: {names}. The optimum may be beyond it: widen the bounds if "
+                "physically plausible.",
                 "parameters",
             )
         )
     if not record.status:
-        found.append(Finding("info", "The search has not finished: this is the state so far."))
+        found.append(Finding("info", "The search has not finished: this is its current state."))
     elif record.advice:
         good = record.status in ("converged", "exact", "target reached")
         found.append(Finding("good" if good else "info", record.advice))
@@ -122,8 +122,7 @@ def _front(record: StudyRecord) -> Section:
     return Section(
         "Pareto front",
         "pareto-front",
-        "Candidates of which none is better than another in every cost; with their parameters in "
-        "pareto_front.csv.",
+        "Non-dominated candidates; their parameters are in pareto_front.csv.",
         content,
     )
 
@@ -157,7 +156,7 @@ def _parameters(record: StudyRecord) -> Section:
         good, others, label = _good_candidates(record)
         ordered = [by_name[name] for name in record.history.names]
         figure = parallel_figure(record.history.X, good, others, ordered, label)
-        content.append(figure.with_text(title="Where the good candidates lie"))
+        content.append(figure.with_text(title="Parameters of the best candidates"))
     return Section("Parameters", "parameters", content=content)
 
 
@@ -185,10 +184,10 @@ def _course(record: StudyRecord) -> Section:
     for i, name in enumerate(record.objectives):
         costs = np.where(valid, history.costs[:, i], np.nan)
         if valid.any():
-            content.append(cost_figure(costs, groups, name).with_text(title=f"Course of {name}"))
+            content.append(cost_figure(costs, groups, name).with_text(title=f"History of {name}"))
     own = search_figures(history.generations)
     if own:
-        content.append(figure_grid(own, 2, "What the search says of itself"))
+        content.append(figure_grid(own, 2, "State variables of the search"))
     costs = _costs(record)
     if np.bincount(groups.of).max(initial=0) > 1 and groups.count > 1 and valid.any():
         content.append(
@@ -200,9 +199,9 @@ def _course(record: StudyRecord) -> Section:
     rows = [by_name.get(name, {"name": name}) for name in history.names]
     traces = parameter_figures(history.X, costs, groups_of(history.generation, 150), rows)
     first, rest = traces[:_SHOWN_AT_ONCE], traces[_SHOWN_AT_ONCE:]
-    content.append(figure_grid(first, 3, "Course of the parameters"))
+    content.append(figure_grid(first, 3, "History of the parameters"))
     if rest:
-        title = f"Course of {len(rest)} more parameters"
+        title = f"History of {len(rest)} more parameters"
         content.append(Group(title, figure_grid(rest, 3), collapsed=True))
     return Section("Course", "course", content=content)
 

@@ -1,19 +1,19 @@
-"""Statistics of groups of generations for figures: few, whatever the length of the study."""
+"""Statistics of groups of generations for figures, bounded for long studies."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 GROUPS = 300
-"""Most groups of generations that a figure shows."""
+"""Maximum number of groups of generations in a figure."""
 
 LEVELS = (0.0, 0.1, 0.5, 0.9)
-"""Quantiles that :func:`quantiles_of_groups` gives: best, lower end, median, upper end."""
+"""Levels of :func:`quantiles_of_groups`: best, lower end, median, upper end."""
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Evaluations put together by generations, consecutive ones where there are many."""
+    """Evaluations grouped by generation, or by consecutive generations if there are many."""
 
     of: np.ndarray
     """Group of each evaluation ``(n,)``, from 0."""
@@ -29,11 +29,11 @@ class Groups:
 
 
 def groups_of(generation: np.ndarray, limit: int = GROUPS) -> Groups:
-    """Put the evaluations of consecutive generations together, at most ``limit`` groups.
+    """Group the evaluations of consecutive generations into at most ``limit`` groups.
 
     Args:
         generation: generation of each evaluation ``(n,)``, ascending.
-        limit: most groups.
+        limit: maximum number of groups.
     """
     numbers, index = np.unique(generation, return_inverse=True)
     size = max(1, -(-len(numbers) // limit))
@@ -45,7 +45,7 @@ def groups_of(generation: np.ndarray, limit: int = GROUPS) -> Groups:
 def quantiles_of_groups(
     values: np.ndarray, groups: Groups, levels: tuple[float, ...] = LEVELS
 ) -> np.ndarray:
-    """Quantiles of the finite values of each group ``(len(levels), g)``; NaN where there is none.
+    """Quantiles of the finite values of each group ``(len(levels), g)``; NaN for an empty one.
 
     A quantile is the value of the nearest rank, so that each is the value of a candidate.
     """
@@ -64,10 +64,10 @@ def quantiles_of_groups(
 
 
 def sorted_costs(costs: np.ndarray, groups: Groups, rows: int = 64) -> np.ndarray:
-    """Sorted costs of each group, the best first: ``(rows, g)`` at most, by equal shares of ranks.
+    """Sorted costs of each group, best first: at most ``(rows, g)``, by equal shares of ranks.
 
-    Invalid candidates (NaN) come last. A group with fewer candidates than rows repeats none: it is
-    stretched over the rows, so that the heat map shows shares of the population.
+    Invalid candidates (NaN) come last. A group with fewer candidates than rows is stretched over
+    the rows, so that the heat map shows shares of the population.
     """
     order = np.lexsort((costs, groups.of))  # NaN last
     counts = np.bincount(groups.of, minlength=groups.count)
@@ -87,7 +87,7 @@ def best_so_far(costs: np.ndarray) -> np.ndarray:
 
 
 def wants_log(values: np.ndarray) -> bool:
-    """Whether values span enough above zero for a logarithmic axis."""
+    """Whether positive values span enough decades for a logarithmic axis."""
     finite = values[np.isfinite(values)]
     positive = finite[finite > 0]
     return bool(

@@ -1,7 +1,7 @@
-"""Trackers: records of a run beside its run directory (Weights & Biases, TensorBoard).
+"""Trackers: records of a run in addition to its run directory (Weights & Biases, TensorBoard).
 
-A :class:`Tracker` follows a study. A :class:`ScalarTracker` records scalars by step, and so follows
-the training of a network too. :data:`TRACKERS` lists those that a user can name.
+A :class:`Tracker` records a study. A :class:`ScalarTracker` records scalars by step, and so also
+supports the training of a network. :data:`TRACKERS` lists the available ones.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The trackers that a user can name: option, help text and class of each."""
+"""Registry of trackers: option, help text and class of each."""
 
 import importlib
 from collections.abc import Iterable
@@ -11,27 +11,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrackerKind:
-    """A tracker by name; its class is imported when one is made."""
+    """A tracker by name; its class is imported on first use."""
 
     help: str
     """Help text of its option."""
     module: str
     """Module of its class."""
     class_name: str
-    """Subclass of :class:`ScalarTracker` that can be made without arguments."""
+    """Subclass of :class:`ScalarTracker` with a constructor without required arguments."""
 
     def make(self) -> "ScalarTracker":
-        """A tracker with its own defaults.
+        """A tracker with default settings.
 
         Raises:
-          MissingExtraError: a package that it needs is not installed.
+          MissingExtraError: a required package is not installed.
         """
         return getattr(importlib.import_module(self.module), self.class_name)()
 
 
 TRACKERS = {
     "wandb": TrackerKind(
-        "Send the study to Weights & Biases; WANDB_MODE=offline keeps it in the run directory.",
+        "Send the study to Weights & Biases; with WANDB_MODE=offline it is kept in the run "
+        "directory.",
         "trueup.runs.trackers.wandb_tracker",
         "WandbTracker",
     ),
@@ -51,7 +52,7 @@ def make_trackers(names: Iterable[str]) -> "list[ScalarTracker]":
     """Trackers by name, in the order of :data:`TRACKERS`.
 
     Raises:
-      MissingExtraError: a package that one needs is not installed.
+      MissingExtraError: a required package is not installed.
     """
     wanted = set(names)
     return [kind.make() for name, kind in TRACKERS.items() if name in wanted]

@@ -1,4 +1,4 @@
-"""A tracker of scalars over steps: the base of those that show curves."""
+"""Base of trackers that record scalars by step."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -14,29 +14,28 @@ from trueup.runs.trackers.tracker import Study
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """A run as a tracker of scalars records it: a study, or the training of a network."""
+    """Description of a run for a tracker of scalars: a study, or the training of a network."""
 
     folder: Path
-    """Folder for a tracker's own files."""
+    """Folder for the tracker's files."""
     name: str
-    """Name that the run is shown under."""
+    """Display name of the run."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """Settings, as plain data."""
     group: str | None = None
-    """Name shared by runs that belong together, such as the folds of a cross-validation."""
+    """Name of a group of runs, such as the folds of a cross-validation."""
     step_name: str = "generation"
     """Name of a step: ``generation`` of a study, ``epoch`` of a training."""
     first_step: int = 0
-    """Step that comes next: larger than 0 after a resume."""
+    """Index of the next step: larger than 0 after a resume."""
 
 
 class ScalarTracker(ABC):
     """Base of trackers that record scalars by step, the configuration and files.
 
-    A subclass gives :meth:`begin`, :meth:`log` and :meth:`finish`. A training calls those. A study
-    calls :meth:`start`, :meth:`generation` and :meth:`end`, which are written in terms of them and
-    skip generations where recording would take more than 2 % of the time; the last one is always
-    recorded.
+    A subclass implements :meth:`begin`, :meth:`log` and :meth:`finish`, which a training calls. A
+    study calls :meth:`start`, :meth:`generation` and :meth:`end`, which use them and skip
+    generations if recording would take more than 2 % of the time; the last one is always recorded.
     """
 
     name = ""
@@ -44,7 +43,7 @@ class ScalarTracker(ABC):
 
     @abstractmethod
     def begin(self, run: TrackedRun) -> None:
-        """Begin or continue the record of a run."""
+        """Start or resume the record of a run."""
 
     @abstractmethod
     def log(self, step: int, values: Mapping[str, float]) -> None:
@@ -55,13 +54,13 @@ class ScalarTracker(ABC):
         """Record the result and close."""
 
     def add_file(self, path: Path) -> None:  # noqa: B027 - optional
-        """Keep a file with the run, where the tracker keeps files; otherwise do nothing."""
+        """Store a file with the run, if the tracker supports files."""
 
     def watch(self, module: Any, every: int) -> None:  # noqa: B027 - optional
-        """Record weights and gradients of a torch module each ``every`` steps, where possible."""
+        """Record weights and gradients of a torch module every ``every`` steps, if supported."""
 
     def start(self, study: Study) -> None:
-        """Begin or continue the record of a study."""
+        """Start or resume the record of a study."""
         self._study = study
         self._pace = Pace()
         self.begin(

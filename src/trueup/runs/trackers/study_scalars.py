@@ -1,4 +1,4 @@
-"""Scalars of a generation that trackers send, and how often."""
+"""Scalars of a generation for trackers, and their rate."""
 
 import time
 
@@ -8,14 +8,14 @@ from trueup.runs.loop.generation import Generation
 from trueup.runs.trackers.tracker import Study
 
 SHARE_OF_TIME = 0.02
-"""Largest part of the run time that sending may take."""
+"""Maximum share of the run time for sending."""
 
 
 def scalars(study: Study, generation: Generation) -> dict[str, float]:
-    """Finite numbers of a generation by name, parts of a name apart by ``/``.
+    """Finite numbers of a generation by name, with ``/`` between parts of a name.
 
-    ``best/...`` are the costs' lowest valid values of the generation (the best so far is ``cost``),
-    ``median/...`` their medians, ``search/...`` what the search tells about itself, and
+    ``best/...`` are the lowest valid costs of the generation (the best so far is ``cost``),
+    ``median/...`` their medians, ``search/...`` the state variables of the search, and
     ``parameters/...`` the best values so far.
     """
     valid = np.asarray(np.isfinite(generation.costs).all(axis=1))
@@ -43,14 +43,14 @@ def scalars(study: Study, generation: Generation) -> dict[str, float]:
 
 
 class Pace:
-    """Send as often as two percent of the time allow; a generation that is skipped is not lost.
+    """Rate limit of sending to two percent of the run time.
 
-    The last one is kept in :attr:`waiting`, to be sent at the end.
+    The last skipped generation is kept in :attr:`waiting`, to be sent at the end.
     """
 
     def __init__(self) -> None:
         self.waiting: Generation | None = None
-        """Generation that came and was not sent."""
+        """Last skipped generation."""
         self._started = 0.0
         self._seconds = 0.0
         self._last = -np.inf
@@ -62,7 +62,7 @@ class Pace:
         return self._started - self._last >= self._seconds / SHARE_OF_TIME
 
     def sent(self) -> None:
-        """The generation was sent, in the time since :meth:`is_due`."""
+        """Record that the generation was sent, in the time since :meth:`is_due`."""
         self.waiting = None
         self._last = time.monotonic()
         self._seconds += 0.5 * (self._last - self._started - self._seconds)

@@ -14,8 +14,8 @@ FOLDER = "tensorboard"
 class TensorBoardTracker(ScalarTracker):
     """A tracker that writes scalars for ``tensorboard --logdir``.
 
-    A resumed run goes on in a new event file, which makes TensorBoard drop what the earlier sitting
-    wrote beyond the last checkpoint.
+    A resumed run continues in a new event file, so that TensorBoard drops the entries of the
+    earlier session after the last checkpoint.
 
     Raises:
       MissingExtraError: tensorboard is not installed.
@@ -50,7 +50,7 @@ class TensorBoardTracker(ScalarTracker):
         self._add(step, summary=summary)
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """Close the event file, which holds scalars only."""
+        """Close the event file, which contains scalars only."""
         self._writer.close()
 
     def _add(self, step: int, **content: Any) -> None:

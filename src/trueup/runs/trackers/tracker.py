@@ -1,4 +1,4 @@
-"""The protocol of a tracker, and the rule that one that fails never stops a run."""
+"""Protocol of a tracker; a tracker that fails never stops a run."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -32,22 +32,22 @@ class Study:
     settings: dict[str, Any]
     """Settings that the history depends on."""
     generations: int
-    """Generations that are done already: more than 0 after a resume."""
+    """Number of finished generations: larger than 0 after a resume."""
     history: Callable[[], History]
-    """Reads what was evaluated and committed so far; for one that has to catch up."""
+    """Reads the committed evaluations, for a tracker that has to catch up."""
 
 
 class Tracker(Protocol):
-    """Told of a study as it runs; called from the loop, so that a slow one has to batch."""
+    """Observer of a study; called from the loop, so a slow one must batch its work."""
 
     name: str
     """Name in messages."""
 
     def start(self, study: Study) -> None:
-        """The study begins or goes on.
+        """The study starts or is resumed.
 
-        A :class:`trueup.errors.TrueupError` says that the tracker cannot work as it was asked to
-        (a storage that cannot be reached): it stops the run before it begins.
+        A :class:`trueup.errors.TrueupError`, such as an unreachable storage, stops the run before
+        it starts.
         """
         ...
 
@@ -61,11 +61,11 @@ class Tracker(Protocol):
 
 
 class Trackers:
-    """Several trackers; one that fails is left out from then on.
+    """Several trackers; one that fails is removed.
 
     Args:
-        trackers: told in this order.
-        log: where a failure is noted, beside a :class:`trueup.errors.TrueupWarning`.
+        trackers: trackers, called in this order.
+        log: log for failures, in addition to a :class:`trueup.errors.TrueupWarning`.
     """
 
     def __init__(self, trackers: Sequence[Tracker], log: EventLog):
@@ -76,10 +76,10 @@ class Trackers:
         return bool(self._working)
 
     def start(self, study: Study) -> None:
-        """Tell that the study begins.
+        """Notify that the study starts.
 
         Raises:
-            TrueupError: a tracker cannot work as it was asked to.
+            TrueupError: a tracker cannot work with its settings.
         """
         for tracker in list(self._working):
             try:
@@ -90,15 +90,15 @@ class Trackers:
                 self._drop(tracker, error)
 
     def generation(self, generation: Generation) -> None:
-        """Tell of a generation."""
+        """Notify of a generation."""
         self.tell("generation", generation)
 
     def end(self, solution: Solution) -> None:
-        """Tell that the study ended."""
+        """Notify that the study ended."""
         self.tell("end", solution)
 
     def tell(self, what: str, *arguments: Any) -> None:
-        """Call a method of each tracker, and leave out those that fail.
+        """Call a method of each tracker, and remove those that fail.
 
         A training calls the methods of :class:`ScalarTracker` this way: ``begin``, ``log``,
         ``add_file``, ``watch`` and ``finish``.
@@ -114,7 +114,7 @@ class Trackers:
         message = mask(" ".join(str(error).split())) or type(error).__name__
         self._log.write("tracker failed", tracker=tracker.name, message=message)
         warnings.warn(
-            f"{tracker.name} failed and is left out from here on; the run goes on: {message}",
+            f"{tracker.name} failed and is removed; the run continues: {message}",
             TrueupWarning,
             stacklevel=2,
         )

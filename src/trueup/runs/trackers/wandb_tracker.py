@@ -15,22 +15,22 @@ from trueup.runs.store.atomic import read_json, write_json
 from trueup.runs.trackers.scalar_tracker import ScalarTracker, TrackedRun
 
 IDENTITY_FILE = "wandb.json"
-"""File within the run directory that holds project and id of its W&B run."""
+"""File within the run directory with project and id of its W&B run."""
 
 
 class WandbTracker(ScalarTracker):
     """A tracker that sends scalars, settings and the result to Weights & Biases.
 
-    The package's own environment variables count, such as ``WANDB_MODE=offline``: then everything
-    stays in the run directory, to be sent later with ``wandb sync``. A resumed run goes on in the
-    same W&B run. The horizontal axis is the step, so that one that was computed again after a kill
-    falls onto itself. Nothing is written to the terminal, and neither source code nor the machine's
-    load is sent.
+    The environment variables of wandb apply, such as ``WANDB_MODE=offline``: then all data is kept
+    in the run directory, to be sent later with ``wandb sync``. A resumed run continues the same W&B
+    run. The horizontal axis is the step, so that a step repeated after a kill coincides with the
+    original. Nothing is written to the terminal, and neither source code nor system metrics are
+    sent.
 
     Args:
-      project: W&B project; unless given, that of ``WANDB_PROJECT``, or ``trueup``.
-      name: name of the W&B run; that of the run unless given.
-      entity: W&B user or team; that of the account unless given.
+      project: W&B project; None: that of ``WANDB_PROJECT``, or ``trueup``.
+      name: name of the W&B run; None: that of the run.
+      entity: W&B user or team; None: that of the account.
 
     Raises:
       MissingExtraError: wandb is not installed.
@@ -51,7 +51,7 @@ class WandbTracker(ScalarTracker):
         self._is_alone = True
 
     def begin(self, run: TrackedRun) -> None:
-        """Begin the W&B run, or go on with it."""
+        """Start the W&B run, or resume it."""
         import wandb
 
         self._step_name = run.step_name
@@ -86,11 +86,11 @@ class WandbTracker(ScalarTracker):
         self._run.log({self._step_name: step, **values})
 
     def add_file(self, path: Path) -> None:
-        """Send a file as an artifact that bears its name."""
+        """Send a file as an artifact with its name."""
         self._run.log_artifact(str(path), name=path.name, type=path.suffix.lstrip(".") or "file")
 
     def watch(self, module: Any, every: int) -> None:
-        """Send histograms of the weights and gradients of a torch module each ``every`` steps."""
+        """Send histograms of the weights and gradients of a torch module every ``every`` steps."""
         self._run.watch(module, log="all", log_freq=every)
 
     def finish(self, summary: Mapping[str, Any]) -> None:
@@ -106,7 +106,7 @@ class WandbTracker(ScalarTracker):
                 raise RuntimeError(f"its service ended with exit code {error.code}") from error
 
     def _identity(self, run: TrackedRun) -> tuple[str, str]:
-        """Project and id of the W&B run: those of the earlier sitting, or new ones."""
+        """Project and id of the W&B run: those of the earlier session, or new ones."""
         path = run.folder / IDENTITY_FILE
         if run.first_step and path.is_file():
             former = read_json(path)
@@ -118,7 +118,7 @@ class WandbTracker(ScalarTracker):
 
 @contextlib.contextmanager
 def _without_questions() -> Iterator[None]:
-    """Keep wandb from asking for an account below the status line: it says how to log in."""
+    """Suppress wandb's login prompt below the status line; its error explains how to log in."""
     former = sys.stdin
     sys.stdin = io.StringIO()
     try:

@@ -10,18 +10,18 @@ from trueup.signals.checks.finding import Found, found, note, refuse, warn
 from trueup.signals.checks.recorded import Recorded
 
 FEWEST_SAMPLES = 10
-"""Samples that a recording needs."""
+"""Minimum number of samples of a recording."""
 
 _FEW_SAMPLES = 50
 _JITTER_WORTH_A_WARNING = 0.05
-# A gap so many times as long as all that was recorded is a clock that was set anew, or two
-# recordings in one file: nothing is known of the motion within it.
+# A gap this many times as long as the recorded duration is a clock that was reset, or two
+# recordings in one file; the motion within it is unknown.
 _FAR_LONGER = 2.0
 _SHOWN = 6
 
 
 def length(recorded: Recorded) -> Iterator[Found]:
-    """Find a recording that is too short to say anything."""
+    """Find a recording with too few samples."""
     count = recorded.times.size
     figures: dict[str, Any] = {"count": count, "needed": FEWEST_SAMPLES}
     if count < FEWEST_SAMPLES:
@@ -30,7 +30,7 @@ def length(recorded: Recorded) -> Iterator[Found]:
         )
     elif count < _FEW_SAMPLES:
         yield warn(
-            f"The recording has only {count} samples: every number will be uncertain.", **figures
+            f"The recording has only {count} samples: all estimates will be uncertain.", **figures
         )
 
 
@@ -79,11 +79,11 @@ def duplicates(recorded: Recorded) -> Iterator[Found]:
 
 
 def description(recorded: Recorded) -> Iterator[Found]:
-    """Say how many samples there are, over what time and at what rate."""
+    """Report the number of samples, the duration and the sampling rate."""
     times, typical = recorded.times, recorded.typical_step
     duration = float(times[-1] - times[0])
     yield note(
-        f"{times.size} samples in {duration:.4g} s, one each {1e3 * typical:.4g} ms "
+        f"{times.size} samples in {duration:.4g} s, one every {1e3 * typical:.4g} ms "
         f"({1.0 / typical:.4g} Hz).",
         count=times.size,
         duration=duration,
@@ -92,7 +92,7 @@ def description(recorded: Recorded) -> Iterator[Found]:
 
 
 def gaps(recorded: Recorded) -> Iterator[Found]:
-    """Find steps that are far longer than the others."""
+    """Find gaps: steps far longer than the median."""
     times, typical = recorded.times, recorded.typical_step
     steps = np.diff(times)
     long = np.flatnonzero(steps > GAP_STEPS * typical)
@@ -118,21 +118,21 @@ def gaps(recorded: Recorded) -> Iterator[Found]:
     else:
         yield warn(
             f"{long.size} {'gap' if long.size == 1 else 'gaps'} of more than {GAP_STEPS:g} steps, "
-            f"{lost:.3g} s together; the longest lasts {steps[longest]:.3g} s, from "
+            f"{lost:.3g} s in total; the longest lasts {steps[longest]:.3g} s, from "
             f"{times[longest]:.6g} s.",
             **figures,
         )
 
 
 def jitter(recorded: Recorded) -> Iterator[Found]:
-    """Measure how far the steps scatter about the median, gaps left out."""
+    """Measure the jitter: the deviation of the steps from their median, without gaps."""
     times, typical = recorded.times, recorded.typical_step
     steps = np.diff(times)
     regular = steps[steps <= GAP_STEPS * typical]
     spread = float(np.std(regular))
     largest = float(np.max(np.abs(regular - typical)))
-    # Less than a thousandth of a step matters to nothing that is done with the samples, and times
-    # far from zero cannot be closer than some units in their last place.
+    # Jitter below a thousandth of a step has no effect on any later use of the samples, and times
+    # far from zero are rounded to a few units in the last place.
     if largest <= max(1e-3 * typical, 8.0 * float(np.spacing(np.max(np.abs(times))))):
         return
     yield found(

@@ -12,10 +12,10 @@ class Finding:
 
     Attributes:
         check: Which check found it, one of :data:`trueup.signals.QUALITY_CHECKS`.
-        severity: ``info``: good to know. ``warning``: a fit goes on, look at it. ``refuse``: no fit
-            should use the recording as it is.
-        channel: Name of the channel, or of two joined by a slash; empty for the clock.
-        sentence: The finding in one plain sentence, with its numbers.
+        severity: ``info``: information. ``warning``: inspect before the fit. ``refuse``: do not fit
+            the recording as it is.
+        channel: Name of the channel, or of two separated by a slash; empty for the clock.
+        sentence: The finding in one sentence, with its numbers.
         figures: The numbers by name, SI units, for a report or a program.
     """
 
@@ -56,15 +56,15 @@ def found(severity: Severity, sentence: str, channel: str = "", **figures: float
 
 
 def refuse(sentence: str, channel: str = "", **figures: float) -> Found:
-    """A finding for which no fit should use the recording."""
+    """A finding that makes the recording unsuitable for a fit."""
     return found("refuse", sentence, channel, **figures)
 
 
 def warn(sentence: str, channel: str = "", **figures: float) -> Found:
-    """A finding that a person should look at."""
+    """A finding to inspect."""
     return found("warning", sentence, channel, **figures)
 
 
 def note(sentence: str, channel: str = "", **figures: float) -> Found:
-    """A finding that is good to know."""
+    """A finding for information."""
     return found("info", sentence, channel, **figures)

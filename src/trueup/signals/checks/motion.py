@@ -14,9 +14,9 @@ from trueup.signals.delay import DelayEstimate, estimate_delay
 _POSITION_SHARE = 0.005
 _VELOCITY_SHARE = 0.01
 _IN_A_ROW = 3
-# Rest shorter than this is not worth a word.
+# Rest shorter than this is not reported.
 _REST_WORTH_A_WORD = 0.2
-# What a suggested interval keeps of the rest before and after the motion [s].
+# Rest kept before and after the motion in a suggested interval [s].
 _KEPT_REST = 0.1
 _LONG_DELAY = 0.1
 _MAX_DELAY = 0.5
@@ -26,7 +26,7 @@ _MOST_SAMPLES = 120_000
 
 
 def rest(recorded: Recorded) -> Iterator[Found]:
-    """Find how long nothing moves at the start and at the end, and suggest what to keep."""
+    """Find the rest at both ends of the recording, and suggest an interval to keep."""
     times = recorded.times
     moving = [c for c in recorded.of_role("position", "velocity") if c.moves]
     moving = moving or [c for c in recorded.of_role("control") if c.moves]
@@ -97,8 +97,8 @@ def excitation(recorded: Recorded) -> Iterator[Found]:
     for channel in responses:
         if not channel.moves and not channel.is_constant:
             yield warn(
-                f"{channel.name} hardly moves: its range of {channel.range:.3g} is noise or "
-                "resolution, nothing is learnt from this joint.",
+                f"{channel.name} barely moves: its range of {channel.range:.3g} is noise or "
+                "resolution, without information about this joint.",
                 channel.name,
                 range=channel.range,
                 resolution=channel.resolution,
@@ -138,7 +138,7 @@ def delay(recorded: Recorded) -> Iterator[Found]:
 
 
 def _busiest_part(command: Array) -> slice:
-    """Return where a command changes most, of a length that suffices to time a delay."""
+    """Return the window in which a command changes most, long enough to estimate a delay."""
     if command.size <= _MOST_SAMPLES:
         return slice(None)
     travelled = np.concatenate(([0.0], np.cumsum(np.abs(np.diff(command)))))
@@ -151,7 +151,7 @@ def _strength(estimate: DelayEstimate) -> tuple[bool, float]:
 
 
 def _candidates(recorded: Recorded) -> list[tuple[Channel, list[Channel]]]:
-    """Pair every control that changes with the responses that may answer it.
+    """Pair every control that changes with its possible responses.
 
     Without given responses, controls and positions (or velocities) are paired in order where there
     are equally many; otherwise each control is compared with every response, and the most strongly
@@ -161,7 +161,7 @@ def _candidates(recorded: Recorded) -> list[tuple[Channel, list[Channel]]]:
         given = recorded.responses.items()
         chosen = [(recorded.channel(c), recorded.channel(r)) for c, r in given]
         return [(c, [r]) for c, r in chosen if c and r and not c.is_constant and r.moves]
-    # A command may well look like noise: white noise is good excitation.
+    # A command may be white noise, which is good excitation.
     controls = recorded.of_role("control")
     answers = recorded.of_role("position") or recorded.of_role("velocity")
     if len(controls) == len(answers):

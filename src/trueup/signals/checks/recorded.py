@@ -1,4 +1,4 @@
-"""What the quality checks look at: a clock, its channels, and what the caller says of them."""
+"""Input of the quality checks: a clock, its channels, and their roles and units."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from trueup.signals.checks.statistics import noise_level, resolution
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """One column of numbers; its statistics are found once, at their first use.
+    """One column of numbers; its statistics are computed once, at their first use.
 
     Attributes:
         name: Its name.
@@ -67,7 +67,7 @@ class Recorded:
         times: Sample times (n,) [s] as recorded.
         columns: All channels.
         pairs: Pairs (position, velocity) of the same joint, by name.
-        responses: Which channel responds to which control, by name; None to find out.
+        responses: Which channel responds to which control, by name; None to detect it.
         first_line: Line of the file that holds the first sample, None to count rows from 1.
     """
 
@@ -84,7 +84,7 @@ class Recorded:
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """Channels that hold finite values only."""
+        """Channels with finite values only."""
         return tuple(self._named.values())
 
     def channel(self, name: str) -> Channel | None:
@@ -97,7 +97,7 @@ class Recorded:
 
     @cached_property
     def clock_increases(self) -> bool:
-        """Whether the times are finite and increase, so that steps between them mean something."""
+        """Whether the times are finite and strictly increasing, so that steps are defined."""
         times = self.times
         return bool(times.size >= 2 and np.all(np.isfinite(times)) and np.all(np.diff(times) > 0))
 
@@ -107,7 +107,7 @@ class Recorded:
         return float(np.median(np.diff(self.times)))
 
     def place(self, index: int) -> str:
-        """A sample as the user counts it: ``line 17`` of the file, or ``row 16``."""
+        """Location of a sample for a message: ``line 17`` of the file, or ``row 16``."""
         if self.first_line is None:
             return f"row {index + 1}"
         return f"line {index + self.first_line}"

@@ -5,7 +5,7 @@ import numpy as np
 from trueup.signals._samples import Array
 
 # Residual about the fitted lattice, in steps, below which values count as multiples of a step.
-# Values of no lattice leave 0.29, the standard deviation of rounding.
+# Values without a lattice give 0.29 = 1 / sqrt(12), the standard deviation of rounding.
 _LATTICE_RESIDUAL = 0.12
 
 
@@ -24,8 +24,8 @@ def noise_level(values: Array) -> float:
 def resolution(values: Array) -> float:
     """Return the step of which all values are multiples, or 0 where there is no such step.
 
-    Also found where the values were rounded once more when they were printed: the step is fitted
-    through all levels, not read from two.
+    It is also found where the values were rounded again on printing: the step is fitted
+    to all levels, not read from two.
     """
     levels = np.unique(values)
     if levels.size < 2:
@@ -52,7 +52,7 @@ def runs(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def turns_one_way(values: Array, limit: float) -> bool:
-    """Whether an angle ends far from where it began, as that of a wheel does; a joint comes back.
+    """Whether an angle ends far from its start, like a wheel; a joint returns.
 
     Args:
         values: Angles (n,) [rad].

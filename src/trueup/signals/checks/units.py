@@ -26,7 +26,7 @@ _TO_SI = {
     "mm": 1e-3,
     "mm/s": 1e-3,
 }
-# What a ratio of velocity to the derivative of position gives away, when both are said to be SI.
+# Unit errors by the ratio of velocity to the derivative of position, both declared as SI.
 _RATIOS = (
     (180.0 / math.pi, "velocity looks like deg/s where the position is in rad"),
     (math.pi / 180.0, "position looks like deg where the velocity is in rad/s"),
@@ -42,19 +42,19 @@ _RATIOS = (
 _RATIO_TOLERANCE = 0.04
 
 RELATED = 0.8
-"""Correlation from which a velocity and the derivative of a position belong together."""
+"""Minimum correlation of a velocity with the derivative of its position."""
 
-# A joint beyond two turns is worth a word; beyond four turns, it is degrees or a wheel.
+# A joint angle beyond two turns is suspicious; beyond four turns it is in degrees or a wheel.
 _SUSPECT_TURNS = 4.0 * math.pi
 _IMPLAUSIBLE_TURNS = 8.0 * math.pi
 _SUSPECT_METRES = 100.0
-# Recordings of machines are not sampled more slowly than twice a second.
+# Recordings of machines are sampled at 2 Hz or faster.
 _SLOWEST_STEP = 0.5
 
 
 @dataclass(frozen=True)
 class SpeedRatio:
-    """A velocity beside the derivative of its position, both in SI as declared."""
+    """Ratio of a velocity to the derivative of its position, both in SI as declared."""
 
     ratio: float
     """Size of the velocity over that of the derivative; negative for opposite signs."""
@@ -96,7 +96,7 @@ def wrapping(recorded: Recorded) -> Iterator[Found]:
 
 
 def speed_ratio(times: Array, position: Channel, velocity: Channel) -> SpeedRatio | None:
-    """Compare a velocity with the derivative of its position; None where one hardly moves.
+    """Compare a velocity with the derivative of its position; None where one barely moves.
 
     Both are averaged over the same sliding window: the position's change over it, and the mean of
     the velocity. That needs no regular clock, and the window grows until the change is large
@@ -104,7 +104,7 @@ def speed_ratio(times: Array, position: Channel, velocity: Channel) -> SpeedRati
     """
     if not (position.moves and velocity.moves):
         return None
-    # long recordings: arrays are worked on in place, and dropped when they are done with
+    # in-place operations and early deletion save memory on long recordings
     steps = np.diff(times)
     typical = float(np.median(steps))
     place = position.values
@@ -155,7 +155,7 @@ def _pairs(recorded: Recorded) -> Iterator[tuple[Channel, Channel]]:
 
 
 def _judge_ratio(position: Channel, velocity: Channel, speed: SpeedRatio) -> Found:
-    """Say what the ratio of a velocity to the derivative of its position means."""
+    """Return the finding for a ratio of a velocity to the derivative of its position."""
     ratio, correlation = speed.ratio, speed.correlation
     pair = f"{velocity.name} against the derivative of {position.name}"
     measured = f"ratio {ratio:.4g}, correlation {correlation:.3f}"
@@ -164,7 +164,7 @@ def _judge_ratio(position: Channel, velocity: Channel, speed: SpeedRatio) -> Fou
     figures = {"ratio": ratio, "correlation": correlation}
     if not speed.related:
         return warn(
-            f"{pair}: they hardly follow each other ({measured}); do they belong together?",
+            f"{pair}: weakly correlated ({measured}); check that they belong to the same joint.",
             channel,
             **figures,
         )

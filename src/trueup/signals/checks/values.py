@@ -41,14 +41,14 @@ def finite(recorded: Recorded) -> Iterator[Found]:
 def constant(recorded: Recorded) -> Iterator[Found]:
     """Find channels that never change."""
     consequences = {
-        "control": "it excites nothing",
-        "position": "nothing is learnt from this joint",
-        "velocity": "nothing is learnt from this joint",
+        "control": "it provides no excitation",
+        "position": "no information about this joint",
+        "velocity": "no information about this joint",
     }
     for channel in recorded.channels:
         if channel.is_constant:
             value = channel.values[0] + 0.0  # -0.0 is shown as 0
-            consequence = consequences.get(channel.role, "it holds no information")
+            consequence = consequences.get(channel.role, "it contains no information")
             yield found(
                 "info" if channel.role == "other" else "warning",
                 f"{channel.name} is {value:.6g} throughout: {consequence}.",
@@ -118,11 +118,11 @@ def quantisation(recorded: Recorded) -> Iterator[Found]:
         if step <= 0.0 or channel.is_constant:
             continue
         levels = channel.range / step
-        # up to 3 levels: on and off, or three modes, a switch rather than a coarse measurement
+        # up to 3 levels: an on-off or mode signal rather than a coarse measurement
         if levels > _MANY_LEVELS or np.unique(channel.values).size <= 3:
             continue
         coarse = levels < _FEW_LEVELS and channel.role != "other"
-        advice = "; what it does is hardly resolved" if coarse else ""
+        advice = "; its motion is barely resolved" if coarse else ""
         yield found(
             "warning" if coarse else "info",
             f"{channel.name} is resolved in steps of {step:.4g}, {levels:.0f} over its "

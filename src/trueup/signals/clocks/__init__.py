@@ -1,1 +1,1 @@
-"""Clocks of recordings: one for several streams, even ones, gaps and repair."""
+"""Clocks of recordings: common clocks, uniform clocks, gaps and repair."""

@@ -1,7 +1,7 @@
-"""Streams with clocks of their own: the interval that all cover, and clocks that they share.
+"""Streams with separate clocks: the interval that all cover, and common clocks.
 
-Nothing is made up outside what was recorded: the part of a recording in which a stream is missing
-is left out, and that is said.
+Streams are not extrapolated: the part of a recording in which a stream is missing is excluded and
+reported.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from trueup.errors import RecordingError
 from trueup.signals.clocks.gaps import gap_ends
 from trueup.signals.recording import Recording, Stream
 
-_LEAST_COMMON = 0.1  # share of a recording below which its streams hardly belong together
-_OTHER_RATE = 1.5  # ratio of sample counts from which the loss of samples is worth a note
+_LEAST_COMMON = 0.1  # minimum share of a recording that all its streams must cover
+_OTHER_RATE = 1.5  # ratio of sample counts from which the loss of samples is reported
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class CommonInterval:
     end: float
     """Last time [s]."""
     begins_late: bool
-    """Whether a stream was missing at the beginning of what was asked for."""
+    """Whether a stream was missing at the beginning of the requested interval."""
     note: str
-    """What was left out, in a sentence; empty where that is nothing."""
+    """Description of the excluded part; empty if nothing is excluded."""
 
     def inside(self, times: np.ndarray) -> np.ndarray:
         """The times within it."""
@@ -43,21 +43,21 @@ def common_interval(
 ) -> CommonInterval:
     """Find the part of a recording that every measured signal and every command covers.
 
-    A command holds until the next: the last one is taken to hold for as long as the longest time
-    between two of its samples.
+    A command is held until the next: the last one is assumed to hold for the longest time between
+    two of its samples.
 
     Args:
         recording: A recording on clocks that increase.
         held: Columns that are commands. All others are measured; at least one is.
-        start: First time that is wanted [s]; None for the first of any measured signal.
-        end: Last time that is wanted [s]; None for the last of any measured signal.
+        start: Requested first time [s]; None for the first of any measured signal.
+        end: Requested last time [s]; None for the last of any measured signal.
 
     Raises:
-        RecordingError: The streams have no interval in common, or hardly any.
+        RecordingError: The common interval of the streams is empty or too short.
     """
     measured = clocks_of(recording, [name for name in recording.columns if name not in held])
     if not measured:
-        raise RecordingError(f"the recording {recording.name!r} holds commands, and no measurement")
+        raise RecordingError(f"recording {recording.name!r} contains commands but no measurement")
     begins = {name: float(times[0]) for name, times in measured.items()}
     ends = {name: float(times[-1]) for name, times in measured.items()}
     first, last = min(begins.values()), max(ends.values())
@@ -74,11 +74,11 @@ def common_interval(
     if last - first < _LEAST_COMMON * (asked[1] - asked[0]):
         common = f"only {first:.6g} to {last:.6g} s" if last > first else "no time"
         raise RecordingError(
-            f"the recording {recording.name!r}: of {asked[0]:.6g} to {asked[1]:.6g} s, all streams "
+            f"recording {recording.name!r}: of {asked[0]:.6g} to {asked[1]:.6g} s, all streams "
             f"cover {common}: {late} begins at {begins[late]:.6g} s and {early} ends at "
-            f"{ends[early]:.6g} s. Leave a stream out or correct its clock"
+            f"{ends[early]:.6g} s. Omit a stream or correct its clock"
         )
-    # the ends of two clocks differ by a sample of the slower one without anything being missing
+    # the ends of two complete streams may differ by one sample of the slower clock
     clocks = [times for times in (*measured.values(), *commands.values()) if len(times) > 1]
     period = max([float(np.median(np.diff(times))) for times in clocks], default=0.0)
     begins_late, ends_early = first > asked[0] + period, last < asked[1] - period
@@ -96,15 +96,15 @@ def common_interval(
 def slowest_clock(
     recording: Recording, columns: Sequence[str], interval: CommonInterval
 ) -> tuple[np.ndarray, str]:
-    """Times of the column with fewest samples in an interval: no sample is made up between others.
+    """Times of the column with the fewest samples in an interval, so that none is interpolated.
 
     Args:
         recording: The recording.
         columns: Columns that are compared; at least one.
-        interval: The part that is used; every column covers it.
+        interval: The interval to use; every column covers it.
 
     Returns:
-        Times (k,) [s], and a sentence on the samples that others lose by it; empty for none.
+        Times (k,) [s], and a sentence on the samples lost by other columns; empty for none.
     """
     inside = {n: interval.inside(t) for n, t in clocks_of(recording, columns).items()}
     slowest = min(inside, key=lambda name: len(inside[name]))
@@ -121,11 +121,11 @@ def slowest_clock(
 def every_clock(
     recording: Recording, columns: Sequence[str], start: float, end: float
 ) -> np.ndarray:
-    """Every time at which one of some columns was sampled within an interval, and both its ends.
+    """Union of the sample times of some columns within an interval, and both its ends.
 
     Args:
         recording: The recording.
-        columns: Columns, such as commands of which none may be missed; at least one.
+        columns: Columns, such as commands of which every change counts; at least one.
         start: First time [s].
         end: Last time [s].
     """
@@ -134,20 +134,20 @@ def every_clock(
 
 
 def on_one_clock(recording: Recording, held: Sequence[str] = ()) -> Recording:
-    """Put all columns on the fastest clock, over the interval that all cover.
+    """Resample all columns to the fastest clock, over the interval that all cover.
 
-    Times within a gap of another measured clock are left out, so that nothing is interpolated
-    across one: :func:`trueup.signals.split_at_gaps` separates what is around it. A missing value
-    stays one: unlike :meth:`Recording.merged`, this leaves it to the quality checks
-    and to :func:`trueup.signals.clocks.repair.repaired`. A recording with one clock is returned as
-    it is.
+    Times within a gap of another measured clock are excluded, so that nothing is interpolated
+    across one: :func:`trueup.signals.split_at_gaps` separates the parts around it. Unlike
+    :meth:`Recording.merged`, NaN is kept for the quality checks and for
+    :func:`trueup.signals.clocks.repair.repaired`. A recording with one clock is returned
+    unchanged.
 
     Args:
         recording: A recording on clocks that increase.
         held: Columns that are commands, held between their samples; others are interpolated.
 
     Raises:
-        RecordingError: The streams have no interval in common, or hardly any, or none is measured.
+        RecordingError: The common interval is empty or too short, or no stream is measured.
     """
     if len(recording.streams) == 1:
         return recording
@@ -164,14 +164,14 @@ def on_one_clock(recording: Recording, held: Sequence[str] = ()) -> Recording:
     columns = dict(zip(measured, recording.at(times, measured).T, strict=True))
     if commands:
         columns |= dict(zip(commands, recording.at(times, commands, "zoh").T, strict=True))
-    note = f"{len(recording.streams)} clocks put on one of {len(times)} samples"
+    note = f"{len(recording.streams)} clocks resampled to one of {len(times)} samples"
     note += f"; {interval.note}" if interval.note else ""
     stream = Stream("", times, {n: columns[n] for n in recording.columns}, recording.units)
     return recording.noted(note, streams=(stream,))
 
 
 def clocks_of(recording: Recording, columns: Sequence[str]) -> dict[str, np.ndarray]:
-    """Times (n,) [s] of each clock of some columns, under the first of them that has it."""
+    """Times (n,) [s] of each clock of some columns, by the first column on it."""
     found: dict[int, tuple[str, np.ndarray]] = {}
     for name in columns:
         stream, _ = recording.find(name)

@@ -1,4 +1,4 @@
-"""Even clocks: the rate of one that jitters, and samples put on one of another rate."""
+"""Uniform clocks: the rate of a clock with jitter, and resampling to another rate."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -8,17 +8,17 @@ import numpy as np
 from trueup.signals.filters import butterworth
 from trueup.signals.recording import Recording, Stream
 
-_UNIFORM = 0.02  # of a step: a clock within it of an even one is taken as even
-_DECIMATION = 1.25  # ratio of rates from which frequencies above the new one have to be removed
-_DECIMATION_CORNER = 0.4  # of the new rate: corner of the filter that removes them
-_EDGE = 1e-9  # [s] by which a command may be late by the rounding of a clock
+_UNIFORM = 0.02  # deviation from a uniform clock that is ignored, in steps
+_DECIMATION = 1.25  # ratio of rates from which an anti-aliasing filter is applied
+_DECIMATION_CORNER = 0.4  # corner of that filter, as a share of the new rate
+_EDGE = 1e-9  # rounding of a clock that may delay a command [s]
 
 
 def sampling_rate(times: np.ndarray) -> float:
     """Rate of a clock that may jitter [Hz]: its median step, or the mean one where it is rounded.
 
     Times rounded to whole milliseconds have steps of, say, 3 and 4 ms for 300 Hz: the mean of the
-    steps near the median is not fooled by that, nor by gaps.
+    steps near the median is robust to that rounding and to gaps.
     """
     steps = np.diff(times)
     typical = np.quantile(steps, 0.5, method="lower")
@@ -33,7 +33,7 @@ def on_grid(
     held: Collection[str],
     slack: float = _EDGE,
 ) -> dict[str, np.ndarray]:
-    """Samples at the times of a grid: commands held until the next, measurements interpolated.
+    """Resample to a grid: commands are held until the next, measurements interpolated.
 
     Args:
         times: Increasing sample times, shape (n,) [s].
@@ -51,23 +51,23 @@ def on_grid(
 
 
 def resampled(recording: Recording, rate: float, held: Collection[str] = ()) -> Recording:
-    """Put a recording on an even clock, from its first sample to its last.
+    """Resample a recording to a uniform clock, from its first sample to its last.
 
-    A clock within 2 % of a step of an even one keeps its samples. From a rate that is much higher,
-    what the new one cannot show is removed from measurements first, without delay (Butterworth run
-    both ways).
+    A clock within 2 % of a step of a uniform one keeps its samples. When the new rate is much
+    lower, measurements are first low-pass filtered against aliasing, without delay (Butterworth,
+    forwards and backwards).
 
     Args:
         recording: A recording with one clock, which increases, without missing values.
-        rate: Samples a second of the new clock [Hz].
+        rate: Sampling rate of the new clock [Hz].
         held: Columns that are commands: held between samples, never filtered.
 
     Returns:
-        The recording, with a note of what was done.
+        The recording, with a note of the change.
 
     Raises:
         RecordingError: There are several clocks.
-        SignalError: A recording that has to be filtered is too short for it.
+        SignalError: The recording is too short for the anti-aliasing filter.
     """
     stream = recording.stream
     times, columns = stream.times, stream.columns

@@ -1,4 +1,4 @@
-"""Broken clocks and missing values of a recording: refused, or repaired on request."""
+"""Broken clocks and missing values of a recording: an error, or repaired on request."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -13,15 +13,15 @@ from trueup.signals.recording import Recording, Stream
 
 
 def check_usable(recording: Recording, how: str = "Use signals.repaired") -> None:
-    """Refuse a recording that cannot be used without repair.
+    """Check that a recording can be used without repair.
 
     Args:
         recording: As recorded.
-        how: What to do for a repair, for messages.
+        how: Advice for a repair, for messages.
 
     Raises:
-        RecordingError: A clock does not increase, values are missing, a column holds no finite
-            value, or there are fewer than two samples.
+        RecordingError: A clock does not increase, values are missing, a column contains no
+            finite value, or there are fewer than two samples.
     """
     place = _place(recording)
     for stream in recording.streams:
@@ -32,33 +32,33 @@ def check_usable(recording: Recording, how: str = "Use signals.repaired") -> Non
             what = "repeats" if steps[row] == 0 else "runs backwards"
             raise RecordingError(
                 f"{place}: time {what} at {times[row + 1]:.10g} s (sample {row + 2}), "
-                f"{np.count_nonzero(steps <= 0)} times in all. {how} to sort the rows and keep "
-                "one of each time"
+                f"{np.count_nonzero(steps <= 0)} times in total. {how} to sort the rows and remove "
+                "duplicate times"
             )
         for name, count in _missing(stream).items():
             first = times[int(np.argmin(np.isfinite(stream.columns[name])))]
             raise RecordingError(
-                f"{place}: {name} holds {count} of {len(times)} values that are not finite, the "
+                f"{place}: {count} of {len(times)} values of {name} are not finite, the "
                 f"first at {first:.10g} s. {how} to bridge up to {GAP_STEPS:g} in a row from "
-                "their neighbours, and to split the recording at longer holes"
+                "their neighbours, and to split the recording at longer gaps"
             )
 
 
 def repaired(recording: Recording, held: Collection[str] = ()) -> Recording:
-    """Give a recording increasing clocks and finite values.
+    """Return a recording with increasing clocks and finite values.
 
-    Rows are sorted by time, times that were rounded onto the one before are moved, and repeated
-    ones dropped. Up to `GAP_STEPS` missing values in a row are bridged: commands are held,
-    measurements interpolated. Rows of longer holes are left out, which makes a gap in the clock:
-    see :func:`trueup.signals.split_at_gaps`. Each of these is noted.
+    Rows are sorted by time, times that were rounded onto the previous one are moved, and duplicates
+    removed. Up to `GAP_STEPS` missing values in a row are bridged: commands are held,
+    measurements interpolated. Rows of longer runs are removed, which makes a gap in the clock:
+    see :func:`trueup.signals.split_at_gaps`. Each change is noted.
 
     Args:
         recording: As recorded.
         held: Columns that are commands.
 
     Raises:
-        RecordingError: A column holds no finite value, there are fewer than two samples, or too
-            few are left between holes.
+        RecordingError: A column contains no finite value, there are fewer than two samples, or too
+            few remain between gaps.
     """
     place, streams = _place(recording), []
     for stream in recording.streams:
@@ -77,12 +77,12 @@ def _place(recording: Recording) -> str:
 
 def _check_samples(place: str, stream: Stream) -> None:
     if len(stream.times) < 2:
-        raise RecordingError(f"{place} holds {len(stream.times)} samples; at least 2 are needed")
+        raise RecordingError(f"{place}: expected at least 2 samples, found {len(stream.times)}")
     for name, values in stream.columns.items():
         if not np.isfinite(values).any():
             raise RecordingError(
-                f"{place}: {name} holds no finite value at all: map another column, or leave the "
-                "recording out"
+                f"{place}: {name} contains no finite value: map another column, or omit the "
+                "recording"
             )
 
 
@@ -96,14 +96,14 @@ def _increasing(stream: Stream) -> tuple[Stream, list[str]]:
     times, moved = _unrounded(stream.times)
     if moved:
         stream = replace(stream, times=times)
-        notes.append(f"{moved} times rounded onto the one before moved")
+        notes.append(f"{moved} times that were rounded onto the previous one moved")
     _, first = np.unique(stream.times, return_index=True)
-    notes.append(f"{len(stream.times) - len(first)} rows with a repeated time dropped")
+    notes.append(f"{len(stream.times) - len(first)} rows with a duplicate time removed")
     return stream.rows(first), notes
 
 
 def _unrounded(times: np.ndarray) -> tuple[np.ndarray, int]:
-    """Times where a repeat that is followed by a double step is put in the middle of it."""
+    """Return times in which a duplicate before a double step is moved to its middle."""
     steps = np.diff(times)
     typical = float(np.median(steps[steps > 0])) if (steps > 0).any() else 0.0
     repeated = (steps[:-1] == 0) & (np.abs(steps[1:] - 2.0 * typical) < 0.5 * typical)
@@ -114,7 +114,7 @@ def _unrounded(times: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _missing(stream: Stream) -> dict[str, int]:
-    """Number of values that are not finite, of the columns that have any."""
+    """Number of values that are not finite, by column that has any."""
     counts = {n: int(np.count_nonzero(~np.isfinite(v))) for n, v in stream.columns.items()}
     return {name: count for name, count in counts.items() if count}
 
@@ -134,9 +134,9 @@ def _finite(
         if not bad:
             continue
         if name in held:
-            # as it was asked for until the next value came
+            # a command holds until the next one
             columns[name] = values[np.maximum.accumulate(np.where(good, np.arange(len(good)), 0))]
-            notes.append(f"{bad} missing values of {name} held from the one before")
+            notes.append(f"{bad} missing values of {name} held from the previous one")
         else:
             columns[name] = np.interp(stream.times, stream.times[good], values[good])
             notes.append(f"{bad} missing values of {name} bridged")
@@ -146,14 +146,14 @@ def _finite(
 def _without_long_holes(
     place: str, stream: Stream, missing: Mapping[str, int]
 ) -> tuple[Stream, list[str]]:
-    """The rows that are not in a hole too long to bridge, or in one at the start or the end.
+    """Remove rows in a run of missing values that is too long to bridge, or at an end.
 
-    What was in the middle becomes a gap in the clock, where the recording is split.
+    A run in the middle becomes a gap in the clock, where the recording is split.
 
     Raises:
-        RecordingError: Hardly a row is left.
+        RecordingError: Too few rows remain.
     """
-    # one step more than values in a row; longer ones are gaps by the rule of `split_at_gaps`
+    # n values in a row span n + 1 steps; longer ones are gaps by the rule of `split_at_gaps`
     longest = (GAP_STEPS + 1.0) * usual_step(stream.times)
     rows = np.arange(len(stream.times))
     while len(rows) >= 2:
@@ -162,29 +162,29 @@ def _without_long_holes(
             dropped |= _in_long_hole(stream.times[rows], np.isfinite(values[rows]), longest)
         if not dropped.any():
             break
-        rows = rows[~dropped]  # a short hole beside a long one is a long one now
+        rows = rows[~dropped]  # a short run next to a removed one is long now
         rows = rows[_in_stretch(stream.times[rows], longest)]
     count = len(stream.times) - len(rows)
     names = listing(missing)
     if len(rows) < 2:
         raise RecordingError(
             f"{place}: values of {names} are missing for more than {GAP_STEPS:g} samples in a row, "
-            f"and no stretch of {FEWEST_SAMPLES} samples is left between such holes: map other "
-            "columns, or leave the recording out"
+            f"and no {FEWEST_SAMPLES} samples in a row remain between such gaps: map other "
+            "columns, or omit the recording"
         )
     if not count:
         return stream, []
     note = (
-        f"{count} rows left out where values of {names} are missing at an end or for more than "
+        f"{count} rows removed where values of {names} are missing at an end or for more than "
         f"{GAP_STEPS:g} samples in a row"
     )
     return stream.rows(rows), [note]
 
 
 def _in_stretch(times: np.ndarray, longest: float) -> np.ndarray:
-    """Whether each sample is one of enough without a step above ``longest`` [s] between them.
+    """Whether each sample is in a run of enough samples without a step above ``longest`` [s].
 
-    Few samples between holes are of no use, and many such would make their distance the usual step.
+    Short runs are not usable, and many of them would change the median step.
     """
     if not len(times):
         return np.zeros(0, dtype=bool)

@@ -1,4 +1,4 @@
-"""Readers of recordings, one module a format, and the registry they stand in."""
+"""Readers of recordings, one module per format, and their registry."""
 
 from trueup.signals.readers.contents import Contents, Table
 from trueup.signals.readers.registry import register_reader

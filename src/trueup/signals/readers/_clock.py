@@ -1,4 +1,4 @@
-"""Finds the clock of each column and builds the streams of a recording."""
+"""Selection of the clock of each column, and the streams of a recording."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from trueup.signals.readers.contents import Contents, Table
 from trueup.signals.recording import Stream
 from trueup.signals.units import convert, find_unit
 
-# Usual names of a time column, the likeliest first.
+# Usual names of a time column, most likely first.
 _TIME_NAMES = (
     *("t", "time", "times", "timestamp", "timestamps", "time_stamp", "stamp"),
     *("sec", "secs", "second", "seconds", "elapsed", "elapsed_time", "rostime", "clock"),
@@ -21,40 +21,41 @@ _TIME_UNITS = {
     **dict.fromkeys(("us", "usec", "micros", "microseconds"), "us"),
     **dict.fromkeys(("ns", "nsec", "nanos", "nanoseconds"), "ns"),
 }
-# Wider arrays, such as images, are no signals.
+# Wider arrays, such as images, are not signals.
 _WIDEST = 512
 
 
 def build_streams(
     contents: Contents, time: str | None, rate: float | None, time_unit: str | None
 ) -> tuple[tuple[Stream, ...], dict[str, object]]:
-    """Return the streams of what a reader found, and the metadata.
+    """Return the streams of a recording, and its metadata.
 
     Args:
-        contents: What the reader found.
-        time: Column that is the clock; None takes the format's own or guesses by usual names.
-        rate: Samples a second, instead of a clock.
-        time_unit: Unit of the clock; None takes what the column's name or the format says, or s.
+        contents: Output of the reader.
+        time: Time column; None takes the clock of the format, or a column with a usual name.
+        rate: Sampling rate [Hz], instead of a clock.
+        time_unit: Unit of the clock; None takes that of the column's name or the format, or s.
 
     Raises:
-        ColumnError: ``time`` names no column, or no column can be guessed and there is no rate.
+        ColumnError: ``time`` names no column, or no time column is found and no rate is given.
         UnitError: ``time_unit`` is unknown.
         RecordingError: Times that are NaN, no samples, or time and rate both given.
     """
     if time is not None and rate is not None:
         raise RecordingError("Give time or rate, not both.")
     if rate is not None and not (np.isfinite(rate) and rate > 0):
-        raise RecordingError(f"The rate is {rate}: give samples a second, greater than zero.")
+        raise RecordingError(f"rate must be a positive number of samples per second, found {rate}.")
     if time_unit is not None and find_unit(time_unit).quantity != "time":
-        raise RecordingError(f"The time unit {time_unit!r} is no unit of time: give s, ms, us, ns.")
+        raise RecordingError(
+            f"time_unit {time_unit!r} is not a unit of time: give s, ms, us or ns."
+        )
     metadata = dict(contents.metadata)
     earlier = metadata.get("left_out")
     left_out: dict[str, str] = dict(earlier) if isinstance(earlier, Mapping) else {}
     if time is not None and not any(_clock_names(t.columns, time) for t in contents.tables):
         names = [name for table in contents.tables for name in table.columns]
         raise ColumnError(
-            f"There is no time column {time!r}.{did_you_mean(time, names)} Columns: "
-            f"{listing(names)}."
+            f"No time column {time!r}.{did_you_mean(time, names)} Columns: {listing(names)}."
         )
     streams: list[Stream] = []
     for table in contents.tables:
@@ -69,8 +70,8 @@ def build_streams(
     if not any(stream.columns for stream in streams):
         reasons = "; ".join(f"{name}: {reason}" for name, reason in list(left_out.items())[:5])
         raise RecordingError(
-            "There is no numeric column besides the time."
-            + (f" Left out: {reasons}." if reasons else "")
+            "No numeric column found besides the time."
+            + (f" Skipped: {reasons}." if reasons else "")
         )
     return tuple(streams), metadata
 
@@ -94,8 +95,8 @@ def _with_clock(
     clocks = _clock_names(arrays, time) if time is not None else _guess_clocks(arrays)
     if not clocks:
         raise ColumnError(
-            "No column looks like a time, and no rate is given. Give time, the name of the time "
-            f"column, or rate, the samples a second. Columns: {listing(arrays)}."
+            "No time column found, and no rate is given. Give time (the name of the time column) "
+            f"or rate (samples per second). Columns: {listing(arrays)}."
         )
     members: dict[str, dict[str, np.ndarray]] = {clock: {} for clock in clocks}
     for name, values in arrays.items():
@@ -103,7 +104,9 @@ def _with_clock(
             continue
         clock = _clock_of(name, values, clocks, arrays)
         if clock is None:
-            left_out[name] = f"its shape {values.shape} fits no clock ({_lengths(clocks, arrays)})"
+            left_out[name] = (
+                f"its shape {values.shape} matches no clock ({_lengths(clocks, arrays)})"
+            )
         else:
             members[clock][name] = values
     streams = []
@@ -144,7 +147,7 @@ def _signals(
 
 
 def _clock_names(columns: Mapping[str, np.ndarray], time: str | None) -> list[str]:
-    """Return the columns that an explicit time names: itself, or one of that name a group."""
+    """Return the columns that an explicit time names: one column, or one per group."""
     if time is None:
         return []
     if time in columns:
@@ -153,7 +156,7 @@ def _clock_names(columns: Mapping[str, np.ndarray], time: str | None) -> list[st
 
 
 def _guess_clocks(columns: Mapping[str, np.ndarray]) -> list[str]:
-    """Return the likeliest time column of each group."""
+    """Return the most likely time column of each group."""
     best: dict[str, tuple[int, str]] = {}
     for name, values in columns.items():
         rank = _time_rank(name)
@@ -209,7 +212,7 @@ def _common_length(arrays: Mapping[str, np.ndarray]) -> int:
 def _columns_of_length(
     columns: Mapping[str, np.ndarray], length: int, left_out: dict[str, str]
 ) -> dict[str, np.ndarray]:
-    """Return columns of shape (length,); wider arrays become one column a component."""
+    """Return columns of shape (length,); wider arrays become one column per component."""
     result: dict[str, np.ndarray] = {}
     for name, values in columns.items():
         array = np.asarray(values)
@@ -225,7 +228,7 @@ def _columns_of_length(
             for k in range(wide.shape[1]):
                 result[f"{name}/{k}"] = _float(wide[:, k], name)
         else:
-            left_out[name] = f"its shape is {array.shape} where the clock has {length} samples"
+            left_out[name] = f"its shape is {array.shape}, the clock has {length} samples"
     return result
 
 
@@ -240,7 +243,7 @@ def _lengths(clocks: list[str], arrays: Mapping[str, np.ndarray]) -> str:
 def _float(values: np.ndarray, name: str) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind not in "buif":
-        raise RecordingError(f"Column {name!r} holds no real numbers ({array.dtype}).")
+        raise RecordingError(f"Column {name!r} contains no real numbers ({array.dtype}).")
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
@@ -249,7 +252,7 @@ def _checked(times: np.ndarray, name: str) -> np.ndarray:
     if not finite.all():
         row = int(np.argmin(finite))
         raise RecordingError(
-            f"The time column {name!r} holds {np.count_nonzero(~finite)} values that are NaN or "
+            f"The time column {name!r} contains {np.count_nonzero(~finite)} values that are NaN or "
             f"infinite, the first in row {row + 1}: remove those rows, or choose another column."
         )
     return times

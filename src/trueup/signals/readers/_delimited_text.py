@@ -1,4 +1,4 @@
-"""How a delimited text file is laid out: encoding, delimiter, header, and its rows."""
+"""Layout of a delimited text file: encoding, delimiter, header and rows."""
 
 import csv
 import re
@@ -18,7 +18,7 @@ _EXCEL = re.compile(r"\s*\"?sep=(.)\"?\s*", re.I)
 
 @dataclass(frozen=True)
 class Layout:
-    """How a text file is written.
+    """Layout of a text file.
 
     Attributes:
         encoding: Encoding of the text.
@@ -41,7 +41,7 @@ def open_text(path: Path, encoding: str) -> TextIO:
 
 
 def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layout:
-    """Find out how a file is written, where the arguments do not say it.
+    """Detect the layout of a file; arguments that are not None take precedence.
 
     Raises:
         RecordingError: Binary content, no rows, or a column name that occurs twice.
@@ -50,7 +50,7 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
     with open_text(path, encoding) as file:
         comment, lines, sample = _first_rows(file)
     if not sample:
-        raise RecordingError(f"{path} holds no rows of values, only blank lines or comments.")
+        raise RecordingError(f"{path} contains no rows of values, only blank lines or comments.")
     stated = _EXCEL.fullmatch(sample[0])
     if stated and delimiter is None and len(sample) > 1:
         delimiter, sample, lines = stated[1], sample[1:], lines[1:]
@@ -58,7 +58,7 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
         preferred = "\t" if path.suffix.lower() == ".tsv" else None
         found = _sniff(sample, preferred)
     elif len(delimiter) != 1:
-        raise RecordingError(f"The delimiter {delimiter!r} is not one character.")
+        raise RecordingError(f"delimiter must be one character, found {delimiter!r}.")
     else:
         found = None if delimiter == " " else delimiter
     first = split_row(sample[0], found)
@@ -67,7 +67,7 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
     if header:
         names = [cell.strip() for cell in first]
         if len(sample) == 1:
-            raise RecordingError(f"{path} holds a header but no rows of values.")
+            raise RecordingError(f"{path} contains a header but no rows of values.")
     else:
         names = [""] * len(first)
         if comment:
@@ -80,7 +80,7 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise RecordingError(
-            f"{path} names several columns {listing(twice)}: give each its own name in line "
+            f"{path} has several columns named {listing(twice)}: give each its own name in line "
             f"{lines[0]}."
         )
     quoted = any('"' in row for row in sample[1 if header else 0 :])
@@ -94,13 +94,13 @@ def _encoding(path: Path) -> str:
         return "utf-16"
     if b"\x00" in start:
         raise RecordingError(
-            f"{path} is no text: it holds zero bytes. Give the format it really has, or record it "
+            f"{path} is not text: it contains zero bytes. Give its actual format, or record it "
             "again."
         )
     if start.startswith(b"\xef\xbb\xbf"):
         return "utf-8-sig"
     try:
-        # The end may cut a character in two.
+        # The block may end within a character.
         start[: max(start.rfind(b"\n"), 0) or len(start)].decode("utf-8")
     except UnicodeDecodeError:
         return "latin-1"
@@ -126,8 +126,8 @@ def _first_rows(file: TextIO) -> tuple[str, list[int], list[str]]:
 
 
 def _sniff(rows: list[str], preferred: str | None) -> str | None:
-    """Return the delimiter that cuts all rows into equally many cells; None for white space."""
-    # The last row may be cut short.
+    """Return the delimiter that splits all rows into equally many cells; None: white space."""
+    # The last row may be truncated.
     complete = rows[:-1] if len(rows) > 2 else rows
     candidates = [preferred, *_CANDIDATES] if preferred else [*_CANDIDATES]
     counts = {c: [len(split_row(row, c)) for row in complete] for c in candidates}
@@ -139,26 +139,26 @@ def _sniff(rows: list[str], preferred: str | None) -> str | None:
             return candidate
     if len(rows[0].split()) > 1:
         return None
-    # one column, whose commas are decimal ones
+    # one column with decimal commas
     values = [row for row in complete[1:] if is_number(row)]
     return ";" if any("," in row for row in values) and len(values) == len(complete) - 1 else ","
 
 
 def _check_decimal_commas(path: Path, rows: list[list[str]]) -> None:
-    """Raise RecordingError for rows such as ``0,05,1,5`` without a header, which two cells cut."""
+    """Raise RecordingError for rows such as ``0,05,1,5``: decimal commas as delimiters."""
     columns = [[cell.strip() for cell in cells] for cells in zip(*rows)]
     whole = all(cell.lstrip("+-").isdigit() for cells in columns for cell in cells)
     parts = [cell for cells in columns[1::2] for cell in cells]
     if whole and len(columns) % 2 == 0 and any(len(c) > 1 and c[0] == "0" for c in parts):
         raise RecordingError(
             f"{path}: cells such as {next(c for c in parts if len(c) > 1 and c[0] == '0')!r} look "
-            "like the decimals of numbers that commas cut in two: write decimal points, or "
+            "like the decimals of numbers split at decimal commas: write decimal points, or "
             "separate columns by semicolons."
         )
 
 
 def split_row(row: str, delimiter: str | None) -> list[str]:
-    """Cut one row into its cells."""
+    """Split one row into its cells."""
     if delimiter is None:
         return row.split()
     if '"' not in row:

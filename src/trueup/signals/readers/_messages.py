@@ -7,7 +7,7 @@ import numpy as np
 
 from trueup.signals.readers.contents import Table
 
-# Longer arrays, such as images and scans, are no signals.
+# Longer arrays, such as images and scans, are not signals.
 _LONGEST_ARRAY = 64
 _NAME_FIELDS = ("name", "names", "joint_names")
 # Fields of a whole message that describe it.
@@ -20,9 +20,9 @@ _NANOSECOND_FIELDS = ("nanosec", "nsec", "nanosecs", "nanoseconds")
 class TopicColumns:
     """Columns of one topic, filled message by message.
 
-    A field is what a message calls it, nested ones ``outer/inner``. A message that holds a list of
-    names beside lists of as many numbers (as JointState does) gives ``joint/position`` and so on,
-    so that the order of joints may change from message to message.
+    Nested fields are named ``outer/inner``. A message with a list of names and lists of as many
+    numbers (such as JointState) gives ``joint/position`` and so on, so that the order of joints may
+    change from message to message.
     """
 
     def __init__(self, topic: str):
@@ -44,11 +44,11 @@ class TopicColumns:
         self._stamps.append(_stamp(message))
 
     def tables(self, clock: str) -> tuple[list[Table], str]:
-        """Return the columns, fields that occur in the same messages together, and their clock.
+        """Return the columns, grouped by the messages in which they occur, and their clock.
 
         Args:
-            clock: ``header`` takes the stamps in the messages where all have one, else the times
-                at which they were logged; ``log`` always takes the latter.
+            clock: ``header`` takes the stamps in the messages if all have one, else the log
+                times; ``log`` always takes the log times.
         """
         stamps = np.array(self._stamps)
         stamped = clock == "header" and stamps.size > 0 and bool(np.all(stamps > 0))
@@ -109,8 +109,8 @@ def _collect(
 ) -> None:
     """Append name and value of every number in a message.
 
-    ``outer`` are the names that a message around this one lists, as that of a trajectory controller
-    does for its points.
+    ``outer`` are the names that an enclosing message lists, such as a trajectory message for its
+    points.
     """
     if isinstance(value, _NUMBERS):
         names.append(path or "data")
@@ -150,7 +150,7 @@ def _collect_list(items: Any, paths: list[str], names: list[str], values: list[f
 
 
 def _labels(fields: Mapping[str, Any]) -> list[str]:
-    """Return the names that a message lists beside its numbers, or nothing."""
+    """Return the names that a message lists for its numbers, or an empty list."""
     for key in _NAME_FIELDS:
         labels = fields.get(key)
         if isinstance(labels, _LISTS) and len(labels):

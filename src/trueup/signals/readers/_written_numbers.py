@@ -1,7 +1,7 @@
-"""Numbers as text has them: decimal points and commas, thousands separators, words for nothing.
+"""Parsing of numbers in text: decimal points and commas, thousands separators, empty words.
 
-``0,5`` can only be a half and ``1.234,5`` only a little more than a thousand, but ``1,234`` may be
-either: it is read where another cell of its column, or of the file, tells what a comma means.
+``0,5`` and ``1.234,5`` are unambiguous, but ``1,234`` may be 1.234 or 1234: it is resolved by
+another cell of its column, or of the file, that determines the meaning of a comma.
 """
 
 import re
@@ -22,17 +22,17 @@ _WORDS = {"true": 1.0, "false": 0.0, "1.#inf": np.inf, "-1.#inf": -np.inf}
 
 @dataclass
 class WrittenColumn:
-    """The cells of a column and what they tell of points and commas."""
+    """Cells of a column, and the decimal characters that they determine."""
 
     cells: Sequence[str]
     values: np.ndarray = field(init=False)
-    """Numbers ``(n,)``, NaN where there is none or it is not read yet."""
+    """Numbers ``(n,)``, NaN where empty or not yet resolved."""
     texts: list[int] = field(init=False, default_factory=list)
-    """Places of cells that are no numbers."""
+    """Indices of cells that are not numbers."""
     decimals: set[str] = field(init=False, default_factory=set)
-    """Characters that can only be decimal ones."""
+    """Characters that can only be decimal points or commas."""
     open: dict[str, list[int]] = field(init=False, default_factory=dict)
-    """Places of cells whose only comma or point may also be a thousands separator."""
+    """Indices of ambiguous cells: the only comma or point may separate thousands."""
     _marked: list[int] = field(init=False, default_factory=list)
     _pointed: list[int] = field(init=False, default_factory=list)
 
@@ -54,7 +54,7 @@ class WrittenColumn:
                 self._unusual(place, text)
 
     def _has_decimal_commas(self) -> bool:
-        """Read a column of decimal commas without points at once, where one cell tells."""
+        """Parse a column of decimal commas without points at once, if one cell is unambiguous."""
         whole = "\n".join(self.cells)
         commas = whole.count(",")
         if not commas or "." in whole or "_" in whole or len(_OPEN_COMMA.findall(whole)) == commas:
@@ -70,17 +70,17 @@ class WrittenColumn:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all numbers are as programs write them."""
+        """Whether all numbers are in plain notation."""
         return not self._marked and not self.decimals
 
     def weigh_points(self) -> None:
-        """Note what points tell, which matters where there are commas or separators as well."""
+        """Add the evidence of points, needed where commas or separators occur as well."""
         for place in self._pointed:
             self._mark(place, self.cells[place].strip())
         self._pointed.clear()
 
     def _unusual(self, place: int, text: str) -> None:
-        """A cell that is no plain number: a word, a number with a comma or groups, or text."""
+        """Classify a cell not in plain notation: a word, a grouped number, or text."""
         word = text.lower()
         if word in _WORDS:
             self.values[place] = _WORDS[word]
@@ -88,7 +88,7 @@ class WrittenColumn:
             self.texts.append(place)
 
     def _mark(self, place: int, text: str) -> bool:
-        """Note what a number tells of points and commas; False for what is no number."""
+        """Record the evidence of a number on points and commas; False if it is not a number."""
         match = _NUMBER.fullmatch(text)
         if match is None:
             return False
@@ -96,7 +96,7 @@ class WrittenColumn:
         whole, mark, part = _parts(body)
         if mark and not exponent and body.count(mark) == 1 and _may_be_group(body, mark):
             self.open.setdefault(mark, []).append(place)
-        elif mark and part is None:  # several of one kind separate thousands
+        elif mark and part is None:  # a repeated character separates thousands
             if not _grouped(whole, mark):
                 return False
             self.decimals.add("," if mark == "." else ".")
@@ -110,7 +110,7 @@ class WrittenColumn:
         return True
 
     def read(self, decimal: str) -> None:
-        """Give the cells with points or commas their values; ``decimal`` is the decimal one."""
+        """Parse the cells with points or commas; ``decimal`` is the decimal character."""
         group = "." if decimal == "," else ","
         for place in self._marked:
             text = _OTHER_GROUPS.sub("", self.cells[place].strip())
@@ -133,7 +133,7 @@ def _may_be_group(body: str, mark: str) -> bool:
 
 
 def _grouped(whole: str, mark: str) -> bool:
-    """Whether a whole part has no separators, or they stand before each three digits."""
+    """Whether an integer part has no separators, or one before each group of three digits."""
     separators = set(re.sub(r"\d", "", whole))
     if not separators:
         return True
@@ -151,7 +151,7 @@ def is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A cell whose number cannot be told."""
+    """A cell with an ambiguous or invalid number."""
 
     column: str
     place: int
@@ -162,7 +162,7 @@ def read_columns(columns: Mapping[str, WrittenColumn]) -> tuple[list[Doubt], boo
     """Read the numbers of all columns.
 
     Returns:
-      What cannot be told, one cell a column, and whether a comma is a decimal one anywhere.
+      Unresolved cells, one per column, and whether any comma is a decimal comma.
     """
     doubts: list[Doubt] = []
     if all(column.is_plain for column in columns.values()):
@@ -193,8 +193,8 @@ def read_columns(columns: Mapping[str, WrittenColumn]) -> tuple[list[Doubt], boo
                 Doubt(
                     name,
                     min(unclear),
-                    f"{cell!r} is {cell.replace(',', '.')} or {plain}, and no other cell tells: "
-                    "write numbers with a decimal point and without separators of thousands",
+                    f"{cell!r} is ambiguous: {cell.replace(',', '.')} or {plain}. Write numbers "
+                    "with a decimal point and without thousands separators",
                 )
             )
             continue
@@ -210,8 +210,8 @@ def _mixed(name: str, column: WrittenColumn) -> Doubt:
     return Doubt(
         name,
         other,
-        f"{column.cells[other].strip()!r} and {column.cells[first].strip()!r} have other decimal "
-        "characters: write all numbers with a decimal point",
+        f"{column.cells[other].strip()!r} and {column.cells[first].strip()!r} have different "
+        "decimal characters: write all numbers with a decimal point",
     )
 
 

@@ -16,18 +16,18 @@ def read_delimited(
     """Read delimited text.
 
     Lines that begin with ``#`` are comments; one that names the columns, as numpy writes it, is
-    taken as the header. Columns of text are left out; empty cells are NaN; true and false are 1
+    taken as the header. Columns of text are skipped; empty cells are NaN; true and false are 1
     and 0. Without a header the columns are named ``0``, ``1`` and so on. Decimal commas and
-    separators of thousands are read where they leave no doubt.
+    thousands separators are read where they are unambiguous.
 
     Args:
         path: The file.
-        delimiter: Delimiter; found out where absent. A blank stands for any white space.
-        header: Whether the first row names the columns; found out where absent.
+        delimiter: Delimiter; detected if None. A blank matches any white space.
+        header: Whether the first row names the columns; detected if None.
 
     Raises:
-        RecordingError: Binary content, no rows, a row cut short, a cell that is no number or may
-            be two; the message names line and column.
+        RecordingError: Binary content, no rows, a truncated row, a cell that is not a number or is
+            ambiguous; the message names line and column.
     """
     layout = find_layout(path, delimiter, header)
     try:
@@ -41,7 +41,7 @@ def read_delimited(
             encoding=layout.encoding,
         )
     except (ValueError, OverflowError):
-        # The fast parser takes plain numbers only, and counts rows rather than lines.
+        # The fast parser supports plain numbers only, and counts rows rather than lines.
         return _read_careful(path, layout)
     if values.shape[1] != len(layout.names):
         return _read_careful(path, layout)
@@ -52,10 +52,10 @@ def read_delimited(
 def _advice(layout: Layout, cells: int) -> str:
     if layout.delimiter == "," and cells == 2 * len(layout.names):
         return (
-            "Commas both separate columns and begin decimals: write decimal points, or separate "
-            "columns by semicolons."
+            "Commas are both column separators and decimal commas: write decimal points, or "
+            "separate columns by semicolons."
         )
-    return "Correct that line, or give delimiter."
+    return "Correct that line, or give the delimiter."
 
 
 def _read_careful(path: Path, layout: Layout) -> Contents:
@@ -63,7 +63,7 @@ def _read_careful(path: Path, layout: Layout) -> Contents:
     with open_text(path, layout.encoding) as file:
         numbered = list(rows_of(file, layout))
     if not numbered:
-        raise RecordingError(f"{path} holds no rows of values.")
+        raise RecordingError(f"{path} contains no rows of values.")
     names = list(layout.names)
     width = len(names)
     lines = [number for number, _ in numbered]
@@ -76,11 +76,11 @@ def _read_careful(path: Path, layout: Layout) -> Contents:
             continue
         if line == lines[-1] and len(row) < width:
             raise RecordingError(
-                f"{path}, line {line}: the last row is cut short, it has {len(row)} of {width} "
-                "cells. Delete that line, or record or copy the file again."
+                f"{path}, line {line}: the last row is truncated: expected {width} cells, found "
+                f"{len(row)}. Delete that line, or record or copy the file again."
             )
         raise RecordingError(
-            f"{path}, line {line}: {len(row)} cells where {width} are expected"
+            f"{path}, line {line}: expected {width} cells, found {len(row)}"
             f" ({', '.join(names[:6])}{', ...' if width > 6 else ''}). {_advice(layout, len(row))}"
         )
     written = {name: WrittenColumn(cells) for name, cells in zip(names, zip(*rows))}
@@ -105,7 +105,7 @@ def _read_careful(path: Path, layout: Layout) -> Contents:
                 f"{path}, line {lines[column.texts[0]]}, column {name!r}: {cell[:40]!r} is not a "
                 "number."
             )
-        left_out[name] = f"it holds text such as {cell[:40]!r}"
+        left_out[name] = f"it contains text such as {cell[:40]!r}"
     metadata: dict[str, object] = {"first_line": layout.first_line}
     if commas:
         metadata["decimal"] = ","

@@ -9,7 +9,7 @@ from trueup.errors import RecordingError, did_you_mean, listing
 from trueup.signals.readers._optional import import_optional
 from trueup.signals.readers.contents import Contents, Table
 
-# MATLAB 7.3 puts a text before the signature.
+# MATLAB 7.3 writes a text header before the signature.
 BEGINS_WITH = (b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3")
 """First bytes of an HDF5 file."""
 
@@ -24,11 +24,11 @@ def read_hdf5(path: Path, *, group: str | None = None) -> Contents:
 
     Args:
         path: The file.
-        group: Group to read, such as ``episode_3``; the whole file where absent. Names of columns
+        group: Group to read, such as ``episode_3``; None reads the whole file. Names of columns
             are then relative to it.
 
     Raises:
-        RecordingError: There is no such group.
+        RecordingError: The group does not exist.
     """
     h5py = import_optional("h5py", "Reading HDF5", "h5py")
     columns: dict[str, np.ndarray] = {}

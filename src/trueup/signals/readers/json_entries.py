@@ -1,4 +1,4 @@
-"""JSON: a list of entries, an object that holds one, columns by name, or one entry a line."""
+"""JSON: a list of entries, an object with such a list, columns by name, or JSON lines."""
 
 import json
 from collections.abc import Mapping
@@ -12,26 +12,26 @@ from trueup.signals.readers.contents import Contents, Table
 
 
 def read_json(path: Path, *, entries: str | None = None) -> Contents:
-    """Read a JSON file of entries, one dictionary a sample.
+    """Read a JSON file of entries, one dictionary per sample.
 
     The file is a list of entries; or an object in which one value is such a list (``entries``,
-    or the only one), whose other values become metadata; or an object of lists of numbers, one a
+    or the only one), whose other values become metadata; or an object of lists of numbers, one per
     column; or JSON lines. Nested values become ``outer/inner``, lists ``name/0`` and so on. true
-    and false are 1 and 0; null, or a key that an entry lacks, is NaN; texts are left out.
+    and false are 1 and 0; null, or a key that an entry lacks, is NaN; texts are skipped.
 
     Args:
         path: The file.
         entries: Key of the list of entries, where an object holds several.
 
     Raises:
-        RecordingError: No JSON, no entries, or a value that is a number in some entries and a text
+        RecordingError: Not JSON, no entries, or a value that is a number in some entries and a text
             in others.
     """
     content = _parse(path)
     if isinstance(content, list):
         return _from_entries(path, content, {})
     if not isinstance(content, Mapping):
-        raise RecordingError(f"{path} holds {str(content)[:40]!r}: expected a list of entries.")
+        raise RecordingError(f"{path} contains {str(content)[:40]!r}: expected a list of entries.")
     lists = [key for key, value in content.items() if _is_entries(value)]
     if entries is not None:
         if entries not in lists:
@@ -46,7 +46,7 @@ def read_json(path: Path, *, entries: str | None = None) -> Contents:
         key = lists[0]
     elif lists:
         raise RecordingError(
-            f"{path} holds several lists of entries, {listing(lists)}: choose one with entries=."
+            f"{path} contains several lists of entries, {listing(lists)}: choose one with entries=."
         )
     else:
         return _from_columns(path, content)
@@ -58,7 +58,7 @@ def _parse(path: Path) -> Any:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise RecordingError(f"{path} is no JSON: {error}. Copy or record it again.") from error
+        raise RecordingError(f"{path} is not JSON: {error}. Copy or record it again.") from error
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         return _parse_lines(path, text)
     try:
@@ -69,17 +69,17 @@ def _parse(path: Path) -> Any:
         begun, ended = text.lstrip()[:1] in ("[", "{"), text.rstrip()[-1:] in ("]", "}")
         if begun and (not ended or error.pos >= len(text.rstrip())):
             raise RecordingError(
-                f"{path} is cut short: its JSON ends unfinished in line {error.lineno}. Copy or "
+                f"{path} is truncated: its JSON is incomplete in line {error.lineno}. Copy or "
                 "record it again."
             ) from error
         raise RecordingError(
-            f"{path} is no JSON: {error.msg} in line {error.lineno}, column {error.colno}."
+            f"{path} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
         ) from error
 
 
 def _parse_lines(path: Path, text: str) -> list[Any]:
     entries = []
-    # Not splitlines: a JSON text may hold other line separators as plain characters.
+    # Not splitlines: a JSON text may contain other line separators as plain characters.
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -87,7 +87,7 @@ def _parse_lines(path: Path, text: str) -> list[Any]:
             entries.append(json.loads(line))
         except json.JSONDecodeError as error:
             raise RecordingError(
-                f"{path}, line {number}: no complete JSON entry ({error.msg}). If the recording "
+                f"{path}, line {number}: incomplete JSON entry ({error.msg}). If the recording "
                 "was interrupted, delete that line."
             ) from error
     return entries
@@ -99,7 +99,9 @@ def _is_entries(value: Any) -> bool:
 
 def _from_entries(path: Path, entries: Any, metadata: dict[str, Any]) -> Contents:
     if not isinstance(entries, list) or not entries:
-        raise RecordingError(f"{path} holds no entries: expected a list with one entry a sample.")
+        raise RecordingError(
+            f"{path} contains no entries: expected a list with one entry per sample."
+        )
     for number, entry in enumerate(entries, start=1):
         if not isinstance(entry, Mapping):
             raise RecordingError(
@@ -116,7 +118,7 @@ def _from_entries(path: Path, entries: Any, metadata: dict[str, Any]) -> Content
         if not texts:
             columns[name] = _floats(values)
         elif len(texts) == sum(value is not None for value in values):
-            left_out[name] = f"it holds {str(values[texts[0]])[:40]!r}"
+            left_out[name] = f"it contains {str(values[texts[0]])[:40]!r}"
         else:
             raise RecordingError(
                 f"{path}: {name!r} of entry {texts[0] + 1} is {str(values[texts[0]])[:40]!r}, not "
@@ -135,7 +137,7 @@ def _from_columns(path: Path, content: Mapping[str, Any]) -> Contents:
             metadata[name] = value
     if not columns:
         raise RecordingError(
-            f"{path} holds neither a list of entries nor lists of numbers. Its keys: "
+            f"{path} contains neither a list of entries nor lists of numbers. Its keys: "
             f"{listing(content)}."
         )
     return Contents((Table(columns),), metadata)

@@ -20,18 +20,18 @@ def is_lerobot(folder: Path) -> bool:
 
 
 def read_lerobot(path: Path, *, episode: int | None = None) -> list[Contents]:
-    """Read the episodes of a data set of version 3 (or 2, one file an episode).
+    """Read the episodes of a data set of version 3 (or 2, one file per episode).
 
-    A vector feature becomes one column a component, by the names in ``info.json``:
+    A vector feature becomes one column per component, by the names in ``info.json``:
     ``observation.state/shoulder_pan.pos``, ``action/shoulder_pan.pos``. Each episode has its own
     clock, the column ``timestamp`` [s].
 
     Args:
         path: The folder that holds ``meta`` and ``data``.
-        episode: Index of the episode to read; all where absent.
+        episode: Index of the episode to read; None reads all.
 
     Raises:
-        RecordingError: ``info.json`` or data are missing or damaged, or there is no such episode.
+        RecordingError: ``info.json`` or data are missing or damaged, or the episode does not exist.
     """
     arrow = import_optional("pyarrow", "Reading LeRobot data sets", "pyarrow")
     parquet = import_optional("pyarrow.parquet", "Reading LeRobot data sets", "pyarrow")
@@ -39,7 +39,7 @@ def read_lerobot(path: Path, *, episode: int | None = None) -> list[Contents]:
     files = sorted((path / "data").rglob("*.parquet"))
     if not files:
         raise RecordingError(
-            f"The LeRobot data set {path} holds no data/chunk-*/*.parquet: download it whole."
+            f"The LeRobot data set {path} contains no data/chunk-*/*.parquet: download all of it."
         )
     chosen = None if episode is None else [("episode_index", "==", episode)]
     tables, read, available = [], [], []
@@ -83,7 +83,7 @@ def _read_info(path: Path) -> dict[str, Any]:
         info = json.loads((path / _INFO).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RecordingError(
-            f"{path} is no LeRobot data set: {_INFO} cannot be read ({reason(error)})."
+            f"{path} is not a LeRobot data set: {_INFO} cannot be read ({reason(error)})."
         ) from error
     if not isinstance(info, dict) or not isinstance(info.get("features"), dict):
         raise RecordingError(f"{path / _INFO} does not describe the features of the data set.")
@@ -95,11 +95,13 @@ def _episodes_in(parquet: Any, file: Path) -> np.ndarray:
         column = parquet.read_table(file, columns=["episode_index"], partitioning=None)
     except Exception as error:
         raise RecordingError(
-            f"{file} cannot be read ({reason(error)}). It may be cut short, or a Git LFS pointer: "
+            f"{file} cannot be read ({reason(error)}). It may be truncated, or a Git LFS pointer: "
             "download it again."
         ) from error
     if "episode_index" not in column.column_names:
-        raise RecordingError(f"{file} has no column 'episode_index', so it holds no episodes.")
+        raise RecordingError(
+            f"{file} has no column 'episode_index', which is required to split it into episodes."
+        )
     return np.unique(column.column("episode_index").to_numpy())
 
 
@@ -120,10 +122,10 @@ def _columns(table: Any, info: dict[str, Any]) -> tuple[dict[str, np.ndarray], d
 
 
 def _component_names(feature: Any, width: int) -> list[str]:
-    """Return the names of the components of a feature, their places where it has no names."""
+    """Return the names of the components of a feature, or their indices if it has none."""
     names = feature.get("names") if isinstance(feature, dict) else None
     if isinstance(names, dict):
-        # Either one list under a word such as "motors", or places by name.
+        # Either one list under a key such as "motors", or indices by name.
         lists = [value for value in names.values() if isinstance(value, list)]
         if len(lists) == 1:
             names = lists[0]

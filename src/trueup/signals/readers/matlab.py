@@ -10,7 +10,7 @@ from trueup.errors import RecordingError
 from trueup.signals.readers.contents import Contents, Table
 from trueup.signals.readers.hdf5 import BEGINS_WITH
 
-# MATLAB's own kinds that hold no plain values, such as timeseries and tables, arrive as these.
+# scipy returns MATLAB objects without plain values, such as timeseries and tables, as these.
 _OPAQUE = ("MatlabOpaque", "MatlabFunction")
 
 _HEADER_BYTES = 128
@@ -43,7 +43,7 @@ def read_mat(path: Path) -> Contents:
     for name, value in variables.items():
         if name == "__function_workspace__":
             left_out["timeseries, table or object variables"] = (
-                "MATLAB stores them in a form of its own: save their numbers as arrays"
+                "MATLAB stores them in a proprietary format: save their numbers as arrays"
             )
         elif not name.startswith("__"):
             _collect(name, value, columns, metadata, left_out)
@@ -55,7 +55,7 @@ def read_mat(path: Path) -> Contents:
 def _check_whole(path: Path) -> None:
     """Refuse a MATLAB 5 file that ends before its last variable does; scipy can crash on those.
 
-    Layout (MathWorks, MAT-File Format, chapter 1): a header of 128 bytes, then one element a
+    Layout (MathWorks, MAT-File Format, chapter 1): a header of 128 bytes, then one element per
     variable, each with a tag of two 4-byte integers, its type and its length.
     """
     with path.open("rb") as file:
@@ -72,8 +72,9 @@ def _check_whole(path: Path) -> None:
             position += _TAG_BYTES + length
     if position != size or size == _HEADER_BYTES:
         raise RecordingError(
-            f"{path} is cut short or damaged: it has {size} bytes where its variables need "
-            f"{position if position > size else 'more'}. Copy it again, or save it again."
+            f"{path} is truncated or damaged: its variables need "
+            f"{position if position > size else 'more'} bytes, found {size}. Copy it again, or "
+            "save it again."
         )
 
 
@@ -84,14 +85,14 @@ def _collect(
     metadata: dict[str, object],
     left_out: dict[str, str],
 ) -> None:
-    """Sort a variable and what it holds into columns, metadata and what is left out."""
+    """Sort a variable and its fields into columns, metadata and skipped names."""
     if isinstance(value, dict):
         for field, inner in value.items():
             _collect(f"{name}/{field}", inner, columns, metadata, left_out)
     elif isinstance(value, str):
         metadata[name] = value
     elif type(value).__name__ in _OPAQUE:
-        left_out[name] = "MATLAB stores it in a form of its own: save its numbers as arrays"
+        left_out[name] = "MATLAB stores it in a proprietary format: save its numbers as arrays"
     elif isinstance(value, (list, np.ndarray)) and np.asarray(value, dtype=object).size == 0:
         left_out[name] = "it is empty"
     elif isinstance(value, np.ndarray) and value.dtype.names:

@@ -12,7 +12,7 @@ from trueup.signals.readers._messages import TopicColumns
 from trueup.signals.readers._optional import import_optional
 from trueup.signals.readers.contents import Contents, Table
 
-# Messages of these kinds hold no signals and are large.
+# Messages of these types contain no signals and are large.
 _BULKY = (
     "Image",
     "CompressedImage",
@@ -24,19 +24,19 @@ _BULKY = (
 
 
 def read_mcap(path: Path, *, topics: list[str] | None = None, clock: str = "header") -> Contents:
-    """Read the numbers of all topics, one stream a topic, columns named ``topic/field``.
+    """Read the numbers of all topics, one stream per topic, columns named ``topic/field``.
 
     A sensor_msgs/JointState gives ``topic/joint/position``, ``velocity`` and ``effort``.
 
     Args:
         path: The file.
-        topics: Topics to read; all where absent.
+        topics: Topics to read; None reads all.
         clock: ``header`` for the stamps in the messages where they have them, ``log`` for the
             times at which they were recorded.
 
     Raises:
-        RecordingError: The file is damaged or cut short, a topic does not exist, or no topic holds
-            numbers.
+        RecordingError: The file is damaged or truncated, a topic does not exist, or no topic
+            contains numbers.
     """
     reader_module = import_optional("mcap.reader", "Reading MCAP", "mcap")
     errors = import_optional("mcap.exceptions", "Reading MCAP", "mcap")
@@ -66,7 +66,7 @@ def read_mcap(path: Path, *, topics: list[str] | None = None, clock: str = "head
                     columns.add(message.log_time / 1e9, decode(message.data))
     except (errors.EndOfFile, errors.RecordLengthLimitExceeded) as error:
         raise RecordingError(
-            f"{path} is damaged or cut short after {count} messages. Copy it again, or repair it "
+            f"{path} is damaged or truncated after {count} messages. Copy it again, or repair it "
             f"with  mcap recover {path.name} -o repaired.mcap."
         ) from error
     check_topics(path, wanted, seen)
@@ -74,7 +74,7 @@ def read_mcap(path: Path, *, topics: list[str] | None = None, clock: str = "head
 
 
 def check_clock(clock: str) -> None:
-    """Refuse a clock that does not exist.
+    """Check the choice of a clock.
 
     Raises:
         RecordingError: Neither ``header`` nor ``log``.
@@ -84,10 +84,10 @@ def check_clock(clock: str) -> None:
 
 
 def check_topics(path: Path, wanted: set[str] | None, seen: dict[str, None]) -> None:
-    """Refuse topics that a file does not have.
+    """Check that a file contains all requested topics.
 
     Raises:
-        RecordingError: A wanted topic does not exist.
+        RecordingError: A requested topic does not exist.
     """
     for topic in wanted or ():
         if topic not in seen:
@@ -103,7 +103,7 @@ def topic_contents(
     """Return the columns of all topics.
 
     Raises:
-        RecordingError: No topic holds numbers.
+        RecordingError: No topic contains numbers.
     """
     tables: list[Table] = []
     clocks: dict[str, str] = {}
@@ -113,11 +113,11 @@ def topic_contents(
             clocks[topic] = kind
             tables += found
         else:
-            left_out[topic] = "its messages hold no numbers"
+            left_out[topic] = "its messages contain no numbers"
     if not tables:
         reasons = "; ".join(f"{topic}: {reason}" for topic, reason in left_out.items())
         raise RecordingError(
-            f"{path} holds no topic with numbers{f' ({reasons})' if reasons else ''}."
+            f"{path} contains no topic with numbers{f' ({reasons})' if reasons else ''}."
         )
     metadata: dict[str, object] = {"clock": clocks}
     if left_out:
@@ -126,7 +126,7 @@ def topic_contents(
 
 
 def is_bulky(message_type: str) -> bool:
-    """Whether messages of a type are images and the like, which hold no signals."""
+    """Whether messages of a type are large and without signals, such as images."""
     return message_type.replace(".", "/").rsplit("/", 1)[-1] in _BULKY
 
 
@@ -144,5 +144,5 @@ def _decoder(
         decode = factory.decoder_for(channel.message_encoding, schema)
     if decode is None:
         kind = f"{channel.message_encoding or 'unknown'} / {schema.encoding if schema else 'none'}"
-        left_out[topic] = f"its encoding {kind} is not read: only JSON and ROS 2 (cdr) are"
+        left_out[topic] = f"its encoding {kind} is not supported: JSON and ROS 2 (cdr) are"
     return decode

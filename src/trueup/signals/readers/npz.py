@@ -14,13 +14,13 @@ _SERIES = {"times", "data"}
 
 
 def read_npz(path: Path) -> Contents:
-    """Read an ``.npz`` archive of 1-D and 2-D arrays; it can hold no code.
+    """Read an ``.npz`` archive of 1-D and 2-D arrays, without unpickling.
 
-    A saved :class:`TimeSeries` (``times``, ``data``, ``signal_mapping``) gives one column a signal,
-    ``name/0``, ``name/1`` and so on where a signal is wider.
+    A saved :class:`TimeSeries` (``times``, ``data``, ``signal_mapping``) gives one column per
+    signal, ``name/0``, ``name/1`` and so on where a signal is wider.
 
     Raises:
-        RecordingError: An array holds Python objects.
+        RecordingError: An array contains Python objects.
     """
     if zipfile.is_zipfile(path):
         check_archive(path)
@@ -33,7 +33,8 @@ def read_npz(path: Path) -> Contents:
                 if "pickle" not in str(error):
                     raise
                 raise RecordingError(
-                    f"{path}: array {name!r} holds Python objects, which are not read because they "
+                    f"{path}: array {name!r} contains Python objects, which are not read because "
+                    "they "
                     "can run code. Save it again as an array of numbers."
                 ) from error
     if _SERIES <= set(arrays) <= _SERIES | {"signal_mapping"}:

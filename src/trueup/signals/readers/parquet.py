@@ -12,11 +12,11 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def read_parquet(path: Path, *, columns: list[str] | None = None) -> Contents:
-    """Read a Parquet file; lists of one length become one column a component.
+    """Read a Parquet file; lists of equal length become one column per component.
 
     Args:
         path: The file.
-        columns: Names of the columns to read; all where absent.
+        columns: Names of the columns to read; None reads all.
     """
     parquet = import_optional("pyarrow.parquet", "Reading Parquet", "pyarrow")
     table = parquet.read_table(path, columns=columns, partitioning=None)
@@ -53,9 +53,9 @@ def table_contents(table: Any) -> Contents:
 
 
 def numeric_array(column: Any) -> np.ndarray | None:
-    """Return a column as (n,) or (n, k) numbers, NaN where it is null; None where it is no number.
+    """Return a column as (n,) or (n, k) numbers, NaN for null; None for other types.
 
-    Lists whose lengths differ are no signal either.
+    Lists of different lengths give None.
     """
     arrow = import_optional("pyarrow", "Reading Parquet", "pyarrow")
     types = import_optional("pyarrow.types", "Reading Parquet", "pyarrow")

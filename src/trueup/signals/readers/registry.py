@@ -1,6 +1,6 @@
-"""The formats that can be read: built-in ones and those that a user registers.
+"""Registry of readable formats: built-in ones and those that a user registers.
 
-A new built-in format is a module beside this one and a line at the end of this file.
+A new built-in format is a module of this package and a line at the end of this file.
 """
 
 import inspect
@@ -39,11 +39,11 @@ class Reader:
     function: ReaderFunction
     holds_folder: Callable[[Path], bool] | None = None
     begins_with: tuple[bytes, ...] = ()
-    """How files of the format begin."""
+    """First bytes of files of the format."""
     always: bool = True
-    """Whether all of them begin so; otherwise some are recognised."""
+    """Whether all files begin with one of these; otherwise only some do."""
     is_text: bool = False
-    """Whether its files are text, which begins like no binary format."""
+    """Whether its files are text."""
 
     @property
     def options(self) -> list[str]:
@@ -52,7 +52,7 @@ class Reader:
         return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
 
     def contents(self, path: Path, options: Mapping[str, Any]) -> list[Contents]:
-        """Run the function and return what it found as a list."""
+        """Run the function and return its contents as a list."""
         found = self.function(path, **options)
         if isinstance(found, Contents):
             return [found]
@@ -89,13 +89,13 @@ def register_reader(
         name: Name of the format, for ``format=``.
         suffixes: Suffixes of its files, such as ``.mylog``.
         function: Takes the path, and options as keywords. Returns a dictionary of columns, or
-            :class:`Contents` where the format has clocks or metadata of its own, or a list of
-            them for several recordings in one file. Any exception it raises becomes a
+            :class:`Contents` where the format defines clocks or metadata, or a list of them
+            for several recordings in one file. Any exception it raises becomes a
             RecordingError that names the file.
-        holds_folder: For formats that are folders: whether a folder is one of this format.
-        begins_with: First bytes of its files, to recognise them under another suffix.
-        always: Whether all files of the format begin so; another file is then refused.
-        is_text: Whether its files are text: one that begins like a binary format is refused.
+        holds_folder: For formats that are folders: returns whether a folder is of this format.
+        begins_with: First bytes of its files, to detect them under another suffix.
+        always: Whether all files of the format begin so; any other file is then an error.
+        is_text: Whether its files are text: one that begins like a binary format is an error.
     """
     endings = tuple(s.lower() if s.startswith(".") else f".{s.lower()}" for s in suffixes)
     _READERS[name] = Reader(
@@ -112,7 +112,7 @@ def reader_named(name: str) -> Reader:
     """Return the reader of a format.
 
     Raises:
-        RecordingError: There is no such format; the message lists those there are.
+        RecordingError: The format is unknown; the message lists the formats.
     """
     if name not in _READERS:
         raise RecordingError(
@@ -122,7 +122,7 @@ def reader_named(name: str) -> Reader:
 
 
 def reader_of(path: Path) -> Reader:
-    """Return the reader of a file by its suffix, or of a folder by what it holds.
+    """Return the reader of a file by its suffix, or of a folder by its content.
 
     Raises:
         RecordingError: No reader is registered for it.
@@ -132,7 +132,8 @@ def reader_of(path: Path) -> Reader:
             if reader.holds_folder is not None and reader.holds_folder(path):
                 return reader
         raise RecordingError(
-            f"The folder {path} is no recording: expected a LeRobot data set (meta/info.json) or a "
+            f"The folder {path} is not a recording: expected a LeRobot data set (meta/info.json) "
+            "or a "
             "rosbag2 (metadata.yaml). Give one of its files, or read all with read_all."
         )
     # The last one registered wins, so that a user can replace a built-in reader.
@@ -142,23 +143,23 @@ def reader_of(path: Path) -> Reader:
     kind = looks_like(path)
     hint = f" Its content looks like {kind}: give format={kind!r}." if kind in _READERS else ""
     raise RecordingError(
-        f"{path} has the suffix {path.suffix!r}, which no reader knows.{hint} Formats: "
-        f"{_formats()}. Give format= for another suffix, or add one with register_reader."
+        f"{path} has the suffix {path.suffix!r}, which no reader supports.{hint} Formats: "
+        f"{_formats()}. Give format=, or add a reader with register_reader."
     )
 
 
 def check_content(path: Path, reader: Reader) -> None:
-    """Refuse a file that does not begin like the format it is said to have.
+    """Check that the first bytes of a file match its declared format.
 
     Raises:
-        RecordingError: Its content looks like another format, or like none.
+        RecordingError: The first bytes are of another format, or of none.
     """
     kind = looks_like(path)
     marked = bool(reader.begins_with) and reader.always
     another = (marked or reader.is_text) and kind not in (None, reader.name)
     if another or (marked and kind is None):
         content = f"looks like {kind}" if kind else f"begins with {first_bytes(path, 8)!r}"
-        advice = f"give format={kind!r}" if kind else "give the format it really has"
+        advice = f"give format={kind!r}" if kind else "give its actual format"
         raise RecordingError(
             f"{path} is not a {reader.name} file: its content {content}. Copy it again if it is "
             f"damaged, or {advice}."
@@ -166,7 +167,7 @@ def check_content(path: Path, reader: Reader) -> None:
 
 
 def looks_like(path: Path) -> str | None:
-    """Return the format that a file begins like, or None."""
+    """Return the format detected from the first bytes of a file, or None."""
     start = first_bytes(path)
     for reader in _READERS.values():
         if reader.begins_with and start.startswith(reader.begins_with):
@@ -175,7 +176,7 @@ def looks_like(path: Path) -> str | None:
 
 
 def first_bytes(path: Path, count: int = 64) -> bytes:
-    """Return how a file begins."""
+    """Return the first bytes of a file."""
     with path.open("rb") as file:
         return file.read(count)
 
@@ -188,7 +189,7 @@ def can_read(path: Path) -> bool:
 
 
 def check_options(reader: Reader, options: Mapping[str, Any]) -> None:
-    """Refuse options that a reader does not have.
+    """Check that a reader has all given options.
 
     Raises:
         RecordingError: An option is unknown.

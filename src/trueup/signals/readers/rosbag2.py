@@ -15,20 +15,20 @@ def is_rosbag(folder: Path) -> bool:
 
 
 def read_rosbag(path: Path, *, topics: list[str] | None = None, clock: str = "header") -> Contents:
-    """Read the numbers of all topics of a bag, one stream a topic, columns named ``topic/field``.
+    """Read the numbers of all topics of a bag, one stream per topic, columns ``topic/field``.
 
     A sensor_msgs/JointState gives ``topic/joint/position``, ``velocity`` and ``effort``. Bags
     without message definitions are read with those of ROS 2 Humble.
 
     Args:
         path: The folder with ``metadata.yaml``, its ``.db3`` file, or a ``.bag`` file.
-        topics: Topics to read; all where absent.
+        topics: Topics to read; None reads all.
         clock: ``header`` for the stamps in the messages where they have them, ``log`` for the
             times at which they were recorded.
 
     Raises:
-        RecordingError: The bag is damaged or incomplete, a topic does not exist, or no topic holds
-            numbers.
+        RecordingError: The bag is damaged or incomplete, a topic does not exist, or no topic
+            contains numbers.
     """
     highlevel = import_optional("rosbags.highlevel", "Reading rosbag2", "rosbags")
     typesys = import_optional("rosbags.typesys", "Reading rosbag2", "rosbags")
@@ -64,11 +64,11 @@ def read_rosbag(path: Path, *, topics: list[str] | None = None, clock: str = "he
 
 
 def _bag(path: Path) -> Path:
-    """Return what the library opens: a folder with metadata.yaml, or a file of ROS 1."""
+    """Return the path to open: a folder with metadata.yaml, or a ROS 1 file."""
     if path.is_dir():
         if not is_rosbag(path):
             raise RecordingError(
-                f"The folder {path} holds no metadata.yaml, so it is no rosbag2. Write one with  "
+                f"The folder {path} is not a rosbag2: metadata.yaml is missing. Write it with  "
                 f"ros2 bag reindex {path.name}."
             )
         return path

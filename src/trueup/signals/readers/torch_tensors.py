@@ -1,7 +1,7 @@
-"""Tensors saved by ``torch.save``, read without torch and without running what the file says.
+"""Tensors saved by ``torch.save``, read without torch and without running code of the file.
 
 The file is a zip archive of a pickle and of the raw numbers of each tensor. The pickle may name
-nothing but the parts of plain tensors: whatever else it names is refused.
+only the parts of plain tensors; any other name is an error.
 """
 
 import io
@@ -30,14 +30,14 @@ _DTYPES = {
 
 
 def read_torch(path: Path) -> Contents:
-    """Read a dictionary of tensors; one with two axes becomes one column a component.
+    """Read a dictionary of tensors; one with two axes becomes one column per component.
 
     Args:
         path: The file.
 
     Raises:
-        RecordingError: The file is damaged, holds something else than numbers and tensors, or no
-            dictionary.
+        RecordingError: The file is damaged, is not a dictionary, or contains objects other than
+            numbers and tensors.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -46,11 +46,11 @@ def read_torch(path: Path) -> Contents:
             found = _Tensors(archive, root, archive.read(pickled)).load()
     except RecordingError:
         raise
-    except Exception as error:  # a damaged pickle raises whatever its opcodes lead to
-        raise RecordingError(f"{path} is damaged, or no file of torch: {reason(error)}") from error
+    except Exception as error:  # a damaged pickle may raise any exception
+        raise RecordingError(f"{path} is damaged, or not a torch file: {reason(error)}") from error
     if not isinstance(found, dict):
         raise RecordingError(
-            f"{path} holds a {type(found).__name__}: save a dictionary of tensors, such as "
+            f"{path} contains a {type(found).__name__}: save a dictionary of tensors, such as "
             "torch.save({'time': t, 'dof_pos': q}, 'log.pt')"
         )
     columns: dict[str, np.ndarray] = {}
@@ -71,7 +71,7 @@ class _Tensors(pickle.Unpickler):
         self.archive, self.root = archive, root
 
     def find_class(self, module: str, name: str) -> Any:
-        """The parts of a plain tensor by name; anything else is refused."""
+        """Return a part of a plain tensor by name; any other name raises RecordingError."""
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
             return _tensor
         if (module, name) == ("collections", "OrderedDict"):
@@ -79,8 +79,8 @@ class _Tensors(pickle.Unpickler):
         if module == "torch" and name in _DTYPES:
             return np.dtype(_DTYPES[name])
         raise RecordingError(
-            f"the file names {module}.{name}, which is no tensor: only dictionaries of tensors are "
-            "read. Save it again with plain tensors, such as value.detach().cpu()"
+            f"the file contains {module}.{name}: only dictionaries of tensors are "
+            "supported. Save it again with plain tensors, such as value.detach().cpu()"
         )
 
     def persistent_load(self, pid: Any) -> np.ndarray:
@@ -96,7 +96,7 @@ def _tensor(
     """An array of a tensor's storage."""
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) + 1
     if offset < 0 or min(stride, default=0) < 0 or (0 not in size and last > len(storage)):
-        raise RecordingError("a tensor reaches beyond its numbers: the file is damaged")
+        raise RecordingError("a tensor is larger than its storage: the file is damaged")
     strides = tuple(step * storage.itemsize for step in stride)
     view = np.lib.stride_tricks.as_strided(storage[offset:], size, strides, writeable=False)
     return np.array(view)

@@ -19,7 +19,7 @@ each simulation has its own gains and its own controller state::
         recorded = batch.rollout(1000, control=commands)
     law.failures(batch)
 
-What a law may rely on:
+Guarantees:
 
 - Time: it runs once a step, or every ``period_steps`` steps with its outputs held between. Calls at
   the same time (``mj_forward``) and at the stages of Runge-Kutta do not run it again.
@@ -27,11 +27,11 @@ What a law may rely on:
   that reads derived fields needs a ``Batch`` with ``persistent=True``, and does not run in
   ``mujoco.rollout`` with several rollouts a thread.
 - It writes fields of the model only where each simulation has its own (``Batch.expand``).
-- A failure (a code of its own, an exception, a value that is not finite) stops the law in that
+- A failure (a custom code, an exception, a value that is not finite) stops the law in that
   simulation alone; the reason is in :meth:`TargetedLaw.failures`.
 
 The law is installed for the whole process, one at a time; models that are not prepared for a law
-are left alone.
+are not affected.
 """
 
 from typing import TYPE_CHECKING

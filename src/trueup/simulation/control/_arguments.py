@@ -1,4 +1,4 @@
-"""Meaning of the names of a law's arguments.
+"""Resolution of the arguments of a law by their names.
 
 The arguments of a law are its declaration: an argument named after a field of ``mjData`` or
 ``mjModel`` reads that field, ``<field>_out`` writes one.
@@ -67,7 +67,7 @@ CURRENT_FIELDS = frozenset(
         "qfrc_passive",
     )
 )
-"""Derived fields that every step computes anew before it calls the law."""
+"""Derived fields that every step computes before it calls the law."""
 
 WRITABLE_DATA = ("ctrl", "qfrc_applied", "xfrc_applied")
 
@@ -79,7 +79,7 @@ INDEX_BY = {
     "nbody": ("body", BY_ID),
 }
 
-# changed while a simulation runs, these would leave what mj_setConst derives from them behind
+# writing these during a simulation would not update the constants of mj_setConst
 _DERIVED_FROM = frozenset(getattr(mujoco.MjModel, "_setconst_inputs", ()))
 
 
@@ -89,10 +89,10 @@ class Arguments:
 
     Attributes:
         declared: arrays in ``userdata`` as (kind, name, extents).
-        sources: where each argument comes from, in order.
+        sources: source of each argument, in order.
         inputs: index in the plan of position, velocity, command and sensors; -1 if not read.
         outputs: the fields written.
-        derived: arguments that hold values of the previous step, or another simulation's.
+        derived: arguments with values of the previous step, or of another simulation.
         model_writes: fields of the model that the law writes.
     """
 
@@ -111,10 +111,10 @@ def resolve_arguments(
     state: Mapping[str, tuple[u.Extent, ...]],
     writes: Sequence[str],
 ) -> Arguments:
-    """Find out what each argument of a law is.
+    """Resolve each argument of a law.
 
     Raises:
-        LawError: an argument names nothing that a law can read, or a field that it cannot write.
+        LawError: an argument is not readable by a law, or is a field that it cannot write.
     """
     fields = {name: _output_field(law, name) for name in writes}
     read = [name for name in INPUTS if name in names]
@@ -173,8 +173,8 @@ def resolve_arguments(
     missing = [f"{name}_out" for name in fields if f"{name}_out" not in names]
     if missing:
         raise LawError(
-            f"Control law {law!r} declares that it writes {listing(writes)}, but has no argument "
-            f"{listing(missing)} to write to"
+            f"Control law {law!r} declares writes of {listing(writes)}, but has no argument "
+            f"{listing(missing)}"
         )
     data_fields = offsets().data
     derived = tuple(
@@ -204,13 +204,14 @@ def _field_source(law: str, name: str, writes: list[str]) -> ArraySource:
     if field is None or extents is None or None in extents:
         own = ["gains", "state", "targets", *SCALARS, *INPUTS, *(f"{w}_out" for w in writes)]
         why = (
-            f"argument {name!r} is in the arena, or no array of numbers, and cannot be read"
+            f"argument {name!r} is in the arena, or not a numeric array, and cannot be read"
             if field is not None
-            else f"argument {name!r} is no field of mjData or mjModel"
+            else f"argument {name!r} is not a field of mjData or mjModel"
         )
         raise LawError(
-            f"Control law {law!r}: {why}. A law may take {listing(own, 20)}, <field>_out for the "
-            f"fields it declares in writes, and the arrays of mjData and mjModel by their names."
+            f"Control law {law!r}: {why}. Available arguments are {listing(own, 20)}, <field>_out "
+            "for "
+            f"the fields declared in writes, and the arrays of mjData and mjModel by name."
             f"{did_you_mean(name, [*own, *_readable()])}"
         )
     return ArraySource(base, field.offset, tuple(extents), field.dtype)  # pyright: ignore[reportArgumentType]
@@ -241,9 +242,9 @@ def _output_field(law: str, name: str) -> tuple[Field, str, int, tuple[int, ...]
         or (name not in WRITABLE_DATA and (name not in MODEL_FIELDS or name in _DERIVED_FROM))
     ):
         why = (
-            "MuJoCo derives other constants from it, which would not follow"
+            "MuJoCo derives other constants from it, which would not be updated"
             if name in _DERIVED_FROM
-            else "it is no field of a joint, an actuator or a body that can be written"
+            else "it is not a writable field of a joint, an actuator or a body"
         )
         raise LawError(
             f"Control law {law!r} cannot write {name!r}: {why}. A law may write "

@@ -1,4 +1,4 @@
-"""The C callback of a law, compiled around the functions of :mod:`._step`."""
+"""C callback of a law, compiled around the functions of :mod:`._step`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -97,7 +97,7 @@ def compile_callback(
 
     Args:
         function: the law, compiled by numba.
-        sources: where each argument of the law comes from (see :mod:`._memory`). Scalars are
+        sources: source of each argument of the law (see :mod:`._memory`). Scalars are
             0 the time, 1 the time step, 2 the control period and 3 whether the state is fresh.
         inputs: index in the plan of position, velocity, command and sensors; -1 for one not read.
         outputs: the fields it writes.
@@ -122,7 +122,7 @@ def compile_callback(
         if action == RUN:
             timestep = load_float(model + _TIMESTEP)
             period = timestep * load_float(plan + 8 * u.P_PERIOD)
-            # a state that start() was given is no fresh one
+            # a state given to start() is not fresh
             has_run = load_float(userdata + 8 * u.TICKS) + load_float(userdata + 8 * u.OWN_STATE)
             first = 1.0 if has_run == 0.0 else 0.0
             scalars = (load_float(data + _TIME), timestep, period, first)

@@ -1,4 +1,4 @@
-"""Compiling a law, with a cache on disk where that is safe."""
+"""Compilation of a law, with a disk cache where that is safe."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def compile_law(
         name: name of the law, for messages.
         function: its Python function.
         checked: whether every index is checked.
-        arguments: what each argument of the function is.
+        arguments: the resolved arguments of the function.
         number: identity of the law.
 
     Raises:
@@ -39,7 +39,7 @@ def compile_law(
 
 
 def _reason(error: NumbaError) -> str:
-    """The lines of numba's message that say what is wrong."""
+    """Lines of numba's message that contain the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     skipped = ("Failed in nopython", "During:", "- ", "No implementation", "raised from", "Invalid")
     said = [line for line in lines if not line.startswith(skipped)]

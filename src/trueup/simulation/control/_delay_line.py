@@ -1,4 +1,4 @@
-"""A delay line for control laws: a ready part of a law's state."""
+"""Delay line for control laws, a part of a law's state."""
 
 import math
 
@@ -13,7 +13,7 @@ def delay_line(steps: int, channels: int | str = "joint") -> tuple[int | str, in
         channels: number of delayed signals, or a group such as "joint" or "command".
 
     Returns:
-        The shape ``(channels, steps + 3)``: two numbers of bookkeeping and ``steps + 1`` values.
+        The shape ``(channels, steps + 3)``: two counters and ``steps + 1`` values.
     """
     return channels, steps + 3
 
@@ -22,12 +22,12 @@ def delay_line(steps: int, channels: int | str = "joint") -> tuple[int | str, in
 def delayed(line, value, delay):
     """Push a value into one channel of a delay line and return the value of ``delay`` runs ago.
 
-    Call it once a run for each channel. Between two runs the value is interpolated, so that a
-    prediction depends smoothly on the delay. Before the first value there was the first value.
+    Call it once per run for each channel. The value is interpolated between two runs, so that a
+    prediction depends smoothly on the delay. The line is initialised with the first value.
 
     Args:
         line: one row of the state made with :func:`delay_line`.
-        value: the value now.
+        value: the current value.
         delay: the delay [runs of the law].
 
     Returns:

@@ -1,8 +1,8 @@
-"""Named tuples that hand the gains, the state and the targets to a law.
+"""Named tuples that pass the gains, the state and the targets to a law.
 
-Numba's cache on disk finds a compiled law by the types of its arguments, and a class by the module
-and name it can be imported from. The classes made here can be imported again in another process:
-their name says their fields, ``Gains__kp__kd``.
+Numba's disk cache looks up a compiled law by the types of its arguments, and a class by its module
+and name. These classes can be imported again in another process because their name contains their
+fields, ``Gains__kp__kd``.
 """
 
 import collections

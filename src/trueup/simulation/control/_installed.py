@@ -1,4 +1,4 @@
-"""Installing a law as MuJoCo's control callback."""
+"""Installation of a law as MuJoCo's control callback."""
 
 import threading
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ _owner: list[str] = []
 def installed(
     law: ControlLaw | TargetedLaw, *simulations: mujoco.MjModel | mujoco.MjData | Batch
 ) -> Iterator[None]:
-    """Run a law in everything that is stepped inside of the ``with`` block.
+    """Run a law in every simulation that is stepped inside the ``with`` block.
 
-    MuJoCo has one control callback in a process, so one law at a time can be installed. Models that
-    are not prepared for a law are stepped as ever. The callback that was installed before comes
-    back at the end of the block, also after an error.
+    MuJoCo has one control callback per process, so one law at a time can be installed. Models that
+    are not prepared for a law are stepped as usual. The previous callback is restored at the end of
+    the block, also after an error.
 
     Args:
         law: the law.
@@ -38,7 +38,7 @@ def installed(
     for simulation in simulations:
         if aimed is None:
             raise LawError(
-                f"Control law {definition.name!r} is aimed at no objects yet: install law.on(...) "
+                f"Control law {definition.name!r} has no targets: install law.on(...) "
                 "to check a model"
             )
         model = simulation if isinstance(simulation, mujoco.MjModel) else simulation.model
@@ -49,8 +49,9 @@ def installed(
     with _lock:
         if _owner:
             raise LawError(
-                f"Control law {_owner[0]!r} is installed; MuJoCo has one control callback in a "
-                f"process, so {definition.name!r} cannot be installed inside of it"
+                f"Control law {_owner[0]!r} is already installed: MuJoCo has one control callback "
+                "per "
+                f"process, so {definition.name!r} cannot be installed at the same time"
             )
         _owner.append(definition.name)
     former = mujoco.get_mjcb_control()

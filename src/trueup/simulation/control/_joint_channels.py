@@ -1,4 +1,4 @@
-"""Channels in a model: actuators that make no force and carry commands, and motors, of joints."""
+"""Command channels of joints in a model (actuators without force), and their motors."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -17,14 +17,14 @@ def with_channels(
 ) -> tuple[Any, dict[str, dict[str, str]]]:
     """A copy of a spec with a goal, a motor and further channels for each joint.
 
-    An actuator that acts on a joint already becomes the channel of its goal: its name, its place
-    among the controls and the range of its control stay, its force goes.
+    An existing actuator of a joint becomes the channel of its goal: its name, its index among the
+    controls and its control range are kept, its force is removed.
 
     Args:
-      spec: the model; left as it is.
+      spec: the model; not changed.
       joints: names of the joints.
       further: further channels of each joint, by suffix.
-      what: what takes the place of a joint's actuator, for messages, such as ``"a servo"``.
+      what: replacement of a joint's actuator, for messages, such as ``"a servo"``.
 
     Returns:
       The copy, and for ``"goal"``, ``"motor"`` and each channel: joint -> name of the actuator.
@@ -40,7 +40,7 @@ def with_channels(
     for name in joints:
         if name not in existing:
             raise LawError(
-                f"the model has no joint {name!r}; it has {listing(existing)}."
+                f"the model has no joint {name!r}; available: {listing(existing)}."
                 f"{did_you_mean(name, existing)}"
             )
     names: dict[str, dict[str, str]] = {kind: {} for kind in ("goal", "motor", *further)}
@@ -49,8 +49,8 @@ def with_channels(
         own = [a for a in copy.actuators if a.target == name and a.trntype in _ON_JOINT]
         if len(own) > 1:
             raise LawError(
-                f"joint {name!r} has the actuators {listing(a.name for a in own)}: {what} takes "
-                "the place of one; remove the others from the model"
+                f"joint {name!r} has several actuators, {listing(a.name for a in own)}: {what} "
+                "replaces one; remove the others from the model"
             )
         if own:
             _make_channel(own[0], compiled)
@@ -82,7 +82,7 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 def _make_channel(actuator: Any, compiled: mujoco.MjModel) -> None:
-    """Let an actuator make no force; its name, control and range stay."""
+    """Remove the force of an actuator; its name, control and range are kept."""
     number = actuator.id
     limited = bool(compiled.actuator_ctrllimited[number])
     ctrlrange = compiled.actuator_ctrlrange[number].tolist()
@@ -102,7 +102,7 @@ def _make_channel(actuator: Any, compiled: mujoco.MjModel) -> None:
 
 
 def _fit_keys(spec: Any, before: mujoco.MjModel) -> None:
-    """Controls and activations of keyframes for the actuators that there are now."""
+    """Update controls and activations of keyframes for the current actuators."""
     kept = []
     for actuator in list(spec.actuators)[: before.nactuator]:
         start, count = (

@@ -7,7 +7,7 @@
         for i in range(len(position)):
             ctrl_out[i] = gains.kp[i] * (command[i] - position[i]) - gains.kd[i] * velocity[i]
 
-The function is compiled by numba. What it reads and writes is said by the names of its arguments:
+The function is compiled by numba. The names of its arguments define what it reads and writes:
 
 =====================  =============================================================================
 argument               what it is
@@ -23,7 +23,7 @@ argument               what it is
 ``gains``              ``gains.<name>``: this simulation's gains, read-only
 ``state``              ``state.<name>``: this simulation's controller state, zero at ``first``
 ``targets``            ``targets.joint``, ``.actuator``, ``.command``, ``.sensor``, ``.body``: ids
-``<field>_out``        what it writes, one value (or row) a target; see ``writes``
+``<field>_out``        output, one value (or row) per target; see ``writes``
 any other name         a whole array of ``mjData`` or ``mjModel``, read-only, such as ``qpos``
 =====================  =============================================================================
 
@@ -31,10 +31,10 @@ Outputs are held until the law runs again and are zero before it first runs; the
 element of every output each time it runs. It returns nothing, or a failure code: a whole number,
 0 for none.
 
-A filter or an integral that starts from zero kicks a joint that rests elsewhere: set it in the
-``first`` run to what holding the first command at the first position implies. ``first`` stays 0
-where :meth:`TargetedLaw.start` is given a state. Delay lines do so themselves: before the first
-value there was the first value.
+A filter or an integral that starts from zero causes a transient in a joint that rests elsewhere:
+set it in the ``first`` run to its steady state under the first command at the first position.
+``first`` is 0 where :meth:`TargetedLaw.start` is given a state. Delay lines are initialised
+automatically with their first value.
 """
 
 import functools
@@ -50,7 +50,7 @@ Shape = int | str | tuple[int | str, ...]
 
 
 class ControlLaw:
-    """A control law; made by :func:`control_law`, aimed at a model by :meth:`on`.
+    """A control law; made by :func:`control_law`, targeted at a model by :meth:`on`.
 
     Attributes:
         name: name of the function.
@@ -58,7 +58,7 @@ class ControlLaw:
         gains: extents of each gain.
         state: extents of each array of controller state.
         writes: fields that the law writes.
-        failures: what the law's own failure codes mean.
+        failures: meaning of the law's custom failure codes.
         checked: the compiled law checks every index.
     """
 
@@ -82,18 +82,18 @@ class ControlLaw:
         wrong = [code for code in self.failures if not isinstance(code, int) or code <= 0]
         if wrong:
             raise LawError(
-                f"Control law {self.name!r}: failure codes {listing(map(str, wrong))} are not "
-                "positive whole numbers"
+                f"Control law {self.name!r}: failure codes must be positive integers, found "
+                f"{listing(map(str, wrong))}"
             )
         if not self.writes:
-            raise LawError(f"Control law {self.name!r} writes nothing: name a field in writes")
+            raise LawError(f"Control law {self.name!r} has no outputs: name a field in writes")
 
     @functools.cached_property
     def arguments(self):
         """Meaning of each argument of the law.
 
         Raises:
-            LawError: an argument names nothing that a law can read or write.
+            LawError: an argument is not readable or writable by a law.
         """
         from trueup.simulation.control._arguments import resolve_arguments
 
@@ -128,19 +128,19 @@ class ControlLaw:
         bodies: Sequence[str] = (),
         period_steps: int = 1,
     ):
-        """Aim the law at objects of a model.
+        """Target the law at objects of a model.
 
         Args:
-            joints: hinge and slide joints, which ``position``, ``velocity`` and outputs a degree
-                of freedom (``qfrc_applied``, ``dof_frictionloss``) are for.
-            actuators: actuators that ``ctrl`` and other outputs an actuator are for.
+            joints: hinge and slide joints of ``position``, ``velocity`` and outputs per degree
+                of freedom (``qfrc_applied``, ``dof_frictionloss``).
+            actuators: actuators of ``ctrl`` and other outputs per actuator.
             commands: actuators whose controls are the ``command``; by default ``actuators``. A law
                 that reads its command from an actuator and writes ``ctrl`` of the same one
                 overwrites it: set the control before every step then, as rollouts do, or give the
-                command an actuator of its own (:func:`add_command_channels`).
+                command a separate actuator (:func:`add_command_channels`).
             sensors: sensors whose values are ``sensors``.
             bodies: bodies that ``xfrc_applied`` is for.
-            period_steps: the law runs every so many steps; its outputs are held between.
+            period_steps: number of steps between runs of the law; its outputs are held between.
 
         Returns:
             A :class:`TargetedLaw`.
@@ -181,11 +181,11 @@ def control_law(
             is then an argument of the function. A field of the model that MuJoCo reads before it
             calls the law, such as ``dof_frictionloss``, takes effect in the next step.
         gains: name of each gain and its shape, of numbers and of "joint", "actuator", "command",
-            "sensor" or "body" for one a target; a list of names gives one number each.
-        state: likewise for the controller state.
-        failures: what the codes that the function returns mean.
+            "sensor" or "body" for one per target; a list of names gives scalars.
+        state: the same for the controller state.
+        failures: meaning of the codes that the function returns.
         checked: check every index of the compiled function and mark a wrong one as a failure;
-            without it, a wrong index reads or writes someone else's memory.
+            otherwise a wrong index reads or writes memory out of bounds.
 
     Returns:
         A decorator that makes a :class:`ControlLaw`.
@@ -204,7 +204,7 @@ def _names(what: str, names: Sequence[str]) -> tuple[str, ...]:
     found = (names,) if isinstance(names, str) else tuple(names)
     repeated = sorted({name for name in found if found.count(name) > 1})
     if repeated:
-        raise LawError(f"{what} names {listing(repeated)} more than once")
+        raise LawError(f"{what} contains duplicates: {listing(repeated)}")
     return found
 
 
@@ -225,13 +225,13 @@ def _extents(
         ]
         if wrong or not sizes:
             raise LawError(
-                f"Control law {law!r}: {what} {name!r} has shape {shape!r}; a shape is made of "
-                f"positive whole numbers and of {listing(u.GROUPS)}"
+                f"Control law {law!r}: {what} {name!r} has shape {shape!r}; a shape consists of "
+                f"positive integers and of {listing(u.GROUPS)}"
             )
         if not name.isidentifier() or name.startswith("_") or "__" in name:
             raise LawError(
-                f"Control law {law!r}: {name!r} cannot name a {what}; use a Python name without "
-                "a leading and without a double underscore"
+                f"Control law {law!r}: {name!r} is not a valid name of a {what}; use a Python name "
+                "without leading or double underscores"
             )
         extents[name] = sizes
     return extents

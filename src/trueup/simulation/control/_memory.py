@@ -1,7 +1,7 @@
-"""Reading and writing memory at an address from compiled code.
+"""Memory access by address from compiled code.
 
-A control callback gets two addresses. The functions here are the only ones that turn an address
-into a value or an array; everything above them is ordinary compiled Python.
+A control callback receives two addresses. Only the functions of this module convert an address to a
+value or an array; all other code is ordinary compiled Python.
 """
 
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ class ArraySource:
 
     @property
     def numba_type(self) -> Any:
-        """The array type that the law sees; a write to a read-only array does not compile."""
+        """Array type of the argument; a write to a read-only array does not compile."""
         element = numpy_support.from_dtype(np.dtype(self.dtype))
         return types.Array(element, len(self.extents), "C", readonly=not self.writable)
 
@@ -149,7 +149,7 @@ class _Emitter:
         return self.builder.add(address, ir.Constant(self.word, nbytes))
 
     def planned(self, index: int) -> Any:
-        """The whole number at an index of the plan, which stores it as a double."""
+        """The integer at an index of the plan, stored as a double."""
         number = self.load(self.shifted(self.plan, 8 * index), ir.DoubleType())
         return self.builder.fptosi(number, self.word)
 

@@ -1,8 +1,8 @@
-"""Places of the fields of ``mjData`` and ``mjModel`` in memory.
+"""Memory offsets of the fields of ``mjData`` and ``mjModel``.
 
 A compiled law gets the addresses of the two C structs. The layout of the structs changes from one
-version of MuJoCo to the next, so it is not written down here: it is built from the declarations
-that the installed bindings carry (:mod:`mujoco.introspect`), and then checked against the memory of
+version of MuJoCo to the next, so it is not hard-coded: it is built from the declarations
+of the installed bindings (:mod:`mujoco.introspect`), and then checked against the memory of
 a small model, every array by its address and every scalar by a value written through the bindings.
 """
 
@@ -117,8 +117,8 @@ def _c_type(declared: Any) -> Any:
     if declared.name in structs.STRUCTS:
         return _struct(structs.STRUCTS[declared.name])
     raise LawError(
-        f"mujoco {mujoco.__version__} declares a field of type {declared.name!r}, whose size is "
-        "not known here: compiled control laws cannot run on this version"
+        f"mujoco {mujoco.__version__} declares a field of the unsupported type {declared.name!r}: "
+        "compiled control laws cannot run on this version"
     )
 
 
@@ -161,7 +161,7 @@ def _declared() -> Offsets:
 
 
 def _wrong_pointers(address: int, owner: Any, fields: dict[str, Field]) -> tuple[list[str], int]:
-    """Arrays that do not lie where the layout says, and how many were compared."""
+    """Arrays with an address different from the layout, and the number compared."""
     wrong, compared = [], 0
     for field in fields.values():
         values = getattr(owner, field.name, None) if field.is_pointer and field.dtype else None
@@ -224,13 +224,13 @@ def offsets() -> Offsets:
     """Return the offsets of the installed MuJoCo.
 
     Raises:
-        LawError: MuJoCo is built with single precision, or its memory is not laid out as its own
-            declarations say.
+        LawError: MuJoCo is built with single precision, or its memory layout differs from its
+            declarations.
     """
     if np.dtype(mujoco.MJTNUM_DTYPE) != np.float64:
         raise LawError(
-            f"mujoco {mujoco.__version__} is built with {np.dtype(mujoco.MJTNUM_DTYPE)} numbers; "
-            "compiled control laws need the standard build with float64"
+            f"mujoco {mujoco.__version__} is built with {np.dtype(mujoco.MJTNUM_DTYPE)}; "
+            "compiled control laws require the standard build with float64"
         )
     declared = _declared()
     check_offsets(declared)
@@ -246,7 +246,7 @@ def check_offsets(declared: Offsets) -> None:
         declared: the layout to check.
 
     Raises:
-        LawError: a field does not lie where the layout says; the message names the fields.
+        LawError: a field is not at the offset of the layout; the message names the fields.
     """
     model = mujoco.MjModel.from_xml_string(_PROBE_MODEL)
     data = mujoco.MjData(model)
@@ -258,7 +258,7 @@ def check_offsets(declared: Offsets) -> None:
         wrong = _wrong_scalars(declared, model, data)
     if wrong or min(compared_data, compared_model) == 0:
         raise LawError(
-            f"The memory of mujoco {mujoco.__version__} is not laid out as its declarations say "
+            f"The memory layout of mujoco {mujoco.__version__} differs from its declarations "
             f"(wrong: {listing(wrong)}; compared {compared_data} arrays of mjData and "
             f"{compared_model} of mjModel). Compiled control laws cannot run on this build: "
             "install mujoco from PyPI"

@@ -1,4 +1,4 @@
-"""A servo's position loop: PD control with friction compensation and a delayed command."""
+"""Position loop of a servo: PD control with friction compensation and a delayed command."""
 
 import functools
 import math
@@ -17,14 +17,14 @@ def pd_law(delay_steps: int = 32) -> ControlLaw:
 
         ctrl = kp (c(t - delay) - q) - kd v + friction tanh(v / friction_velocity)
 
-    to an actuator that makes force in proportion to its control (``<motor>``). The last term
+    to an actuator with force proportional to its control (``<motor>``). The last term
     compensates Coulomb friction of the joint. Joints, actuators and commands are named in the same
-    order in :meth:`ControlLaw.on`. Its gains, one a joint:
+    order in :meth:`ControlLaw.on`. Its gains, one per joint:
 
     - ``kp``: proportional gain [N m/rad, or N/m for a slide]
     - ``kd``: derivative gain [N m s/rad, or N s/m]
-    - ``friction``: Coulomb friction that is compensated [N m, or N]
-    - ``friction_velocity``: velocity at which three quarters of it are reached [rad/s, or m/s]
+    - ``friction``: compensated Coulomb friction [N m, or N]
+    - ``friction_velocity``: velocity at which tanh(1) = 76 % of it is reached [rad/s, or m/s]
     - ``delay``: delay of the command [s]; interpolated between runs of the law
 
     Args:

@@ -1,4 +1,4 @@
-"""Preparing a model for a law: room in ``userdata``, the plan, and the targets by name."""
+"""Preparation of a model for a law: size of ``userdata``, the plan, and the targets by name."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,28 +25,28 @@ def prepare_spec(
 ) -> mujoco.MjSpec:
     """Return a copy of a spec that is prepared for a law.
 
-    The copy has the room that the law needs in ``userdata``, beginning at its start, and carries
-    the plan of it as a custom numeric and the targets as a custom tuple. It can be changed further,
-    compiled as often as wanted, and saved as XML.
+    The copy reserves the ``userdata`` of the law, from index 0, and contains its plan as a custom
+    numeric and the targets as a custom tuple. It can be changed further, compiled repeatedly, and
+    saved as XML.
 
     Args:
-        spec: the model; left as it is.
+        spec: the model; not changed.
         law: the law on its targets.
-        gains: default gains, all of them. A simulation then starts with them by itself after a
-            reset, as in the viewer; without them every simulation needs
+        gains: default gains, all of them. A simulation then starts with them automatically after
+            a reset, as in the viewer; without them every simulation requires
             :meth:`TargetedLaw.start`.
 
     Returns:
         The prepared copy.
 
     Raises:
-        LawError: a target does not exist or is of the wrong kind, the spec is prepared for a law
-            already, or the law cannot start by itself.
+        LawError: a target does not exist or is of the wrong kind, the spec is already prepared for
+            a law, or the law requires start().
         ModelError: the spec does not compile.
     """
     if any(numeric.name == u.ELEMENT_NAME for numeric in spec.numerics):
         raise LawError(
-            "The spec is prepared for a control law already; prepare the original spec instead"
+            "The spec is already prepared for a control law; prepare the original spec instead"
         )
     prepared = spec.copy()
     try:
@@ -55,8 +55,8 @@ def prepare_spec(
         raise ModelError(f"The model does not compile: {error}") from error
     if model.nuserdata:
         raise LawError(
-            f"The model uses userdata itself (nuserdata {model.nuserdata}), which a control law "
-            "needs from its start: set nuserdata to 0"
+            f"The model uses userdata (nuserdata {model.nuserdata}), which a control law "
+            "requires: set nuserdata to 0"
         )
     ids = find_ids(model, law.targets)
     _check_targets(model, law, ids)
@@ -80,13 +80,13 @@ def prepare_spec(
 def add_command_channels(
     spec: mujoco.MjSpec, actuators: Sequence[str], suffix: str = "_command"
 ) -> mujoco.MjSpec:
-    """Return a copy of a spec with one more actuator beside each, which makes no force.
+    """Return a copy of a spec with a command channel, an actuator without force, for each actuator.
 
     A law reads its command from the control of the new actuator and writes force to the control of
-    the old one; the command then stays as it was set, and is a slider in the viewer.
+    the old one; the command is then not overwritten, and is a slider in the viewer.
 
     Args:
-        spec: the model; left as it is.
+        spec: the model; not changed.
         actuators: names of actuators on joints.
         suffix: the new actuators are named ``<actuator><suffix>``.
 
@@ -101,13 +101,13 @@ def add_command_channels(
     for name in actuators:
         if name not in existing:
             raise LawError(
-                f"The model has no actuator {name!r}; it has {listing(existing)}."
+                f"The model has no actuator {name!r}; available: {listing(existing)}."
                 f"{did_you_mean(name, existing)}"
             )
         if existing[name].trntype != mujoco.mjtTrn.mjTRN_JOINT:
             raise LawError(f"Actuator {name!r} does not act on a joint")
         if name + suffix in existing:
-            raise LawError(f"The model has an actuator {name + suffix!r} already")
+            raise LawError(f"The model already has an actuator {name + suffix!r}")
         channel = copied.add_actuator(name=name + suffix, target=existing[name].target)
         channel.trntype = mujoco.mjtTrn.mjTRN_JOINT
         channel.gaintype = mujoco.mjtGain.mjGAIN_FIXED
@@ -122,22 +122,22 @@ def _check_targets(model: mujoco.MjModel, law: TargetedLaw, ids: Mapping[str, li
     for joint, index in zip(law.joints, ids["joint"], strict=True):
         if model.jnt_type[index] not in scalar:
             raise LawError(
-                f"Joint {joint!r} is a ball or a free joint; control law {name!r} can be aimed at "
-                "hinges and slides, and reads others through qpos and qvel"
+                f"Joint {joint!r} is a ball or a free joint; control law {name!r} supports hinge "
+                "and slide joints as targets, and reads others through qpos and qvel"
             )
     for group, names in (("actuator", law.actuators), ("command", law.commands)):
         for actuator, index in zip(names, ids[group], strict=True):
             if model.actuator_ctrlnum[index] != 1:
                 raise LawError(
                     f"Actuator {actuator!r} has {model.actuator_ctrlnum[index]} controls; control "
-                    f"law {name!r} can be aimed at actuators with one"
+                    f"law {name!r} supports actuators with one"
                 )
     needed = {"sensor" if e == "sensor_value" else e for *_, ext in arguments.declared for e in ext}
     empty = [group for group in u.GROUPS if group in needed and not ids[group]]
     if empty:
         raise LawError(
-            f"Control law {name!r} reads or writes one value for each {listing(empty)}, and is "
-            f"aimed at none: name them in on(...)"
+            f"Control law {name!r} reads or writes one value for each {listing(empty)}, but has "
+            f"no such targets: name them in on(...)"
         )
 
 
@@ -150,13 +150,13 @@ def _defaults(
     if arguments.derived or arguments.model_writes:
         reason = listing([*arguments.derived, *arguments.model_writes])
         raise LawError(
-            f"Control law {law.law.name!r} cannot start by itself, because of {reason}: give the "
-            "gains to start() instead"
+            f"Control law {law.law.name!r} cannot start automatically, because of {reason}: pass "
+            "the gains to start() instead"
         )
     missing = [name for name in layout.names("gains") if name not in gains]
     if missing:
         raise LawError(
-            f"Default gains of control law {law.law.name!r} are all or none; missing: "
+            f"Control law {law.law.name!r} requires all default gains or none; missing: "
             f"{listing(missing)}"
         )
     rows = np.zeros((1, layout.size))

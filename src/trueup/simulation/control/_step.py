@@ -1,9 +1,9 @@
-"""Work of the callback around a law: whether it runs, its inputs, the place of its outputs.
+"""Callback around a law: when it runs, its inputs, the destination of its outputs.
 
-The functions here are the same for every law and every model, so they are compiled once and kept on
-disk. They know no address of their own: the first argument of each is the address of the table of
-offsets of the running MuJoCo. What they do know, the layout of the header and of the plan, has a
-version (``PLAN_VERSION``) that goes up with each change of it.
+These functions are the same for every law and every model, so they are compiled once and cached on
+disk. They contain no addresses: the first argument of each is the address of the offset table of
+the running MuJoCo. The layout of the header and of the plan is compiled in and has a version
+(``PLAN_VERSION``) that increases with each change of it.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from trueup.simulation.control._offsets import Offsets
 # how an output finds its element from the id of a target
 BY_ID, BY_DOF, BY_CONTROL = 0, 1, 2
 
-# what begin_step() tells the callback to do
+# actions that begin_step() returns to the callback
 LEAVE, HOLD, RUN = 0, 1, 2
 
 # inputs of a law, in the order of the tuple that begin_step() takes
@@ -48,7 +48,7 @@ _MODEL_FIELDS = (
     *("jnt_qposadr", "jnt_dofadr", "actuator_ctrladr", "sensor_adr", "sensor_dim"),
     *("opt.timestep", "opt.integrator"),
 )
-# index of each field in the table of offsets; compiled code takes module constants as they are
+# index of each field in the table of offsets; numba compiles module constants in
 _TIME, _USERDATA, _CTRL, _QPOS, _QVEL, _SENSORDATA = range(6)
 _NUSERDATA, _NNUMERIC, _NTUPLE, _NJNT, _NACTUATOR, _NSENSOR, _NBODY = range(6, 13)
 _NUMERIC_ADR, _NUMERIC_SIZE, _NUMERIC_DATA = range(13, 16)
@@ -77,7 +77,7 @@ _IDLE, _USERDATA_MAGIC = u.IDLE, float(u.USERDATA_MAGIC)
 
 
 def offset_table(offsets: Offsets) -> np.ndarray:
-    """The offsets that the functions here need, in the order of their constants."""
+    """Offsets for the functions of this module, in the order of their constants."""
     places = [offsets.data[name].offset for name in _DATA_FIELDS]
     places += [offsets.model[name].offset for name in _MODEL_FIELDS]
     return np.array([*places, offsets.warning_number], dtype=np.int64)
@@ -87,10 +87,10 @@ PART_GAINS, PART_STATE, PART_OTHER = range(3)
 
 
 def part_table(declared: Iterable[tuple[str, str, tuple[u.Extent, ...]]]) -> np.ndarray:
-    """The arrays of a law as whole numbers, one after the other.
+    """The arrays of a law as a flat list of integers.
 
-    Each array is its kind, the index in the plan of its place, the number of its extents, and its
-    extents: a number, or ``-1 - k`` for the size of the k-th group.
+    Each array is stored as its kind, the plan index of its offset, the number of its extents, and
+    its extents: a number, or ``-1 - k`` for the size of the k-th group.
     """
     declared = list(declared)
     places = u.plan_places(declared)
@@ -104,7 +104,7 @@ def part_table(declared: Iterable[tuple[str, str, tuple[u.Extent, ...]]]) -> np.
 
 
 def _compiled(signature: str) -> Any:
-    """Compile for one signature, with a cache on disk unless no folder can be written.
+    """Compile for one signature, with a disk cache if a cache folder is writable.
 
     The signature also keeps numba from compiling once for each constant argument.
     """
@@ -123,7 +123,7 @@ def _place(table, struct, field):
 
 @_compiled("intp(intp, intp, intp)")
 def _array(table, struct, field):
-    """Address of the array, or value of the size, that a field holds."""
+    """Address of the array of a field, or value of a size field."""
     return load_int64(_place(table, struct, field))
 
 
@@ -139,7 +139,7 @@ def _put(base, index, value):
 
 @_compiled("intp(intp, intp)")
 def _find_plan(table, model):
-    """Number of the custom numeric that holds the plan, -1 for a model that has none."""
+    """Index of the custom numeric with the plan, -1 for a model without one."""
     numbers = _array(table, model, _NUMERIC_DATA)
     for i in range(_array(table, model, _NNUMERIC)):
         address = load_int32(_array(table, model, _NUMERIC_ADR) + 4 * i)
@@ -151,7 +151,7 @@ def _find_plan(table, model):
 
 @_compiled("intp(intp, intp)")
 def _find_targets(table, model):
-    """Number of the custom tuple of targets, -1 where there are none."""
+    """Index of the custom tuple of targets, -1 if there are none."""
     for i in range(_array(table, model, _NTUPLE)):
         address = load_int32(_array(table, model, _TUPLE_ADR) + 4 * i)
         size = load_int32(_array(table, model, _TUPLE_SIZE) + 4 * i)
@@ -171,7 +171,7 @@ def _ids_of(table, model, found):
 
 @_compiled("boolean(intp, intp, intp, intp)")
 def _counts_fit(table, model, plan, found):
-    """Whether the targets are as many as the plan says, of the right types, and exist."""
+    """Whether the targets match the plan in number and type, and exist."""
     first = 0
     for group in range(len(_COUNTS_OF)):
         count = _get(plan, u.P_COUNTS + group)
@@ -203,11 +203,11 @@ def _counts_fit(table, model, plan, found):
 
 @_compiled("boolean(intp, intp, intp, intp, intp, intp, intp)")
 def _plan_fits(table, model, numeric, plan, found, parts, n_parts):
-    """Whether a plan lays out the arrays of the law within ``userdata`` and its own numbers.
+    """Whether a plan is the layout of the arrays of the law within ``userdata``.
 
-    The plan is a list of numbers in a model that anyone may edit, and what follows reads and writes
-    memory by it. So the layout is computed once more, from the law's own list of arrays, and every
-    number has to be the same.
+    The plan is a list of numbers in a model that the user may edit, and the callback reads and
+    writes memory by it. So the layout is recomputed from the law's list of arrays, and every number
+    must be the same.
     """
     if _get(plan, u.P_VERSION) != u.PLAN_VERSION or not _counts_fit(table, model, plan, found):
         return False
@@ -253,7 +253,7 @@ def _plan_fits(table, model, numeric, plan, found, parts, n_parts):
 
 @_compiled("void(intp, intp)")
 def _warn(table, data):
-    """Count a warning: a batch ends a simulation whose warnings rise."""
+    """Count a warning: a batch ends a simulation when its warnings increase."""
     place = _place(table, data, _WARNING_NUMBER)
     store_int32(place, load_int32(place) + 1)  # pyright: ignore[reportCallIssue]
 
@@ -281,7 +281,7 @@ def _initialise(plan, userdata):
 
 @_compiled("boolean(intp, intp, intp, intp, intp, intp, intp, intp, intp, float64, float64)")
 def _ready(table, model, data, userdata, numeric, plan, found, parts, n_parts, law_high, law_low):
-    """Whether the law may run on this simulation; marks why not."""
+    """Whether the law may run on this simulation; records the reason if not."""
     size = _array(table, model, _NUSERDATA)
     if size < _HEADER_SIZE:
         _warn(table, data)
@@ -317,8 +317,8 @@ def _is_new_step(table, model, data, userdata):
     """Whether this is the first call of a step.
 
     ``mj_forward`` calls again at the same time. Runge-Kutta calls at t, t + h/2, t + h/2 and
-    t + h, where the last has the time of the next step: it is told apart by the half steps
-    before it.
+    t + h, where the last has the time of the next step: it is recognised by the preceding half
+    steps.
     """
     time = load_float(_place(table, data, _TIME))
     last = _get(userdata, _TIME_LAST)
@@ -375,7 +375,7 @@ def _gather_sensors(table, model, data, ids, count, target):
 
 @_compiled("void(intp, intp, intp, intp, intp, intp, UniTuple(intp, 4))")
 def _gather(table, model, data, userdata, targets, plan, inputs):
-    """Copy what the law reads of its targets into ``userdata``; -1 marks an input not read."""
+    """Copy the inputs of the law from its targets into ``userdata``; -1 marks an unused input."""
     joints = int(_get(plan, u.P_COUNTS + JOINTS))
     if inputs[POSITION] >= 0:
         place = userdata + 8 * int(_get(plan, inputs[POSITION]))
@@ -437,7 +437,7 @@ def _scatter(table, model, data, userdata, targets, plan, outputs, n_outputs):
 
 @_compiled("UniTuple(intp, 4)(intp, intp, intp, UniTuple(intp, 4), intp, intp, float64, float64)")
 def begin_step(table, model, data, inputs, parts, n_parts, law_high, law_low):
-    """Decide what to do in a call, and gather what the law reads if it is to run.
+    """Decide the action of a call, and gather the inputs of the law if it runs.
 
     Args:
         table: address of the table of offsets.
@@ -466,7 +466,7 @@ def begin_step(table, model, data, inputs, parts, n_parts, law_high, law_low):
     targets = _ids_of(table, model, found)
     if not _is_new_step(table, model, data, userdata):
         return HOLD, userdata, targets, plan
-    # the state follows the gains, or the header of a law without gains, whose start is noted as 0
+    # the state follows the gains; without gains, stored as offset 0, it follows the header
     gains_end = int(_get(plan, u.P_GAINS_START) + _get(plan, u.P_GAINS_SIZE))
     state_start = max(gains_end, _HEADER_SIZE)
     if not _count_step(table, plan, data, userdata, state_start):
@@ -491,7 +491,7 @@ def end_step(table, model, data, userdata, targets, plan, outputs, n_outputs, ac
         plan: address of the plan.
         outputs: address of the table of outputs.
         n_outputs: number of its rows.
-        action: what :func:`begin_step` said.
+        action: the action returned by :func:`begin_step`.
         code: failure code of the law, 0 for none.
     """
     if action == RUN:

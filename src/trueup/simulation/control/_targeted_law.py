@@ -1,4 +1,4 @@
-"""A law aimed at the objects of a model: started, read and checked in its simulations."""
+"""Law with targets in a model: started, read and checked in its simulations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Simulation = Batch | mujoco.MjData
 
 
 class Law(Protocol):
-    """Part of a :class:`ControlLaw` that a law aimed at objects uses."""
+    """Part of a :class:`ControlLaw` that a targeted law uses."""
 
     name: str
     failures: dict[int, str]
@@ -51,7 +51,7 @@ class TargetedLaw:
         commands: names of the actuators whose controls are the command.
         sensors: names of the sensors.
         bodies: names of the bodies.
-        period_steps: the law runs every so many steps.
+        period_steps: number of steps between runs of the law.
     """
 
     law: Law
@@ -65,7 +65,7 @@ class TargetedLaw:
     def __post_init__(self):
         steps = self.period_steps
         if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps < 1_000_000:
-            raise LawError(f"period_steps is {steps!r}; a law runs every 1, 2, 3, ... steps")
+            raise LawError(f"period_steps must be a positive integer, found {steps!r}")
 
     @property
     def targets(self) -> dict[str, tuple[str, ...]]:
@@ -100,7 +100,8 @@ class TargetedLaw:
         if model.nuserdata < layout.size:
             raise LawError(
                 f"The model has nuserdata {model.nuserdata}; control law {self.law.name!r} needs "
-                f"{layout.size}: compile it from prepare_spec(spec, law), and leave nuserdata alone"
+                f"{layout.size}: compile it from prepare_spec(spec, law), without changing "
+                "nuserdata"
             )
         return layout
 
@@ -121,15 +122,15 @@ class TargetedLaw:
         Args:
             simulation: a ``Batch`` or an ``MjData`` of a prepared model.
             gains: each gain as a number, as an array of the gain's shape, or for a batch as an
-                array ``(n, *shape)``; ``(n,)`` for a gain that is a single number. Gains left out
+                array ``(n, *shape)``; ``(n,)`` for a gain that is a single number. Omitted gains
                 keep the defaults given to :func:`prepare_spec`.
-            state: controller state that does not start at zero, likewise.
+            state: controller state that does not start at zero, in the same forms.
             ids: the simulations of the batch; all if None.
 
         Raises:
             LawError: a gain is missing, unknown, of the wrong shape or not finite; the model is not
                 prepared; the law reads derived fields and the batch is not persistent; the law
-                writes a field of the model that the batch does not hold for each simulation.
+                writes a field of the model that the batch has not expanded.
         """
         model = _model(simulation)
         layout = self.layout(model)
@@ -138,7 +139,7 @@ class TargetedLaw:
             chosen = np.arange(simulation.nsim) if ids is None else np.asarray(ids)
             chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         elif ids is not None:
-            raise LawError("ids choose simulations of a batch; an MjData is a single one")
+            raise LawError("ids are supported for a batch only; an MjData is a single simulation")
         else:
             chosen = np.zeros(1, dtype=int)
         userdata = _userdata(simulation)
@@ -174,7 +175,7 @@ class TargetedLaw:
         return self._views(simulation, "outputs")
 
     def failures(self, simulation: Simulation) -> dict[int, str]:
-        """The simulations in which the law failed, and why; index 0 for an ``MjData``.
+        """Reason by simulation in which the law failed; index 0 for an ``MjData``.
 
         A law that has failed no longer runs and raises a warning in each step, so that a rollout
         of a batch ends there.
@@ -235,8 +236,8 @@ class TargetedLaw:
         if arguments.derived and not batch.persistent:
             raise LawError(
                 f"Control law {self.law.name!r} reads {listing(arguments.derived)}, which is not "
-                "part of a simulation's state: in this batch it would see another simulation's "
-                "values. Make the batch with persistent=True"
+                "part of a simulation's state: in this batch it would read the values of another "
+                "simulation. Construct the batch with persistent=True"
             )
         shared = [name for name in arguments.model_writes if not _per_simulation(batch, name)]
         if shared:
@@ -250,7 +251,7 @@ class TargetedLaw:
     def _clear_model_outputs(
         self, simulation: Simulation, model: mujoco.MjModel, chosen: np.ndarray
     ) -> None:
-        """Zero the model fields that the law writes, as its outputs are before it first runs."""
+        """Zero the model fields that the law writes, its outputs before the first run."""
         for name in self.law.arguments.model_writes:
             rows = target_rows(model, name, self.targets)
             if isinstance(simulation, Batch) and simulation._models is None:
@@ -278,7 +279,7 @@ def _model(simulation: Simulation) -> mujoco.MjModel:
     if isinstance(simulation, Batch | mujoco.MjData):
         return simulation.model
     raise LawError(
-        f"A law runs in a mujoco.batch.Batch or in a mujoco.MjData, not in {type(simulation)}"
+        f"A law runs in a mujoco.batch.Batch or in a mujoco.MjData, found {type(simulation)}"
     )
 
 

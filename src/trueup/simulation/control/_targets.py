@@ -1,4 +1,4 @@
-"""Finding the objects that a law acts on in a model."""
+"""Resolution of the objects that a law acts on in a model."""
 
 from collections.abc import Mapping, Sequence
 
@@ -33,7 +33,7 @@ def find_ids(model: mujoco.MjModel, targets: Mapping[str, Sequence[str]]) -> dic
                 existing = [mujoco.mj_id2name(model, kind, i) or "" for i in range(count)]
                 existing = [other for other in existing if other]
                 raise LawError(
-                    f"The model has no {group} {name!r}; it has {listing(existing)}."
+                    f"The model has no {group} {name!r}; available: {listing(existing)}."
                     f"{did_you_mean(name, existing)}"
                 )
     return found

@@ -1,13 +1,13 @@
-"""The layout of a law's gains and state in ``mjData.userdata``, and the plan that describes it.
+"""Layout of a law's gains and state in ``mjData.userdata``, and the plan that describes it.
 
-``userdata`` is part of the state of a simulation: a batch keeps one row of it a simulation, so that
+``userdata`` is part of the state of a simulation: a batch has one row per simulation, so that
 each has its own gains and its own controller state. It begins with a header, then come the gains,
 the state, what the law read last, and what it wrote last (held until the law runs again).
 
-A model that is prepared for a law carries the plan of this layout as a custom ``numeric`` of
-MuJoCo, and the objects that the law acts on as a custom ``tuple``, so that MuJoCo itself turns
-their names into ids whenever it compiles the model. The plan holds whole numbers of at most six
-digits: it survives being saved as XML.
+A model that is prepared for a law contains the plan of this layout as a custom ``numeric`` of
+MuJoCo, and the objects that the law acts on as a custom ``tuple``, so that MuJoCo resolves their
+names to ids when it compiles the model. The plan contains integers of at most six digits, which are
+exact in saved XML.
 """
 
 import math
@@ -69,17 +69,17 @@ NOT_STARTED, TOO_SMALL, OTHER_LAW, RAISED, NOT_FINITE, BACKWARDS, MISFIT = (
 )
 
 FAILURES = {
-    NOT_STARTED: "the law was not started here: userdata holds no gains. Call start() after each "
+    NOT_STARTED: "the law was not started: userdata contains no gains. Call start() after each "
     "reset, which clears userdata",
     TOO_SMALL: "userdata is smaller than the law needs: compile the model from prepare_spec()",
     OTHER_LAW: "the model is prepared for another law than the installed one",
     RAISED: "the law raised an exception, or read or wrote outside of an array",
     NOT_FINITE: "the law wrote a value that is not finite",
-    MISFIT: "the plan in the model does not fit the law, its targets or userdata: it was changed "
+    MISFIT: "the plan in the model does not match the law, its targets or userdata: it was changed "
     "after prepare_spec(). Compile the model from prepare_spec() again",
-    BACKWARDS: "time ran backwards, and the state that start() was given is gone: call start()",
+    BACKWARDS: "time ran backwards, and the state given to start() is lost: call start()",
 }
-"""Meaning of the reserved failure codes; codes of a law's own failures are positive."""
+"""Meaning of the reserved failure codes; custom codes of a law are positive."""
 
 Extent = int | str
 
@@ -110,10 +110,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of a law's gains and states in ``userdata`` of one model.
+    """Offsets of a law's gains and states in ``userdata`` of one model.
 
     Attributes:
-        parts: all arrays by (kind, name), in the order in which they lie.
+        parts: all arrays by (kind, name), in memory order.
         size: number of values that ``userdata`` needs, header included.
         counts: number of objects in each group.
         sensor_values: number of values of all sensors that the law reads.
@@ -137,7 +137,7 @@ class Layout:
         if (kind, name) not in self.parts:
             names = self.names(kind)
             raise LawError(
-                f"The law has no {kind} {name!r}; it has {listing(names)}."
+                f"The law has no {kind} {name!r}; available: {listing(names)}."
                 f"{did_you_mean(name, names)}"
             )
         return self.parts[kind, name]
@@ -158,7 +158,7 @@ class Layout:
         return span.reshape(*userdata.shape[:-1], *part.shape)
 
     def block(self, kind: str) -> slice:
-        """The values of all arrays of one kind, which lie side by side."""
+        """Slice of all arrays of one kind, which are contiguous."""
         parts = [part for part in self.parts.values() if part.kind == kind]
         if not parts:
             return slice(0, 0)
@@ -194,12 +194,12 @@ def make_layout(declared: Declared, counts: Mapping[str, int], sensor_values: in
 def encode_plan(
     layout: Layout, law_number: tuple[int, int], period_steps: int, gains: np.ndarray | None
 ) -> np.ndarray:
-    """The numbers that describe a layout to the compiled callback.
+    """Encode a layout as numbers for the compiled callback.
 
     Args:
         layout: the layout.
         law_number: identity of the law, two numbers below 1e6.
-        period_steps: the law runs every so many steps.
+        period_steps: number of steps between runs of the law.
         gains: default gains, all of them, or None.
     """
     tail = PLAN_HEADER_SIZE + sum(1 + len(part.shape) for part in layout.parts.values())
@@ -226,14 +226,12 @@ def encode_plan(
     if gains is not None:
         plan[tail:] = gains
     if plan[:tail].max() >= 1e6:
-        raise LawError(
-            f"The law needs {layout.size} values of userdata; at most 999999 can be laid out"
-        )
+        raise LawError(f"The law needs {layout.size} values of userdata; the maximum is 999999")
     return plan
 
 
 def find_plan(model) -> np.ndarray | None:
-    """The plan that a prepared model carries, or None."""
+    """The plan of a prepared model, or None."""
     for address, size in zip(model.numeric_adr, model.numeric_size, strict=True):
         plan = model.numeric_data[address : address + size]
         if size >= PLAN_HEADER_SIZE and plan[P_MAGIC] == PLAN_MAGIC:

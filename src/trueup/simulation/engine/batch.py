@@ -20,10 +20,10 @@ from trueup.simulation.engine.warning_capture import captured_warnings, warning_
 from trueup.simulation.targets.resolution import FieldWrite
 from trueup.time_limit import check_time
 
-_KEPT_BATCHES = 4  # sizes of batches that are kept: making one costs more than a short rollout
+_KEPT_BATCHES = 4  # batch sizes to cache: construction costs more than a short rollout
 
 BLOCK_BYTES = 64_000_000
-"""Recorded data held at once; longer runs come in several blocks of time."""
+"""Maximum recorded data in memory; longer runs are returned in several blocks of time."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class BatchEngine:
 
     Args:
       model: the compiled model.
-      segments: what is simulated; segments may have different lengths.
+      segments: segments to simulate, which may have different lengths.
       record: fields of MjData to record after every step, such as ``("sensordata", "qpos")``.
       n_threads: threads; 0 for all cores.
-      chains: consecutive segments of each recording of which some go on from the one before, in
-        the order of time; the last one of each is among ``segments``.
+      chains: consecutive segments of each recording, some of which continue from the previous
+        one, in time order; the last one of each is among ``segments``.
     """
 
     def __init__(
@@ -78,28 +78,28 @@ class BatchEngine:
         self._pace = Pace()
 
     def limit_threads(self, threads: int) -> None:
-        """Simulate in so many threads from now on, 0 for all cores."""
+        """Set the number of simulation threads; 0 uses all cores."""
         self.n_threads = threads
         self._batch, self._model_batches, self._expanded = None, {}, set()
 
     def set_controls(self, controls: Sequence[np.ndarray]) -> None:
-        """Drive the segments with other controls of the same length.
+        """Replace the controls of the segments, with the same lengths.
 
         Args:
-          controls: control of each step ``(steps, nu)``, one a segment in the order in which they
-            were given.
+          controls: control of each step ``(steps, nu)``, one per segment in the order of
+            construction.
         """
         for place, index in enumerate(self.order):
             former = self.segments[place]
             if controls[index].shape != former.controls.shape:
                 raise ValueError(
-                    f"controls have shape {controls[index].shape}, those of the segment "
+                    f"controls have shape {controls[index].shape}, expected that of the segment, "
                     f"{former.controls.shape}"
                 )
             self.segments[place] = replace(former, controls=controls[index])
 
     def __getstate__(self) -> dict[str, Any]:
-        """State for another process, which makes its batches anew."""
+        """State for another process, which constructs its own batches."""
         state = {**self.__dict__, "_batch": None, "_model_batches": {}, "_expanded": set()}
         state.pop("_template", None)
         return state
@@ -122,7 +122,7 @@ class BatchEngine:
         Args:
           n: number of candidates.
           writes: fields and their values ``(n, entries)`` for the candidates.
-          models: one compiled model a candidate, instead of ``writes``.
+          models: one compiled model per candidate, instead of ``writes``.
           failures: filled with candidate -> reason where a simulation fails. Its records repeat
             the last valid values.
 
@@ -130,7 +130,7 @@ class BatchEngine:
           Blocks of time, in order.
 
         Raises:
-          TimeUpError: a limit of time passed, see :mod:`trueup.time_limit`.
+          TimeUpError: a time limit expired, see :mod:`trueup.time_limit`.
         """
         failures = {} if failures is None else failures
         count = len(self.segments)
@@ -155,7 +155,7 @@ class BatchEngine:
         return self._batch.get_model(sim)
 
     def _new(self, nsim: int) -> Batch:
-        """A batch that runs on models given to it: it cannot be one whose fields are expanded."""
+        """Return a batch for given models, separate from batches with expanded fields."""
         if nsim not in self._model_batches:
             if len(self._model_batches) >= _KEPT_BATCHES:
                 self._model_batches.clear()
@@ -186,7 +186,7 @@ class BatchEngine:
         ids: np.ndarray,
         controls: np.ndarray,
     ) -> None:
-        """Begin simulations whose states are open with what holding their command implies."""
+        """Set open states of simulations to the steady state under their first command."""
         if not self._has_open:
             return
         attempt = partial(self._try, batch, failures, len(self.segments))
@@ -228,7 +228,7 @@ class BatchEngine:
         physical = [w for w in writes if not w[0].field.startswith("state.")]
         former, self._expanded = self._expanded, {write.field for write, _ in physical}
         for name in former:
-            # what an earlier run wrote must not stay
+            # reset fields written by an earlier run
             batch.expand(name)[...] = model_field(self.model, name)
         for write, values in physical:
             flat = batch.expand(write.field)
@@ -270,7 +270,7 @@ class BatchEngine:
         out: dict[str, np.ndarray],
         failures: dict[int, str],
     ) -> None:
-        """Simulate, in pieces between which limits of time are looked at.
+        """Simulate in chunks, checking time limits between them.
 
         Args:
           batch: the batch.
@@ -285,7 +285,7 @@ class BatchEngine:
             check_time()
             todo = self._pace.steps(len(ids), steps - done)
             rows = slice(done, done + todo)
-            # the whole is written where it belongs; a part of it is no block of memory
+            # the whole array is written in place; a part of it is not contiguous
             part: dict[Any, np.ndarray]
             part = out if todo == steps else {n: np.zeros_like(v[:, rows]) for n, v in out.items()}
             began = time.perf_counter()
@@ -327,7 +327,7 @@ class BatchEngine:
 
 
 def _places(segments: Sequence[Segment]) -> dict[str, list[int]]:
-    """Segments by the sequence that state targets address; '' addresses all beginnings."""
+    """Segments by the sequence that state targets address; '' addresses all starts."""
     out: dict[str, list[int]] = {}
     for place, segment in enumerate(segments):
         for name in {segment.sequence, "" if segment.begins else segment.sequence}:
@@ -361,8 +361,8 @@ def _integration_rows(
 ) -> np.ndarray:
     """Complete state rows ``(segments, nstate)``.
 
-    What a state does not hold is the model's default: applied forces, bodies of motion capture,
-    equalities that are active, numbers of the user, the start of the solver.
+    Entries outside the full-physics state are the model's defaults: applied forces, mocap bodies,
+    active equalities, userdata, the warm start of the solver.
     """
     rows = np.empty((len(segments), mujoco.mj_stateSize(model, INTEGRATION)))
     for row, segment in zip(rows, segments, strict=True):

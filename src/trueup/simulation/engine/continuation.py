@@ -1,9 +1,9 @@
-"""Segments that go on from the time before them: what their initial state leaves open.
+"""Segments that continue from the previous one: open entries of their initial state.
 
-A segment in the middle of a recording starts from what was measured there. Activations, delay
-buffers and joints that were not measured have no measurement; they depend on the commands before,
-and on the candidate. So every candidate simulates the recording once from segment to segment: at
-the start of each, what was measured is set anew and everything else goes on.
+A segment in the middle of a recording starts from its measured state. Activations, delay buffers
+and unmeasured joints depend on the previous commands and on the candidate. So every candidate
+simulates the recording once from segment to segment: at the start of each, the measured part of
+the state is reset and the rest continues.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,14 +19,14 @@ Writes = Sequence[tuple[FieldWrite, np.ndarray]]
 
 
 class Continuation:
-    """States at the start of segments that go on from earlier ones.
+    """States at the start of segments that continue from earlier ones.
 
     Args:
       model: the model.
       chains: consecutive segments of each recording in the order of time. All but the first of a
-        chain say in ``carried`` what they take over.
-      places: index of a segment in the engine, by its identity; segments that are not there only
-        lead to others.
+        chain list the columns that they take over in ``carried``.
+      places: index of a segment in the engine, by its identity; other segments only lead to
+        those.
       rows: state row ``mjSTATE_INTEGRATION`` that each segment of each chain begins with.
     """
 
@@ -38,7 +38,7 @@ class Continuation:
         rows: list[np.ndarray],
     ):
         self.timestep = float(model.opt.timestep)
-        # what comes after the last segment of the engine leads to nothing
+        # segments after the last one of the engine are not needed
         lengths = [
             max([k + 1 for k, s in enumerate(c) if id(s) in places], default=0) for c in chains
         ]
@@ -74,13 +74,13 @@ class Continuation:
         Args:
           batch: the batch, with the fields of the candidates written; its states are overwritten.
           n: number of candidates.
-          count: simulations of each candidate in the batch, the first of which serve the chains.
+          count: simulations of each candidate in the batch, the first of which run the chains.
           writes: state fields and their values for the candidates.
           longest: steps simulated at once.
-          advance: simulates ``(simulations, steps, controls (simulations, steps, nu))`` and notes
+          advance: simulates ``(simulations, steps, controls (simulations, steps, nu))`` and records
             those in which MuJoCo raises.
-          fill: begins simulations with what holding their first command ``(simulations, nu)``
-            implies, where their states are open.
+          fill: sets open states of simulations to the steady state under their first command
+            ``(simulations, nu)``.
 
         Returns:
           Values ``(n, columns)`` for each pair of ``taken_over``.
@@ -122,7 +122,7 @@ class Continuation:
         writes: Writes,
         found: dict[int, np.ndarray],
     ) -> None:
-        """Set what was measured at the start of a segment; keep the rest of the state."""
+        """Set the measured state at the start of a segment; keep the rest."""
         columns, place = self.carried[chain][stage], self.places[chain][stage]
         kept = batch.state[lane][:, columns]
         if place >= 0 and columns.size:
@@ -133,9 +133,9 @@ class Continuation:
         self._write(batch, lane, chain, stage, writes)
 
     def _write(self, batch: Any, lane: np.ndarray, chain: int, stage: int, writes: Writes) -> None:
-        """Initial states that are parameters.
+        """Write the initial states that are parameters.
 
-        Those of one segment of the engine must not act on others, which the search relies on.
+        Those of one segment must not affect others: the search perturbs them together.
         """
         segment, only_leads = self.chains[chain][stage], self.places[chain][stage] < 0
         for write, values in writes:

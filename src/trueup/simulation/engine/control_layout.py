@@ -1,4 +1,4 @@
-"""Controls in the order of a model's actuators, whatever the order in which they were recorded."""
+"""Recorded controls in the order of the actuators of a model."""
 
 import mujoco
 import numpy as np
@@ -10,13 +10,13 @@ from trueup.signals.time_series import TimeSeries
 
 
 def control_columns(model: mujoco.MjModel, control: TimeSeries) -> np.ndarray | None:
-    """Return the column of ``control`` that each actuator of the model takes, shape (nu,).
+    """Return the column of ``control`` for each actuator of the model, shape (nu,).
 
     Columns are found by name where the series names controls (``<actuator>_ctrl`` or the bare name
     of the actuator), whatever their order.
 
     Returns:
-        The columns, or None where they are the model's actuators already, in order.
+        The columns, or None if they already are in the order of the actuators.
 
     Raises:
         SignalError: a wrong number of columns, a control that the model does not have, or an
@@ -48,7 +48,7 @@ def control_columns(model: mujoco.MjModel, control: TimeSeries) -> np.ndarray | 
         if len(columns) != 1 or not 0 <= columns[0] < width:
             raise SignalError(
                 f"Control {name!r} refers to columns {np.asarray(columns).tolist()} of {width}: "
-                "an actuator takes one column."
+                "an actuator has one column."
             )
         if full in by_name:
             raise SignalError(f"The control of {full!r} is given twice.")
@@ -56,14 +56,15 @@ def control_columns(model: mujoco.MjModel, control: TimeSeries) -> np.ndarray | 
     missing = [name for name in actuators if name not in by_name]
     if missing:
         raise SignalError(
-            f"No control is given for {listing(missing)}: every actuator needs one, zero or not."
+            f"Missing controls: {listing(missing)}. Every actuator requires a control, even if "
+            "zero."
         )
     order = np.array([by_name[name] for name in actuators], dtype=int)
     return None if order.tolist() == list(range(width)) else order
 
 
 def control_in_model_order(model: mujoco.MjModel, control: TimeSeries) -> np.ndarray:
-    """Return the controls with one column an actuator, in the model's order, shape (n, nu).
+    """Return the controls with one column per actuator, in the model's order, shape (n, nu).
 
     Raises:
         SignalError: see :func:`control_columns`.

@@ -1,8 +1,8 @@
-"""States of MuJoCo's ``dcmotor``: where they stand in ``act``, and what a motor at rest does.
+"""States of MuJoCo's ``dcmotor``: their indices in ``act``, and the torque of a motor at rest.
 
-Each motor has those of its states that its parameters call for, in the order of
-``mj_dcmotorSlots``: rate-limited setpoint, integral, temperature, bristle, current. A controller
-asks for a torque, which becomes a voltage ``R / K`` times as large, within the supply.
+Each motor has the states that its parameters require, in the order of ``mj_dcmotorSlots``:
+rate-limited setpoint, integral, temperature, bristle, current. The torque command ``T`` of a
+controller becomes the voltage ``T R / K``, limited to the supply.
 """
 
 import mujoco
@@ -16,7 +16,7 @@ def inputs(model: mujoco.MjModel, actuator: int, commands: np.ndarray) -> dict[i
 
     Args:
       model: the model.
-      actuator: its number, of gain type ``pid`` or ``dcmotor``.
+      actuator: its index; gain type ``pid`` or ``dcmotor``.
       commands: commands of all actuators ``(n, nu)``.
     """
     present = int(model.actuator_ctrlspec[actuator])
@@ -30,8 +30,8 @@ class DcMotor:
     """One actuator of dynamics ``dcmotor``.
 
     Args:
-      model: the model, whose numbers say which states there are.
-      actuator: number of the actuator.
+      model: the model; its parameters determine which states exist.
+      actuator: index of the actuator.
     """
 
     def __init__(self, model: mujoco.MjModel, actuator: int):
@@ -40,7 +40,7 @@ class DcMotor:
         present = [dynamics[7] > 0, gain[5] > 0, dynamics[2] > 0, dynamics[5] > 0, dynamics[0] > 0]
         places = [sum(present[:k]) if present[k] else -1 for k in range(5)]
         self.slew, self.integral, self.temperature, self.bristle, self.current = places
-        """Index of each state from the first of the motor on; -1 for none."""
+        """Index of each state relative to the first of the motor; -1 for none."""
 
     def torque(
         self,
@@ -49,7 +49,7 @@ class DcMotor:
         integral: np.ndarray | float,
         gain: np.ndarray,
     ) -> np.ndarray:
-        """Torque ``(n,)`` that a cool motor at rest would have, without the limit of its supply.
+        """Torque ``(n,)`` of a cool motor at rest, without the limit of its supply.
 
         Args:
           commands: commands of all actuators ``(n, nu)``.
@@ -68,9 +68,9 @@ class DcMotor:
         return out
 
     def warmth(self, states: np.ndarray, gain: np.ndarray, dynamics: np.ndarray) -> np.ndarray:
-        """Resistance ``(n,)`` over that of the reference temperature.
+        """Resistance ``(n,)`` relative to that at the reference temperature.
 
-        The voltage takes no account of it: torque and current are so many times smaller.
+        The voltage does not depend on it: torque and current are divided by it.
 
         Args:
           states: states of the motor ``(n, states)``.
@@ -83,6 +83,6 @@ class DcMotor:
         return np.maximum(1.0 + gain[:, 2] * above, mujoco.mjMINVAL)
 
     def most(self, gain: np.ndarray) -> np.ndarray:
-        """Largest torque ``(n,)`` of a cool motor at rest that the supply gives."""
+        """Maximum torque ``(n,)`` of a cool motor at rest, limited by the supply."""
         constant = gain[:, 1] / np.maximum(gain[:, 0], mujoco.mjMINVAL)
         return np.where(gain[:, 7] > 0, gain[:, 7] * constant, np.inf)

@@ -1,15 +1,16 @@
-"""What a simulation begins with where its initial state is open: its first command, held so far.
+"""Initial values of unmeasured states: the steady state under the first command.
 
-Positions and velocities are measured; what is inside of actuators and sensors is not. Entries of an
-initial state that are NaN begin as if the first command had held the first pose for long:
+Positions and velocities are measured; internal states of actuators and sensors are not. NaN entries
+of an initial state are set as if the first command had held the first pose for a long time:
 
-- buffers of delayed commands hold the first command, those of delayed sensors their first value;
-- filters, muscles and limits of a rate have arrived at the command, currents at their voltage;
-- integrators hold the weight in that pose, within their limits, and so does the bristle of a LuGre
-  friction without an integrator; contacts, loops and dry friction hold nothing;
+- buffers of delayed commands contain the first command, those of delayed sensors their first value;
+- filters, muscles and rate limits have settled at the command, currents at their voltage;
+- integrators carry the weight in that pose, within their limits, and so does the bristle of a LuGre
+  friction without an integrator; contacts, loops and dry friction carry nothing;
 - temperatures are ambient; activations of plugins and of ``user`` dynamics are zero.
 
-What holds the weight depends on masses and gains, so it is found for each simulation.
+The activation that carries the weight depends on masses and gains, so it is computed for each
+simulation.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,8 +30,8 @@ Field = Callable[[str], np.ndarray]
 
 _CORRECTIONS = 1
 _TURNING = 8
-"""Evaluations after the first that correct what holds the weight, and those where it turns a ball,
-which is nonlinear."""
+"""Corrector iterations for the activations that carry the weight, and those of ball joints, whose
+equation is nonlinear."""
 
 _READ = ("actuator_length", "actuator_force", "actuator_moment", "moment_colind", "moment_rownnz",
          "moment_rowadr", "qfrc_bias", "qfrc_passive", "qfrc_gravcomp")  # fmt: skip
@@ -40,7 +41,7 @@ _DYN, _GAIN, _INPUT = mujoco.mjtDyn, mujoco.mjtGain, mujoco.mjtCtrlInput
 
 @dataclass(frozen=True)
 class Holding:
-    """An activation that holds the weight."""
+    """An activation that carries the weight."""
 
     actuator: int
     output: int
@@ -50,7 +51,7 @@ class Holding:
 
 
 class HeldStart:
-    """Fills open entries of the states of a batch.
+    """Initialisation of the open (NaN) entries of the states of a batch.
 
     Args:
       model: the model, which gives the layout; its numbers may differ between simulations.
@@ -86,10 +87,10 @@ class HeldStart:
 
         Args:
           batch: the batch; fields and the rest of the states are set.
-          ids: simulations to look at ``(n,)``.
+          ids: simulations to initialise ``(n,)``.
           controls: first command of each ``(n, nu)``.
           field: values of the model's fields for these simulations.
-          attempt: makes a call of the batch that may fail in some of the simulations.
+          attempt: runs a call of the batch that may fail in some of the simulations.
         """
         is_open = np.isnan(batch.state[ids]).any(axis=1)
         if not is_open.any():
@@ -114,12 +115,12 @@ class HeldStart:
             values = act[ids]
         if any(open_history[:, place].any() for _, place, _, _ in self._sensed):
             attempt(lambda: self._sense(batch, ids, controls, open_history, samples))
-        # whatever a look at the forces has changed besides
+        # restore what the evaluation of the forces has changed
         batch.state[ids] = kept
         act[ids], history[ids] = values, samples
 
     def _clipped(self, controls: np.ndarray, field: Field) -> np.ndarray:
-        """Commands as actuators see them ``(n, nu)``."""
+        """Commands clipped to the control ranges ``(n, nu)``."""
         model = self.model
         if int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL):
             return controls
@@ -135,7 +136,7 @@ class HeldStart:
         is_open: np.ndarray,
         field: Field,
     ) -> None:
-        """Set open activations of an actuator to where the command leads, those that hold to 0."""
+        """Set open activations of an actuator to their steady state, carrying ones to 0."""
         model = self.model
         first, number = (int(a[actuator]) for a in (model.actuator_actadr, model.actuator_actnum))
         if number <= 0:
@@ -164,7 +165,7 @@ class HeldStart:
         return np.clip(value, limits[:, 0], limits[:, 1])
 
     def limits(self, one: Holding) -> tuple[float, float]:
-        """Least and largest value of an activation that holds the weight, for the model."""
+        """Lower and upper limit of an activation that carries the weight, for the model."""
         edges, everything = np.array([[-np.inf], [np.inf]]), fields_of([self.model])
         low, high = (float(self._in_limits(one, edge, everything)[0]) for edge in edges)
         return low, high
@@ -189,7 +190,7 @@ class HeldStart:
         return found
 
     def _turns(self, actuator: int) -> bool:
-        """Whether an actuator turns a ball, three outputs together."""
+        """Whether an actuator drives a ball joint, with three outputs."""
         return int(self.model.actuator_gaintype[actuator]) == _GAIN.mjGAIN_SO3
 
     def _hold(
@@ -200,7 +201,7 @@ class HeldStart:
         is_open: np.ndarray,
         field: Field,
     ) -> None:
-        """Set activations that hold the weight, and the currents of motors."""
+        """Set activations that carry the weight, and the currents of motors."""
         act = batch.bind("act")
         holding = [h for h in self.holding if is_open[:, h.place].any()]
         batch.bind("qvel")[ids] = 0.0
@@ -238,7 +239,7 @@ class HeldStart:
         force: np.ndarray,
         field: Field,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Force of an output without the activation that holds, and its slope in it, each ``(n,)``.
+        """Force of an output without its carrying activation, and its slope in it, each ``(n,)``.
 
         The force is the one before its limits, so that a servo far from its setpoint has a slope.
         """
@@ -271,7 +272,7 @@ class HeldStart:
         if int(model.actuator_gaintype[i]) == _GAIN.mjGAIN_AFFINE:
             slope = slope + gain[:, 1] * own
         elif int(model.actuator_gaintype[i]) not in (_GAIN.mjGAIN_FIXED, _GAIN.mjGAIN_SO3):
-            slope = np.zeros(len(own))  # no law that is known here
+            slope = np.zeros(len(own))  # unsupported law
         return offset, slope
 
     def _setpoint(self, actuator: int, commands: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -288,7 +289,7 @@ class HeldStart:
         return commands
 
     def _needed(self, batch: Batch, ids: np.ndarray, outputs: list[int]) -> np.ndarray:
-        """Force ``(n, outputs)`` of each of these outputs that holds the weight at rest."""
+        """Force ``(n, outputs)`` of each of these outputs that carries the weight at rest."""
         model = self.model
         moment = _moments(batch, ids, model)
         others = batch.bind("actuator_force")[ids]
@@ -321,7 +322,7 @@ class HeldStart:
         values[:, place] = np.where(is_open[:, place], value, values[:, place])
 
     def _in_limits(self, one: Holding, value: np.ndarray, field: Field) -> np.ndarray:
-        """Value ``(n,)`` of an activation that holds the weight, within its limits."""
+        """Value ``(n,)`` of an activation that carries the weight, within its limits."""
         most = np.full(len(value), np.inf)
         i, dynamics = one.actuator, field("actuator_dynprm")[:, one.actuator]
         if int(self.model.actuator_dyntype[i]) == _DYN.mjDYN_PID:
@@ -343,7 +344,7 @@ class HeldStart:
         length: np.ndarray,
         field: Field,
     ) -> None:
-        """Set the current of each motor at rest that its controller and supply give."""
+        """Set the current of each motor to that of its controller and supply at rest."""
         for i, motor in self._motors.items():
             if motor.current < 0:
                 continue
@@ -375,7 +376,7 @@ class HeldStart:
         after = history[ids]
         rows = np.arange(len(ids))[:, None]
         for _, place, count, width in self._sensed:
-            # a buffer is: number of the user, cursor at the newest, time stamps, samples
+            # layout of a buffer: user value, cursor at the newest, time stamps, samples
             newest = after[:, place.start - count - 1].astype(int)
             columns = place.start + newest[:, None] * width + np.arange(width)
             first = np.tile(after[rows, columns], (1, count))
@@ -385,10 +386,10 @@ class HeldStart:
 def held_states(
     models: Sequence[mujoco.MjModel], states: np.ndarray, controls: np.ndarray
 ) -> np.ndarray:
-    """Copies of states in which what was open begins as the first command held.
+    """Copies of states with open entries set to the steady state under the first command.
 
     Args:
-      models: one model a state, all of one layout.
+      models: one model per state, all of one layout.
       states: full-physics states ``(n, state size)``; NaN is open.
       controls: first command of each ``(n, nu)``.
 
@@ -412,14 +413,14 @@ def held_states(
 
 
 def fields_of(models: Sequence[mujoco.MjModel]) -> Field:
-    """Values of fields of compiled models, one a simulation."""
+    """Values of fields of compiled models, one per simulation."""
     return lambda name: np.stack([np.asarray(getattr(model, name)) for model in models])
 
 
 def _blocks(
     sizes: np.ndarray, addresses: np.ndarray, widths: np.ndarray | None = None
 ) -> list[tuple[int, slice, int, int]]:
-    """Number, place of the samples, their number and their width of each buffer of a delay."""
+    """Buffers of delays: index, address of the samples, number of samples, width."""
     found = []
     for number, (size, address) in enumerate(zip(sizes[:, 0].tolist(), addresses.tolist())):
         if address >= 0:
@@ -443,6 +444,6 @@ def _moments(batch: Batch, ids: np.ndarray, model: mujoco.MjModel) -> np.ndarray
 
 
 def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``a / b``, and zero where ``b`` is."""
+    """``a / b``, and zero where ``b`` is zero."""
     usable = np.abs(b) > mujoco.mjMINVAL
     return np.where(usable, a / np.where(usable, b, 1.0), 0.0)

@@ -36,19 +36,19 @@ def create_initial_state(
     defaults.
 
     As in MuJoCo's toolbox, activations that are not given are zero and buffers of delays are
-    empty: a robot that rests away from zero is kicked. With ``held`` both are left open, as NaN;
-    :func:`sysid_rollout` and fits then begin, for each candidate, with what holding the first
-    command at this pose implies.
+    empty, which causes a transient in a robot that rests away from zero. With ``held`` both are
+    NaN; :func:`sysid_rollout` and fits then set them, for each candidate, to the steady state under
+    the first command at this pose.
 
     Args:
         model: the model.
         qpos: generalised positions, shape (nq,) [m, rad].
         qvel: generalised velocities, shape (nv,) [m/s, rad/s]; zero when None.
         act: activations, shape (na,); zero when None.
-        qpos_names: signals that ``qpos`` holds, such as ``elbow_qpos`` or ``elbow``.
+        qpos_names: signals in ``qpos``, such as ``elbow_qpos`` or ``elbow``.
         qvel_names: likewise for ``qvel``.
         act_names: likewise for ``act``.
-        held: leave activations that are not given, and samples of delays, to the first command.
+        held: set activations that are not given, and samples of delays, from the first command.
 
     Returns:
         State vector of :func:`state_size` elements.
@@ -70,9 +70,7 @@ def create_initial_state(
     for quantity, values, names, signals, out, offset in parts:
         if values is None:
             if names is not None:
-                raise SignalError(
-                    f"{quantity}_names is given without {quantity}: give the values too."
-                )
+                raise SignalError(f"{quantity}_names requires {quantity}: give the values too.")
             continue
         columns = _columns(quantity, names, signals, offset, len(out))
         values = np.atleast_1d(np.asarray(values, dtype=float))
@@ -81,7 +79,7 @@ def create_initial_state(
                 f"Expected {quantity} to have shape {columns.shape}, found {values.shape}."
             )
         if not np.isfinite(values).all():
-            raise SignalError(f"{quantity} holds values that are not finite: {values}.")
+            raise SignalError(f"{quantity} contains values that are not finite: {values}.")
         out[columns] = values
     state = np.empty(state_size(model))
     mujoco.mj_getState(model, data, state, FULL_PHYSICS)
@@ -89,7 +87,7 @@ def create_initial_state(
 
 
 def with_start_time(model: mujoco.MjModel, state: np.ndarray, time: float) -> np.ndarray:
-    """Return a copy of a state whose clock reads ``time`` [s].
+    """Return a copy of a state with its clock set to ``time`` [s].
 
     Args:
         model: the model.
@@ -103,10 +101,10 @@ def with_start_time(model: mujoco.MjModel, state: np.ndarray, time: float) -> np
 
 
 def with_shifted_clock(model: mujoco.MjModel, states: np.ndarray, shift: float) -> np.ndarray:
-    """Return a copy of states whose clock reads ``shift`` [s] more.
+    """Return a copy of states with their clock shifted by ``shift`` [s].
 
-    The time stamps in MuJoCo's delay buffers move along: with only the time replaced, a delayed
-    control or sensor would see its stored samples as long past.
+    The time stamps in MuJoCo's delay buffers are shifted too; otherwise a delayed control or sensor
+    would treat its stored samples as old.
 
     Args:
         model: the model.
@@ -137,14 +135,14 @@ def _columns(
             )
         columns.extend((signals[full][1] - offset).tolist())
     if len(set(columns)) != len(columns):
-        raise SignalError(f"{quantity}_names holds a name twice: {listing(names)}.")
+        raise SignalError(f"{quantity}_names contains a duplicate: {listing(names)}.")
     return np.array(columns, dtype=int)
 
 
 def with_commands_before(
     model: mujoco.MjModel, state: np.ndarray, times: np.ndarray, controls: np.ndarray
 ) -> np.ndarray:
-    """Return a copy of a state whose open samples of delayed commands are those that were recorded.
+    """Return a copy of a state with open samples of delayed commands set from the recording.
 
     Args:
         model: the model.
@@ -157,7 +155,7 @@ def with_commands_before(
         size = int(model.actuator_history[actuator, 0])
         first = start + int(model.actuator_historyadr[actuator]) + 2
         stamps, samples = filled[first : first + size], filled[first + size : first + 2 * size]
-        # a stamp is a sum of time steps, and may lie a rounding before its command
+        # a stamp is a sum of time steps, and may be rounded to just before its command
         place = np.searchsorted(times, stamps + 1e-6 * model.opt.timestep, side="right") - 1
         commands = controls[np.maximum(place, 0), model.actuator_ctrladr[actuator]]
         samples[:] = np.where(np.isnan(samples), commands, samples)

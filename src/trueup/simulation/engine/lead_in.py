@@ -11,12 +11,12 @@ from trueup.signals.time_series import TimeSeries
 class LeadIn:
     """Recording of a run before a sequence of it begins.
 
-    Activations and delay buffers at the beginning of the sequence follow from the commands before
-    it, and joints that were not measured from the motion before it.
+    Activations and delay buffers at the start of the sequence result from the commands before
+    it, and unmeasured joints from the motion before it.
     """
 
     control: TimeSeries
-    """Controls, up to the beginning of the sequence."""
+    """Controls up to the start of the sequence."""
     state: np.ndarray
     """State ``mjSTATE_FULLPHYSICS`` at the first of these times; where ``measured`` is None, that
     at the beginning of the sequence."""

@@ -1,4 +1,4 @@
-"""Open-loop simulation of recorded controls, several models and sequences at once."""
+"""Open-loop simulation of recorded controls, for several models and sequences at once."""
 
 from collections.abc import Sequence
 
@@ -26,35 +26,35 @@ def sysid_rollout(
     rollout_state_mapping: SignalMapping | None = None,
     ctrl_mapping: SignalMapping | None = None,
 ) -> list[SystemTrajectory]:
-    """Simulate models under recorded controls, one row of controls a time step.
+    """Simulate models under recorded controls, one row of controls per time step.
 
     N rows of controls give N - 1 steps: the state after the last row was never measured. The
-    trajectory starts at ``control.times[0]``, and sample k of the prediction stands at
-    ``control.times[0] + timestep * (k + 1)``. Named controls are brought into the model's order.
+    trajectory starts at ``control.times[0]``, and sample k of the prediction is at
+    ``control.times[0] + timestep * (k + 1)``. Named controls are reordered to the model's order.
     Sequences may differ in length. A simulation that diverges repeats its last values.
 
     As in MuJoCo, sensor values of a step are those of the state at its start, so that a position
-    sensor stands one time step behind the state of the same row.
+    sensor lags the state of the same row by one time step.
 
     Args:
-        models: one model, or one a simulation; all of one layout.
-        datas: scratch memory, one a thread.
+        models: one model, or one per simulation; all of one layout.
+        datas: scratch memory, one per thread.
         control_signal: controls of one sequence, or of each, sampled at the model's time step.
-        initial_states: full-physics states, shape (state size,) or (simulations, state size). What
-            is NaN in them begins with what holding the first control implies.
+        initial_states: full-physics states, shape (state size,) or (simulations, state size). NaN
+            entries are set to the steady state under the first control.
         rollout_signal_mapping: names of the sensor columns; those of the model when None.
         rollout_state_mapping: names of the state columns, counted without the time as
             :meth:`TimeSeries.compute_all_state_mappings` gives them; those of the model when None.
         ctrl_mapping: names of the control columns of the result; those of the model when None.
 
     Returns:
-        One trajectory a simulation; the columns of its state's signals count with the time, so that
-        they fit its data.
+        One trajectory per simulation; the columns of its state signals include the time, to match
+        its data.
 
     Raises:
-        SignalError: numbers of models, controls and states that do not fit together, or controls
-            or states that do not fit the model.
-        SimulationError: MuJoCo refuses the inputs, for example models of different layouts.
+        SignalError: inconsistent numbers of models, controls and states, or controls or states
+            that do not match the model.
+        SimulationError: MuJoCo rejects the inputs, for example models of different layouts.
     """
     all_models = [models] if isinstance(models, mujoco.MjModel) else list(models)
     all_datas = [datas] if isinstance(datas, mujoco.MjData) else list(datas)
@@ -125,7 +125,7 @@ def _common_count(**parts: Sequence[object]) -> int:
     count = max(counts.values())
     if any(n not in (1, count) for n in counts.values()):
         found = ", ".join(f"{n} {name}" for name, n in counts.items())
-        raise SignalError(f"A rollout needs one of each, or as many as simulations; found {found}.")
+        raise SignalError(f"Expected one of each, or one per simulation; found {found}.")
     return count
 
 
@@ -146,8 +146,8 @@ def _start(model: mujoco.MjModel, state: np.ndarray, position: int) -> np.ndarra
             f"Initial state {position} of the rollout has {state.size} elements, the model's "
             f"states have {state_size(model)}: build it with create_initial_state."
         )
-    # On MuJoCo's clock every simulation starts at zero: on a clock of 1e9 s the accumulated time
-    # and the delays that are read from it would be rounded to a fraction of a step.
+    # On MuJoCo's clock every simulation starts at zero: at 1e9 s the accumulated time and the
+    # delays that depend on it would be rounded to a fraction of a step.
     return with_start_time(model, state, 0.0)
 
 
@@ -168,5 +168,5 @@ def _run(
         with captured_warnings():
             state, sensordata = rollout(models, datas, starts, controls, nstep=controls.shape[1])
     except ValueError as error:
-        raise SimulationError(f"MuJoCo refuses this rollout: {error}") from error
+        raise SimulationError(f"MuJoCo rejected the rollout: {error}") from error
     return np.asarray(state), np.asarray(sensordata)

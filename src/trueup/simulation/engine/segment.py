@@ -1,4 +1,4 @@
-"""A stretch of a recording that is simulated from a known state: a window, or what leads to one."""
+"""Segments of recordings, simulated from a known state: windows, or lead-ins to windows."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of a recording that is simulated from a known state.
+    """Interval of a recording that is simulated from a known state.
 
     One that predicts rows of its sequence is a window of it.
     """
@@ -19,8 +19,8 @@ class Segment:
     start_time: float
     """Time of the initial state on the recording's clock [s]."""
     initial_state: np.ndarray
-    """State vector ``mjSTATE_FULLPHYSICS``; its clock is set to ``clock``. Entries that are NaN
-    begin with what holding the first control implies, see
+    """State vector ``mjSTATE_FULLPHYSICS``; its clock is set to ``clock``. NaN entries
+    are set to the steady state under the first control, see
     :mod:`trueup.simulation.engine.held_start`."""
     controls: np.ndarray
     """Control of each step ``(steps, nu)``."""
@@ -28,20 +28,20 @@ class Segment:
     """Name that state targets address: the sequence for its first window, ``sequence#k`` for the
     k-th later one."""
     clock: float = 0.0
-    """Time that the simulation starts at [s]: since the beginning of the sequence, so that a
-    recording with a clock of 1e9 s does not cost the delay buffers their resolution."""
+    """Start time of the simulation [s], relative to the start of the sequence, so that a clock of
+    1e9 s does not reduce the resolution of the delay buffers."""
     carried: np.ndarray | None = None
-    """Entries of the initial state that continue from the simulation before, ``(state
-    size,)`` of bool; None where the initial state holds as it is."""
+    """Entries of the initial state that continue from the previous segment, ``(state
+    size,)`` of bool; None if none do."""
     first: int = 0
-    """First row of the observed sequence that it predicts."""
+    """First predicted row of the observed sequence."""
     end: int = 0
-    """One past the last of these rows; ``first`` where it predicts none and only leads to a later
-    segment."""
+    """One past the last predicted row; equal to ``first`` for a segment that only leads to a later
+    one."""
 
     @property
     def rows(self) -> slice:
-        """Rows that it predicts, in the arrays of the observed sequence."""
+        """Predicted rows of the arrays of the observed sequence."""
         return slice(self.first, self.end)
 
     @property
@@ -56,5 +56,5 @@ class Segment:
 
     @property
     def begins(self) -> bool:
-        """Whether it is the beginning of a sequence, for which common initial states hold."""
+        """Whether it is the start of a sequence, which common initial states apply to."""
         return bool(self.sequence) and self.clock == 0.0

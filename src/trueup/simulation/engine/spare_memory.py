@@ -1,4 +1,4 @@
-"""Memory that nothing uses any more, given back to the system."""
+"""Release of unused memory to the operating system."""
 
 import ctypes
 import sys
@@ -7,13 +7,13 @@ import mujoco
 
 
 def release_spare_memory() -> None:
-    """Give back what compiling left: MuJoCo's cache of meshes, and freed pieces of the heap.
+    """Release memory after compilation: MuJoCo's mesh cache, and free heap memory.
 
-    The compiler keeps every mesh that it has read, and the C library keeps what was freed: of a
-    robot with covers more than all that is simulated.
+    The compiler caches every mesh and the C library keeps freed memory: for a robot with
+    detailed meshes more than the simulation uses.
     """
     mujoco.mj_clearCache(mujoco.mj_getCache())
     if sys.platform.startswith("linux"):
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's alone
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc only
         if trim is not None:
             trim(0)

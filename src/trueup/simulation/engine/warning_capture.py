@@ -1,4 +1,4 @@
-"""Keeps MuJoCo's warnings off the terminal and out of ``MUJOCO_LOG.TXT``."""
+"""Capture of MuJoCo's warnings, away from the terminal and ``MUJOCO_LOG.TXT``."""
 
 import threading
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ _messages: list[str] = []
 def captured_warnings() -> Iterator[list[str]]:
     """Collect MuJoCo's warnings while the block runs; without a handler it writes a log file.
 
-    The handler is process-wide. Blocks may be nested and may run in several threads: the former
-    handler comes back when the last one ends.
+    The handler is process-wide. Blocks may be nested and may run in several threads: the previous
+    handler is restored when the last one ends.
 
     Yields:
       The list that messages are added to, at most 100 of them.
@@ -44,7 +44,7 @@ def _collect(message: str) -> None:
 
 
 def warning_reasons(counts) -> str:
-    """Words for one simulation's warning counters, ``(number of warnings, 2)``; '' for none."""
+    """Text of one simulation's warning counters, ``(number of warnings, 2)``; '' for none."""
     raised = [
         mujoco.mju_warningText(w, int(counts[w, 0]))
         for w in range(counts.shape[0])

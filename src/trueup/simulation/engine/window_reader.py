@@ -9,14 +9,14 @@ from trueup.simulation.measured.observation import ObservedSequence, clock_slack
 
 
 class WindowReader:
-    """Turns the records of a batch into predictions for the rows of one window.
+    """Predictions of the rows of one window from the records of a batch.
 
-    Between two records a prediction is interpolated linearly. A sample that was recorded a delay
-    ``d`` late is predicted by the record at ``t - d``.
+    Predictions are interpolated linearly between records. A sample recorded with a delay ``d`` is
+    predicted by the record at ``t - d``.
 
     Args:
       sequence: the recorded rows.
-      window: the simulated segment that predicts some of them.
+      window: simulated segment that predicts some of these rows.
       delays: channel -> delay of each candidate ``(n,)`` [s].
     """
 
@@ -30,7 +30,7 @@ class WindowReader:
         self._kept: dict[str, np.ndarray] = {}
         self._first_kept = 0
         times = sequence.times[window.rows]
-        # time in steps; rounding of clocks must not turn a sample into an interpolation
+        # time in steps; rounding of clocks must not cause an interpolation
         position = (times - window.start_time) / self.timestep
         nearest = np.round(position)
         slack = clock_slack(times[-1:], self.timestep) / self.timestep
@@ -63,8 +63,8 @@ class WindowReader:
             records = {k: np.concatenate([self._kept[k], v], axis=1) for k, v in records.items()}
             first_step = self._first_kept
         end_step = first_step + next(iter(records.values())).shape[1]
-        # A record of lag l stands at step + l. The last one of the lowest lag bounds what can be
-        # interpolated: later rows wait for the next block, and only the end is held.
+        # A record of lag l is at step + l. The last one of the lowest lag bounds the interpolation:
+        # later rows wait for the next block, and only the end is held.
         recorded = end_step - 1 + self._lowest_lag
         ready = len(self._latest) if last else int(np.searchsorted(self._latest, recorded))
         if ready > self._next_row:
@@ -79,7 +79,7 @@ class WindowReader:
         waits = self._next_row < len(self._earliest)
         needed = int(self._earliest[self._next_row]) if waits else end_step
         # one step more, since int() rounds a negative position up; at least one record is kept, so
-        # that the next block goes on from it
+        # that the next block continues from it
         first = min(max(needed - self._highest_lag - 1, first_step), end_step - 1)
         self._kept = {k: v[:, first - first_step :].copy() for k, v in records.items()}
         self._first_kept = first
@@ -110,10 +110,10 @@ class WindowReader:
 def _neighbours(
     position: np.ndarray, first: int, steps: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Records before and after each position, and how far it is between them; the ends are held.
+    """Records before and after each position, and its fraction between them; the ends are held.
 
-    The fraction is that of the position in the whole segment, so that it does not depend on where
-    blocks of time begin.
+    The fraction is computed in the whole segment, so that it does not depend on the block
+    boundaries.
     """
     last = first + steps - 1
     position = np.clip(position, first, last)
@@ -131,7 +131,7 @@ def _interpolate_shared(
         data[:, :, columns[0] : columns[0] + len(columns)] if contiguous else data[:, :, columns]
     )
     if not fraction.any():
-        # every sample on a record, one after the other: a view, no copy
+        # every sample coincides with a record, in order: a view, no copy
         if len(low) and low[-1] - low[0] == len(low) - 1 and (np.diff(low) == 1).all():
             return chosen[:, low[0] : low[-1] + 1]
         return chosen[:, low]

@@ -1,7 +1,7 @@
-"""The measurement model: delays, gains and biases between a simulated signal and a recorded one.
+"""Measurement model: delays, gains and biases between simulated and recorded signals.
 
-:class:`MeasurementRules` name signals by patterns; called with the signals of a sequence they give
-its :class:`MeasurementModel`, in which channels are numbers.
+:class:`MeasurementRules` name signals by patterns; called with the signals of a sequence they
+return its :class:`MeasurementModel`, which refers to channels by index.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from trueup.errors import SignalError
 
 @dataclass(frozen=True)
 class GainOrBias:
-    """A factor or an offset on channels, given by a parameter."""
+    """Gain or bias of channels, given by a parameter."""
 
     parameter: str
     """Name of the parameter."""
@@ -24,16 +24,16 @@ class GainOrBias:
     elements: np.ndarray
     """Element of the parameter for each channel ``(k,)``."""
     is_gain: bool
-    """Factor; otherwise an offset in the unit of the signal."""
+    """Whether it is a gain; otherwise a bias in the unit of the signal."""
     on_predicted: bool
-    """Changes the predicted side."""
+    """Whether it changes the predicted side."""
     on_measured: bool
-    """Changes the measured side."""
+    """Whether it changes the measured side."""
 
 
 @dataclass(frozen=True)
 class MeasurementModel:
-    """Sensor model between true and recorded signals: delays, gains and biases."""
+    """Sensor model from true to recorded signals: delays, gains and biases."""
 
     delays: dict[int, str] = field(default_factory=dict)
     """Channel -> parameter with the delay [s] of the recorded signal behind the simulated one."""
@@ -42,7 +42,7 @@ class MeasurementModel:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is changed."""
+        """Whether the model is the identity."""
         return not self.delays and not self.changes
 
     @property
@@ -70,23 +70,23 @@ class ScaleRule:
     parameter: str
     """Parameter with the factor, or with the offset in the signal's unit."""
     is_gain: bool
-    """Factor; otherwise an offset."""
+    """Whether it is a gain; otherwise a bias."""
     target: str
-    """Side that it changes: ``predicted``, ``measured`` or ``both``."""
+    """Changed side: ``predicted``, ``measured`` or ``both``."""
 
 
 @dataclass(frozen=True)
 class MeasurementRules:
     """Delays, gains and biases by patterns of signal names.
 
-    A parameter of a gain or bias has one element for all channels, or one for each channel of what
-    it spans: of all signals that the pattern matches, or of each of them (``each_signal``).
+    A parameter of a gain or bias has one element for all channels, or one for each channel: of all
+    matched signals together, or of each matched signal (``each_signal``).
     """
 
     sizes: Mapping[str, int]
     """Number of elements of each parameter."""
     delays: tuple[DelayRule, ...] = ()
-    """Delays; of those that match a signal, the last one holds."""
+    """Delays; the last one that matches a signal applies."""
     scales: tuple[ScaleRule, ...] = ()
     """Gains and biases; all that match are applied."""
     each_signal: bool = False
@@ -109,8 +109,8 @@ class MeasurementRules:
             for channel, signal in enumerate(signal_names)
             if fnmatchcase(signal, rule.pattern)
         }
-        # A gain is the slope of the sensor and a bias its reading at zero, whatever the order in
-        # which the rules were written.
+        # A gain is the slope of the sensor and a bias its reading at zero, independent of the order
+        # of the rules.
         ordered = sorted(self.scales, key=lambda rule: not rule.is_gain)
         changes = [
             self._change(rule, channels)
@@ -120,7 +120,7 @@ class MeasurementRules:
         return MeasurementModel(delays, tuple(changes))
 
     def _spans(self, pattern: str, signal_names: Sequence[str]) -> list[np.ndarray]:
-        """Channels that the elements of a parameter run over; none where nothing matches."""
+        """Channels that the elements of a parameter apply to; none if nothing matches."""
         matched = [i for i, name in enumerate(signal_names) if fnmatchcase(name, pattern)]
         if not self.each_signal:
             return [np.array(matched)] if matched else []
@@ -156,7 +156,7 @@ def apply_changes(
     """Apply the gains and biases of one side: ``gain * value + bias``.
 
     Args:
-      values: ``(n, T, C)``, or ``(1, T, C)`` for what is the same for every candidate.
+      values: ``(n, T, C)``, or ``(1, T, C)`` if the same for every candidate.
       changes: gains and biases in their order.
       table: values ``(n, size)`` of each parameter.
       predicted: the side.

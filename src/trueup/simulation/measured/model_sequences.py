@@ -1,4 +1,4 @@
-"""One model with the recordings that it has to reproduce."""
+"""A model with the measured sequences that it must reproduce."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ class ModelSequences:
     Args:
         name: name of the group, also of files written for it.
         spec: the model that a fit varies.
-        sequence_name: name of each sequence, or of the one.
-        initial_state: full-physics state at the first control of each sequence. It holds as it is;
-            activations and samples of delays that are NaN, as with ``create_initial_state(...,
-            held=True)``, begin for each candidate with what holding the first command implies.
+        sequence_name: name of each sequence, or of the only one.
+        initial_state: full-physics state at the first control of each sequence. Activations and
+            samples of delays that are NaN, as with ``create_initial_state(..., held=True)``, are
+            set for each candidate to the steady state under the first command.
         control: controls of each sequence.
         sensordata: measured signals of each sequence.
-        allow_missing_sensors: accept sequences that hold only some of the model's sensors.
-        lead_in: what was recorded before each sequence begins; None where that is nothing.
+        allow_missing_sensors: accept sequences with only some of the model's sensors.
+        lead_in: recording before the start of each sequence; None if there is none.
 
     Attributes:
         name: as given.
         spec: as given.
         allow_missing_sensors: as given.
         gt_model: the model compiled from ``spec`` as given.
-        measured_rollout: one :class:`SystemTrajectory` a sequence, without states.
+        measured_rollout: one :class:`SystemTrajectory` per sequence, without states.
 
     Raises:
-        SignalError: which sequence does not fit the model, and why.
+        SignalError: a sequence does not match the model; the message gives its name and the reason.
         ModelError: the specification does not compile.
     """
 
@@ -102,7 +102,7 @@ class ModelSequences:
 
     @property
     def sequence_name(self) -> list[str]:
-        """Names, one a sequence."""
+        """Name of each sequence."""
         return [trajectory.name for trajectory in self.measured_rollout]
 
     @property
@@ -122,7 +122,7 @@ class ModelSequences:
 
     @property
     def lead_in(self) -> list[LeadIn | None]:
-        """Recording before the begin of each sequence."""
+        """Recording before the start of each sequence."""
         return [trajectory.lead_in for trajectory in self.measured_rollout]
 
     @classmethod
@@ -136,7 +136,7 @@ class ModelSequences:
     ) -> ModelSequences:
         """Build a group from trajectories, such as the chunks of :meth:`SystemTrajectory.split`.
 
-        They keep all but their states, which a simulation of the group gives anew.
+        The states are dropped, since a simulation of the group recomputes them.
         """
         counts = {"sequence names": len(sequence_name), "trajectories": len(trajectories)}
         _check_counts(name, counts)
@@ -184,7 +184,9 @@ class ModelSequences:
             return [self.sequence_name.index(key)]
         if isinstance(key, int | np.integer):
             if not -len(self) <= key < len(self):
-                raise IndexError(f"{self.name!r} has {len(self)} sequences, no position {key}.")
+                raise IndexError(
+                    f"{self.name!r} has {len(self)} sequences; position {key} is out of range."
+                )
             return [int(key)]
         return [position for part in key for position in self._positions(part)]
 
@@ -193,7 +195,7 @@ def _check_counts(name: str, counts: dict[str, int]) -> None:
     if len(set(counts.values())) > 1 or not counts["sequence names"]:
         found = ", ".join(f"{count} {what}" for what, count in counts.items())
         raise SignalError(
-            f"{name!r} needs one name, initial state, control and sensordata a sequence, "
+            f"{name!r} requires one name, initial state, control and sensordata per sequence, "
             f"and at least one sequence; found {found}."
         )
 
@@ -215,7 +217,7 @@ def _check(trajectory: SystemTrajectory, allow_missing_sensors: bool) -> None:
     trajectory.check_compatible(allow_missing_sensors)
     control, sensordata = trajectory.control, trajectory.sensordata
     if len(control) < 2:
-        raise SignalError("the control has one sample; a simulation needs at least two.")
+        raise SignalError("the control has one sample; a simulation requires at least two.")
     state = trajectory.initial_state
     may_be_open = open_places(trajectory.model) & np.isnan(state)
     for what, values in (
@@ -224,11 +226,12 @@ def _check(trajectory: SystemTrajectory, allow_missing_sensors: bool) -> None:
     ):
         if not np.isfinite(values).all():
             raise SignalError(
-                f"the {what} holds values that are not finite: fill or cut the gap first."
+                f"the {what} contains values that are not finite: fill the gap or split there "
+                "first."
             )
     if sensordata.times[-1] <= control.times[0] or sensordata.times[0] >= control.times[-1]:
         raise SignalError(
             f"sensor data from {sensordata.times[0]:.9g} to {sensordata.times[-1]:.9g} s and "
             f"control from {control.times[0]:.9g} to {control.times[-1]:.9g} s do not overlap: "
-            "they need one clock."
+            "they require a common clock."
         )

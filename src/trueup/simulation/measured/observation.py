@@ -1,7 +1,7 @@
-"""Rows to compare: the recorded ones of a sequence, and those of its simulation.
+"""Compared rows: those of a recorded sequence, and those of its simulation.
 
-An :class:`ObservedSequence` holds the rows once. Each of its windows is a simulated segment, which
-knows the rows that it predicts.
+An :class:`ObservedSequence` contains the rows once. Each of its windows is a simulated segment with
+the range of rows that it predicts.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from trueup.simulation.engine.segment import Segment
 
 @dataclass(frozen=True)
 class Channel:
-    """One measured column and where the simulation records it."""
+    """One measured column and its field in the simulation."""
 
     name: str
     """Name of the signal, with an index where the signal has several columns."""
@@ -28,7 +28,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class ObservedSequence:
-    """Recorded rows of one sequence as they are compared with the simulation."""
+    """Recorded rows of one sequence for the comparison with the simulation."""
 
     name: str
     channels: tuple[Channel, ...]
@@ -44,17 +44,17 @@ class ObservedSequence:
     weights: np.ndarray
     """Factor on the residual of each channel ``(C,)``."""
     segments: tuple[Segment, ...]
-    """Stretches of the run in the order of time, those before the sequence and those without
-    measured rows too: later ones go on from earlier ones."""
+    """Segments of the run in time order, including those before the sequence and those without
+    measured rows: later ones continue from earlier ones."""
     normalisation: str = "none"
-    """Rule that the weights follow where parameters change the measured side, see
+    """Kind of normalisation, for weights where parameters change the measured side, see
     :func:`normalisers`."""
     delay_range: tuple[float, float] = (0.0, 0.0)
     """Smallest and largest delay that any candidate may have [s]."""
 
     @property
     def windows(self) -> tuple[Segment, ...]:
-        """Segments that predict rows, in the order of time; their rows follow each other."""
+        """Segments that predict rows, in time order; their rows are consecutive."""
         return tuple(s for s in self.segments if s.end > s.first)
 
     @property
@@ -65,7 +65,7 @@ class ObservedSequence:
     def weights_for(self, measured: np.ndarray) -> np.ndarray:
         """Weights ``(n, C)`` where parameters change the measured side to ``measured (n, T, C)``.
 
-        A given noise level grows with the signal.
+        A given noise level scales with the signal.
         """
         own = normalisers(self.measured, self.normalisation)
         return self.weights * own / np.stack([normalisers(m, self.normalisation) for m in measured])
@@ -115,9 +115,9 @@ def normalisers(measured: np.ndarray, kind: str) -> np.ndarray:
 
 
 def clock_slack(times: np.ndarray, timestep: float) -> float:
-    """Largest distance of two instants by rounding alone [s].
+    """Largest difference of two equal times by rounding [s].
 
-    A millionth of a time step, or some units in the last place of a clock that counts from 1970.
+    A millionth of a time step, or a few units in the last place of a clock that counts from 1970.
     """
     largest = float(np.abs(times).max(initial=0.0))
     return 1e-6 * timestep + 4 * float(np.spacing(largest))

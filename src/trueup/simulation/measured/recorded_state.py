@@ -28,16 +28,16 @@ def recorded_states(
 ) -> np.ndarray:
     """Return full-physics states at the given times, shape (times, state size).
 
-    Samples of delays are open where no states are known.
+    Samples of delays are NaN if no states are known.
 
     Args:
         model: the model.
-        state: states of a trajectory, where they are known.
+        state: states of a trajectory, if known.
         sensordata: its recorded signals.
         times: times [s].
 
     Raises:
-        SignalError: the states stand at other times, or a component was not recorded.
+        SignalError: the states are at other times, or a component was not recorded.
     """
     if len(times) == 0:
         return np.empty((0, state_size(model)))
@@ -57,7 +57,7 @@ def _rows_at(state: TimeSeries, times: np.ndarray) -> np.ndarray:
         worst = int(np.argmax(away))
         raise SignalError(
             f"No state is known at {times[worst]:.9g} s; the nearest is at "
-            f"{state.times[rows[worst]]:.9g} s. States and controls need a common clock."
+            f"{state.times[rows[worst]]:.9g} s. States and controls require a common clock."
         )
     return state.data[rows]
 
@@ -68,8 +68,8 @@ def _from_signals(model: mujoco.MjModel, sensordata: TimeSeries, times: np.ndarr
     missing = [name for name in qpos | qvel | act if name not in sources]
     if missing:
         raise SignalError(
-            f"The state at the start of a chunk is not known: {listing(missing)} neither stand in "
-            "the trajectory's state nor were recorded as signals. Give state, or record them."
+            f"The state at the start of a chunk is unknown: {listing(missing)} are neither in "
+            "the trajectory's state nor recorded as signals. Give state, or record them."
         )
     values = sensordata.interpolate(times)
     columns = [[c for name in part for c in sources[name]] for part in (qpos, qvel, act)]
@@ -112,5 +112,5 @@ def _state_signals(model: mujoco.MjModel, sensordata: TimeSeries) -> dict[str, l
 
 
 def _is_altered(model: mujoco.MjModel, sensor: int) -> bool:
-    """Return whether a sensor reports something else than the present value."""
+    """Return whether a sensor reports something other than the current value."""
     return bool(model.sensor_delay[sensor] > 0 or model.sensor_cutoff[sensor] > 0)

@@ -29,7 +29,7 @@ _SENSOR_KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class SystemTrajectory:
-    """Controls that went into a system and what came out.
+    """Recorded inputs and outputs of a system.
 
     Attributes:
         model: the model that the signals belong to.
@@ -39,7 +39,7 @@ class SystemTrajectory:
         state: full-physics states, data of shape (n, state size) with the time as first column, or
             None for a recording of a real system.
         name: name of the sequence, for messages and figures.
-        lead_in: what was recorded before the first control; None where that is nothing.
+        lead_in: recording before the first control; None if there is none.
     """
 
     model: mujoco.MjModel
@@ -83,7 +83,7 @@ class SystemTrajectory:
         columns = [column for name in names if name in recorded for column in recorded[name][1]]
         if not columns:
             raise SignalError(
-                f"There is no {sensor} sensor in the trajectory; it holds {listing(recorded)}."
+                f"The trajectory has no {sensor} sensor; available: {listing(recorded)}."
             )
         return self.sensordata.data[:, columns]
 
@@ -105,7 +105,7 @@ class SystemTrajectory:
     def load_from_disk(
         cls, path: str | Path, model: mujoco.MjModel, allow_missing_sensors: bool = False
     ) -> SystemTrajectory:
-        """Read what :meth:`save_to_disk` wrote and check that it belongs to the model.
+        """Read a file of :meth:`save_to_disk` and check that it matches the model.
 
         Raises:
             SignalError: missing or foreign file, or see :meth:`check_compatible`.
@@ -125,22 +125,22 @@ class SystemTrajectory:
         control, sensordata = parts["control"], parts["sensordata"]
         if control is None or sensordata is None or "initial_state" not in arrays:
             raise SignalError(
-                f"{str(path)!r} is no saved trajectory: it holds {listing(arrays)} and lacks "
-                "control, sensordata or initial_state."
+                f"{str(path)!r} is not a saved trajectory: it contains {listing(arrays)}, expected "
+                "control, sensordata and initial_state."
             )
         trajectory = cls(model, control, sensordata, arrays["initial_state"], parts["state"])
         trajectory.check_compatible(allow_missing_sensors)
         return trajectory
 
     def check_compatible(self, allow_missing_sensors: bool = False) -> None:
-        """Check that every signal fits the model.
+        """Check that every signal matches the model.
 
         Args:
-            allow_missing_sensors: accept sensor data that holds fewer (or other) columns than the
-                model's sensors; named signals still have to exist.
+            allow_missing_sensors: accept sensor data with fewer (or other) columns than the
+                model's sensors; named signals must still exist.
 
         Raises:
-            SignalError: which quantity does not fit, and what the model has.
+            SignalError: a quantity does not match the model; the message gives the expected one.
         """
         self._check_sensordata(allow_missing_sensors)
         control_columns(self.model, self.control)
@@ -201,19 +201,19 @@ class SystemTrajectory:
         return {name: len(columns) for name, (_, columns) in mapping.items()}
 
     def split(self, chunk_size: int) -> list[SystemTrajectory]:
-        """Cut into consecutive chunks that start from the state reached there.
+        """Split into consecutive chunks that start from the state reached there.
 
-        A chunk starts from ``state`` where it is known, and else from the recording: all positions
-        and velocities (and activations, if the model has any) have to be among its signals, as
-        states or as joint sensors; delays go on with the controls before. Incomplete trailing
-        samples are dropped. Signal names are kept.
+        A chunk starts from ``state`` if known, otherwise from the recording: all positions and
+        velocities (and activations, if the model has any) must be among its signals, as states or
+        as joint sensors; delays continue with the previous controls. Incomplete trailing samples
+        are dropped. Signal names are kept.
 
         Args:
             chunk_size: samples of controls and of sensor data in each chunk.
 
         Raises:
             SignalError: a chunk size below one or above the length, controls and sensor data of
-                unequal length, or a state that is not known where a chunk starts.
+                unequal length, or an unknown state at the start of a chunk.
         """
         samples = len(self.sensordata)
         if not 1 <= chunk_size <= samples:
@@ -222,7 +222,8 @@ class SystemTrajectory:
             )
         if len(self.control) != samples:
             raise SignalError(
-                f"split needs controls and sensor data of equal length, found {len(self.control)} "
+                "split requires controls and sensor data of equal length, found "
+                f"{len(self.control)} "
                 f"and {samples} samples: resample the controls first."
             )
         starts = np.arange(samples // chunk_size) * chunk_size

@@ -1,1 +1,1 @@
-"""Model files: read within limits, written with every digit, rendered."""
+"""Model files: checked on reading, written in full precision, rendered."""

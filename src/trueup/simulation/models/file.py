@@ -1,4 +1,4 @@
-"""Models written as MJCF files that can be read again wherever they are put."""
+"""Models written as MJCF files with valid asset paths."""
 
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ from trueup.simulation.targets.variants import compile_spec
 def write_model(spec: Any, path: str | Path) -> list[Path]:
     """Write a spec as MJCF; it is not changed.
 
-    Meshes, textures and height fields that the spec reads from files are found from there too;
-    those that it holds in memory are written beside, in ``<name>_assets``.
+    Paths of meshes, textures and height fields are made relative to the file; those in memory are
+    written next to it, in ``<name>_assets``.
 
     Args:
       spec: the ``MjSpec``.

@@ -1,6 +1,6 @@
-"""Refusal of models with numbers that are not finite: MuJoCo reads them, and simulates nonsense.
+"""Check of models for numbers that are not finite, which MuJoCo accepts.
 
-MuJoCo takes ``mass="nan"`` as a mass that is not given, and computes one from the density.
+MuJoCo treats ``mass="nan"`` as a missing mass, and computes one from the density.
 """
 
 import math
@@ -18,9 +18,9 @@ _REFERENCES = (
     *("sidesite", "tendon", "actuator", "sensor", "target", "material", "mesh", "hfield"),
     *("texture", "flex", "skin", "node", "objname", "refname", "plugin", "instance", "link"),
 )
-"""Attributes that name another element, also with a number behind them."""
+"""Attributes that name another element, possibly followed by a number."""
 _FREE = ("custom", "text", "config", "visual", "visualize", "gazebo", "transmission")
-"""Elements whose content no simulation reads."""
+"""Elements without effect on a simulation."""
 _NO_LIMIT = ("effort", "velocity")
 """Attributes of URDF's ``limit`` that may be infinite."""
 _OWNERS = {
@@ -38,7 +38,7 @@ _DERIVED = ("invweight0", "subtreemass", "acc0", "M0", "length0", "aabb", "rboun
 
 
 def check_finite_numbers(root: ElementTree.Element, file: Path) -> None:
-    """Refuse an MJCF or URDF file with a number that is not finite.
+    """Check that all numbers of an MJCF or URDF file are finite.
 
     Raises:
       ModelError: such a number, with its attribute and element.
@@ -57,8 +57,8 @@ def check_finite_numbers(root: ElementTree.Element, file: Path) -> None:
                 if not _is_finite(token) and not _is_no_limit(element, attribute, token):
                     of = element.tag if name or not owner else f"{element.tag} of {owner}"
                     raise ModelError(
-                        f"{file}: {attribute} of {here if name else of} is {text!r}, and it has to "
-                        "be a finite number: correct it, or take the attribute out"
+                        f"{file}: {attribute} of {here if name else of} must be a finite number, "
+                        f"found {text!r}: correct it, or remove the attribute"
                     )
         waiting += [(child, here) for child in reversed(element)]
 
@@ -68,23 +68,23 @@ def _is_no_limit(element: ElementTree.Element, attribute: str, token: str) -> bo
 
 
 def _is_finite(token: str) -> bool:
-    """Whether a word is a finite number, or none at all."""
+    """Whether a word is a finite number, or not a number."""
     try:
         return math.isfinite(float(token))
     except ValueError:
-        # C has this form too
+        # also a valid form in C
         return not token.lower().lstrip("+-").startswith("nan(")
 
 
 def check_finite_model(model: mujoco.MjModel, source: str) -> None:
-    """Refuse a compiled model with a number that is not finite.
+    """Check that all numbers of a compiled model are finite.
 
     Args:
       model: the compiled model.
-      source: its file in words, for the message.
+      source: description of its file, for the message.
 
     Raises:
-      ModelError: such a number, with its field and element; what is stated before what follows.
+      ModelError: such a number, with its field and element; stated fields before derived ones.
     """
     found = []
     for name in dir(model):
@@ -102,18 +102,19 @@ def check_finite_model(model: mujoco.MjModel, source: str) -> None:
         return
     field = min(found, key=lambda n: (n.endswith(_DERIVED), not n.startswith(_STATED)))
     raise ModelError(
-        f"{source} has a number that is not finite: {field}{_owner(model, field)}. Correct the "
+        f"{source} contains a number that is not finite: {field}{_owner(model, field)}. Correct "
+        "the "
         "model"
     )
 
 
 def _unlimited(field: str, values: np.ndarray) -> np.ndarray:
-    """Infinite limits of a URDF's effort, which are none."""
+    """Infinite effort limits of a URDF, which mean no limit."""
     return np.isinf(values) if field == "jnt_actfrcrange" else np.zeros(values.shape, bool)
 
 
 def _owner(model: mujoco.MjModel, field: str) -> str:
-    """Element with the first number of a field that is not finite, in words."""
+    """Description of the element with the first number of a field that is not finite."""
     head = field.split("_")[0]
     if field.startswith("opt."):
         return ""

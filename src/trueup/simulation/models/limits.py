@@ -1,4 +1,4 @@
-"""Limits on what an MJCF file may ask for, looked at before MuJoCo allocates it."""
+"""Limits on the sizes in an MJCF file, checked before MuJoCo allocates memory."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -33,14 +33,13 @@ _LARGEST_SIZES = {
 
 
 def check_model_file(path: Path) -> None:
-    """Refuse a model that cannot be read, or whose sizes or copies no machine can hold, or with
-    numbers that are not finite.
+    """Check that a model file is readable, with plausible sizes and copies, and finite numbers.
 
-    Files that it includes, and those of meshes, textures and height fields, are looked at too. A
-    file that is no XML is left to MuJoCo, whose message says where it breaks.
+    Included files, and those of meshes, textures and height fields, are checked too. A file that is
+    not XML is not an error here: MuJoCo's message gives the location.
 
     Raises:
-      InputFileError: a pipe or a device, or a file far too large for what it is.
+      InputFileError: a pipe or a device, or a file far too large for its type.
       ModelError: no permission, an implausible size, elements nested too deeply, too many copies by
         ``replicate``, or a number that is not finite.
     """
@@ -69,7 +68,7 @@ def check_model_file(path: Path) -> None:
 
 
 def _parsed(file: Path) -> ElementTree.Element | None:
-    """Root of an XML file; None where it is none."""
+    """Root of an XML file; None if it is not XML."""
     _check_readable(file)
     try:
         return ElementTree.parse(file).getroot()
@@ -78,7 +77,7 @@ def _parsed(file: Path) -> ElementTree.Element | None:
 
 
 def _check_readable(file: Path) -> None:
-    """Raise ModelError for a file that exists and cannot be opened: MuJoCo calls it empty."""
+    """Raise ModelError for an existing file that cannot be opened: MuJoCo reports it as empty."""
     if not file.is_file():
         return
     try:
@@ -94,28 +93,28 @@ def _check_depth(root: ElementTree.Element, file: Path) -> None:
         level, depth = [child for element in level for child in element], depth + 1
         if depth > _DEEPEST:
             raise ModelError(
-                f"{file}: its elements are nested more than {_DEEPEST} deep, which is implausible"
+                f"{file}: elements are nested more than {_DEEPEST} levels deep, which is "
+                "implausible"
             )
 
 
 def _check_sizes(root: ElementTree.Element, file: Path) -> None:
-    """Raise ModelError for sizes and copies that no machine can hold."""
+    """Raise ModelError for implausible sizes and numbers of copies."""
     for size in root.iter("size"):
         for name, largest in _LARGEST_SIZES.items():
             if (value := _number(size.get(name))) > largest:
                 raise ModelError(
-                    f"{file}: size {name} is {value:.3g}, and at most {largest:.0e} is plausible"
+                    f"{file}: size {name} is {value:.3g}, implausible above {largest:.0e}"
                 )
     copies = _copies(root)
     if copies > _MOST_COPIES:
         raise ModelError(
-            f"{file}: replicate makes {copies:.3g} copies, and at most {_MOST_COPIES:.0e} are "
-            "plausible"
+            f"{file}: replicate makes {copies:.3g} copies, implausible above {_MOST_COPIES:.0e}"
         )
 
 
 def _copies(element: ElementTree.Element) -> float:
-    """Copies that the replicates below an element make, those within others multiplied."""
+    """Number of copies by the replicates below an element; nested ones multiply."""
     inner = [_copies(child) for child in element]
     count = _number(element.get("count")) if element.tag == "replicate" else 1.0
     return max(count, 1.0) * max(1.0, sum(c for c in inner if c > 1.0))

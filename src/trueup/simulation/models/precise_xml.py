@@ -1,10 +1,10 @@
-"""MJCF text with every digit: MuJoCo's own writer rounds numbers to six.
+"""MJCF text in full precision: MuJoCo's writer rounds numbers to six digits.
 
-An identified armature of 0.123456789 comes out of ``MjSpec.to_xml`` as 0.123457. The written text
-is gone through again, and each number that is the rounding of a value of its element is replaced by
-that value. Custom numerics, which hold the gains of compiled laws, are written anew: MuJoCo 4.0.1
-writes 0 for a number that is 1e11 times smaller than the largest of its list. Defaults and elements
-without a name keep MuJoCo's rounding: nothing identified lies there.
+``MjSpec.to_xml`` writes an identified armature of 0.123456789 as 0.123457. In a second pass each
+number of the text that is the rounding of a value of its element is replaced by that value. Custom
+numerics, which contain the gains of compiled laws, are rewritten: MuJoCo 4.0.1 writes 0 for a
+number that is 1e11 times smaller than the largest of its list. Defaults and elements without a name
+keep MuJoCo's rounding: they contain no identified values.
 """
 
 import os
@@ -23,7 +23,7 @@ def precise_xml(spec: Any, folder: str | Path | None = None) -> str:
 
     Args:
       spec: the spec, after ``compile()``.
-      folder: folder that the text will lie in: meshes and textures are found from there.
+      folder: folder of the text file, to which paths of meshes and textures are relative.
     """
     root = ElementTree.fromstring(spec.to_xml())
     if folder is not None and any(e.file for e in (*spec.meshes, *spec.hfields, *spec.textures)):
@@ -46,7 +46,7 @@ def precise_xml(spec: Any, folder: str | Path | None = None) -> str:
 
 
 def _point_assets(root: ElementTree.Element, spec: Any, folder: Path) -> None:
-    """Name the folders of assets as they are seen from ``folder``."""
+    """Make the folders of assets relative to ``folder``."""
     compiler = root.find("compiler")
     if compiler is None:
         compiler = ElementTree.SubElement(root, "compiler")
@@ -67,7 +67,7 @@ def _refine_named(spec: Any, kind: str, element: ElementTree.Element) -> None:
 
 
 def _numbers(element: Any) -> dict[str, float]:
-    """Values of an element by how the writer rounds them, angles in both units."""
+    """Values of an element by their rounded text, angles in both units."""
     values: dict[str, float] = {}
     for attribute in dir(element):
         if attribute.startswith("_"):
@@ -92,7 +92,7 @@ def _refine(element: ElementTree.Element, numbers: dict[str, float]) -> None:
 
 
 def _is_rounded(token: str, numbers: dict[str, float]) -> bool:
-    """Whether a token is a number that lost digits."""
+    """Whether a token is a rounded number."""
     if token not in numbers:
         return False
     return float(token) != numbers[token]

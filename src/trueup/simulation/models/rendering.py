@@ -26,10 +26,10 @@ def render_rollout(
     height: int = 480,
     light_pos: Sequence[float] | None = None,
 ) -> list[np.ndarray]:
-    """Draw one or several simulations into the same scene.
+    """Render one or several simulations into the same scene.
 
     Args:
-      model: one model, or one a simulation; the first gives time step, camera and surroundings.
+      model: one model, or one per simulation; the first gives time step, camera and scene.
       data: scratch memory.
       state: full-physics states ``(simulations, steps, state size)``.
       framerate: frames per second of simulated time.
@@ -42,8 +42,8 @@ def render_rollout(
       RGB frames ``(height, width, 3)`` uint8.
 
     Raises:
-      ReportError: neither EGL nor OSMesa can draw here, no such camera, or numbers of models and
-        simulations that do not fit.
+      ReportError: neither EGL nor OSMesa can render here, no such camera, or inconsistent numbers
+        of models and simulations.
     """
     state = np.asarray(state, float)
     state = state[None] if state.ndim == 2 else state
@@ -52,11 +52,11 @@ def render_rollout(
         models = models * len(state)
     if state.ndim != 3 or len(models) != len(state):
         raise ReportError(
-            f"states of shape {state.shape} and {len(models)} models: give states (simulations, "
-            f"steps, state size) and one model, or one a simulation"
+            f"found states of shape {state.shape} and {len(models)} models: expected states "
+            f"(simulations, steps, state size) and one model, or one per simulation"
         )
     if framerate <= 0:
-        raise ReportError(f"the frame rate has to be positive, got {framerate}")
+        raise ReportError(f"the frame rate must be positive, found {framerate}")
     view = _camera(models[0], camera)
     every = 1.0 / (framerate * models[0].opt.timestep)
     count = int(np.floor((state.shape[1] - 1) / every + 1e-9)) + 1 if state.shape[1] else 0
@@ -78,26 +78,26 @@ def render_states(
     prepare: Callable[[int, mujoco.MjModel], None] | None = None,
     decorate: Callable[[int, mujoco.MjvScene], None] | None = None,
 ) -> Iterator[np.ndarray]:
-    """Draw states one after the other, seen by a camera that goes along.
+    """Render states one after the other, with a tracking camera.
 
     Args:
       model: the model.
       states: full-physics states ``(frames, state size)``.
       lookat: point that the camera looks at in each frame ``(frames, 3)`` [m].
-      distance: of the camera from it [m].
+      distance: distance of the camera from it [m].
       azimuth: direction of view [deg]; 90 looks along y.
       elevation: upward angle of view [deg].
       width: width of a frame [pixel].
       height: height of a frame [pixel].
-      prepare: called before each frame with its number and the model, whose colours and lights it
-        may change.
-      decorate: called with the number of each frame and the scene, to which it may add geoms.
+      prepare: called before each frame with its index and the model, to change colours and
+        lights.
+      decorate: called with the index of each frame and the scene, to add geoms.
 
     Yields:
       RGB frames ``(height, width, 3)`` uint8.
 
     Raises:
-      ReportError: neither EGL nor OSMesa can draw here.
+      ReportError: neither EGL nor OSMesa can render here.
     """
     camera, data = mujoco.MjvCamera(), mujoco.MjData(model)
     camera.distance, camera.azimuth, camera.elevation = distance, azimuth, elevation
@@ -111,7 +111,7 @@ def render_states(
 
 
 class _Canvas:
-    """Context, scene, options and frame size of one drawing."""
+    """Context, scene, options and frame size of one rendering."""
 
     def __init__(self, model: mujoco.MjModel, width: int, height: int):
         self.scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)
@@ -134,7 +134,7 @@ def _canvas(model: mujoco.MjModel, width: int, height: int) -> Iterator[_Canvas]
         canvas = _Canvas(model, width, height)
         yield canvas
     except mujoco.FatalError as error:
-        raise ReportError(f"MuJoCo cannot draw here: {error}") from error
+        raise ReportError(f"MuJoCo cannot render here: {error}") from error
     finally:
         if canvas is not None:
             canvas.context.free()
@@ -145,7 +145,7 @@ def _opengl(width: int, height: int) -> Any:
     """An OpenGL context without a window.
 
     Raises:
-      ReportError: there is none on this machine.
+      ReportError: no OpenGL context is available.
     """
     library = _library()
     try:
@@ -159,14 +159,14 @@ def _opengl(width: int, height: int) -> Any:
     except Exception as error:
         reason = str(error).strip().splitlines()
         raise ReportError(
-            f"MuJoCo cannot draw here with {library or 'OpenGL'} "
+            f"MuJoCo cannot render here with {library or 'OpenGL'} "
             f"({reason[0] if reason else type(error).__name__}): install EGL (libegl1) or OSMesa "
-            f"(libosmesa6) and choose it with MUJOCO_GL=egl or MUJOCO_GL=osmesa"
+            f"(libosmesa6) and select it with MUJOCO_GL=egl or MUJOCO_GL=osmesa"
         ) from error
 
 
 def _library() -> str:
-    """The OpenGL library: the one that is asked for, else one that needs no display."""
+    """The OpenGL library: the one of MUJOCO_GL, else one that requires no display."""
     asked = os.environ.get("MUJOCO_GL", "").lower().strip()
     if asked in ("egl", "osmesa"):
         return asked
@@ -176,7 +176,7 @@ def _library() -> str:
         if ctypes.util.find_library(file):
             return library
     raise ReportError(
-        "MuJoCo cannot draw here: neither EGL nor OSMesa is installed (libegl1 or libosmesa6)"
+        "MuJoCo cannot render here: neither EGL nor OSMesa is installed (libegl1 or libosmesa6)"
     )
 
 
@@ -188,14 +188,15 @@ def _camera(model: mujoco.MjModel, camera: str | int) -> mujoco.MjvCamera:
     if isinstance(camera, str):
         if camera not in names:
             raise ReportError(
-                f"the model has no camera {camera!r}; it has {listing(names)}."
+                f"the model has no camera {camera!r}; available: {listing(names)}."
                 f"{did_you_mean(camera, names)}"
             )
         camera = names.index(camera)
     if not -1 <= camera < model.ncam:
         raise ReportError(
-            f"the model has no camera {camera}; it has {model.ncam}, counted from 0, and the free "
-            f"camera -1"
+            f"the model has no camera {camera}; it has {model.ncam} cameras, numbered from 0, and "
+            "the "
+            f"free camera -1"
         )
     if camera == -1:
         mujoco.mjv_defaultFreeCamera(model, view)

@@ -1,4 +1,4 @@
-"""Files that a model is made of: what it includes and attaches, meshes, textures, height fields."""
+"""Source files of a model: included and attached models, meshes, textures, height fields."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,11 +10,11 @@ _SCHEMES = ("package://", "model://", "file://")
 
 
 def model_sources(path: str | Path) -> list[Path]:
-    """A model's file and every file that it names, at any depth; those that exist.
+    """Return a model file and all existing files that it refers to, recursively.
 
     Names are those of MJCF (``file``, ``fileright`` and so on) and of URDF (``filename``). They
-    count from the folder of the model, of the file that names them, or from those that a
-    ``compiler`` names; ``package://`` is a folder above.
+    are relative to the folder of the model, of the file that names them, or to those of a
+    ``compiler``; ``package://`` is a folder above.
 
     Args:
       path: MJCF or URDF file.
@@ -60,7 +60,7 @@ def _first_file(name: str, folders: Iterable[Path]) -> Path | None:
     for scheme in _SCHEMES:
         plain = plain.removeprefix(scheme)
     bases = list(folders)
-    # a path of URDF is cut to its last part; the folder of a package lies above the model
+    # a URDF path is reduced to its last part; the folder of a package is above the model
     tried = [base / plain for base in bases] + [base / Path(plain).name for base in bases]
     if plain != name:
         inner = Path(*Path(plain).parts[1:]) if len(Path(plain).parts) > 1 else Path(plain)
@@ -70,5 +70,5 @@ def _first_file(name: str, folders: Iterable[Path]) -> Path | None:
             if candidate.is_file():
                 return candidate
         except (OSError, ValueError):
-            continue  # no name of a file
+            continue  # not a valid file name
     return None

@@ -1,4 +1,4 @@
-"""Models without what is only there to be looked at, which compile faster."""
+"""Models without visual geoms, meshes, materials and textures, which compile faster."""
 
 from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
@@ -14,27 +14,27 @@ from trueup.simulation.targets.variants import compile_spec
 _SEEING = tuple(
     int(getattr(mujoco.mjtSensor, f"mjSENS_{kind}"))
     for kind in ("RANGEFINDER", "GEOMDIST", "GEOMNORMAL", "GEOMFROMTO", "PLUGIN", "USER")
-)  # sensors that may feel a geom which collides with nothing and which nothing names
+)  # sensors that may detect a geom without contacts and references
 
 _NOT_GEOMS = ("mesh", "material", "texture", "skin", "option", "opt")
-"""Kinds of targets that may change what a geom without contact does."""
+"""Kinds of targets that may change the effect of a geom without contacts."""
 
 _SIZES = ("nq", "nv", "na", "nu", "nbody", "nsensordata", "ntendon", "neq", "npair", "nsite")
 
 
 def simulated_spec(in_spec: mujoco.MjSpec, targets: Iterable[str] = ()) -> mujoco.MjSpec:
-    """The spec without what takes memory and is only there to be looked at.
+    """Return the spec without visual elements, to save memory.
 
-    A batch of simulations holds several compiled models, and the meshes of a robot's covers are
-    nearly all of their size.
+    A batch of simulations has several compiled models, and visual meshes are nearly all of their
+    size.
 
     Args:
       in_spec: the model; it is not changed.
-      targets: targets of parameters, such as ``geom/foot/friction``: what they name stays.
+      targets: targets of parameters, such as ``geom/foot/friction``, with elements to keep.
 
     Returns:
       A copy without visual geoms, see :func:`remove_visuals`; the spec itself where it has no mesh
-      and no texture, or where what is to be looked at may act on the motion.
+      and no texture, or where a visual element may affect the motion.
 
     Raises:
       ModelError: the spec does not compile.
@@ -54,8 +54,8 @@ def simulated_spec(in_spec: mujoco.MjSpec, targets: Iterable[str] = ()) -> mujoc
 def remove_visuals(in_spec: mujoco.MjSpec) -> mujoco.MjSpec:
     """Return a copy without visual geoms, the meshes of those alone, materials and textures.
 
-    A geom is visual when it collides with nothing and no pair, sensor or tendon names it. A body
-    that took its inertia from a removed geom keeps that inertia.
+    A geom is visual if it has no contacts and no pair, sensor or tendon refers to it. A body
+    with inertia from a removed geom keeps that inertia.
 
     Args:
       in_spec: the model; it is not changed.
@@ -67,7 +67,7 @@ def remove_visuals(in_spec: mujoco.MjSpec) -> mujoco.MjSpec:
 
 
 def _without_visuals(in_spec: mujoco.MjSpec, keep: Collection[str] = ()) -> mujoco.MjSpec:
-    """The copy; geoms stay whose names or patterns, such as ``foot_*``, are kept."""
+    """Return the copy; geoms with names or patterns in ``keep``, such as ``foot_*``, are kept."""
     spec = plain(in_spec).copy()
     before = compile_spec(spec.copy())
     meshes_before = _meshes_in_use(spec)
@@ -98,7 +98,7 @@ def _meshes_in_use(spec: Any) -> set[str]:
 
 
 def _named_geoms(spec: Any) -> set[str]:
-    """Geoms that act although they collide with nothing."""
+    """Geoms with an effect although they have no contacts."""
     pairs = {name for pair in spec.pairs for name in (pair.geomname1, pair.geomname2)}
     geom = mujoco.mjtObj.mjOBJ_GEOM
     sensors = {s.objname for s in spec.sensors if s.objtype == geom}

@@ -1,1 +1,1 @@
-"""Targets: places in a model that a parameter sets, resolved, written and verified."""
+"""Targets: attributes of a model that a parameter sets, resolved, written and verified."""

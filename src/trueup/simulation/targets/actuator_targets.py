@@ -1,4 +1,4 @@
-"""Targets of one type of actuator, by the names that MuJoCo's XML reference gives them."""
+"""Targets of each type of actuator, named as in MuJoCo's XML reference."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _Place = tuple[str, int, float]
 
 
 def _span(*places: _Place, count: int = 0, **options: Any) -> Attribute:
-    """Numbers at one or several places, the same at each; ``count`` of them in a row, or one."""
+    """Attribute with the same value at one or several entries, of ``count`` numbers each."""
 
     def part(place: _Place) -> Part:
         field, first, factor = place
@@ -36,7 +36,7 @@ def _span(*places: _Place, count: int = 0, **options: Any) -> Attribute:
 
 
 def _needs(field: str, entry: int, advice: str) -> dict[str, Any]:
-    """Options of a number that acts, or has a state, only where another is set in the MJCF."""
+    """Options of an attribute that acts, or has a state, only if another is set in the MJCF."""
 
     def acts(model: mujoco.MjModel, element: int) -> bool:
         return bool(getattr(model, f"actuator_{field}")[element, entry])
@@ -45,7 +45,7 @@ def _needs(field: str, entry: int, advice: str) -> dict[str, Any]:
 
 
 def _scaled_by_mass(model: mujoco.MjModel, muscle: int) -> bool:
-    """Whether the peak force of a muscle follows from its scale."""
+    """Whether the peak force of a muscle is computed from its scale."""
     return bool(model.actuator_gainprm[muscle, 2] < 0)
 
 
@@ -93,7 +93,7 @@ ACTUATOR_TARGETS: dict[str, dict[str, Attribute]] = {
             ("gainprm", 3, 1.0),
             ("biasprm", 3, 1.0),
             acts=_scaled_by_mass,
-            needs_advice="the muscle has a force of its own; the target is force",
+            needs_advice="the muscle has an explicit force; the target is force",
             **_POSITIVE,
         ),
     },
@@ -146,9 +146,9 @@ ACTUATOR_TARGETS: dict[str, dict[str, Attribute]] = {
     },
     "plugin": {},
 }
-"""Attributes of each type of actuator by name, besides those of every actuator."""
+"""Attributes of each type of actuator by name, in addition to those of every actuator."""
 
-_RATIO = "the compiler turns dampratio into kv at the masses of the file: the target is kv"
+_RATIO = "the compiler converts dampratio into kv at the masses of the file: the target is kv"
 _INSTEAD: dict[str, dict[str, str]] = {
     "general": {
         "": "gainprm/0 is the factor of its command, -biasprm/1 its stiffness and -biasprm/2 its "
@@ -172,13 +172,13 @@ _INSTEAD: dict[str, dict[str, str]] = {
     "orientation": {"kd": "its damping gain is kv", "dampratio": _RATIO},
     "dcmotor": {
         "kv": "the damping gain of its controller is kd",
-        "nominal": "the compiler turns nominal into motorconst and resistance",
+        "nominal": "the compiler converts nominal into motorconst and resistance",
         "inductance": "the targets are timeconst, the inductance over the resistance, and "
         "current_rate",
         "saturation": "the targets are forcelimit and current_rate",
         "controller": "the targets are kp, ki, kd, slewmax, imax and vmax",
     },
-    "plugin": {"": "its parameters are those of its plugin, which a target does not reach"},
+    "plugin": {"": "its parameters are those of its plugin, which targets do not support"},
 }
 """Sentence by type and name for an attribute that a type does not have; '' for any name."""
 
@@ -189,13 +189,13 @@ def find_attribute(
     """Attribute of an element by its name, for actuators by their type.
 
     Raises:
-      TargetError: the element has no such attribute, with those that it has.
+      TargetError: the element has no such attribute; the message lists its attributes.
     """
     if name in ATTRIBUTES[kind]:
         return ATTRIBUTES[kind][name]
     if kind != "actuator":
         raise TargetError(
-            f"target {target!r}: a {kind} has no attribute {name!r}; it has "
+            f"target {target!r}: a {kind} has no attribute {name!r}; available: "
             f"{listing(ATTRIBUTES[kind], 20)}.{did_you_mean(name, ATTRIBUTES[kind])}"
         )
     found = actuator_type(model, element)
@@ -207,13 +207,13 @@ def find_attribute(
     advice = _advice(found, name)
     raise TargetError(
         f"target {target!r}: actuator {model.actuator(element).name!r} is of the type {found!r}, "
-        f"and {article} {found} has no {name!r}{f': {advice}' if advice else ''}. It has "
+        f"and {article} {found} has no {name!r}{f': {advice}' if advice else ''}. Available: "
         f"{listing(names, 40)}.{'' if advice else did_you_mean(name, names)}"
     )
 
 
 def actuator_value(model: mujoco.MjModel, actuator: int, name: str) -> float:
-    """Number that a model has at an attribute of an actuator, the first one of several.
+    """Value of an attribute of an actuator in a model, the first one of several.
 
     Raises:
       TargetError: an actuator of this type has no such attribute.
@@ -221,12 +221,12 @@ def actuator_value(model: mujoco.MjModel, actuator: int, name: str) -> float:
     target = f"actuator/{model.actuator(actuator).name}/{name}"
     part = find_attribute(target, model, "actuator", actuator, name).parts[0]
     entry = part.locate(model, actuator)[0]
-    # a factor of -1 makes a zero negative
+    # a factor of -1 gives a negative zero
     return float(getattr(model, part.field).reshape(-1)[entry] / part.factor) + 0.0
 
 
 def _advice(found: str, name: str) -> str:
-    """What to take in place of an attribute that the type does not have; '' for an unknown name."""
+    """Advice for an attribute that the type does not have; '' for an unknown name."""
     parts = [other for other in ACTUATOR_TARGETS[found] if other.startswith(f"{name}_")]
     if parts:
         return f"the targets are {listing(parts, 20)}"

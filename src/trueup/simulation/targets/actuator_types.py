@@ -1,7 +1,7 @@
-"""Types of actuators, from which the numbers of a compiled actuator get their meaning.
+"""Types of actuators, which define the meaning of the parameters of a compiled actuator.
 
 ``gainprm[0]`` is the stiffness of a position servo, the integral gain of a PID servo and the
-resistance of a DC motor. Whatever reads or writes such a number asks here first.
+resistance of a DC motor. Any code that reads or writes it determines the type here first.
 """
 
 from typing import Any
@@ -59,7 +59,7 @@ def element_type(actuator: Any) -> str:
         # an enumeration member in a spec, an array of one number in a model
         return int(np.ravel(value)[0]) if isinstance(value, np.ndarray) else int(value)
 
-    # a view has neither of the two
+    # a view has neither attribute
     if getattr(getattr(actuator, "plugin", None), "active", False):
         return "plugin"
     return _type(
@@ -102,7 +102,7 @@ def _type(
 
 
 def stiffness(model: mujoco.MjModel, actuator: int) -> float:
-    """Force of an actuator for a unit of its length, in front of the gear [N m/rad, N/m]."""
+    """Stiffness of an actuator, force per unit of its length, before the gear [N m/rad, N/m]."""
     kind = actuator_type(model, actuator)
     if kind == "dcmotor":
         return float(model.actuator_gainprm[actuator, 4])
@@ -111,17 +111,17 @@ def stiffness(model: mujoco.MjModel, actuator: int) -> float:
 
 
 def holds_position(model: mujoco.MjModel, actuator: int) -> bool:
-    """Whether an actuator drives its length to its command, as a position servo does."""
+    """Whether an actuator drives its length to its command, like a position servo."""
     scalar = actuator_type(model, actuator) in ("position", "pid", "dcmotor")
     commanded = scalar and command_quantity(model, actuator) == "position"
     return commanded and stiffness(model, actuator) > 0
 
 
 def command_quantity(model: mujoco.MjModel, actuator: int) -> str:
-    """What an actuator is commanded: ``position``, ``velocity``, ``effort``, or ``voltage``.
+    """Quantity of an actuator's command: ``position``, ``velocity``, ``effort``, or ``voltage``.
 
-    ``effort`` is a force or torque but for a scale, also the activation of a muscle and the
-    pressure of a cylinder. An actuator with several inputs is known by the first.
+    ``effort`` is a force or torque up to a scale, also the activation of a muscle and the
+    pressure of a cylinder. An actuator with several inputs is classified by the first.
     """
     kind = actuator_type(model, actuator)
     if kind in ("position", "orientation"):
@@ -143,7 +143,7 @@ def command_quantity(model: mujoco.MjModel, actuator: int) -> str:
             float(model.actuator_gainprm[actuator, 0]),
             *(float(-b) for b in model.actuator_biasprm[actuator, 1:3]),
         )
-        # a scaled position, such as a gripper that is commanded 0 to 255
+        # a scaled position, such as a gripper with commands 0 to 255
         if stiffness:
             return "position"
         # a velocity servo whose MJCF does not state its input; else a motor with damping
@@ -153,9 +153,9 @@ def command_quantity(model: mujoco.MjModel, actuator: int) -> str:
 
 
 def has_static_law(model: mujoco.MjModel, actuator: int) -> bool:
-    """Whether a force is ``gainprm[0] ctrl + biasprm[:3] (1, length, velocity)`` at any time.
+    """Whether the force always is ``gainprm[0] ctrl + biasprm[:3] (1, length, velocity)``.
 
-    Of the actuators with a constant gain these are the ones without activation, delay or plugin.
+    These are the actuators with a constant gain and without activation, delay or plugin.
     """
     return (
         actuator_type(model, actuator) in ("motor", "position", "velocity", "adhesion", "general")
@@ -168,9 +168,9 @@ def has_static_law(model: mujoco.MjModel, actuator: int) -> bool:
 
 
 def effort_gain(model: mujoco.MjModel, actuator: int) -> float | None:
-    """Force or torque of an actuator for a unit of its command, in front of the gear.
+    """Force or torque of an actuator per unit of its command, before the gear.
 
-    None where no constant number says it: of servos, muscles and voltages behind an inductance.
+    None if it is not constant: servos, muscles and voltages with an inductance.
     """
     if command_quantity(model, actuator) not in ("effort", "voltage"):
         return None
@@ -186,7 +186,7 @@ def effort_gain(model: mujoco.MjModel, actuator: int) -> float | None:
 
 
 def velocity_gain(model: mujoco.MjModel, actuator: int) -> float:
-    """Damping that an actuator adds by its own law, in front of the gear [N m s/rad, N s/m]."""
+    """Damping of an actuator's force law, before the gear [N m s/rad, N s/m]."""
     kind, gains = actuator_type(model, actuator), model.actuator_gainprm[actuator]
     if kind == "plugin":
         return 0.0

@@ -1,4 +1,4 @@
-"""Attributes that a target can name: the compiled field of each and its place in the spec."""
+"""Attributes of targets: the compiled field of each and its attribute in the spec."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Locate = Callable[[mujoco.MjModel, int], np.ndarray]
 
 @dataclass(frozen=True)
 class Part:
-    """A field of the compiled model that an attribute writes, with the factor it writes it by."""
+    """A field of the compiled model that an attribute writes, with its factor."""
 
     field: str
     locate: Locate
@@ -31,22 +31,22 @@ class Attribute:
     shared: bool = False
     """One number for all covered entries (a ball joint's three armatures)."""
     width: int = 0
-    """Numbers that the attribute has in the spec, where an element covers several rows of them (the
+    """Number of values of the attribute in the spec, where an element covers several rows (the
     degrees of freedom of a ball joint); 0 for one row."""
     lowest: float = -np.inf
     """Physical lower bound of the value."""
     strict: bool = False
-    """Whether the value has to lie above ``lowest``, not on it."""
+    """Whether the value must be greater than ``lowest``, not equal."""
     buffer: str = ""
-    """Field with the number of samples that a delay may span: a longer one acts as the longest."""
+    """Field with the number of samples that a delay may span; longer delays are clipped."""
     needs: str = ""
-    """Field that has to be nonzero for the value to act: a limit flag, a history buffer."""
+    """Field that must be nonzero for an effect of the value: a limit flag, a history buffer."""
     acts: Callable[[mujoco.MjModel, int], Any] | None = None
-    """Whether the value acts on an element of a model, where one field does not say it."""
+    """Whether the value has an effect on an element, where one field does not determine it."""
     needs_advice: str = ""
-    """Advice for an attribute that is zero: what to change in the MJCF."""
+    """Advice for an attribute without effect: the change in the MJCF."""
     angle: bool = False
-    """Whether the spec holds degrees for a hinge or ball joint."""
+    """Whether the spec uses degrees for a hinge or ball joint."""
 
 
 def _rows(field: str) -> Locate:
@@ -99,7 +99,7 @@ def _scalar(name: str) -> Callable[[Any, int, float], None]:
 
 def _vector(name: str, offset: int = 0) -> Callable[[Any, int, float], None]:
     def write(element: Any, index: int, value: float) -> None:
-        # MjSpec vectors are live views, but assignment is what every binding version documents
+        # MjSpec vectors are live views, but every version of the bindings documents assignment
         values = np.array(getattr(element, name), float)
         values[offset + index] = value
         setattr(element, name, values)
@@ -133,7 +133,7 @@ def _write_geom_pos(geom: Any, index: int, value: float) -> None:
     if not np.isfinite(ends).all():
         _vector("pos")(geom, index, value)
         return
-    # a geom that is given by its ends has its position in their middle
+    # a geom defined by fromto has its position in the middle
     ends[[index, index + 3]] += value - (ends[index] + ends[index + 3]) / 2
     geom.fromto = ends
 
@@ -308,8 +308,8 @@ OPTIONS: dict[str, int] = {
     "o_solimp": 5,
     "o_friction": 5,
 }
-"""Numbers of each physics option that ``option/<name>`` reaches. The time step, the integrator and
-the solver are settings of an experiment, not unknowns."""
+"""Number of values of each physics option of ``option/<name>``. The time step, the integrator and
+the solver are settings of an experiment, not parameters."""
 
 OBJECT_TYPES = {
     "joint": mujoco.mjtObj.mjOBJ_JOINT,

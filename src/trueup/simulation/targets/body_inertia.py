@@ -1,8 +1,8 @@
-"""A body's inertia as a parameter: in the spec, and as fields of the compiled model.
+"""Inertia of a body as a parameter: in the spec, and as fields of the compiled model.
 
 MuJoCo keeps mass, centre of mass, and principal moments with the orientation of their axes. The
 three parameterisations of :class:`trueup.parameters.InertiaType` are written both ways: into an
-``MjSpec`` (one compilation a candidate) and into the fields of a batch (none).
+``MjSpec`` (one compilation per candidate) and into the fields of a batch (none).
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ _FIELDS = {"body_mass": 1, "body_ipos": 3, "body_inertia": 3, "body_iquat": 4}
 
 @dataclass(frozen=True)
 class Inertial:
-    """Inertia of one body as the compiler knows it."""
+    """Inertia of one body in the form of the compiler."""
 
     mass: float
     """Mass [kg]."""
@@ -64,29 +64,30 @@ def body_id(model: mujoco.MjModel, body: str) -> int:
     if i < 0:
         names = element_names(model, "body")
         raise TargetError(
-            f"the model has no body {body!r}; it has {listing(names)}.{did_you_mean(body, names)}"
+            f"the model has no body {body!r}; available: "
+            f"{listing(names)}.{did_you_mean(body, names)}"
         )
     return i
 
 
 def set_spec_inertial(spec: Any, body: str, inertial: Inertial) -> None:
-    """Give a body of an ``MjSpec`` an explicit inertia, which the compiler then keeps.
+    """Set an explicit inertia of a body of an ``MjSpec``, which the compiler keeps.
 
-    A model whose compiler takes every inertia from geoms (``inertiafromgeom="true"``) has to be
-    made explicit first: see :func:`make_explicit`.
+    A model that computes every inertia from geoms (``inertiafromgeom="true"``) must be made
+    explicit first: see :func:`make_explicit`.
     """
     element = spec.body(body)
     element.explicitinertial = True
     element.mass = inertial.mass
     element.ipos = inertial.ipos
-    # principal moments with their orientation; NaN says that no full matrix is given
+    # principal moments with their orientation; NaN marks that no full matrix is given
     element.fullinertia = np.array([np.nan, 0, 0, 0, 0, 0])
     element.inertia = inertial.moments
     element.iquat = inertial.iquat
 
 
 def make_explicit(spec: Any, model: mujoco.MjModel, bodies: Iterable[str]) -> None:
-    """Write the compiled inertia of bodies into the spec, so that single numbers can be changed.
+    """Write the compiled inertia of bodies into the spec, so that single values can be changed.
 
     Where the compiler infers all inertias from geoms, every body is made explicit and the
     inference is switched off: no other body changes.
@@ -137,12 +138,12 @@ def inertial_from_value(
 class BodyInertiaModifier:
     """Modifier of a parameter made by ``body_inertia_param``: writes the value into a spec.
 
-    It changes numbers relative to the inertia it was made with, so it gives the same spec however
-    often it runs, and needs no extra compilation.
+    It changes values relative to the inertia at construction, so it is idempotent and needs no
+    extra compilation.
     """
 
     from_inertia_type = True
-    """Whether a file that names body and parameterisation says all of this modifier."""
+    """Whether body and parameterisation in a file fully define this modifier."""
 
     def __init__(self, body: str, base: Inertial, model: mujoco.MjModel):
         self.body = body
@@ -168,7 +169,7 @@ class BodyInertiaModifier:
 
 
 def inertia_writes(model: mujoco.MjModel, body: str) -> dict[str, FieldWrite]:
-    """Places of the fields of :func:`inertial_from_value` in the compiled model."""
+    """Entries of the fields of :func:`inertial_from_value` in the compiled model."""
     i = body_id(model, body)
     return {
         field: FieldWrite(field, i * width + np.arange(width), np.arange(width))
@@ -187,6 +188,6 @@ def theta_of(inertial: Inertial) -> np.ndarray:
     except np.linalg.LinAlgError as error:
         raise TargetError(
             f"the inertia with mass {inertial.mass:g} and principal moments {inertial.moments} is "
-            f"not that of a rigid body with volume (each moment has to be below the sum of the "
+            f"not that of a rigid body with volume (each moment must be below the sum of the "
             f"other two); correct the model before identifying the full inertia"
         ) from error

@@ -1,11 +1,11 @@
-"""Callbacks on an ``MjSpec`` as writes into the compiled model, found by probing.
+"""Callbacks on an ``MjSpec`` as writes into the compiled model, detected by probing.
 
-A callback says nothing of what it changes. Most set one number, or a few in proportion. A few
-models compiled at values spread over their whole ranges show which entries change, and for each the
-one value that it follows along a straight line: more points than a line needs, so that anything
-else is noticed. Entries that follow several values take one more compilation a value. The models
-with these entries written are then compared with the compiled ones, derived constants and all. A
-callback that does anything else is left to the compiler.
+A callback does not declare which fields it changes. Most set one value, or a few in proportion. A
+few models compiled at values spread over the whole ranges show which entries change, and for each
+entry the one value that it depends on affinely: more points than a line requires, so that any other
+dependence is detected. Entries that depend on several values require one more compilation per
+value. The models with these entries written are then compared with the compiled ones, including
+derived constants. For any other callback the model is compiled.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,10 +27,10 @@ from trueup.simulation.targets.model_writes import ModelWrites, has_own_modifier
 from trueup.simulation.targets.resolution import FieldWrite
 
 TRIALS = 6
-"""Points at which models are compiled, besides the start."""
+"""Number of probed points, in addition to the start."""
 
 _ROUNDING = 1e-12
-"""Share of an entry's size that is rounding."""
+"""Relative tolerance of an entry for rounding."""
 
 _DERIVED = (
     "body_subtreemass",
@@ -43,12 +43,12 @@ _DERIVED = (
     "actuator_acc0",
     "actuator_length0",
 )
-"""Fields that follow from the others: a batch derives them too, or nothing moves by them."""
+"""Derived fields: a batch derives them too, or they do not affect the motion."""
 
 _SHAPE = {"body_ipos": 3, "body_iquat": 4, "body_inertia": 3}
 
 CompileAll = Callable[[Sequence[ParameterDict]], list[mujoco.MjModel]]
-"""Compiles candidates from fresh copies of the spec; raises TargetError where one is refused."""
+"""Compiles candidates from fresh copies of the spec; raises TargetError where one fails."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class AffineField:
 
 @dataclass(frozen=True)
 class CallbackFields:
-    """What the callbacks of some parameters write into a compiled model."""
+    """Fields that the callbacks of some parameters write into a compiled model."""
 
     elements: tuple[tuple[str, int], ...]
     """Parameter and its element for each value."""
@@ -99,7 +99,7 @@ class CallbackFields:
         return [model.body(body).name for body in sorted(bodies)]
 
     def sentence(self) -> str:
-        """Summary of what is written and how."""
+        """Summary of the written fields."""
         parameters = len(dict.fromkeys(name for name, _ in self.elements))
         kinds = []
         for f in self.fields:
@@ -113,7 +113,7 @@ class CallbackFields:
 
 
 def varying_elements(parameters: ParameterDict) -> tuple[tuple[str, int], ...]:
-    """Elements of parameters with a callback whose value a fit moves, tied ones included."""
+    """Varying elements of parameters with a callback, including tied ones."""
     out = []
     for param in parameters.values():
         source = param if param.tied_to is None else parameters.tie_source(param)
@@ -128,7 +128,7 @@ def find_callback_fields(
     declared: ModelWrites,
     compile_all: CompileAll,
 ) -> CallbackFields:
-    """Find which fields callbacks write.
+    """Detect which fields callbacks write.
 
     Args:
       base: the model compiled at the values of ``parameters``.
@@ -137,8 +137,7 @@ def find_callback_fields(
       compile_all: compiles candidates.
 
     Raises:
-      TargetError: a value is refused, or writing fields does not give the compiled models; the
-        message says which.
+      TargetError: a value does not compile, or writing fields does not give the compiled models.
     """
     elements = varying_elements(parameters)
     trials = _trial_points(parameters, elements)
@@ -159,7 +158,7 @@ def find_callback_fields(
         fields = _several(base, parameters, elements, compile_all)
         lost = [name for name in changed if name not in [f.field for f in fields]]
         if lost:
-            raise TargetError(f"{lost[0]} is no affine function of the values")
+            raise TargetError(f"{lost[0]} is not an affine function of the values")
     found = CallbackFields(elements, tuple(fields))
     difference = difference_when_written(base, [*others, *found.writes(table)], expected)
     if difference:
@@ -180,11 +179,11 @@ def difference_when_written(
     for i, (wanted, model) in enumerate(zip(expected, actual, strict=True)):
         if same_in_every_bit(wanted, model):
             continue
-        # what is written first: constants derived from it differ too
+        # written fields first: constants derived from them differ too
         off = (w.field for w, values in writes if not _meets(wanted, w, values[i]))
         field = next(off, "") or different_field(wanted, model)
         if field:
-            return f"{field} is no affine function of the values"
+            return f"{field} is not an affine function of the values"
     return ""
 
 
@@ -209,15 +208,15 @@ def _changed(
 def _single_lines(
     values: np.ndarray, numbers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Straight line of each entry over the one value that it follows.
+    """Affine fit of each entry to the one value that it depends on.
 
     Args:
       values: ``(points, elements)``.
       numbers: entries at the same points ``(points, m)``.
 
     Returns:
-      Constants ``(m,)``, slopes ``(m, elements)`` of which one a row is not 0, and whether the line
-      meets every point.
+      Constants ``(m,)``, slopes ``(m, elements)`` with one nonzero per row, and whether the line
+      passes through every point.
     """
     x, y = values - values[0], numbers - numbers[0]
     x_mean, y_mean = x - x.mean(axis=0), y - y.mean(axis=0)
@@ -232,7 +231,7 @@ def _single_lines(
     slope[rows, best] = slopes[rows, best]
     followed = values[:, best]
     size = np.abs(numbers).max(axis=0) + np.abs(slope[rows, best] * followed).max(axis=0)
-    # the most common ones exactly: the value itself, and what is proportional to it
+    # the most common cases exactly: the value itself, and a multiple of it
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = numbers[1] / followed[1]
     ratio = np.where(np.isfinite(ratio), ratio, slope[rows, best])
@@ -249,7 +248,7 @@ def _several(
     elements: tuple[tuple[str, int], ...],
     compile_all: CompileAll,
 ) -> list[AffineField]:
-    """Entries that follow several values, from compilations with one of them moved at a time."""
+    """Entries that depend on several values, from compilations with one of them moved at a time."""
     start = np.array([parameters[name].as_vector()[k] for name, k in elements])
     points = [_moved(parameters, name, k) for name, k in elements]
     models = compile_all(points)
@@ -283,7 +282,7 @@ def _trial_points(
 ) -> list[ParameterDict]:
     """Values of all parameters that act on the model, each spread over its whole range.
 
-    A tied callback is given a value of its own: which of the two an entry follows is then known.
+    A tied callback gets a separate value, to detect which of the two an entry depends on.
     """
     rng = np.random.default_rng(0)
     own = {name for name, _ in elements}
@@ -293,7 +292,7 @@ def _trial_points(
         if param.name not in own and not is_declared:
             continue
         low, high = _range(param)
-        # one point in each of equal shares, in another order for each element
+        # Latin hypercube: one point in each of equal intervals, in a random order for each element
         shares = np.stack([rng.permutation(TRIALS) for _ in range(param.size)], axis=1)
         places = 0.01 + 0.98 * (shares + rng.uniform(size=shares.shape)) / TRIALS
         if param.scale == "log":
@@ -310,7 +309,7 @@ def _trial_points(
 
 
 def _range(param: Parameter) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds ``(size,)`` each; a decade about the value where there is none."""
+    """Bounds ``(size,)`` each; a decade about the value where infinite."""
     value, (low, high) = param.as_vector(), param.get_bounds()
     reach = 10 * np.maximum(1.0, np.abs(value))
     return (

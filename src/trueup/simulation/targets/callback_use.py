@@ -1,4 +1,4 @@
-"""Whether candidates of a model with callbacks are compiled, or their fields written."""
+"""Choice between compiling candidates of a model with callbacks and writing their fields."""
 
 import warnings
 
@@ -9,31 +9,31 @@ from trueup.simulation.targets.callback_fields import TRIALS, CallbackFields
 class CallbackUse:
     """State of the callbacks of one model: not yet probed, written as fields, or compiled.
 
-    Callbacks are probed as soon as more candidates are asked for than probing compiles itself: a
-    single residual costs one compilation.
+    Callbacks are probed once more candidates have been requested than probing compiles: a single
+    residual costs one compilation.
     """
 
     def __init__(self):
         self.fields: CallbackFields | None = None
-        """What the callbacks write, once it is known and verified."""
-        self.reason = "too few candidates to find out what the callbacks write"
-        """Why candidates are compiled."""
+        """Fields that the callbacks write, once detected and verified."""
+        self.reason = "too few candidates to detect the fields that the callbacks write"
+        """Reason for compiling candidates."""
         self._compiled = 0
         self._probed = False
         self._batches = 0
 
     def is_due(self, candidates: int) -> bool:
-        """Count candidates about to be compiled; whether to probe instead."""
+        """Count candidates to compile; return whether to probe instead."""
         if self._probed:
             return False
         self._compiled += candidates
         return self._compiled > TRIALS
 
     def is_check_due(self) -> bool:
-        """Count a batch with fields written; whether one candidate is to be compiled beside it.
+        """Count a batch with written fields; return whether to compile one for comparison.
 
-        Batches 8, 16, 32 and so on are checked: a callback may do something else where no probe
-        came.
+        Batches 8, 16, 32 and so on are checked: a callback may behave differently away from the
+        probed values.
         """
         self._batches += 1
         return self._batches >= 8 and self._batches & (self._batches - 1) == 0
@@ -50,8 +50,8 @@ class CallbackUse:
         """Compile from now on, although fields were written before."""
         self.refuse(reason)
         warnings.warn(
-            f"{model}: callbacks do something else at values where they were not tried "
-            f"({reason}): the model is compiled for each candidate from here on",
+            f"{model}: callbacks are not affine away from the probed values "
+            f"({reason}): the model is compiled for each candidate from now on",
             TrueupWarning,
             stacklevel=2,
         )

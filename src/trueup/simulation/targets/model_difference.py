@@ -8,17 +8,17 @@ import numpy as np
 
 from trueup.errors import TargetError
 
-# text, names and drawing do not move anything
+# text, names and visualisation do not affect the motion
 _DRAWN = ("name", "names", "text", "numeric", "vis", "stat", "mat_", "tex_", "light", "cam")
 _IGNORED = (*_DRAWN, "bvh")
-_FOR_SLEEP = "dof_length"  # scales the velocities below which a body falls asleep, and nothing else
+_FOR_SLEEP = "dof_length"  # scales only the velocity threshold of sleeping bodies
 _SIZES = ("nq", "nv", "nu", "na", "nhistory", "nsensordata", "nC", "nM", "nD", "nJmom")
 
 
 def same_in_every_bit(expected: mujoco.MjModel, actual: mujoco.MjModel) -> bool:
-    """Whether two models are equal, bit for bit, but for their mean inertia.
+    """Whether two models are bitwise equal, except for their mean inertia.
 
-    A batch shares the mean inertia; it scales the tolerance at which the constraint solver stops.
+    A batch shares the mean inertia, which scales the tolerance of the constraint solver.
     ``actual`` takes over that of ``expected``.
     """
     actual.stat.meaninertia = expected.stat.meaninertia
@@ -34,7 +34,7 @@ def _serialised(model: mujoco.MjModel) -> np.ndarray:
 def different_field(expected: mujoco.MjModel, actual: mujoco.MjModel) -> str:
     """Name of the first array of two models that differs beyond rounding, or ''.
 
-    Bounding volumes are left out: only the motion says whether they matter.
+    Bounding volumes are excluded: only the motion shows whether they matter.
     """
     for size in _SIZES:
         if getattr(expected, size, 0) != getattr(actual, size, 0):

@@ -1,4 +1,4 @@
-"""Everything that a set of parameters writes into one model, found once and used for batches."""
+"""Writes of a set of parameters into one model, resolved once and used for batches."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from trueup.simulation.targets.resolution import FieldWrite, ResolvedTarget, res
 
 @dataclass(frozen=True)
 class ParameterWrite:
-    """One parameter's places in a model."""
+    """Writes of one parameter into a model."""
 
     name: str
     targets: tuple[ResolvedTarget, ...] = ()
@@ -37,7 +37,7 @@ class ModelWrites:
 
     Args:
       model: the compiled model.
-      parameters: the parameters; those with a modifier of the user's own are left to it.
+      parameters: the parameters; those with a custom modifier are skipped.
 
     Raises:
       TargetError: a target that the model does not have, or two that write the same number.
@@ -67,7 +67,7 @@ class ModelWrites:
         return sorted(bodies)
 
     def without_spec(self) -> "ModelWrites":
-        """The same writes into a compiled model, and none into its spec: these cannot travel."""
+        """The same writes without those into the spec, which cannot be pickled."""
         light = object.__new__(type(self))
         light.model, light.parameters = self.model, self.parameters
         light.writes = [
@@ -143,10 +143,10 @@ class ModelWrites:
                         )
 
     def _check_inertia(self) -> None:
-        """Raise TargetError where the bounds allow a rotational inertia that no body has.
+        """Raise TargetError if the bounds allow a rotational inertia that is not physical.
 
-        A principal moment is at most the sum of the other two. The condition is linear, so that it
-        holds within the bounds if it holds at their corners.
+        A principal moment is at most the sum of the other two (triangle inequality). The condition
+        is linear, so it is satisfied within the bounds if it is satisfied at their corners.
         """
         ends: dict[int, tuple[tuple[str, int], float, float]] = {}
         for write in self.writes:
@@ -179,8 +179,9 @@ class ModelWrites:
         names = listing(dict.fromkeys(parameter for parameter, _ in unknowns))
         raise TargetError(
             f"the bounds of {names} allow the principal moments ({shown}) kg m^2 of body {name!r}, "
-            f"which no body has: each is at most the sum of the other two. Narrow the bounds, or "
-            f"describe the whole inertia by one parameter that keeps it possible: inertia: {name}, "
+            "which are not physical: each must be at most the sum of the other two. Narrow the "
+            "bounds, "
+            f"or use one parameter for the whole inertia that is always physical: inertia: {name}, "
             f"inertia_type: pseudo"
         )
 
@@ -205,7 +206,7 @@ def _find(model: mujoco.MjModel, param: Parameter) -> ParameterWrite | None:
 
 
 def has_own_modifier(param: Parameter) -> bool:
-    """Whether a parameter enters the model by a Python function of the user's."""
+    """Whether a parameter is applied by a custom Python function."""
     if isinstance(param.modifier, BodyInertiaModifier):
         return False
     return param.modifier is not None or param.modifier_lost

@@ -1,8 +1,8 @@
-"""Targets: where in a model a parameter's value goes, such as ``joint/elbow/armature``.
+"""Targets: attributes of a model set by a parameter, such as ``joint/elbow/armature``.
 
-A target is ``kind/name/attribute`` or ``kind/name/attribute/index``. ``name`` may hold the
-wildcards of :mod:`fnmatch`: a parameter of one element then goes to every match, a parameter with
-one element a match goes to each in turn. ``option/gravity/2`` reaches a physics option,
+A target is ``kind/name/attribute`` or ``kind/name/attribute/index``. ``name`` may contain
+the wildcards of :mod:`fnmatch`: a parameter of one element then sets every match, a parameter with
+one element per match sets each in turn. ``option/gravity/2`` sets a physics option,
 ``state/elbow/qvel`` the initial state of every sequence, ``state/elbow/qvel@run_1`` that of one.
 """
 
@@ -24,7 +24,7 @@ from trueup.simulation.targets.attributes import (
     Attribute,
 )
 
-# names of elements and of sequences may hold slashes
+# names of elements and of sequences may contain slashes
 _STATE = re.compile(
     r"state/(?P<name>.+?)/(?P<field>qpos|qvel|act)(/(?P<index>\d+))?(@(?P<sequence>.*))?", re.DOTALL
 )
@@ -32,7 +32,7 @@ _STATE = re.compile(
 
 @dataclass(frozen=True)
 class FieldWrite:
-    """Numbers of a compiled model: ``field[entries] = factor * value[source]``."""
+    """Assignment in a compiled model: ``field[entries] = factor * value[source]``."""
 
     field: str
     """Field of MjModel, ``opt.<name>`` of MjOption, or ``state.qpos`` and the like."""
@@ -47,7 +47,7 @@ class FieldWrite:
 
 @dataclass(frozen=True)
 class SpecWrite:
-    """The same numbers as the MJCF says them: ``attribute.write(element, index, value)``."""
+    """The same assignment in the MJCF: ``attribute.write(element, index, value)``."""
 
     kind: str
     element: str
@@ -60,7 +60,7 @@ class SpecWrite:
 
 @dataclass(frozen=True)
 class ResolvedTarget:
-    """A target found in a model."""
+    """A target resolved in a model."""
 
     target: str
     fields: tuple[FieldWrite, ...]
@@ -70,7 +70,7 @@ class ResolvedTarget:
 
 
 def element_names(model: mujoco.MjModel, kind: str) -> list[str]:
-    """Names of the elements of a kind, unnamed ones left out."""
+    """Names of the elements of a kind, without unnamed ones."""
     names = [
         mujoco.mj_id2name(model, OBJECT_TYPES[kind], i) for i in range(getattr(model, COUNTS[kind]))
     ]
@@ -84,17 +84,17 @@ def resolve(
     lower: np.ndarray,
     upper: np.ndarray | None = None,
 ) -> ResolvedTarget:
-    """Find a target in a compiled model.
+    """Resolve a target in a compiled model.
 
     Args:
       target: ``kind/name/attribute[/index]``.
       model: the compiled model.
       size: number of elements of the parameter.
-      lower: lower bounds of the parameter, checked against what is physical ``(size,)``.
-      upper: upper bounds, checked against what fits the model ``(size,)``; None for no check.
+      lower: lower bounds of the parameter, checked against the physical limit ``(size,)``.
+      upper: upper bounds, checked against the limits of the model ``(size,)``; None: no check.
 
     Raises:
-      TargetError: no such kind, element, attribute or index; the number of elements does not fit;
+      TargetError: no such kind, element, attribute or index; the number of elements does not match;
         the value would have no effect; a bound is not physical.
     """
     pieces = target.split("/")
@@ -106,16 +106,16 @@ def resolve(
     if kind not in ATTRIBUTES:
         kinds = [*ATTRIBUTES, "option", "state"]
         raise TargetError(
-            f"target {target!r}: there is no kind {kind!r}; kinds are {listing(kinds)}."
+            f"target {target!r}: unknown kind {kind!r}; available: {listing(kinds)}."
             f"{did_you_mean(kind, kinds)}"
         )
-    # element names may hold slashes (attached models do): the attribute is found from the right
+    # element names may contain slashes (attached models): the attribute is found from the right
     index, attribute_at = None, len(pieces) - 1
     if pieces[-1].isdigit() and len(pieces) > 3:
         index, attribute_at = int(pieces[-1]), len(pieces) - 2
     if attribute_at < 2:
         raise TargetError(
-            f"target {target!r} is no target: write kind/name/attribute, such as "
+            f"target {target!r} is malformed: write kind/name/attribute, such as "
             f"'joint/elbow/armature' or 'geom/foot/friction/0'"
         )
     name, attribute_name = "/".join(pieces[1:attribute_at]), pieces[attribute_at]
@@ -162,40 +162,40 @@ def _matches(target: str, kind: str, name: str, model: mujoco.MjModel) -> list[s
         matches = [n for n in matches if n != "world"]
     if not matches:
         raise TargetError(
-            f"target {target!r}: the model has no {kind} {name!r}; it has {listing(names)}."
+            f"target {target!r}: the model has no {kind} {name!r}; available: {listing(names)}."
             f"{did_you_mean(name, names)}{_without_name(model, kind, len(names))}"
         )
     return matches
 
 
 def _without_name(model: mujoco.MjModel, kind: str, named: int) -> str:
-    """Sentence on elements that no target can name; '' where there are none."""
+    """Sentence on unnamed elements, which no target can address; '' if there are none."""
     count = getattr(model, COUNTS[kind]) - named
     if not count:
         return ""
-    return f" Of its {count + named} elements of this kind {count} have no name: give them one"
+    return f" {count} of its {count + named} elements of this kind have no name: give them one"
 
 
 def _count(
     model: mujoco.MjModel, element: int, attribute: Attribute, index: int | None, target: str
 ) -> int:
-    """Numbers of a parameter that one match takes."""
+    """Number of parameter elements that one match takes."""
     available = attribute.width or attribute.parts[0].locate(model, element).size
     if attribute.shared:
         if index not in (None, 0):
-            raise TargetError(f"target {target!r}: the attribute is one number, it has no index")
+            raise TargetError(f"target {target!r}: the attribute is a scalar; remove the index")
         return 1
     if index is None:
         return available
     if index >= available:
         raise TargetError(
-            f"target {target!r}: index {index} does not exist, there are {available} numbers"
+            f"target {target!r}: index {index} is out of range for {available} values"
         )
     return 1
 
 
 def _sources(target: str, size: int, counts: list[int]) -> list[np.ndarray]:
-    """Elements of the parameter that each match takes."""
+    """Parameter elements that each match takes."""
     total = sum(counts)
     if size == total:
         ends = np.cumsum(counts)
@@ -204,11 +204,11 @@ def _sources(target: str, size: int, counts: list[int]) -> list[np.ndarray]:
         return [np.arange(size) for _ in counts]
     if size == 1:
         raise TargetError(
-            f"target {target!r} covers {counts[0]} numbers, the parameter is one: add an index, "
+            f"target {target!r} has {counts[0]} values, the parameter has one: add an index, "
             f"such as {target}/0"
         )
     raise TargetError(
-        f"target {target!r} covers {total} numbers in {len(counts)} elements, the parameter has "
+        f"target {target!r} has {total} values in {len(counts)} elements, the parameter has "
         f"{size}: give it one element, or {total}"
     )
 
@@ -242,16 +242,16 @@ def _check_buffer(
     samples, interpolation = (int(n) for n in getattr(model, attribute.buffer)[element][:2])
     if interpolation == 0 and np.any(np.asarray(upper) > np.asarray(lower)):
         raise TargetError(
-            f"target {target!r}: the history buffer of {kind} {name!r} holds its samples, so the "
-            f"delay acts in whole steps of {model.opt.timestep:g} s and has no slope that a fit "
-            f'could follow; set interp="linear" on the {kind} in the MJCF'
+            f"target {target!r}: the history buffer of {kind} {name!r} is not interpolated, so the "
+            f"delay is rounded to steps of {model.opt.timestep:g} s and has no gradient for a "
+            f'fit; set interp="linear" on the {kind} in the MJCF'
         )
     longest = samples * model.opt.timestep
     if np.max(upper) > longest * (1 + 1e-9):
         raise TargetError(
-            f"target {target!r}: the upper bound {np.max(upper):g} s does not fit the history "
+            f"target {target!r}: the upper bound {np.max(upper):g} s exceeds the history "
             f"buffer of {kind} {name!r}: {samples} samples of {model.opt.timestep:g} s are "
-            f"{longest:g} s, and a longer delay acts as that; lower the bound, or raise nsample"
+            f"{longest:g} s, and a longer delay is clipped; lower the bound, or increase nsample"
         )
 
 
@@ -260,7 +260,7 @@ def _check_physical(target: str, attribute: Attribute, lower: np.ndarray) -> Non
     if low < attribute.lowest or (attribute.strict and low <= attribute.lowest):
         relation = "above" if attribute.strict else "at or above"
         raise TargetError(
-            f"target {target!r}: the lower bound {low:g} is not physical; it has to be {relation} "
+            f"target {target!r}: the lower bound {low:g} is not physical; it must be {relation} "
             f"{attribute.lowest:g}"
         )
 
@@ -275,7 +275,8 @@ def _resolve_option(
 ) -> ResolvedTarget:
     if len(pieces) not in (2, 3) or pieces[1] not in OPTIONS:
         raise TargetError(
-            f"target {target!r}: options are {listing(OPTIONS, 20)}, as in 'option/gravity/2'."
+            f"target {target!r}: available options are {listing(OPTIONS, 20)}, as in "
+            "'option/gravity/2'."
             f"{did_you_mean(pieces[1], OPTIONS) if len(pieces) > 1 else ''}"
         )
     name, width = pieces[1], OPTIONS[pieces[1]]
@@ -293,7 +294,7 @@ def _resolve_option(
         indices = np.arange(width)
     if size != indices.size:
         raise TargetError(
-            f"target {target!r} covers {indices.size} numbers, the parameter has {size} elements"
+            f"target {target!r} has {indices.size} values, the parameter has {size} elements"
         )
     source = np.arange(size)
     writes = tuple(
@@ -315,15 +316,20 @@ def _resolve_state(target: str, model: mujoco.MjModel, size: int) -> ResolvedTar
     kind = "actuator" if field == "act" else "joint"
     match = _matches(target, kind, name, model)
     if len(match) > 1:
-        raise TargetError(f"target {target!r} names {len(match)} elements; an initial state is one")
+        raise TargetError(
+            f"target {target!r} matches {len(match)} elements; an initial state requires exactly "
+            "one"
+        )
     entries = state_entries(model, field, match[0])
     if index is not None:
         if index >= entries.size:
-            raise TargetError(f"target {target!r}: there are {entries.size} numbers")
+            raise TargetError(
+                f"target {target!r}: the index is out of range for {entries.size} values"
+            )
         entries = entries[[index]]
     if entries.size != size:
         raise TargetError(
-            f"target {target!r} covers {entries.size} numbers, the parameter has {size} elements"
+            f"target {target!r} has {entries.size} values, the parameter has {size} elements"
         )
     write = FieldWrite(f"state.{field}", entries, np.arange(size), sequence=sequence)
     return ResolvedTarget(target, (write,), ())

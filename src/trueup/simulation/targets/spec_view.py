@@ -1,9 +1,9 @@
-"""A view of an ``MjSpec`` that accepts a single number where MuJoCo wants a polynomial.
+"""View of an ``MjSpec`` that accepts a single number where MuJoCo requires a polynomial.
 
 Since joints have polynomial damping and stiffness, ``spec.joint("elbow").damping = 0.5`` is a
-TypeError of the bindings: the attribute is three coefficients. The same holds for a mass that is
-set to an array of one element. Modifiers written before say just that, so they are handed this
-view: it passes everything on and only mends such assignments.
+TypeError of the bindings: the attribute is three coefficients. The same is true of a mass set
+to an array of one element. Modifiers for older versions do so, so they receive this view: it
+forwards everything and only converts such assignments.
 """
 
 from typing import Any
@@ -16,11 +16,11 @@ _POLYNOMIALS = ("damping", "stiffness")
 
 
 class SpecView:
-    """Stands for an ``MjSpec`` or one of its elements; ``isinstance`` says the same of both.
+    """Proxy of an ``MjSpec`` or one of its elements; ``isinstance`` gives the same for both.
 
-    Elements that are reached through a view are views too, and become plain again where they are
-    passed to a method. A number assigned to ``damping`` or ``stiffness`` sets the linear
-    coefficient and leaves the higher ones.
+    Elements accessed through a view are views too, and are unwrapped when passed to a method. A
+    number assigned to ``damping`` or ``stiffness`` sets the linear coefficient and keeps the
+    higher ones.
 
     Args:
       element: the ``MjSpec`` or element.
@@ -64,7 +64,7 @@ class SpecView:
 
 
 def plain(value: Any) -> Any:
-    """Return what a view stands for; anything else as it is, also within lists and tuples."""
+    """Return the object of a view, also within lists and tuples; other values unchanged."""
     if type(value) is SpecView:
         return value._element
     if type(value) in (list, tuple):
@@ -73,10 +73,10 @@ def plain(value: Any) -> Any:
 
 
 def apply_modifier(param: Parameter, spec: Any) -> None:
-    """Run a parameter's own modifier on a spec, so that it may assign single numbers.
+    """Run a parameter's custom modifier on a spec, with support for single numbers.
 
     Raises:
-      ParameterError: the modifier was lost in a file; see :meth:`Parameter.apply_modifier`.
+      ParameterError: the modifier is missing; see :meth:`Parameter.apply_modifier`.
     """
     param.apply_modifier(SpecView(plain(spec)))
 
@@ -95,7 +95,7 @@ def _viewed(value: Any) -> Any:
 
 
 def _mended(name: str, present: Any, value: Any) -> Any:
-    """The assignment that was meant, or None."""
+    """Return the intended assignment, or None."""
     array = np.asarray(value)
     if array.size != 1 or array.dtype.kind not in "fiub":
         return None

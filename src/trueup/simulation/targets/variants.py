@@ -1,4 +1,4 @@
-"""One model with unknowns: how a batch of candidates becomes a batch of models."""
+"""Variants of one model with parameters: from a batch of candidates to a batch of models."""
 
 import os
 import time
@@ -26,7 +26,7 @@ from trueup.simulation.targets.verification import verify
 from trueup.time_limit import check_time
 
 _FAILURES = (ValueError, ArithmeticError, TrueupError, mujoco.FatalError)
-"""Errors of a candidate that its neighbours outlive; any other is a mistake in a modifier."""
+"""Errors that make one candidate fail; any other exception is an error in a modifier."""
 
 _SIZES = (
     *(
@@ -47,7 +47,7 @@ _SIZES = (
 )
 
 _SHORT_COMPILATION = 0.005
-"""Time of a compilation [s] below which threads cost more than they save."""
+"""Compilation time [s] below which threads cost more than they save."""
 
 BuildModel = Callable[[ParameterDict, Any], mujoco.MjModel]
 """``build_model(parameters, spec)`` compiles a candidate."""
@@ -70,10 +70,10 @@ class ModelVariants:
     """A spec and the parameters that change it.
 
     Declarative targets and body inertias are written into the batch's fields, with no compilation.
-    Where a parameter has a modifier of the user's own, candidates are compiled, in parallel, until
-    as many were as it takes to find out what the modifiers write; from then on fields are written
-    instead, if that gives the same models. With ``build_model`` each candidate is compiled. The
-    spec that is passed in is never changed.
+    Where a parameter has a custom modifier, candidates are compiled, in parallel, until there were
+    enough to probe which fields the modifiers write; from then on fields are written instead, if
+    that gives the same models. With ``build_model`` each candidate is compiled. The given spec is
+    never changed.
 
     Args:
       spec: the model to identify.
@@ -101,7 +101,7 @@ class ModelVariants:
         own = [p.name for p in parameters.values() if has_own_modifier(p)]
         lost = [p.name for p in parameters.values() if p.modifier_lost]
         if lost and build_model is None:
-            # raises with the advice of the parameter itself
+            # raises the error of the parameter
             parameters[lost[0]].apply_modifier(None)
         self.compiles = bool(own) or build_model is not None
         writes = ModelWrites(model, self.parameters)
@@ -118,37 +118,37 @@ class ModelVariants:
             verify(self.spec, model, self.parameters, writes)
 
     def __getstate__(self) -> dict[str, Any]:
-        """State for another process: the compiled model, with every digit, but no spec.
+        """State for another process: the compiled model in full precision, without the spec.
 
         Raises:
-          ModelError: candidates have to be compiled, which needs the spec.
+          ModelError: candidates must be compiled, which requires the spec.
         """
         if self.compiles:
             raise ModelError(
                 f"the candidates of {self.name} are compiled (a modifier or build_model is given), "
-                "and an MjSpec cannot be sent to another process: use targets, or this process"
+                "and an MjSpec cannot be pickled: use targets, or run in one process"
             )
         return {**self.__dict__, "spec": None, "writes": self.writes.without_spec()}
 
     def _use_layout_of_start(self) -> None:
-        """Take the model at the start values: a modifier may add bodies, as a payload."""
+        """Use the model at the start values: a modifier may add bodies, such as a payload."""
         self._state_writes = self.writes
         try:
             with captured_warnings():
                 start = self._compile(self.parameters.copy(), self.spec.copy())
         except _FAILURES:
             self.callbacks = None
-            return  # said when the start values are simulated
+            return  # reported when the start values are simulated
         self.model = start
-        # bodies that a modifier adds before others move their places
+        # bodies that a modifier adds before others shift their indices
         self._state_writes = ModelWrites(start, self.parameters)
 
     def batch(
         self, X: np.ndarray, failures: dict[int, str]
     ) -> tuple[list[mujoco.MjModel] | None, list[tuple[FieldWrite, np.ndarray]]]:
-        """What an engine simulates candidates ``(n, p)`` with: compiled models, field writes.
+        """Return compiled models and field writes of candidates ``(n, p)`` for an engine.
 
-        ``model`` may be another one after a call: an engine runs on the present one.
+        ``model`` may change in a call: an engine must use the current one.
         """
         use = self.callbacks
         if use is not None and (self._start == X).all():
@@ -160,9 +160,9 @@ class ModelVariants:
         return None, self._all_writes(use.fields, X)
 
     def confirm(self, x: np.ndarray) -> bool:
-        """Whether one candidate ``(p,)`` compiled is the model that was simulated.
+        """Whether the compiled model of one candidate ``(p,)`` equals the simulated one.
 
-        Where it is not, candidates are compiled from now on.
+        If not, candidates are compiled from now on.
         """
         use = self.callbacks
         if use is None or use.fields is None:
@@ -186,7 +186,7 @@ class ModelVariants:
         return [*self._state_writes.fields(table), *fields.writes(table)]
 
     def _probe(self, use: CallbackUse) -> None:
-        """Find what the callbacks write; without success candidates are compiled as before."""
+        """Detect the fields that the callbacks write; on failure candidates are still compiled."""
         try:
             found = self._found_fields()
             reshaped = found.reshaped_bodies(self.model)
@@ -241,13 +241,13 @@ class ModelVariants:
         A candidate that does not compile gets the base model and an entry in ``failures``.
 
         Raises:
-          TimeUpError: a limit of time passed.
+          TimeUpError: a time limit expired.
         """
         if not self.compiles:
             return None
         candidates = [self._at(x) for x in X]
         workers = min(os.cpu_count() or 1, len(candidates))
-        # with one candidate a worker, each has a spec of its own anyway
+        # with one candidate per worker, each has its own spec anyway
         shares = self.build_model is None and len(candidates) > workers
         fresh = self._needs_fresh_spec() if shares else True
 
@@ -265,7 +265,8 @@ class ModelVariants:
                 if _layout(models[i]) != layout:
                     models[i], spec = self.model, self.spec.copy()
                     failures[i] = (
-                        f"{self.name} has other bodies, joints, actuators or sensors than at the "
+                        f"{self.name} has different bodies, joints, actuators or sensors than at "
+                        "the "
                         f"start values"
                     )
 
@@ -275,7 +276,7 @@ class ModelVariants:
             if workers == 1:
                 build(0)
             else:
-                # limits of time are those of this thread
+                # time limits are those of this thread
                 contexts = [copy_context() for _ in range(workers)]
                 with ThreadPoolExecutor(workers) as pool:
                     list(pool.map(lambda c, w: c.run(build, w), contexts, range(workers)))
@@ -309,10 +310,10 @@ class ModelVariants:
         return spec.compile()
 
     def _needs_fresh_spec(self) -> bool:
-        """Whether a modifier depends on what an earlier candidate left in the spec.
+        """Whether a modifier depends on the spec as modified by an earlier candidate.
 
-        Copying a spec with meshes costs as much as compiling it. Modifiers that set numbers can
-        share one copy; one that scales what it finds cannot, and is found out here once.
+        Copying a spec with meshes costs as much as compiling it. Modifiers that set values can
+        share one copy; one that scales existing values cannot, and is detected here once.
         """
         if not hasattr(self, "_fresh"):
             self._fresh = self._remembers()
@@ -330,7 +331,7 @@ class ModelVariants:
             first = self._compile(here, self.spec.copy())
         except _FAILURES:
             return True
-        # a modifier may do something else far from the start
+        # a modifier may behave differently far from the start
         for away in (near, low + 0.02 * (x - low), high - 0.02 * (high - x)):
             spec = self.spec.copy()
             try:
@@ -364,8 +365,8 @@ def _same(first: mujoco.MjModel, second: mujoco.MjModel) -> bool:
 def _keep_sparsity(spec: Any, model: mujoco.MjModel, bodies: list[str]) -> bool:
     """Compile bodies with a changing inertia in the general form; returns whether any changed.
 
-    A body whose inertia matrix happens to be diagonal is compiled as ``simple``, and a batch that
-    gives it another inertia fails as a whole.
+    A body with a diagonal inertia matrix is compiled as ``simple``, and a batch that gives it
+    another inertia fails as a whole.
     """
     changed = False
     for body in bodies:

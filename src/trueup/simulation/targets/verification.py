@@ -1,8 +1,8 @@
-"""Checks declarative targets against a recompile: same model, same motion, or a clear error.
+"""Verification of targets against a recompiled model: same model, same motion, or an error.
 
-Writing a field of a compiled model is only right when the compiler would have written the same
-numbers. A limit on an unlimited joint, a delay without a history buffer or a mesh that follows its
-size are silently wrong otherwise.
+Writing a field of a compiled model is only correct if the compiler would write the same values.
+Otherwise a limit on an unlimited joint, a delay without a history buffer or a mesh that depends on
+its size would be silently wrong.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ def verify(
 ) -> None:
     """Compare the batch's model with a recompiled one at values away from the start.
 
-    All targets are tried together; only when that fails, one by one, to name the culprit.
+    All targets are checked together; only if that fails, one by one, to name the wrong one.
 
     Args:
       spec: the ``MjSpec`` that ``model`` was compiled from; it is copied.
@@ -62,7 +62,7 @@ def verify(
 
 
 def _damping_ratios(spec: Any, model: mujoco.MjModel) -> str:
-    """What to write in place of the damping ratios of a model; '' where it has none.
+    """Advice to replace the damping ratios of a model; '' if it has none.
 
     The compiler takes a positive ``biasprm[2]`` as a ratio, and computes the gain from the masses.
     """
@@ -75,7 +75,7 @@ def _damping_ratios(spec: Any, model: mujoco.MjModel) -> str:
     if not found:
         return ""
     return (
-        "The compiler turns a damping ratio into a damping gain at the gains and masses of the "
+        "The compiler converts a damping ratio into a damping gain at the gains and masses of the "
         f"file: in the MJCF, replace {', '.join(found[:8])}"
     )
 
@@ -87,7 +87,7 @@ def _difference(
     writes: ModelWrites,
     names: list[str],
 ) -> str | None:
-    """Difference between the two ways when ``names`` are moved; None without one."""
+    """Difference between written and recompiled model when ``names`` are moved, or None."""
     values, expected = _recompiled(spec, parameters, writes, names)
     table = {name: value[None, :] for name, value in values.items()}
     if _is_identical(expected, model, writes, table):
@@ -104,17 +104,17 @@ def _difference(
         return "; ".join(failures.values())
     different = different_field(expected, engine.model_of(0))
     if different:
-        return f"a recompiled model has another {different}"
+        return f"the recompiled model has a different {different}"
     return _different_motion(expected, segment, blocks)
 
 
 def _is_identical(
     expected: mujoco.MjModel, model: mujoco.MjModel, writes: ModelWrites, table: dict
 ) -> bool:
-    """Whether a simulation of the batch has the recompiled model, bit for bit.
+    """Whether a simulation of the batch has the recompiled model, bitwise.
 
-    The quick answer to most targets: equal models move alike. One that differs may still differ in
-    rounding only, or in what does not matter.
+    A quick test that suffices for most targets: equal models move alike. Models that differ may
+    differ only in rounding, or in fields without effect.
     """
     fields = writes.fields(table)
     if any(write.field.startswith("state.") for write, _ in fields):
@@ -131,11 +131,11 @@ def _recompiled(
 ) -> tuple[dict[str, np.ndarray], mujoco.MjModel]:
     """Values with ``names`` moved a little, and the model compiled at them.
 
-    Moves are made smaller where the compiler refuses them: the moments of a thin rod leave little
-    room between them.
+    Perturbations are reduced where the compiler rejects them: the moments of a thin rod have
+    narrow physical limits.
 
     Raises:
-      ModelError: the model does not compile however little they are moved.
+      ModelError: the model does not compile even for small perturbations.
     """
     for share in (0.05, 5e-4, 5e-6):
         trial = parameters.copy()
@@ -157,11 +157,11 @@ def _recompiled(
 
 
 def _moved(param: Parameter, share: float, rng: np.random.Generator) -> np.ndarray:
-    """A value near the present one, within the bounds, that no default hides."""
+    """A value near the current one, within the bounds, different from any default."""
     lower, upper = param.get_bounds()
     value = param.as_vector()
     if param.scale == "log":
-        # a range of many decades says nothing about what is near
+        # the perturbation is not scaled by a range of many decades
         span = 10 * value
     else:
         span = np.where(np.isfinite(upper - lower), upper - lower, np.maximum(1.0, np.abs(value)))
@@ -193,5 +193,5 @@ def _different_motion(expected: mujoco.MjModel, segment: Segment, blocks) -> str
             a, b = wanted.records[field], found.records[field]
             scale = np.max(np.abs(a), initial=1e-9)
             if not np.allclose(a, b, rtol=1e-6, atol=1e-6 * scale):
-                return f"a recompiled model moves differently ({field})"
+                return f"the recompiled model moves differently ({field})"
     return None

@@ -1,4 +1,4 @@
-"""How far to trust an identification: intervals, identifiability, held-out error, stability."""
+"""Assessment of an identification: intervals, identifiability, held-out error, stability."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,7 +31,7 @@ from trueup.sysid.fit.profiles import profile_intervals
 from trueup.sysid.fit.start_noise import MeasuredStarts
 from trueup.sysid.recordings.channel_units import signal_units
 
-_RUN_AWAY = 1.5  # squared error over the variance of the recording, as the median over channels
+_RUN_AWAY = 1.5  # limit of the median over channels of squared error / variance of the recording
 
 
 @dataclass(frozen=True)
@@ -46,25 +46,25 @@ class SequenceSignals:
     initial: np.ndarray
     fitted: np.ndarray
     units: tuple[str, ...] = ()
-    """Unit of each channel; empty where it is not known."""
+    """Unit of each channel; empty if unknown."""
     window_starts: tuple[int, ...] = ()
-    """First sample of each simulated window; empty where the whole sequence is one."""
+    """First sample of each simulated window; empty without windows."""
     velocity_sources: tuple[int, ...] = ()
-    """Where the velocity of each channel is recorded, see
-    :func:`trueup.sysid.assess.held_motion.velocity_sources`; empty where it is not known."""
+    """Source of the velocity of each channel, see
+    :func:`trueup.sysid.assess.held_motion.velocity_sources`; empty if unknown."""
     repeats_training: bool = False
-    """Whether these samples, which a second fit has not seen, are among those of the fit too."""
+    """Whether these samples, held out of a second fit, are also among those of the fit."""
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """Everything that is said about a fit."""
+    """Assessment of a fit."""
 
     covariance: CovarianceEstimate
     intervals: np.ndarray
-    """Ends of the intervals in parameter units ``(p, 2)``; NaN where the fit is no optimum."""
+    """Ends of the intervals in parameter units ``(p, 2)``; NaN if the fit is not an optimum."""
     standard_errors: np.ndarray
-    """In parameter units ``(p,)``; NaN where the fit is no optimum."""
+    """In parameter units ``(p,)``; NaN if the fit is not an optimum."""
     value_covariance: np.ndarray
     """Covariance in parameter units ``(p, p)``; that of ``covariance`` is in search coordinates."""
     at_bound: np.ndarray
@@ -77,12 +77,11 @@ class Assessment:
     profiles: dict[str, tuple[float, float]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     flaw: str = ""
-    """Why the values are no optimum that means anything, in spite of a search that ended well."""
+    """Reason why the values are not a valid optimum although the search converged."""
     known: Gaussian | None = None
-    """Knowledge of all elements together; None where the fit is no optimum."""
+    """Joint Gaussian of all elements; None if the fit is not an optimum."""
     gradient: np.ndarray | None = None
-    """Slope of the cost along each element in search coordinates ``(p,)``; None where no Jacobian
-    was taken."""
+    """Gradient of the cost in search coordinates ``(p,)``; None without a Jacobian."""
 
 
 def assess(
@@ -102,26 +101,26 @@ def assess(
     time: AfterFit | None = None,
     information: np.ndarray | None = None,
 ) -> Assessment:
-    """Judge a fit.
+    """Assess a fit.
 
     Args:
       problem: the problem of the training data.
       start: start values ``(p,)``.
       solution: the fit.
-      held_out: the problem of the held-out data, with the same unknowns.
-      held_out_alone: the same for a fit of its own, which may have further unknowns after those of
-        ``problem``; ``held_out`` where None.
-      method: how noise is taken into account, see
+      held_out: the problem of the held-out data, with the same parameters.
+      held_out_alone: the same for a separate fit, possibly with additional parameters after those
+        of ``problem``; None: ``held_out``.
+      method: covariance method, see
         :func:`trueup.fitting.uncertainty.estimate_covariance`.
       level: coverage of the intervals.
       loss: robust loss of the fit.
       profile: parameters with a profile likelihood as well.
       seed: seed of the bootstrap.
-      starts: measured start states of the training data, whose noise counts besides.
+      starts: measured initial states of the training data, to include their noise.
       held_out_starts: those of ``held_out_alone``.
-      time: time for what follows the fit.
-      information: ``J' J`` ``(p, p)`` near ``solution.x`` in search coordinates, which stands for
-        the Jacobian where there is no optimum and no time for one.
+      time: time budget after the fit.
+      information: ``J' J`` ``(p, p)`` near ``solution.x`` in search coordinates, used instead of
+        the Jacobian if there is no optimum and no time for one.
     """
     time = time or AfterFit()
     x, space = solution.x, problem.space
@@ -131,7 +130,7 @@ def assess(
     failures: Failures = {}
     seconds, known, gradient = 0.0, None, None
     if _skips_jacobian(problem, solution, time, information):
-        # away from an optimum a Jacobian gives no interval: what the search knew has to do
+        # away from an optimum there are no intervals: use the last linearisation of the search
         residual = _residual_at(problem, x)
         data = information
         covariance = CovarianceEstimate.unknown(
@@ -144,13 +143,13 @@ def assess(
         data = gram_matrix(jacobian[: problem.data_rows])
         gradient = _gradient(problem, residual, jacobian, loss)
         anywhere = np.zeros_like(at_bound)
-        # as they are, and as if no element were on a bound
+        # with active bounds, and with all elements free
         bounds = [at_bound, anywhere] if at_bound.any() and solution.success else [at_bound]
         estimates = [
             residual_covariance(problem, residual, jacobian, on, method, 1 - level, loss, seed)
             for on in bounds
         ]
-        if solution.success:  # without an optimum there is no interval that noise could widen
+        if solution.success:  # without an optimum there are no intervals
             estimates, unseen = with_start_noise(estimates, starts, x, residual, jacobian, loss)
             known = _known(problem, x, at_bound, residual, jacobian, estimates[-1], loss)
         covariance = estimates[0]
@@ -161,7 +160,7 @@ def assess(
     signals = sequence_signals(problem, start, x, held_out=False)
     flaw = _flaw(signals) if solution.success else ""
     if flaw or not solution.success:
-        # the covariance is that of an optimum: elsewhere it says nothing about the distance to it
+        # the covariance is valid at an optimum only
         intervals = np.full_like(intervals, np.nan)
         standard_errors = np.full_like(standard_errors, np.nan)
     relative = data / np.outer(slope, slope)
@@ -182,7 +181,7 @@ def assess(
     stability = None
     if (
         alone is not None and solution.success and not flaw
-    ):  # else the distance is that of the search
+    ):  # otherwise the difference is that of an unfinished search
         share = seconds * alone.residual_size / max(problem.residual_size, 1)
         share *= (alone.space.size + 1) / (space.size + 1)
         left = time.left
@@ -191,8 +190,9 @@ def assess(
         )
         if stability is None and (share > left or not time.left):
             remarks.append(
-                f"the held-out data were not fitted alone within the {time.seconds:.3g} s that "
-                "follow a fit: whether they give the same values is not known"
+                "the held-out data were not refitted within the time budget of "
+                f"{time.seconds:.3g} s "
+                "after the fit: whether they give the same values is unknown"
             )
     return Assessment(
         covariance,
@@ -219,7 +219,7 @@ def assess(
 def _skips_jacobian(
     problem: Any, solution: Solution, time: AfterFit, information: np.ndarray | None
 ) -> bool:
-    """Whether a search without an optimum leaves no time for a Jacobian at its end."""
+    """Whether a search without an optimum has no time for a Jacobian at its end."""
     cost = (problem.space.size + 1) * _seconds_a_candidate(solution)
     return information is not None and not solution.success and cost > max(0.5 * time.left, 1.0)
 
@@ -246,7 +246,7 @@ def _weights(problem: GrayBoxProblem, residual: np.ndarray, loss: Loss) -> np.nd
 def _gradient(
     problem: GrayBoxProblem, residual: np.ndarray, jacobian: np.ndarray, loss: Loss
 ) -> np.ndarray:
-    """Slope of the cost along each element ``(p,)``."""
+    """Gradient of the cost ``(p,)``."""
     return np.asarray(jacobian.T @ (_weights(problem, residual, loss) * residual))
 
 
@@ -259,7 +259,7 @@ def _known(
     freed: CovarianceEstimate,
     loss: Loss,
 ) -> Gaussian:
-    """Knowledge of all elements together at an optimum."""
+    """Joint Gaussian of all elements at an optimum."""
     weights = _weights(problem, residual, loss)
     known = gaussian_of_fit(
         problem.space.names,
@@ -269,18 +269,18 @@ def _known(
         _gradient(problem, residual, jacobian, loss),
         freed,
     )
-    # the covariance is that of residuals in units of their noise
+    # the covariance is for residuals in units of their noise
     return replace(known, inflation=known.inflation * problem.noise_scale**2)
 
 
 def _affordable(problem: Any, solution: Solution, time: AfterFit) -> bool:
-    """Whether central differences take at most half of the time that follows the fit."""
+    """Whether central differences take at most half of the time budget after the fit."""
     cost = (2 * problem.space.size + 1) * _seconds_a_candidate(solution)
     return (solution.success and cost <= 0.5 * time.seconds) or cost < 1.0
 
 
 def _flaw(signals: list[SequenceSignals]) -> str:
-    """Why a fit is no optimum that means anything: its simulation runs away from the data."""
+    """Reason why a fit is not a valid optimum: its simulation diverges from the data."""
     away = []
     for s in signals:
         error, spread = s.measured - s.fitted, s.measured - s.measured.mean(axis=0)
@@ -292,24 +292,25 @@ def _flaw(signals: list[SequenceSignals]) -> str:
     if not away:
         return ""
     return (
-        f"the simulation of {listing(away)} runs away from the recording, further than a constant "
-        "is from it, so that values and intervals mean nothing. Shorten the windows (window: 0.1), "
-        "or begin with inverse dynamics where torques were recorded "
+        f"the simulation of {listing(away)} diverges from the recording, with a larger error than "
+        "a "
+        "constant, so that values and intervals are not valid. Shorten the windows (window: 0.1), "
+        "or start with inverse dynamics if torques were recorded "
         "(search: {method: inverse-dynamics})"
     )
 
 
 def _neighbour(problem: GrayBoxProblem, row: int) -> str:
     name = problem.space.names[(row - 1) % problem.space.size]
-    return f"the simulation fails when {name} is moved a little from its optimum"
+    return f"the simulation fails when {name} is perturbed slightly from its optimum"
 
 
 def value_intervals(space: Space, x: np.ndarray, covariance: CovarianceEstimate) -> np.ndarray:
-    """Intervals in parameter units; symmetric in the search coordinates, cut at the bounds."""
+    """Intervals in parameter units; symmetric in the search coordinates, clipped to the bounds."""
     lower, upper = space.search_bounds
     ends = covariance.intervals(space.to_search(x), lower, upper)
     out = np.array(space.unclipped(ends.T)).T
-    # a parameter that the data do not determine: all of its range, said as such
+    # an undetermined parameter: its whole range
     out[covariance.undetermined] = [-np.inf, np.inf]
     return out
 
@@ -338,10 +339,10 @@ def sequence_signals(
 
 
 def score(signals: list[SequenceSignals]) -> ScoreTable:
-    """Scores of the identified and the initial model beside trivial predictors.
+    """Scores of the identified and the initial model, compared with trivial predictors.
 
-    Sequences that hold other channels than the first training sequence are scored on the channels
-    that all have in common.
+    Sequences with different channels than the first training sequence are scored on the common
+    channels.
     """
     common = [c for c in signals[0].channels if all(c in s.channels for s in signals)]
     parts: dict[str, list[ScoredSequence]] = {}
@@ -358,7 +359,7 @@ def score(signals: list[SequenceSignals]) -> ScoreTable:
 
 
 def _size(signals: SequenceSignals) -> list[HeteroscedasticityTest]:
-    """Whether the residual grows with the speed of the measured signal, channel by channel."""
+    """Test of each channel whether the residual depends on the speed of the measured signal."""
     out: list[HeteroscedasticityTest] = []
     error = signals.measured - signals.fitted
     for c, channel in enumerate(signals.channels):

@@ -1,4 +1,4 @@
-"""Checks before a fit: data quality, settings that decide the answer, identifiability."""
+"""Checks before a fit: data quality, sensitivity to simulation settings, identifiability."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,9 +24,9 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.requests import check_requests
 from trueup.sysid.recordings.sequence_start import first_part
 
-_FEWEST = 500  # samples of a recording that are simulated in any case
-_MOST_STEPS = 500_000  # simulated from recordings together, which show whether a fit is possible
-_DECIDES = 0.01  # change of a prediction, relative to the spread of the signal, worth a warning
+_FEWEST = 500  # minimum number of simulated samples of a recording
+_MOST_STEPS = 500_000  # maximum simulated steps of all recordings together
+_DECIDES = 0.01  # change of a prediction that is reported, relative to the spread of the signal
 
 
 def check_experiment(
@@ -36,20 +36,20 @@ def check_experiment(
 ) -> dict[str, Any]:
     """Check an experiment at its start values.
 
-    The quality of the data is checked on every sample. Of recordings with more than 500,000 time
-    steps together, the beginning is simulated.
+    The quality of the data is checked on every sample. If the recordings have more than 500,000
+    time steps in total, only their beginnings are simulated.
 
     Args:
       experiment: the experiment.
-      folder: folder that its file names refer to.
-      on_progress: called with what is done next, and the share of the work before it.
+      folder: folder to which its file names are relative.
+      on_progress: called with the next step, and the finished share.
 
     Returns:
-      Plain data: ``quality`` by recording, ``simulation`` (sentences about settings that decide the
-      answer), ``identifiability``, ``notes``.
+      Plain data: ``quality`` by recording, ``simulation`` (sentences on settings that affect the
+      result), ``identifiability``, ``notes``.
 
     Raises:
-      TrueupError: whatever makes a fit impossible.
+      TrueupError: an error that makes a fit impossible.
     """
     check_search(experiment.search)
     prepared = prepare(
@@ -70,8 +70,8 @@ def check_experiment(
         information = data.T @ data
     if not np.isfinite(information).all():
         raise FitError(
-            "residuals at the start values are too large for their squares: look at measurement "
-            "(noise, weight) and at the start values of parameters"
+            "the squared residuals at the start values overflow: check measurement (noise, "
+            "weight) and the start values of parameters"
         )
     on_progress("identifiability and settings of the simulation", 0.85)
     found = analyse(information, x, space.names, space.lower, space.upper, is_information=True)
@@ -93,9 +93,9 @@ def check_experiment(
 
 
 def _shortened(prepared: Prepared) -> list[ModelSequences]:
-    """Sequences for the fit, cut to the beginning where they are too long to simulate in a check.
+    """Sequences for the fit, limited to their beginnings if too long to simulate in a check.
 
-    Adds a note where something is cut.
+    Adds a note if they are shortened.
     """
     everything = [t for models in prepared.training for t in models.measured_rollout]
     steps = sum(len(t.control.times) for t in everything)
@@ -117,14 +117,14 @@ def _shortened(prepared: Prepared) -> list[ModelSequences]:
             )
         )
     prepared.notes.append(
-        f"The recordings have {steps} time steps together: simulation and identifiability are "
+        f"The recordings have {steps} time steps in total: simulation and identifiability are "
         f"checked on the first {100 * part:.2g} % of each, the quality of the data on all."
     )
     return groups
 
 
 def simulation_warnings(prepared: Prepared, problem: GrayBoxProblem) -> list[str]:
-    """Sentences about settings of the simulation that decide the answer."""
+    """Sentences on settings of the simulation that affect the result."""
     base = problem.predictions(problem.space.start[None])
     timestep = float(problem.variants[0].model.opt.timestep)
     out = [
@@ -133,13 +133,13 @@ def simulation_warnings(prepared: Prepared, problem: GrayBoxProblem) -> list[str
     trials = [
         (
             f"With half the time step ({timestep / 2:g} s)",
-            "shorten it until this warning goes",
+            "reduce it until this warning disappears",
             {"timestep": 0.5},
         ),
         (
             "With hard joint friction (solref_friction of twice the time step)",
             "set model.friction.solref and solimp: MuJoCo's default friction is soft, and a fit "
-            "trades Coulomb for viscous friction",
+            "exchanges Coulomb for viscous friction",
             {"hard_friction": True},
         ),
     ]
@@ -150,7 +150,7 @@ def simulation_warnings(prepared: Prepared, problem: GrayBoxProblem) -> list[str
         if shift > _DECIDES:
             out.append(
                 f"{what} the prediction of {channel} changes by {100 * shift:.2g} % of its spread: "
-                f"this setting decides the answer; {advice}."
+                f"the result depends on this setting; {advice}."
             )
     return out
 
@@ -210,7 +210,7 @@ def _shift(
 
 
 def _change_timestep(spec: mujoco.MjSpec, factor: float) -> None:
-    """Change the time step, and with it the buffers of delays, which are as long as before [s]."""
+    """Change the time step, and the size of delay buffers, which keep their duration [s]."""
     spec.option.timestep *= factor
     for delayed in (*spec.actuators, *spec.sensors):
         delayed.nsample = int(np.ceil(delayed.nsample / factor))
@@ -219,7 +219,7 @@ def _change_timestep(spec: mujoco.MjSpec, factor: float) -> None:
 def _with_open_history(
     model: mujoco.MjModel, changed: mujoco.MjModel, states: list[np.ndarray]
 ) -> list[np.ndarray]:
-    """Initial states for a model whose buffers of delays have another size, which are left open."""
+    """Initial states for a model with delay buffers of another size, which are NaN."""
     if changed.nhistory == model.nhistory:
         return states
     default, found = create_initial_state(changed, changed.qpos0, held=True), []
@@ -232,10 +232,10 @@ def _with_open_history(
 
 
 def loop_gain_warnings(model: mujoco.MjModel) -> list[str]:
-    """Feedback gains so high that the time step acts like a change of inertia.
+    """Warnings on feedback gains for which the time step has the effect of an inertia.
 
-    A velocity gain ``D`` that is applied one step late acts like ``-D dt / 2`` of inertia: more
-    than 1 % of the joint's own decides the estimate of the inertia.
+    A velocity gain ``D`` that is applied one step late has the effect of an inertia ``-D dt / 2``:
+    more than 1 % of the joint's inertia biases its estimate.
     """
     out = []
     implicit = int(model.opt.integrator) in (
@@ -251,11 +251,11 @@ def loop_gain_warnings(model: mujoco.MjModel) -> list[str]:
         inertia = float(model.dof_M0[dof])
         lag = 0.5 * gain * model.opt.timestep / max(inertia, 1e-12)
         if lag > 0.01:
-            how = "implicitly, which adds" if implicit else "one step late, which takes away"
+            how = "implicitly, which adds" if implicit else "one step late, which subtracts"
             out.append(
                 f"Actuator {model.actuator(actuator).name!r} has a velocity gain of {gain:.4g}; "
                 f"the integrator applies it {how} about {100 * lag:.2g} % of the joint's inertia "
-                f"{inertia:.4g}: shorten the time step below "
-                f"{0.02 * inertia / gain:.1g} s, or the inertia is wrong by that much."
+                f"{inertia:.4g}: reduce the time step below "
+                f"{0.02 * inertia / gain:.1g} s, or the inertia has this error."
             )
     return out

@@ -1,4 +1,4 @@
-"""What speaks against an identification although its search ended well: each doubt grades it."""
+"""Reasons against an identification although its search converged; each affects its grade."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,9 +11,9 @@ from trueup.sysid.assess.assessment import SequenceSignals
 from trueup.sysid.assess.horizons import HorizonError, beaten_sentences
 from trueup.sysid.assess.missing_terms import MissingTerm
 
-_SMALL = 0.1  # of the spread of a channel over all recordings: errors below it are small anyway
+_SMALL = 0.1  # errors below this share of the spread of a channel over all recordings are ignored
 _SHOWN = 3
-_CLEAR = 1.5  # half-widths that a value has to be above zero: three standard errors
+_CLEAR = 1.5  # minimum value above zero in half-widths: three standard errors
 
 
 def doubts(
@@ -22,17 +22,17 @@ def doubts(
     horizons: Sequence[HorizonError] = (),
     torque: dict[str, Any] | None = None,
 ) -> list[Reason]:
-    """Reasons to look at a fit, the most telling first.
+    """Reasons to inspect a fit, most important first.
 
-    A term that the model lacks, torques that plain least squares or other values of the same
-    unknowns explain clearly better, horizons at which a prediction without a model is clearly
-    better, and recordings of the fit that a constant meets better.
+    A missing term of the model, torques that plain least squares or other values of the same
+    parameters fit significantly better, horizons at which a prediction without a model is
+    significantly better, and recordings of the fit with a better constant prediction.
 
     Args:
       signals: signals of the training recordings.
-      missing: terms that the model lacks.
+      missing: missing terms of the model.
       horizons: errors by horizon.
-      torque: ``torque`` of a summary; None where no torque was recorded.
+      torque: ``torque`` of a summary; None without recorded torque.
     """
     found = [(term.sentence, "parameters") for term in missing]
     if torque is not None:
@@ -48,12 +48,12 @@ def evidence_at_limits(
     missing: Sequence[MissingTerm] = (),
     torque: dict[str, Any] | None = None,
 ) -> dict[str, str]:
-    """What other fits say of unknowns that ended at zero: a clause where they find a value.
+    """Results of other fits for parameters that ended at zero: a clause if they differ from zero.
 
     Args:
-      names: the unknowns.
+      names: the parameters.
       targets: target of each in the model, by name.
-      missing: fits with a term that the model lacks.
+      missing: fits with a missing term.
       torque: ``torque`` of a summary.
     """
     out: dict[str, str] = {}
@@ -63,8 +63,8 @@ def evidence_at_limits(
         kind, _, rest = targets.get(name, "").partition("/")
         words = " ".join(rest.rsplit("/", 1)) if kind == "joint" else ""
         candidates = [
-            (f"the fit with {term.label} finds", *term.values[name])
-            for term in reversed(missing)  # the last has all terms that came before
+            (f"the fit with {term.label} estimates", *term.values[name])
+            for term in reversed(missing)  # the last includes all previous terms
             if name in term.values
         ]
         if name in rows:
@@ -72,7 +72,7 @@ def evidence_at_limits(
             candidates.append(("torques give", row["torque"], row["torque_half_width"]))
         if words in plain:
             base = plain[words]
-            candidates.append(("plain least squares finds", base["value"], base["half_width"]))
+            candidates.append(("plain least squares estimates", base["value"], base["half_width"]))
         for finder, value, width in candidates:
             if np.isfinite(width) and value > _CLEAR * width:
                 out[name] = f"{finder} {value:.3g} +- {width:.2g}"
@@ -81,7 +81,7 @@ def evidence_at_limits(
 
 
 def _negative_fits(signals: Sequence[SequenceSignals]) -> list[str]:
-    """A sentence where the mean of a recording of the fit is better than the fitted model."""
+    """Sentences on recordings of the fit with a mean that is better than the fitted model."""
     training = [s for s in signals if not s.held_out]
     series: dict[str, list[np.ndarray]] = {}
     for s in training:
@@ -106,6 +106,6 @@ def _negative_fits(signals: Sequence[SequenceSignals]) -> list[str]:
         return []
     more = f"; and {len(out) - _SHOWN} more" if len(out) > _SHOWN else ""
     return [
-        "The fitted model is worse than the mean of the recording that it was fitted to: "
+        "The fitted model is worse than the mean of a recording of the fit: "
         f"{'; '.join(out[:_SHOWN])}{more}."
     ]

@@ -59,15 +59,15 @@ def with_start_noise(
     jacobian: np.ndarray,
     loss: Loss,
 ) -> tuple[list[CovarianceEstimate], tuple[str, ...]]:
-    """Covariances with what the noise of measured starts adds, and what they lack, in words."""
+    """Covariances including the noise of measured starts, and remarks on missing parts."""
     if starts is None:
         return estimates, ()
     weights = loss.weights(residual)[0]
     spread = starts.spread(x, residual, jacobian, weights)
     if spread is None:
         return estimates, (
-            "the simulation fails when a measured start state is moved by its noise: that noise "
-            "is not in the intervals",
+            "the simulation fails when a measured initial state is perturbed by its noise: the "
+            "intervals do not include that noise",
         )
     weights[starts.free.data_rows :] = 1.0  # priors
     curvature = gram_matrix(jacobian, weights)

@@ -1,7 +1,7 @@
-"""Friction that depends on speed otherwise than Coulomb and viscous friction do, tried as a force.
+"""Candidate friction laws other than Coulomb and viscous friction, applied as forces.
 
-MuJoCo's joints have none, so the force follows the recorded speed: a motor on the joint, whose
-control is the shape of the friction and whose gain is the unknown.
+MuJoCo's joints do not support them, so the force is a function of the recorded speed: a motor on
+the joint with the shape of the friction as control and the gain as parameter.
 """
 
 from collections.abc import Sequence
@@ -30,33 +30,33 @@ from trueup.sysid.assess.term_candidates import (
 from trueup.sysid.recordings.measured_state import state_columns
 
 FALLS = (0.1, 0.25, 0.6)
-"""Speeds at which Stribeck friction is tried to have fallen by e, over the root mean square."""
+"""Candidate Stribeck velocities (decay to 1/e), relative to the root mean square speed."""
 
 REST = 0.05
-"""Share of the root mean square speed below which a joint rests, and has no direction."""
+"""Share of the root mean square speed below which a joint is at rest, without a direction."""
 
 GONE = 1.75
-"""Times that speed at which 5 % are left."""
+"""Multiple of the Stribeck velocity at which 5 % remain."""
 
-_SMOOTH = 9  # samples over which a speed is smoothed by a parabola
-_FEWEST = 5  # samples for it
-_REACH = 1e3  # upper bound of a force over the inertia about the joint
+_SMOOTH = 9  # window of the parabolic smoothing of a speed [samples]
+_FEWEST = 5  # minimum window [samples]
+_REACH = 1e3  # upper bound of a force relative to the inertia about the joint
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How a friction depends on the motion."""
+    """Dependence of a friction on the motion."""
 
     label: str
-    """What it is, as the subject of a sentence."""
+    """Its name, as the subject of a sentence."""
     units: tuple[str, str]
     """Unit for a hinge and for a slide."""
     power: int = 0
     """Power of the speed."""
     fall: float = 0.0
-    """Speed at which it has fallen by e, over the root mean square speed; 0 for none."""
+    """Stribeck velocity relative to the root mean square speed; 0 for none."""
     is_free: bool = False
-    """Whether its sign is free: friction of all speeds and directions cannot drive a joint."""
+    """Whether its sign is free; the total friction must be dissipative."""
 
     def force(self, speed: np.ndarray, size: float) -> np.ndarray:
         """Force of one unit of it.
@@ -92,10 +92,10 @@ SHAPES = {
         is_free=True,
     ),
     "quadratic": Shape(
-        "friction that grows with the square of speed", ("N m s^2/rad^2", "N s^2/m^2"), power=2
+        "friction proportional to the square of speed", ("N m s^2/rad^2", "N s^2/m^2"), power=2
     ),
 }
-"""Shapes by name, in the order in which they are tried where time is short."""
+"""Shapes by name, in order of priority."""
 
 
 @dataclass(frozen=True)
@@ -105,21 +105,21 @@ class _Joint:
     speed: float
     """Root mean square over all recordings [rad/s, m/s]."""
     inertia: float
-    """About the joint [kg m^2, kg]."""
+    """Inertia about the joint [kg m^2, kg]."""
     turns: bool
     has_servo: bool
-    """Whether the constant force of an actuator is a candidate already."""
+    """Whether the constant force of an actuator is already a candidate."""
 
 
 def shape_candidates(
     groups: Sequence[ModelSequences], parameters: ParameterDict
 ) -> list[Candidate]:
-    """Frictions of the joints whose speed was recorded, shape by shape.
+    """Friction candidates of the joints with a recorded speed, by shape.
 
     Args:
       groups: the recordings.
-      parameters: parameters of the experiment; nothing is found where they name actuators by a
-        pattern, which would write those that are added.
+      parameters: parameters of the experiment; no candidates if they address actuators by a
+        pattern that matches the added ones.
     """
     joints = _joints(groups)
     out = []
@@ -151,11 +151,11 @@ def shape_candidates(
 def _are_alone(
     groups: Sequence[ModelSequences], wider: Sequence[ModelSequences], parameters: ParameterDict
 ) -> bool:
-    """Whether the parameters write no actuator that was added."""
+    """Whether the parameters do not write any added actuator."""
     for group, other in zip(groups, wider, strict=True):
         try:
             written = taken_entries(other.gt_model, parameters)
-        except TargetError:  # a pattern names what a motor has not, such as its kp
+        except TargetError:  # a pattern for an attribute that motors do not have, such as kp
             return False
         if written != taken_entries(group.gt_model, parameters):
             return False
@@ -165,7 +165,7 @@ def _are_alone(
 def with_forces(
     groups: Sequence[ModelSequences], candidates: Sequence[Candidate]
 ) -> list[ModelSequences]:
-    """The same recordings, of models with a motor for each candidate that is a force."""
+    """The same recordings, with a motor in the models for each candidate force."""
     forces = [c.force for c in candidates if c.force is not None]
     if not forces:
         return list(groups)
@@ -173,7 +173,7 @@ def with_forces(
     for group in groups:
         spec = group.spec.copy()
         for key in list(spec.keys):
-            spec.delete(key)  # its controls are fewer than the actuators
+            spec.delete(key)  # it has fewer controls than actuators
         for force in forces:
             spec.add_actuator(
                 name=force.actuator,
@@ -202,7 +202,7 @@ def with_forces(
 def _driven(
     whole: SystemTrajectory, forces: Sequence[Force], names: SignalMapping
 ) -> SystemTrajectory:
-    """A recording with the controls of further motors; they are zero in its lead-in."""
+    """A recording with the controls of additional motors, which are zero in its lead-in."""
 
     def wider(control: TimeSeries, more: np.ndarray) -> TimeSeries:
         own = control_in_model_order(whole.model, control)
@@ -222,7 +222,7 @@ def _driven(
 
 
 def _joints(groups: Sequence[ModelSequences]) -> dict[str, _Joint]:
-    """Scalar joints that move and whose speed is known in all recordings."""
+    """Moving scalar joints with a known speed in all recordings."""
     out = {}
     model = groups[0].gt_model
     constant = {e.name for e in affine_actuators(model)}
@@ -246,7 +246,7 @@ def _joints(groups: Sequence[ModelSequences]) -> dict[str, _Joint]:
 
 
 def _is_known(whole: SystemTrajectory, name: str) -> bool:
-    """Whether the speed of a joint was measured, or follows from its position."""
+    """Whether the speed of a joint was measured, or is determined by its position."""
     joint = mujoco.mj_name2id(whole.model, mujoco.mjtObj.mjOBJ_JOINT, name)
     if joint < 0 or len(whole.sensordata.times) < _FEWEST:
         return False

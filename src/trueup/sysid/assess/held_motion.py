@@ -1,4 +1,4 @@
-"""Predictions that need no model: the state, or the velocity, that a window begins with."""
+"""Predictions without a model: the state, or the velocity, at the start of a window is held."""
 
 from collections.abc import Sequence
 
@@ -8,22 +8,22 @@ import numpy as np
 from trueup.signals.model_signals import state_mappings
 
 HELD, OWN_SLOPE = -1, -2
-"""Sources of a velocity: none, so that the value is held; or the slope of the channel itself."""
+"""Velocity sources: none, so that the value is held; or the slope of the channel itself."""
 
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 _POSITION, _VELOCITY = int(mujoco.mjtSensor.mjSENS_JOINTPOS), int(mujoco.mjtSensor.mjSENS_JOINTVEL)
 
 
 def velocity_sources(models: Sequence[mujoco.MjModel], signals: Sequence[str]) -> tuple[int, ...]:
-    """Where the velocity of each channel is recorded.
+    """Source of the velocity of each channel.
 
     Args:
-      models: models, of which the first that has a signal counts.
+      models: models; the first one with a signal is used.
       signals: signal of each channel.
 
     Returns:
       Index of the channel with the velocity of a joint position; :data:`OWN_SLOPE` for a joint
-      position without one, :data:`HELD` for what is no joint position.
+      position without one, :data:`HELD` for other signals.
     """
     joints = [next((j for m in models if (j := _joint(m, s))), None) for s in signals]
     out = []

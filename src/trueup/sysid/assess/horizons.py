@@ -1,4 +1,4 @@
-"""Error of a prediction after 0.1, 0.5 and 2 s, compared with predictors that need no model."""
+"""Prediction error after 0.1, 0.5 and 2 s, compared with predictors without a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -16,16 +16,16 @@ from trueup.sysid.recordings.channel_units import signal_units
 from trueup.sysid.recordings.measured_state import state_columns
 
 HORIZONS = (0.1, 0.5, 2.0)
-"""Times after the last measured state at which errors are taken [s]."""
+"""Prediction horizons: times after the last measured state [s]."""
 
 WHOLE = 0.0
-"""Stands for whole recordings among the horizons."""
+"""Horizon of whole recordings."""
 
-_SAMPLES = 5  # of the slowest recording in a window, at least
+_SAMPLES = 5  # minimum samples in a window, of the slowest recording
 
-_SHARE = 0.2  # of a horizon: samples in its last part show the error at its end
-_CHANCE = 0.05  # of a fit that is as good as no model to count as worse: a right one is far better
-_SMALL = 0.01  # of the spread of a channel: errors below it decide nothing
+_SHARE = 0.2  # last part of a horizon whose samples measure the error at its end
+_CHANCE = 0.05  # significance level of the comparison with predictors without a model
+_SMALL = 0.01  # errors below this share of the spread of a channel are ignored
 _PREDICTORS = ("identified", "initial", "state_held", "velocity_held")
 
 
@@ -42,24 +42,24 @@ class HorizonError:
     identified: float
     """Root mean square error of the identified model."""
     initial: float
-    """That of the model before the fit."""
+    """RMSE of the model before the fit."""
     state_held: float
-    """That of the last measured value."""
+    """RMSE of the last measured value."""
     velocity_held: float
-    """That of the last measured value with the last measured velocity."""
+    """RMSE of the last measured value extrapolated with the last measured velocity."""
 
     is_beaten: bool
-    """Whether a predictor without a model is better by more than chance, see
+    """Whether a predictor without a model is significantly better, see
     :func:`trueup.fitting.judgement.paired_errors.is_clearly_worse`."""
 
 
 def horizon_errors(
     prepared: Prepared, problem: GrayBoxProblem, x: np.ndarray
 ) -> list[HorizonError]:
-    """Errors at every horizon, of held-out data where there are some.
+    """Errors at every horizon, on held-out data if available.
 
-    For each horizon a recording is simulated from its measured state anew each time it has passed,
-    and in one piece: many short windows say how sure the difference of two predictions is.
+    For each horizon a recording is simulated in windows of that length, each from the measured
+    state, and as a whole: many short windows determine the significance of a difference.
 
     Args:
       prepared: the experiment.
@@ -67,8 +67,8 @@ def horizon_errors(
       x: the fit ``(p,)``.
 
     Returns:
-      One entry a horizon and channel; empty where a joint was not measured, so that no simulation
-      can begin in the middle of a recording.
+      One entry per horizon and channel; empty if a joint was not measured, so that no simulation
+      can start in the middle of a recording.
     """
     held_out = bool(prepared.held_out)
     groups = prepared.held_out if held_out else prepared.training
@@ -126,7 +126,7 @@ def _errors(
         errors = np.where(np.isfinite(errors), errors, np.inf)
         if horizon == WHOLE:
             pieces = block_sums(errors)
-        else:  # windows begin anew: their errors are independent
+        else:  # windows restart from measurements: their errors are independent
             _, starts = np.unique(np.searchsorted(firsts, rows, side="right"), return_index=True)
             pieces = np.add.reduceat(errors, starts, axis=0)
         own = signal_units(models, sequence.signal_names)
@@ -147,9 +147,9 @@ class _Pooled:
     truth: list[np.ndarray] = field(default_factory=list)
 
     def error(self, horizon: float, channel: str, held_out: bool) -> HorizonError:
-        """The errors, and whether a predictor without a model is clearly better."""
+        """The errors, and whether a predictor without a model is significantly better."""
         sums, truth = np.concatenate(self.pieces), np.concatenate(self.truth)
-        # what is a small share of the motion decides nothing, such as that of a joint at rest
+        # ignore errors that are a small share of the motion, such as those of a joint at rest
         floor = len(truth) / len(sums) * (_SMALL * float(np.std(truth))) ** 2
         is_beaten = any(is_clearly_worse(sums[:, 0], sums[:, k] + floor, _CHANCE) for k in (2, 3))
         own, before, state, velocity = (float(e) for e in np.sqrt(sums.sum(axis=0) / len(truth)))
@@ -159,7 +159,7 @@ class _Pooled:
 
 
 def _rows_at(sequence: object, horizon: float) -> np.ndarray:
-    """Rows of a sequence that show a horizon ``(T,)`` bool."""
+    """Rows of a sequence at a horizon ``(T,)`` bool."""
     times = sequence.times  # type: ignore[attr-defined]
     if horizon == WHOLE:
         return np.ones(len(times), bool)
@@ -185,7 +185,7 @@ def horizon_rows(errors: Sequence[HorizonError]) -> list[dict[str, object]]:
 
 
 def beaten_sentences(errors: Sequence[HorizonError]) -> list[str]:
-    """One sentence a horizon at which a predictor without a model is clearly better."""
+    """One sentence per horizon at which a predictor without a model is significantly better."""
     out = []
     for horizon in dict.fromkeys(e.horizon for e in errors):
         beaten = [e for e in errors if e.horizon == horizon and e.is_beaten]

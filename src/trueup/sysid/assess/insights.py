@@ -1,4 +1,4 @@
-"""What stands out in a fit, in sentences, the gravest first."""
+"""Ranked findings of a fit, as sentences."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,10 +18,10 @@ from trueup.sysid.results.reduced_experiment import reduced_set, sentence_of
 from trueup.sysid.torque.problem import TorqueProblem
 
 _GRAVITY = ("problem", "warning", "good")
-_POOR_FIT = 30.0  # [%] below which a channel is hardly explained
-_ABOVE_NOISE = 3.0  # error over the given noise, worth a word
-_AT_REST = 1.0  # [%] of fit within which a constant is as good
-_MUCH_WORSE = 1.5  # held-out over training error, relative to the initial model, worth a word
+_POOR_FIT = 30.0  # fit below which a channel is poorly explained [%]
+_ABOVE_NOISE = 3.0  # reported ratio of the error to the given noise
+_AT_REST = 1.0  # difference in fit within which a constant is as good [%]
+_MUCH_WORSE = 1.5  # reported ratio of held-out to training error, relative to the initial model
 
 
 def insights(
@@ -34,8 +34,8 @@ def insights(
 ) -> list[dict[str, Any]]:
     """Findings as ``{"severity": "problem" | "warning" | "good", "sentence", "section"}``.
 
-    ``section`` is the anchor of the report's section that shows more, or empty. ``doubts`` are what
-    the verdict says too; ``remarks`` are sentences on torques that do not grade a fit.
+    ``section`` is the anchor of the related section of the report, or empty. ``doubts`` are also
+    reasons of the verdict; ``remarks`` are sentences on torques that do not affect the grade.
     """
     found: list[tuple[str, str, str]] = []
     if not solution.success:
@@ -46,7 +46,7 @@ def insights(
             advice = hard_friction_advice(models, searches_friction(problem))
             found += [("warning", sentence, "course") for sentence in advice]
     if assessment.flaw:
-        sentence = f"The values are no optimum: {assessment.flaw}."
+        sentence = f"The values are not an optimum: {assessment.flaw}."
         found.append(("problem", sentence, "parameters"))
     found += [("warning", doubt.sentence, doubt.section) for doubt in doubts]
     found += [("warning", s[:1].upper() + s[1:] + ".", "inverse-dynamics") for s in remarks]
@@ -55,7 +55,7 @@ def insights(
     found += [
         (
             "problem",
-            f"{name} has no effect on anything that was recorded: freeze it, or record "
+            f"{name} has no effect on the recorded signals: freeze it, or record "
             f"a motion or signal that depends on it.",
             "identifiability",
         )
@@ -86,24 +86,24 @@ def insights(
 
 
 def hard_friction_advice(models: Sequence[mujoco.MjModel], searched: bool = False) -> list[str]:
-    """What to do about a search that hard joint friction has slowed down; empty without any.
+    """Advice for a search slowed down by hard joint friction; empty without any.
 
     Args:
       models: models of the fit.
-      searched: whether friction is an unknown, so that joints without it count too.
+      searched: whether friction is a parameter, so that joints without it count too.
     """
     names = joints_with_hard_friction(models, searched)
     if not names:
         return []
     return [
         f"The friction of {listing(names)} is hard, which makes the cost rough where a joint comes "
-        "to rest: shorten the windows (window: 0.1), or take MuJoCo's own friction (without "
-        "model.friction) and allow for its creep."
+        "to rest: shorten the windows (window: 0.1), or use MuJoCo's default friction (without "
+        "model.friction) and accept its creep."
     ]
 
 
 def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[str, str]]:
-    """Channels that the model hardly explains, and errors far above the noise that was given."""
+    """Channels with a poor fit, and errors far above the given noise."""
     out = []
     row = assessment.scores.row("training", "identified")
     still = still_components(assessment)
@@ -113,12 +113,12 @@ def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[
         out.append(
             (
                 "problem",
-                f"The identified model hardly explains the data it was fitted to (fit of {shown}): "
+                f"The identified model has a poor fit to its training data ({shown}): "
                 f"something essential is missing or wrong in the model, the columns or the units. "
-                f"The values mean little.",
+                f"The values are not reliable.",
             )
         )
-    # that of a fit to torques is what plain least squares leaves, and not given
+    # the noise of a fit to torques is estimated by plain least squares, not given
     given = None if isinstance(problem, TorqueProblem) else getattr(problem, "settings", None)
     noise = getattr(given, "noise", None) or {}
     for c in row.channels:
@@ -128,7 +128,7 @@ def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[
                 (
                     "warning",
                     f"{c.channel}: the error of the identified model is {c.rmse / level:.3g} times "
-                    f"the noise that was given: the model is wrong by more than noise, or the "
+                    f"the given noise: the model error exceeds the noise, or the "
                     f"noise is larger.",
                 )
             )
@@ -136,9 +136,9 @@ def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[
 
 
 def still_components(assessment: Assessment) -> set[str]:
-    """Components that stand still in the model and the data, where others of the signal move.
+    """Components at rest in the model and the data, while others of the signal move.
 
-    The height of a body that moves in a plane is noise alone, which no model explains.
+    For example, the height of a body that moves in a plane is only noise, which no model explains.
     """
     channels = assessment.scores.row("training", "identified").channels
     moving = {_signal(c.channel) for c in channels if c.fit_percent >= _POOR_FIT}
@@ -162,7 +162,7 @@ def _signal(channel: str) -> str:
 
 
 def _worse(assessment: Assessment) -> list[tuple[str, str]]:
-    """Channels that a constant or the initial model meets better."""
+    """Channels with a smaller error of a constant or the initial model."""
     still = still_components(assessment)
     return [
         ("problem" if "a constant" in remark else "warning", remark[:1].upper() + remark[1:])
@@ -185,9 +185,9 @@ def _bounds(
             out.append(
                 (
                     "warning",
-                    f"{space.names[i]}, an estimated start state, ended on its {side} bound "
-                    f"{solution.x[i]:.6g}: the recording hardly says how it begins, or the model "
-                    f"cannot follow its first moments. Begin it later, or give its initial state.",
+                    f"{space.names[i]}, an estimated initial state, ended on its {side} bound "
+                    f"{solution.x[i]:.6g}: the recording hardly determines it, or the model does "
+                    f"not fit the first samples. Trim the start, or give the initial state.",
                 )
             )
             continue
@@ -196,7 +196,7 @@ def _bounds(
                 "problem",
                 f"{space.names[i]} ended on its {side} bound {solution.x[i]:.6g}: its interval is "
                 f"one-sided, and the others are estimated as if it were known. Widen the bound, or "
-                f"look for what the model lacks.",
+                f"look for a missing term of the model.",
             )
         )
     return out
@@ -236,8 +236,8 @@ def _residuals(assessment: Assessment) -> list[tuple[str, str]]:
         out.append(
             (
                 "warning",
-                f"The residual is not white ({shown}): something in the data is not in the model. "
-                f"The intervals allow for correlated noise, not for a wrong model.",
+                f"The residual is not white ({shown}): the model is incomplete. "
+                f"The intervals account for correlated noise, not for model error.",
             )
         )
     growing = [
@@ -262,8 +262,8 @@ def _folds(
         out.append(
             (
                 "warning",
-                f"{problem.space.names[i]} moves by {spread[i]:.3g} between the folds, more than "
-                f"its interval allows: one recording differs from the others.",
+                f"{problem.space.names[i]} varies by {spread[i]:.3g} between the folds, more than "
+                f"its interval: one recording differs from the others.",
             )
         )
     return out

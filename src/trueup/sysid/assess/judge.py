@@ -1,4 +1,4 @@
-"""A fit judged: intervals, other data, what the model lacks, and the verdict."""
+"""Assessment of a fit: intervals, held-out data, missing terms, and the verdict."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from trueup.sysid.torque.report import torque_summary
 
 
 def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
-    """Judge a fit; nothing is written.
+    """Assess a fit; nothing is written.
 
     Args:
       prepared: the experiment.
@@ -27,7 +27,7 @@ def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
       directory: run directory, for the result.
 
     Raises:
-      TrueupError: a step cannot be done.
+      TrueupError: a step failed.
       KeyboardInterrupt: Ctrl-C.
     """
     experiment, problem = prepared.experiment, fit.problem
@@ -36,7 +36,7 @@ def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
     time = AfterFit(fit.solution.stats.get("seconds", 0.0), experiment.search.time_limit)
     assessment = assess_fit(prepared, fit, held_out, alone, time)
     crossed = folds_of(prepared, fit)
-    # only an optimum is compared with that of other data
+    # held-out data are refitted only for comparison with an optimum
     has_ends = crossed is None and held_out is None and success
     ends = ends_of(prepared, fit, time) if has_ends else None
     missing, untried = [], ""
@@ -65,9 +65,9 @@ def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
 def problems_of_held_out(
     prepared: Prepared, fit: Fit
 ) -> tuple[GrayBoxProblem | None, GrayBoxProblem | None]:
-    """Problem of the held-out data, and the one that is fitted to them; None where there is none.
+    """Problem of the held-out data, and the one for a fit to them; None if there is none.
 
-    Only an optimum is compared with that of other data.
+    Held-out data are refitted only for comparison with an optimum.
     """
     if not prepared.held_out:
         return None, None
@@ -91,10 +91,10 @@ def assess_fit(
       fit: its fit.
       held_out: problem of the held-out data.
       alone: problem of a fit to them.
-      time: time for what follows the fit.
+      time: time budget after the fit.
     """
     experiment = prepared.experiment
-    # only an optimum has intervals, and inverse dynamics simulates from no start
+    # only an optimum has intervals, and inverse dynamics has no initial states
     moves = fit.solution.success and not experiment.search.by_torques
     return assess(
         fit.problem,
@@ -115,7 +115,7 @@ def assess_fit(
 
 
 def folds_of(prepared: Prepared, fit: Fit) -> CrossValidation | None:
-    """Cross-validation over the recordings, where the experiment asks for it."""
+    """Cross-validation over the recordings, if requested by the experiment."""
     folds, scale = prepared.experiment.held_out.folds, fit.problem.noise_scale
     if folds <= 1:
         return None
@@ -123,5 +123,5 @@ def folds_of(prepared: Prepared, fit: Fit) -> CrossValidation | None:
 
 
 def ends_of(prepared: Prepared, fit: Fit, time: AfterFit) -> UnseenEnds:
-    """What a fit without the ends of the recordings predicts of them; nothing is held out."""
+    """Ends of the recordings predicted by a fit without them, if nothing is held out."""
     return unseen_ends(prepared, fit.solution.x, fit.problem.noise_scale, fit.loss, time.left)

@@ -1,4 +1,4 @@
-"""A delay of the controls as a further unknown of a fit."""
+"""Delay of the controls as an additional parameter of a fit."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,10 +13,10 @@ from trueup.sysid.fit._inner_fit import busy_seconds, refit
 from trueup.sysid.fit.late_controls import late_controls, pause_of
 
 LONGEST = 0.1
-"""Longest delay that is tried [s]."""
+"""Maximum delay [s]."""
 
-_STEPS = 3  # Gauss-Newton steps of delay and unknowns together
-_LEAST = 0.5  # pause between controls below which a delay is one of how they are held
+_STEPS = 3  # joint Gauss-Newton steps of delay and parameters
+_LEAST = 0.5  # minimum delay, in intervals between controls: smaller ones are an effect of the hold
 
 
 def late_fit(
@@ -27,19 +27,19 @@ def late_fit(
     loss: Loss | None = None,
     time_limit: float = np.inf,
 ) -> tuple[float, np.ndarray] | None:
-    """Fit the unknowns and one delay of all controls, from an optimum without it.
+    """Fit the parameters and one delay of all controls, from an optimum without it.
 
     Args:
-      problem_of: makes the problem of recordings.
+      problem_of: constructs the problem of recordings.
       groups: the recordings.
       x: the optimum ``(p,)``.
-      promise: share of the cost that a linear step with the delay has to take away.
+      promise: minimum predicted relative reduction of the cost by a step with the delay.
       loss: robust loss.
-      time_limit: seconds.
+      time_limit: time limit [s].
 
-    Returns:
-      The delay [s] and the unknowns ``(p,)``; None where a delay promises nothing, is shorter than
-      half of a pause between controls, or the fit does not end.
+      Returns:
+          The delay [s] and the parameters ``(p,)``; None if the predicted reduction is too small,
+          the delay is below half of an interval between controls, or the fit does not finish.
     """
     end = busy_seconds() + time_limit
     pause, delay, at = pause_of(groups), 0.0, np.array(x, float)
@@ -67,7 +67,7 @@ def late_fit(
 def _step(
     space: Any, x: np.ndarray, jacobian: np.ndarray, residual: np.ndarray, delay: float | None
 ) -> tuple[np.ndarray, float]:
-    """A Gauss-Newton step in the box, and the cost that it takes away."""
+    """A Gauss-Newton step within the bounds, and its predicted reduction of the cost."""
     z = space.to_search(x)
     lower, upper = (bound - z for bound in space.search_bounds)
     if delay is not None:

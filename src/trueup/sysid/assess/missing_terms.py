@@ -1,8 +1,8 @@
-"""Terms that a model lacks, found by a fit with them and confirmed on data it has not seen.
+"""Detection of missing terms of a model, by fits with them and confirmation on held-out data.
 
-A term is a number of the model that is no unknown of the fit: the Coulomb or viscous friction, the
+A term is an attribute of the model that is not fitted: the Coulomb or viscous friction, the
 armature or the spring of a joint, the mass of a body. One linearisation of the fit with all of them
-says which kinds could lower the cost; a fit with each of these is then compared on unseen data.
+predicts which kinds reduce the cost; a fit with each of these is then compared on held-out data.
 """
 
 from collections.abc import Sequence
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 DELAY = "delay"
 DELAY_LABEL = "a delay of the commands"
 
-_PROMISE = 0.02  # share of the cost that a linear step has to take away for a fit to be worth it
-_WORTH = 0.05  # share of the error on unseen data below which a term is not worth a sentence
-_CLEAR = 1.5  # half-widths that a value has to be from what the model has: three standard errors
-_TRIED = 3  # kinds that are fitted in a round
+_PROMISE = 0.02  # minimum predicted relative reduction of the cost for a fit
+_WORTH = 0.05  # minimum relative reduction of the held-out error to report a term
+_CLEAR = 1.5  # minimum change from the model in half-widths: three standard errors
+_TRIED = 3  # number of kinds fitted per round
 _ROUNDS = 2
-_SHOWN = 6  # joints that a sentence names
+_SHOWN = 6  # maximum joints in a sentence
 
 
 _LABELS = {
@@ -48,44 +48,44 @@ _LABELS = {
 
 @dataclass(frozen=True)
 class FoundValue:
-    """A number of the model, as a fit finds it."""
+    """Estimate of an attribute of the model."""
 
     where: str
     """Joint, body or actuator; empty for all commands."""
     value: float
     half_width: float
     given: float
-    """What the model has."""
+    """Value in the model."""
     unit: str
     note: str = ""
-    """What a sentence adds to the value."""
+    """Note on the value in a sentence."""
 
 
 @dataclass(frozen=True)
 class MissingTerm:
-    """A kind of term that the model lacks."""
+    """A missing term of the model."""
 
     kind: str
     found: tuple[FoundValue, ...]
     gain: float
-    """Share of the error on unseen data that goes with the term."""
+    """Relative reduction of the held-out error by the term."""
     moved: tuple[str, float, float] | None
-    """Unknown that moves furthest: its name, its value without the term and with it."""
+    """Parameter with the largest change: its name, its value without the term and with it."""
     values: dict[str, tuple[float, float]]
-    """Unknowns of the fit with the term: value and half-width, by name."""
+    """Parameters of the fit with the term: value and half-width, by name."""
     where: str
-    """What the unseen data are."""
+    """Name of the held-out data."""
     by_torques: bool
-    """Whether the fit is one of torques, which is linear, and not of a simulation."""
+    """Whether the fit is to torques, which is linear, and not by simulation."""
 
     @property
     def label(self) -> str:
-        """What the term is."""
+        """Name of the term."""
         return _LABELS[self.kind]
 
     @property
     def sentence(self) -> str:
-        """What is missing, what it is, and what it changes."""
+        """Sentence on the missing term, its values and its effect."""
         label, zero = self.label, all(f.given == 0 for f in self.found)
         places = [f" in {f.where}" if f.where else "" for f in self.found]
         values = _and(
@@ -94,23 +94,24 @@ class MissingTerm:
                 for f, at in zip(self.found, places, strict=True)
             ]
         )
-        finder = "least squares finds" if self.by_torques else "a fit with it finds"
+        finder = "least squares estimates" if self.by_torques else "a fit with it estimates"
         if zero:
             head = f"{label[0].upper()}{label[1:]} is missing, {finder} {values}"
         else:
             given = _and([f"{f.given:.3g} in {f.where}" for f in self.found])
-            finder = "least squares finds" if self.by_torques else "a fit of it finds"
-            head = f"{label[0].upper()}{label[1:]} is held at {given}, {finder} {values}"
-        text = f"{head}: the error on {self.where} is then {100 * self.gain:.2g} % smaller"
+            finder = "least squares estimates" if self.by_torques else "a fit of it estimates"
+            head = f"{label[0].upper()}{label[1:]} is fixed at {given}, {finder} {values}"
+        text = f"{head}: this reduces the error on {self.where} by {100 * self.gain:.2g} %"
         if self.moved is not None:
             name, before, after = self.moved
             text += f", and {name} is {after:.3g} in place of {before:.3g}"
         if self.kind in SHAPES:
             return (
-                f"{text}. MuJoCo's joints have no such friction: the values of the others hold at "
-                "the speeds of the recordings, or a control law has to add it."
+                f"{text}. MuJoCo's joints do not support this friction: the other values are "
+                "valid at "
+                "the speeds of the recordings, or a control law must add it."
             )
-        return f"{text}. Make it an unknown, or give its value in the model."
+        return f"{text}. Estimate it, or set its value in the model."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -129,36 +130,36 @@ def missing_terms(
     loss: Loss | None = None,
     time_limit: float = np.inf,
 ) -> tuple[list[MissingTerm], str]:
-    """Terms that the model of a fit lacks.
+    """Missing terms of the model of a fit.
 
     Args:
       prepared: the experiment.
       problem: its problem.
       x: the fit ``(p,)``.
       loss: robust loss of the fit.
-      time_limit: seconds.
+      time_limit: time limit [s].
 
-    Returns:
-      The terms, those that explain most first; and why some or all were not tried, or "".
+      Returns:
+          The terms, largest reduction first; and the reason why some were not tested, or "".
     """
     return _Search(prepared, problem, x, loss or Loss(), time_limit).run()
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """A fit with a further term that is confirmed on unseen data."""
+    """A fit with an additional term, confirmed on held-out data."""
 
     left: float
-    """Sum of squared residuals on unseen data."""
+    """Sum of squared residuals on held-out data."""
     term: MissingTerm
     more: list[Candidate]
-    """Unknowns that it adds."""
+    """Added parameters."""
     values: np.ndarray
     """All unknowns."""
 
 
 class _Search:
-    """Rounds of fits with one more kind of term."""
+    """Forward selection: rounds of fits with one more kind of term."""
 
     def __init__(
         self, prepared: "Prepared", problem: Any, x: np.ndarray, loss: Loss, time_limit: float
@@ -187,8 +188,8 @@ class _Search:
         if len(kinds) < len(wanted):
             untried = list(dict.fromkeys(_LABELS[k] for k in wanted if k not in kinds))
             remark = (
-                f"Whether {_and(untried)} is missing was not tried within the time that "
-                "follows a fit."
+                f"Whether {_and(untried)} is missing was not tested within the time budget "
+                "after the fit."
             )
         chosen: list[Candidate] = []
         out: list[MissingTerm] = []
@@ -213,7 +214,7 @@ class _Search:
         return out, remark
 
     def _affordable(self, kinds: list[str]) -> list[str]:
-        """The kinds for which there is time: a linearisation, and fits of a few iterations."""
+        """The kinds within the time budget: a linearisation, and fits of a few iterations."""
         began = busy_seconds()
         self.problem.residuals(self.values[None])
         once = busy_seconds() - began
@@ -227,7 +228,7 @@ class _Search:
         return kinds
 
     def _offers(self, kinds: list[str], chosen: list[Candidate]) -> list[tuple[str, np.ndarray]]:
-        """Kinds that a linear model expects to lower the cost, the best first, with their steps."""
+        """Kinds with a predicted reduction of the cost, best first, with their steps."""
         more = self._candidates(kinds)
         if not more:
             return []
@@ -248,11 +249,13 @@ class _Search:
         found.sort(key=lambda offer: -offer[0])
         best: dict[str, tuple[str, np.ndarray]] = {}
         for _, kind, start in found:
-            best.setdefault(_LABELS[kind], (kind, start))  # of one friction at several speeds
+            best.setdefault(
+                _LABELS[kind], (kind, start)
+            )  # the best of one friction at several speeds
         return list(best.values())
 
     def _candidates(self, kinds: Sequence[str]) -> list[Candidate]:
-        """Numbers that the model has, and friction that it cannot have."""
+        """Attributes of the model, and friction that MuJoCo does not support."""
         plain = [kind for kind in kinds if kind in KINDS]
         more = candidates(self._models, self.parameters, plain)
         return [*more, *(c for c in self._shaped if c.kind in kinds)]
@@ -265,7 +268,7 @@ class _Search:
         slope: np.ndarray,
         columns: np.ndarray,
     ) -> tuple[np.ndarray, float]:
-        """A Gauss-Newton step of some columns in units of values, and the cost it takes away."""
+        """A Gauss-Newton step of some columns in units of values, and its predicted reduction."""
         space = problem.space
         z = space.to_search(point)
         lower, upper = space.search_bounds
@@ -279,7 +282,7 @@ class _Search:
         return space.from_search((z + step)[None])[0] - point, gain
 
     def _trial(self, offer: tuple[str, np.ndarray], chosen: list[Candidate]) -> "_Trial | None":
-        """A fit with one kind, where it is confirmed."""
+        """A fit with one kind, if confirmed."""
         kind, start = offer
         more = self._candidates([kind])
         plain = np.concatenate([self.values, [c.given for c in more]])
@@ -308,7 +311,7 @@ class _Search:
         return _Trial(left, term, more, fit.x)
 
     def _late_trial(self, chosen: list[Candidate]) -> "_Trial | None":
-        """A fit with commands that act later, where it is confirmed."""
+        """A fit with delayed commands, if confirmed."""
         if not self._may_be_late:
             return None
 
@@ -334,9 +337,9 @@ class _Search:
         return _Trial(left, term, [], x)
 
     def _gain(self, before: np.ndarray, after: np.ndarray) -> tuple[float | None, float]:
-        """Share of the error on unseen data that a term takes away, and the cost that is left.
+        """Relative reduction of the held-out error by a term, and the remaining cost.
 
-        None where it is not worth a sentence, or what chance gives.
+        None if the reduction is too small or not significant.
         """
         first, second = block_sums(np.square(np.stack([before, after], axis=1))).T
         gain = 1.0 - float(np.sqrt(second.sum() / max(first.sum(), 1e-300)))
@@ -392,7 +395,7 @@ class _Search:
 
 
 def _parts(prepared: "Prepared") -> tuple[Any, Any, str]:
-    """Recordings to fit and to compare on, and what the latter are."""
+    """Recordings to fit and to compare on, and a name for the latter."""
     if prepared.held_out:
         return prepared.training, prepared.held_out, "held-out data"
     if obstacle_to_ends(prepared):
@@ -402,13 +405,13 @@ def _parts(prepared: "Prepared") -> tuple[Any, Any, str]:
 
 
 def _has_delays(prepared: "Prepared", models: Sequence[mujoco.MjModel]) -> bool:
-    """Whether delays are unknowns of the fit or nothing drives the model."""
+    """Whether delays are fitted or the model has no actuators."""
     targets = [t for p in prepared.parameters.values() for t in p.targets]
     unknown = any(t.endswith("/delay") for t in targets) or prepared.experiment.measurement.delays
     return bool(unknown) or any(model.nu == 0 for model in models)
 
 
 def _and(parts: Sequence[str]) -> str:
-    """Parts in words, the first of many."""
+    """List of parts as text, limited to the first."""
     shown = [*parts] if len(parts) <= _SHOWN else [*parts[:_SHOWN], f"{len(parts) - _SHOWN} more"]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,4 +1,4 @@
-"""The same unknowns fitted to other data: model error that noise does not explain."""
+"""Refit of the same parameters to held-out data, to detect model errors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,16 +21,16 @@ from trueup.sysid.fit.start_noise import MeasuredStarts
 
 @dataclass(frozen=True)
 class Stability:
-    """The same unknowns fitted to the held-out data alone."""
+    """Result of a fit of the same parameters to the held-out data only."""
 
     values: np.ndarray
     """Estimates from the held-out data ``(p,)``."""
     half_widths: np.ndarray
     """Their half-widths ``(p,)``."""
     ratios: np.ndarray
-    """Distance of the two estimates over the half-width that noise explains ``(p,)``."""
+    """Difference of the two estimates over its half-width by noise ``(p,)``."""
     limits: np.ndarray
-    """Ratios from which the two contradict each other ``(p,)``, see
+    """Thresholds of the ratios for a contradiction ``(p,)``, see
     :func:`trueup.fitting.uncertainty.contradiction_ratio`."""
     sentences: tuple[str, ...]
 
@@ -44,29 +44,28 @@ def check_stability(
     time_limit: float = np.inf,
     seconds_a_jacobian: float = 0.0,
 ) -> Stability | None:
-    """Fit the held-out data alone, from the optimum, and compare; None where that fit fails.
+    """Fit the held-out data only, from the optimum, and compare; None if that fit fails.
 
-    The fit takes a few steps, or one where there is no time for more: the optimum of other data of
-    the same system is near.
+    The fit takes a few steps, or one if time is short: the optimum of other data of the same
+    system is near.
 
-    Two sets of data of one machine should give the same parameters within their intervals. Where
-    they do not, the model is wrong by more than noise, and no interval that knows only noise covers
-    the truth.
+    Two data sets of one machine should give the same parameters within their intervals. If not, the
+    model error exceeds the noise, and intervals from noise alone do not cover the true values.
 
     Args:
-      held_out: the problem of the held-out data; unknowns after those of ``x`` are fitted too, and
-        not compared.
+      held_out: the problem of the held-out data; parameters after those of ``x`` are fitted too,
+        but not compared.
       x: estimates from the training data ``(p,)``.
       covariance: their covariance.
       level: coverage of the intervals.
       starts: measured start states of the held-out data.
-      time_limit: seconds for the fit and its intervals.
+      time_limit: time limit of the fit and its intervals [s].
       seconds_a_jacobian: duration of one Jacobian of the held-out data, by which the number of
         steps is chosen.
     """
     space, count = held_out.space, len(x)
     start = np.concatenate([x, space.start[count:]])
-    steps = REFIT_ITERATIONS + 2  # and a Jacobian with two neighbours an element
+    steps = REFIT_ITERATIONS + 2  # and a central-difference Jacobian
     if steps * seconds_a_jacobian <= time_limit:
         fit = refit(held_out, start, time_limit=time_limit - 2 * seconds_a_jacobian)
         if fit is None:
@@ -93,7 +92,8 @@ def check_stability(
     for i in np.flatnonzero(ratios > limits):
         sentences.append(
             f"{space.names[i]} is {x[i]:.5g} from the training data and {end[i]:.5g} from the "
-            f"held-out data: {ratios[i]:.1f} times what noise explains. Model error dominates; "
+            f"held-out data, a difference {ratios[i]:.1f} times that of noise. Model error "
+            "dominates; "
             f"the interval should be about {ratios[i]:.1f} times as wide."
         )
     half_widths = (own.half_widths * space.slope(end))[:count]
@@ -103,12 +103,12 @@ def check_stability(
 def _one_step(
     space: Any, x: np.ndarray, residual: np.ndarray, jacobian: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The point that one Gauss-Newton step leads to ``(p,)``, and the residual expected there."""
+    """The point after one Gauss-Newton step ``(p,)``, and its predicted residual."""
     z = space.to_search(x)
     lower, upper = space.search_bounds
     gram = gram_matrix(jacobian)
     effective = np.maximum(np.diag(gram), 1e-12 * max(np.diag(gram).max(initial=0.0), 1e-300))
     gradient = np.asarray(jacobian.T @ residual)
-    # what the data do not determine stays where it is
+    # undetermined directions are not changed
     step = box_step(gram + np.diag(1e-8 * effective), gradient, lower - z, upper - z)
     return space.from_search((z + step)[None, :])[0], residual + jacobian @ step

@@ -1,4 +1,4 @@
-"""Everything about an identification as plain data: the content of ``solution.json``."""
+"""Summary of an identification as plain data: the content of ``solution.json``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -38,14 +38,14 @@ def summarise(
     torque: dict[str, Any] | None = None,
     missing: Sequence[MissingTerm] = (),
 ) -> dict[str, Any]:
-    """Plain data of an identification; non-finite numbers are still numbers here."""
+    """Plain data of an identification, before non-finite numbers are encoded."""
     unseen, how = (), ""
     if crossed is not None:
         unseen = crossed.signals
     elif ends is not None:
         unseen, how = ends.signals, ends.reason
     doubtful = doubts(assessment.signals, missing, horizons, torque)
-    # initial states of windows are unknowns that nobody asks for: kept apart
+    # initial states of windows are nuisance parameters: kept separate
     labels = element_labels(problem.parameters)
     is_asked = ["#" not in label for label in labels]
     asked = np.flatnonzero(is_asked)
@@ -116,7 +116,7 @@ def summarise(
 
 
 def _asked_of(record: dict[str, Any], asked: np.ndarray) -> dict[str, Any]:
-    if "x" not in record:  # of a search that keeps its candidates in the store
+    if "x" not in record:  # candidates are in the store
         return dict(record)
     return {**record, "x": [record["x"][i] for i in asked]}
 
@@ -127,7 +127,7 @@ def parameter_rows(
     solution: Solution,
     assessment: Assessment,
 ) -> list[dict[str, Any]]:
-    """One record a free element."""
+    """One record per free element."""
     space = problem.space
     owners = [p for p in final.free for _ in range(p.size)]
     nominal = final.as_nominal_vector()
@@ -180,7 +180,7 @@ def fixed_rows(final: ParameterDict) -> list[dict[str, Any]]:
 
 
 def score_rows(table: ScoreTable) -> list[dict[str, Any]]:
-    """One record a part, predictor and channel."""
+    """One record per part, predictor and channel."""
     return [
         {
             "part": row.part,

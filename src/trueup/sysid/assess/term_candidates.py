@@ -1,4 +1,4 @@
-"""Terms that a model may lack: numbers of joints, bodies and actuators that are no unknowns."""
+"""Candidates for missing terms: attributes of joints, bodies and actuators that are not fitted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ from trueup.simulation.targets.resolution import resolve
 SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 TURNS = int(mujoco.mjtJoint.mjJNT_HINGE)
 PREFIX = "missing "
-"""Begin of the name of a candidate, which no parameter of an experiment file has."""
+"""Prefix of the name of a candidate, which no parameter of an experiment file has."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of term, one number for each joint, body or actuator."""
+    """A kind of term, one value for each joint, body or actuator."""
 
     label: str
-    """What it is, as the subject of a sentence."""
+    """Its name, as the subject of a sentence."""
     element: str
     """``joint``, ``body`` or ``actuator``."""
     attribute: str
     field: str
     """Field of a compiled model with the values."""
     reach: float
-    """Upper bound over the inertia about the joint [N m, 1/s, ...]; over the value, of a mass."""
+    """Upper bound relative to the inertia about the joint [N m, 1/s, ...], or to the mass."""
     units: tuple[str, str]
     """Unit for a hinge or a body, and for a slide."""
 
@@ -52,63 +52,63 @@ KINDS = {
         ("N m", "N"),
     ),
 }
-"""Kinds by name, in the order in which they are tried where time is short."""
+"""Kinds by name, in order of priority."""
 
 
 class _Element(NamedTuple):
-    """A joint, body or actuator, and the number of it that a kind names."""
+    """A joint, body or actuator, and its value for a kind."""
 
     name: str
     entry: int
-    """Flat place in the field."""
+    """Flat index in the field."""
     value: float
     unit: str
     inertia: float
-    """About the joint [kg m^2, kg]; 1 of a body."""
+    """Inertia about the joint [kg m^2, kg]; 1 for a body."""
 
 
 @dataclass(frozen=True)
 class Force:
-    """A force on a joint that follows its recorded speed."""
+    """A force on a joint as a function of its recorded speed."""
 
     joint: str
     actuator: str
     """Name of the motor that applies it."""
     shape: str
-    """How it depends on speed."""
+    """Its dependence on speed."""
     size: float
     """Root mean square speed of the joint [rad/s, m/s]."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One number of the model that is tried as a further unknown."""
+    """One attribute of the model that is tested as an additional parameter."""
 
     kind: str
     where: str
     """Name of the joint, body or actuator."""
     parameter: Parameter
-    """The unknown, at the value that the model has."""
+    """The parameter, at its value in the model."""
     replaces: str = ""
-    """Frozen parameter whose place it takes; empty where there is none."""
+    """Frozen parameter that it replaces; empty if there is none."""
     note: str = ""
-    """What a sentence adds to its value."""
+    """Note on its value in a sentence."""
     force: Force | None = None
-    """What the value is the size of, where the model has no number for it."""
+    """The force of the value, if the model has no attribute for it."""
 
     @property
     def given(self) -> float:
-        """Value that the model has."""
+        """Value in the model."""
         return float(self.parameter.as_vector()[0])
 
 
 def candidates(
     models: Sequence[mujoco.MjModel], parameters: ParameterDict, kinds: Sequence[str]
 ) -> list[Candidate]:
-    """Numbers of the model that no parameter is free to move.
+    """Attributes of the model without a free parameter.
 
     Args:
-      models: the models of the recordings; a number counts where it is the same in all.
+      models: the models of the recordings; an attribute must be equal in all.
       parameters: parameters of the experiment.
       kinds: keys of :data:`KINDS`.
     """
@@ -118,7 +118,7 @@ def candidates(
     for key in kinds:
         kind = KINDS[key]
         if key == "mass" and any(p.inertia_type is not None for p in parameters.values()):
-            continue  # links are unknowns already
+            continue  # links are already parameters
         for name, entry, value, unit, scale in _elements(model, kind):
             if (kind.field, entry) in taken:
                 continue
@@ -130,7 +130,7 @@ def candidates(
             upper = max(kind.reach * (value if key == "mass" else scale), 10.0 * value)
             lower = {"mass": 0.1 * value, "offset": -upper}.get(key, 0.0)
             if not lower <= value < upper:
-                continue  # a negative damping, or a massless body: not a plain term
+                continue  # skip a negative damping, or a massless body
             target = f"{kind.element}/{name}/{kind.attribute}"
             parameter = Parameter(
                 f"{PREFIX}{target}", value, lower, upper, target=target, unit=unit
@@ -140,7 +140,7 @@ def candidates(
 
 
 def extended(parameters: ParameterDict, more: Sequence[Candidate]) -> ParameterDict:
-    """The parameters with candidates after them, in the place of frozen ones that they free."""
+    """The parameters followed by candidates, which replace their frozen parameters."""
     replaced = {c.replaces for c in more}
     out = ParameterDict()
     for param in parameters.copy().values():
@@ -153,12 +153,12 @@ def extended(parameters: ParameterDict, more: Sequence[Candidate]) -> ParameterD
 
 
 def _value(model: mujoco.MjModel, kind: Kind, name: str) -> float:
-    """Value of a named element; NaN where the model has none."""
+    """Value of a named element; NaN if it is not in the model."""
     return next((e.value for e in _elements(model, kind) if e.name == name), np.nan)
 
 
 def _elements(model: mujoco.MjModel, kind: Kind) -> list[_Element]:
-    """Elements of a kind that have names, of scalar joints and of bodies that move."""
+    """Named elements of a kind, of scalar joints and moving bodies."""
     field = getattr(model, kind.field)
     out: list[_Element] = []
     if kind.element == "body":
@@ -183,7 +183,7 @@ def _elements(model: mujoco.MjModel, kind: Kind) -> list[_Element]:
 
 
 def affine_actuators(model: mujoco.MjModel) -> list[_Element]:
-    """Actuators whose force has a constant part, with its value: those of servos on joints."""
+    """Affine actuators (servos on joints) with the value of their constant force."""
     out, kind = [], KINDS["offset"]
     for i in range(model.nu):
         name, joint = model.actuator(i).name, int(model.actuator_trnid[i, 0])
@@ -199,7 +199,7 @@ def affine_actuators(model: mujoco.MjModel) -> list[_Element]:
 
 
 def taken_entries(model: mujoco.MjModel, parameters: ParameterDict) -> set[tuple[str, int]]:
-    """Entries of fields that parameters write, frozen ones included."""
+    """Entries of fields that parameters write, including frozen ones."""
     taken, frozen = _taken(model, parameters)
     return taken | set(frozen)
 
@@ -207,7 +207,7 @@ def taken_entries(model: mujoco.MjModel, parameters: ParameterDict) -> set[tuple
 def _taken(
     model: mujoco.MjModel, parameters: ParameterDict
 ) -> tuple[set[tuple[str, int]], dict[tuple[str, int], Parameter]]:
-    """Entries of fields that parameters write, and those that frozen numbers write."""
+    """Entries of fields that parameters write, and those of frozen scalars."""
     taken: set[tuple[str, int]] = set()
     frozen: dict[tuple[str, int], Parameter] = {}
     tied = {p.tied_to for p in parameters.values()}

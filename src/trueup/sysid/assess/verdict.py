@@ -1,4 +1,4 @@
-"""The verdict on an identification: baselines on held-out recordings, and what became of values."""
+"""Verdict on an identification: baselines on held-out recordings, and parameter status."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -24,23 +24,23 @@ def verdict_of(
     doubts: Sequence[Reason] = (),
     limit_evidence: Mapping[str, str] | None = None,
 ) -> Verdict:
-    """Judge an identification by the rules of :func:`trueup.fitting.judge`.
+    """Return the verdict on an identification by the rules of :func:`trueup.fitting.judge`.
 
-    Its baselines are a constant, the last state and the last velocity held (through each window,
-    where there are windows) and the model before the fit.
+    Its baselines are a constant, the last state and the last velocity held (over each window, if
+    there are windows) and the model before the fit.
 
     Args:
         space: the unknowns.
         solution: the fit.
         assessment: its assessment.
-        unseen: signals as further fits predict them that have not seen them: those of a
-            cross-validation, or of a fit without the ends of the recordings.
-        how: what such an error means, or why there is none.
-        still: channels at rest, which hold noise alone and are left out.
-        starts: unknowns that are estimated start states of recordings. Their bounds are guesses
-            from the motion; one that ends there says nothing against the unknowns of the robot.
-        limit_evidence: what other fits found for unknowns that ended at zero, a clause for each.
-        doubts: what else speaks against the fit, see :func:`trueup.sysid.assess.doubts.doubts`.
+        unseen: held-out signals predicted by further fits: those of a cross-validation, or of a
+            fit without the ends of the recordings.
+        how: meaning of such an error, or the reason for none.
+        still: channels at rest, with noise only, which are excluded.
+        starts: parameters that are estimated initial states of recordings. Their bounds are
+            guesses from the motion, so reaching one does not affect the robot's parameters.
+        limit_evidence: result of other fits for parameters that ended at zero, a clause for each.
+        doubts: further reasons against the fit, see :func:`trueup.sysid.assess.doubts.doubts`.
     """
     signals = [*assessment.signals, *unseen]
     grade = Grade.USE if unseen else Grade.LOOK
@@ -57,11 +57,11 @@ def _sentence(text: str) -> str:
 
 
 def compared(signals: Sequence[SequenceSignals], still: Sequence[str] = ()) -> list[Comparison]:
-    """Errors beside those of the baselines, in the channels that all sequences have in common.
+    """Errors compared with those of the baselines, in the channels common to all sequences.
 
     A model before the fit that is as good on the data of the fit as the fit itself is a result of
-    these recordings, such as an earlier run's. It is no baseline on parts of them that a second fit
-    has not seen.
+    these recordings, such as that of an earlier run. It is not used as a baseline on parts of them
+    that are held out of a second fit.
     """
     first = signals[0]
     common = [c for c in first.channels if all(c in s.channels for s in signals)]
@@ -116,7 +116,7 @@ def _estimates(
     starts: Collection[str],
     limit_evidence: Mapping[str, str],
 ) -> Estimates:
-    # initial states of windows are unknowns that nobody asks for
+    # exclude initial states of windows, which are nuisance parameters
     asked = np.array(["#" not in name for name in space.names])
     of_robot = asked & np.array([name not in starts for name in space.names])
     determined = assessment.identifiability.determined

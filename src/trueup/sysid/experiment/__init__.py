@@ -1,1 +1,1 @@
-"""Experiment files: settings, templates, unknowns, preparation."""
+"""Experiment files: settings, templates, parameters, preparation."""

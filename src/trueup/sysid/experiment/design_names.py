@@ -9,9 +9,9 @@ _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 
 
 def check_design(part: DesignPart, model: mujoco.MjModel) -> None:
-    """Raise ExperimentError where a pose or a limit names what is no hinge or slide of a model.
+    """Raise ExperimentError if a pose or a limit names no hinge or slide joint of a model.
 
-    A design asks for more: joints that it moves.
+    A design also requires that it moves these joints.
     """
     joints = [model.joint(j).name for j in range(model.njnt) if int(model.jnt_type[j]) in _SCALAR]
     limits = part.limits
@@ -23,6 +23,6 @@ def check_design(part: DesignPart, model: mujoco.MjModel) -> None:
         unknown = [n for n in given if n not in joints] if isinstance(given, dict) else []
         if unknown:
             raise ExperimentError(
-                f"design.{place} names {unknown[0]!r}; the joints of the model are "
+                f"design.{place} names an unknown joint {unknown[0]!r}; available: "
                 f"{listing(joints)}.{did_you_mean(unknown[0], joints)}"
             )

@@ -1,4 +1,4 @@
-"""Reads experiment files; errors name the line and say what is allowed."""
+"""Parser of experiment files, with errors that name the line and the allowed values."""
 
 import os
 from pathlib import Path
@@ -17,51 +17,50 @@ def load_experiment(path: str | os.PathLike[str]) -> Experiment:
     """Read an experiment file.
 
     Raises:
-      ExperimentError: the file is missing, no YAML, or does not describe an experiment; every
-        problem is listed with its line.
+      ExperimentError: the file is missing, not YAML, or does not describe an experiment; all
+        problems are listed with their lines.
     """
     path = Path(path)
     try:
         text = read_settings(path)
     except FileNotFoundError:
         raise ExperimentError(
-            f"the experiment file {path} does not exist; write one with  "
-            "trueup init MODEL RECORDING"
+            f"no such experiment file: {path}; write one with  trueup init MODEL RECORDING"
         ) from None
     except IsADirectoryError:
-        raise ExperimentError(f"{path} is a folder; give the experiment file in it") from None
+        raise ExperimentError(f"{path} is a folder, not an experiment file") from None
     except UnicodeDecodeError as error:
         raise ExperimentError(f"{path} is not a text file: {error}") from error
     return parse_experiment(text, path.name)
 
 
 def parse_experiment(text: str, name: str = "experiment") -> Experiment:
-    """Read an experiment from YAML text; ``name`` stands in messages."""
+    """Read an experiment from YAML text; ``name`` is used in messages."""
     try:
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
         content = plain_data(tree)
     except RecursionError as error:
-        raise ExperimentError(f"{name}: this is nested too deep for an experiment file") from error
+        raise ExperimentError(f"{name}: nested too deeply for an experiment file") from error
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
-        raise ExperimentError(f"{name}{where}: this is not YAML: {problem}") from error
+        raise ExperimentError(f"{name}{where}: not valid YAML: {problem}") from error
     if not isinstance(content, dict):
         raise ExperimentError(
-            f"{name}: an experiment file holds keys such as model, recordings and parameters; "
+            f"{name}: expected an experiment with keys such as model, recordings and parameters; "
             f"found {type(content).__name__ if content is not None else 'nothing'}"
         )
     if (wrong := _key_that_is_no_name(tree)) is not None:
         key, line = wrong
         raise ExperimentError(
-            f"{name} line {line}: YAML does not read the name {key} as text, but as a truth value, "
-            f'a number or nothing: write it in quotes, "{key}"'
+            f"{name} line {line}: YAML parses the name {key} as a boolean, a number or null, not "
+            f'as text: write it in quotes, "{key}"'
         )
     doubled = _double_keys(tree)
     if doubled:
         key, line = doubled
-        raise ExperimentError(f"{name} line {line}: the key {key!r} stands twice")
+        raise ExperimentError(f"{name} line {line}: duplicate key {key!r}")
     content = without_header(content)
     try:
         return Experiment.model_validate(written_out(content))
@@ -71,7 +70,7 @@ def parse_experiment(text: str, name: str = "experiment") -> Experiment:
 
 
 def without_header(content: dict[str, Any]) -> dict[str, Any]:
-    """The experiment in ``experiment.yaml`` of a run, which says more of the run."""
+    """The experiment in ``experiment.yaml`` of a run, without the header of the run."""
     if content.get("kind") != "identification":
         return content
     return {key: value for key, value in content.items() if key not in _OF_THE_RUN}
@@ -81,7 +80,7 @@ _OF_THE_RUN = ("kind", "format_version", "trueup", "folder", "inputs", "executio
 
 
 def dump_experiment(experiment: Experiment) -> str:
-    """The resolved experiment as YAML, every setting written out."""
+    """The resolved experiment as YAML, with all settings."""
     return yaml.safe_dump(
         experiment.model_dump(mode="json"), sort_keys=False, default_flow_style=None, width=100
     )
@@ -102,7 +101,7 @@ def _problems(error: ValidationError, tree: Any, name: str) -> list[str]:
         if problem["type"] == "extra_forbidden":
             allowed = _allowed(place[:-1])
             message = (
-                f"unknown key {place[-1]!r}; keys here are {listing(allowed, 20)}."
+                f"unknown key {place[-1]!r}; available keys: {listing(allowed, 20)}."
                 f"{did_you_mean(str(place[-1]), allowed)}"
             )
             path = ".".join(str(part) for part in place[:-1])
@@ -123,22 +122,22 @@ def _place(problem: Any) -> tuple[Any, ...]:
 
 
 def _mismatch(problem: Any, message: str, place: tuple[Any, ...]) -> str:
-    """What was found, what is wanted, and lines to write where a whole part has another shape."""
+    """Message with the found value, the expected type, and an example for a whole part."""
     found = problem.get("input")
     shown = repr(found)
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
     if isinstance(found, bool) and problem["type"] == "string_type":
         return (
-            f"found {found}: YAML reads on, off, yes, no, true and false as truth values; write a "
+            f"found {found}: YAML parses on, off, yes, no, true and false as booleans; write a "
             'name in quotes, such as "off"'
         )
     wanted = _SHAPES.get(problem["type"])
     if wanted is None:
         if problem["type"] == "value_error" and shown in message:
-            return message  # says what was found
+            return message  # contains the found value
         return f"{message}; found {shown}" if not isinstance(found, dict | list) else message
     example = "".join(f"\n    {line}" for line in example_of(place).splitlines())
-    return f"found {shown}; {wanted} is wanted{', such as' + example if example else ''}"
+    return f"found {shown}; expected {wanted}{', such as' + example if example else ''}"
 
 
 _SHAPES = {
@@ -156,11 +155,11 @@ _SHAPES = {
     "bool_type": "true or false",
     "bool_parsing": "true or false",
 }
-"""Shapes that are wanted, by pydantic's kinds of errors."""
+"""Expected types, by pydantic's kinds of errors."""
 
 
 def _key_that_is_no_name(node: Any, above: tuple[int, ...] = ()) -> tuple[str, int] | None:
-    """First key that YAML reads as something else than text, and its line."""
+    """First key that YAML does not parse as text, and its line."""
     if id(node) in above:  # an anchor that contains itself
         return None
     above = (*above, id(node))
@@ -178,7 +177,7 @@ def _key_that_is_no_name(node: Any, above: tuple[int, ...] = ()) -> tuple[str, i
 
 
 def _is_other_branch(problem: Any) -> bool:
-    """Whether a problem is only that a union's other form was not used."""
+    """Whether a problem is of the other branch of a union."""
     found, kind = problem.get("input"), problem["type"]
     mapping_for_text = kind == "string_type" and isinstance(found, dict)
     text_for_mapping = kind == "model_type" and isinstance(found, str)
@@ -214,7 +213,7 @@ def _model_named(name: str) -> type[BaseModel] | None:
 
 
 def _allowed(place: tuple) -> list[str]:
-    """Keys of the part of the schema that a path leads to."""
+    """Keys of the part of the schema at a path."""
     models: list[Any] = [Experiment]
     for part in place:
         following: list[Any] = []
@@ -224,7 +223,7 @@ def _allowed(place: tuple) -> list[str]:
                     following += _inside(model.model_fields[part].annotation)
             else:
                 following.append(model)
-        # a list index or the name of an entry leads to the entries' own model
+        # a list index or the name of an entry leads to the model of the entries
         models = following or models
     return sorted(
         {
@@ -244,7 +243,7 @@ def _inside(annotation: Any) -> list[Any]:
 
 
 def _line(tree: Any, place: tuple) -> int:
-    """Line of the file that a path points at, or the nearest one above it."""
+    """Line of the file at a path, or the nearest one above it."""
     node, line = tree, 1
     for part in place:
         found = None
@@ -262,7 +261,7 @@ def _line(tree: Any, place: tuple) -> int:
 
 
 def _double_keys(node: Any, above: tuple[int, ...] = ()) -> tuple[str, int] | None:
-    """First key that stands twice in one mapping; YAML would silently keep the last."""
+    """First duplicate key in one mapping; YAML would silently keep the last."""
     if id(node) in above:  # an anchor that contains itself
         return None
     above = (*above, id(node))

@@ -1,4 +1,4 @@
-"""Initial states of recordings and windows as unknowns of a fit."""
+"""Initial states of recordings and windows as parameters of a fit."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ from trueup.sysid.recordings.measured_state import StateColumns, measured_state,
 def window_starts(
     measured: TimeSeries, timestep: float, window: float, name: str
 ) -> list[tuple[str, float]]:
-    """Label and start time of each window of a sequence; of the sequence itself for no windows."""
+    """Label and start time of each window of a sequence; without windows of the sequence itself."""
     start, end = float(measured.times[0]), float(measured.times[-1])
     steps = round(window / timestep)
     if steps < 2:
         return [(name, start)]
     count = max(int(np.ceil((end - start) / (steps * timestep) - 1e-6)), 1)
-    # a last window shorter than two steps predicts nothing
+    # skip a last window shorter than two steps, which has no prediction
     times = [start + k * steps * timestep for k in range(count)]
     return [(window_label(name, k), t) for k, t in enumerate(times) if t < end - 2 * timestep]
 
@@ -33,13 +33,13 @@ def add_initial_states(
     starts: Sequence[tuple[str, float]],
     half_width: float,
 ) -> None:
-    """Add unknowns for the initial position and velocity of every measured scalar joint.
+    """Add parameters for the initial position and velocity of every measured scalar joint.
 
     Args:
       parameters: changed in place.
       model: the model.
       measured: the recording.
-      base: state that gives what was not measured; the sequence's own start takes it as it is.
+      base: state for unmeasured entries; the start of the sequence itself uses it unchanged.
       starts: label and time [s] of each start.
       half_width: half width of the local fit that gives the start value [s].
     """
@@ -71,7 +71,7 @@ def add_initial_states(
 
 
 def estimated_starts(parameters: ParameterDict) -> set[str]:
-    """Names of unknown starts that no user named: they are no unknowns of the robot."""
+    """Names of automatically added initial states, which are not parameters of the robot."""
     out = set()
     for param in parameters.values():
         for target in param.targets[:1]:
@@ -82,14 +82,14 @@ def estimated_starts(parameters: ParameterDict) -> set[str]:
 
 
 def start_name(place: str, label: str) -> str:
-    """Name of the unknown of a place, such as ``state/elbow/qpos``, in a sequence or window."""
+    """Parameter name of an initial state, such as ``state/elbow/qpos``, of a sequence or window."""
     return f"initial_{place.removeprefix('state/').replace('/', '_')}_{label}"
 
 
 def _spans(measured: TimeSeries, columns: StateColumns, address: int) -> tuple[float, float]:
-    """How far an initial position and velocity may lie from the measured ones."""
+    """Allowed deviation of an initial position and velocity from the measured ones."""
     position = measured.data[:, columns.positions[address]]
     reach = max(0.1 * float(np.ptp(position)), 1e-4)
     fastest = float(np.percentile(np.abs(np.gradient(position, measured.times)), 95))
-    # at rest a position says little of the speed: the span is that of the whole motion
+    # at rest the position determines the velocity poorly: use the span of the whole motion
     return reach, max(fastest, 1e-3)

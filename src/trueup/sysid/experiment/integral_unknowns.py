@@ -1,8 +1,8 @@
-"""Integrals of controllers at the beginning of a recording as unknowns of a fit.
+"""Initial integrals of controllers as parameters of a fit.
 
-An integrator at rest holds the weight, which each candidate knows. In motion, or where dry friction
-may hold a part of the weight, its value depends on what happened before the recording: then it is
-an unknown.
+An integrator at rest carries the weight, which is computed for each candidate. In motion, or if dry
+friction may carry a part of the weight, its value depends on the time before the recording, so it
+is estimated.
 """
 
 import mujoco
@@ -15,29 +15,29 @@ from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.initial_unknowns import start_name
 from trueup.sysid.recordings.measured_state import state_columns
 
-_REST = 0.05  # [s] under one command that show that a mechanism rests
-_FEWEST = 5  # samples of it
-_REACH = 10.0  # of an unknown, in integrals whose effect is that of the proportional part
+_REST = 0.05  # duration under a constant command that identifies rest [s]
+_FEWEST = 5  # minimum number of samples at rest
+_REACH = 10.0  # bound of an integral, relative to the effect of the proportional part
 
 
 def add_integrals(
     parameters: ParameterDict, sequence: SystemTrajectory, own: ParameterDict
 ) -> list[str]:
-    """Add an unknown for each integral at the first sample that rest does not imply.
+    """Add a parameter for each initial integral that is not determined by rest.
 
     Args:
       parameters: changed in place.
       sequence: the recording.
-      own: unknowns of the experiment.
+      own: parameters of the experiment.
 
     Returns:
-      Actuators that integrate it.
+      Actuators with these integrals.
     """
     model, before = sequence.model, sequence.lead_in
     act = sequence.initial_state[1 + model.nq + model.nv :][: model.na]
     opened = [one for one in HeldStart(model).holding if np.isnan(act[one.place])]
     if not opened or (before is not None and before.measured is not None):
-        return []  # it goes on from the simulation of the time before
+        return []  # it continues from the simulation of the lead-in
     if before is None and not _has_friction(model, own) and _rests(sequence):
         return []
     control = sequence.control.data
@@ -53,7 +53,7 @@ def add_integrals(
         several = int(model.actuator_actnum[one.actuator]) > 1
         target = f"{place}/{index}" if several else place
         if given & {place, target}:
-            continue  # the user has it
+            continue  # already a parameter of the experiment
         value, span = float(values[one.place]), _span(model, one, sequence)
         low, high = _limits(model, one, value - span, value + span)
         parameters.add(
@@ -71,7 +71,7 @@ def add_integrals(
 
 
 def _has_friction(model: mujoco.MjModel, parameters: ParameterDict) -> bool:
-    """Whether dry friction, or the bristle of a motor, may hold a part of the weight."""
+    """Whether dry friction, or the bristle of a motor, may carry a part of the weight."""
     searched = any("frictionloss" in t for p in parameters.values() for t in p.targets)
     motors = model.actuator_dyntype == int(mujoco.mjtDyn.mjDYN_DCMOTOR)
     bristles = (model.actuator_dynprm[motors, 5] > 0).any()
@@ -79,7 +79,7 @@ def _has_friction(model: mujoco.MjModel, parameters: ParameterDict) -> bool:
 
 
 def _rests(sequence: SystemTrajectory) -> bool:
-    """Whether a recording begins with a stretch under one command in which nothing moves."""
+    """Whether a recording starts at rest under a constant command."""
     recorded, control = sequence.sensordata, sequence.control
     changed = np.flatnonzero((control.data != control.data[0]).any(axis=1))
     end = control.times[changed[0]] if changed.size else control.times[-1]
@@ -93,7 +93,7 @@ def _rests(sequence: SystemTrajectory) -> bool:
         noise = max(noise_level(values), 1e-6 * float(np.ptp(values)))
         slope, curve = np.polynomial.polynomial.polyfit(times, values[first], 2)[1:]
         moved = max(abs(slope) * times[-1], abs(curve) * times[-1] ** 2)
-        # the standard deviation of a fitted slope, over the stretch, is sqrt(12 / n) of the noise;
+        # the standard deviation of a fitted slope, over the interval, is sqrt(12 / n) of the noise;
         # that of a fitted curvature sqrt(180 / n)
         if moved > 3 * np.sqrt(180 / first.sum()) * noise:
             return False
@@ -101,7 +101,7 @@ def _rests(sequence: SystemTrajectory) -> bool:
 
 
 def _span(model: mujoco.MjModel, one: Holding, sequence: SystemTrajectory) -> float:
-    """How far an integral may lie from the one that holds the weight."""
+    """Allowed deviation of an integral from the one that carries the weight."""
     i, dynamics = one.actuator, int(model.actuator_dyntype[one.actuator])
     moved = float(np.ptp(sequence.control.data[:, int(model.actuator_ctrladr[i])]))
     for column in state_columns(model, sequence.sensordata).positions.values():

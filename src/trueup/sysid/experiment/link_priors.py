@@ -1,4 +1,4 @@
-"""Priors of links: how far the inertia of a body may be from that of the model, which CAD gave."""
+"""Priors of link inertias relative to the model, for example from CAD."""
 
 import mujoco
 import numpy as np
@@ -14,27 +14,29 @@ def link_prior(
 ) -> Prior | None:
     """Prior of the inertia of a body.
 
-    Without a mean it is that of the model, and the standard deviation a share: of the mass and the
-    moments, and for the centre of mass of the radius of gyration. With a mean it is a prior of the
-    mass alone [kg].
+    Without a mean it is that of the model, with a relative standard deviation: of the mass and the
+    moments, and of the radius of gyration for the centre of mass. With a mean it is a prior of the
+    mass only [kg].
 
     Args:
       name: name of the parameter, for errors.
-      param: parameter of the inertia, started at the model.
+      param: parameter of the inertia, starting at the model.
       part: the prior of the experiment file.
       model: the compiled model.
 
     Raises:
-      ExperimentError: a mean for more than a mass.
+      ExperimentError: a mean for an inertia of more than a mass.
     """
     if part is None:
         return None
     if part.mean is not None:
         if param.inertia_type is not InertiaType.Mass:
             raise ExperimentError(
-                f"parameters.{name}.prior: mean is one number, and this inertia has {param.size}; "
-                "without it sd is a share of the model's values; a mass alone is "
-                "inertia_type: mass"
+                f"parameters.{name}.prior: mean is supported for a mass only (inertia_type: "
+                "mass), and "
+                f"this inertia has {param.size} values; without mean, sd is relative to the "
+                "model's "
+                "values"
             )
         return Prior(part.mean, part.sd)
     inertial = inertial_of(model, str(param.inertia_body))

@@ -1,4 +1,4 @@
-"""The measurement part of an experiment file, resolved: delays, gains, biases, weights."""
+"""Measurement model of an experiment file: delays, gains, biases, weights."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -14,7 +14,7 @@ def measurement_rules(part: MeasurementPart, parameters: ParameterDict) -> Measu
     """Delays, gains and biases by patterns of signal names.
 
     Raises:
-      ExperimentError: a rule names a parameter that does not exist.
+      ExperimentError: a rule refers to an unknown parameter.
     """
     gains = {pattern: _gain(rule) for pattern, rule in part.gains.items()}
     biases = {pattern: _gain(rule) for pattern, rule in part.biases.items()}
@@ -26,7 +26,7 @@ def measurement_rules(part: MeasurementPart, parameters: ParameterDict) -> Measu
         for name in used:
             if name not in parameters:
                 raise ExperimentError(
-                    f"measurement.{kind} names the parameter {name!r}; there are "
+                    f"measurement.{kind} refers to an unknown parameter {name!r}; available: "
                     f"{listing(parameters)}.{did_you_mean(name, parameters)}"
                 )
     return MeasurementRules(
@@ -41,12 +41,12 @@ def measurement_rules(part: MeasurementPart, parameters: ParameterDict) -> Measu
 
 
 def check_patterns(part: MeasurementPart, signals: list[str]) -> None:
-    """Raise ExperimentError for a pattern that fits none of the recorded signals."""
+    """Raise ExperimentError for a pattern that matches no recorded signal."""
     for kind in ("signals", "delays", "gains", "biases"):
         for pattern in getattr(part, kind):
             if not any(fnmatchcase(s, pattern) for s in signals):
                 raise ExperimentError(
-                    f"measurement.{kind}: {pattern!r} fits no recorded signal; there are "
+                    f"measurement.{kind}: {pattern!r} matches no recorded signal; available: "
                     f"{listing(signals)}.{did_you_mean(pattern, signals)}"
                 )
 
@@ -54,12 +54,12 @@ def check_patterns(part: MeasurementPart, signals: list[str]) -> None:
 def observation_settings(
     experiment: Experiment, signals: Iterable[str], state_smoothing: float
 ) -> ObservationSettings:
-    """How the recorded signals of an experiment are compared and weighted.
+    """Observation settings of an experiment: compared signals and weights.
 
     Args:
       experiment: the experiment.
       signals: recorded signals.
-      state_smoothing: half width of the local fit that gives a state [s].
+      state_smoothing: half width of the local state fit [s].
     """
     weights: dict[str, float] = {}
     noise: dict[str, float] = {}

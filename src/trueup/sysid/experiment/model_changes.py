@@ -1,4 +1,4 @@
-"""Changes that an experiment makes to a model: kind of its actuators, its base."""
+"""Changes of a model by an experiment: type of its actuators, fixed base."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ _SCALAR = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
 
 
 def change_model(spec: Any, part: ModelPart) -> None:
-    """Give a model the base and the actuators that an experiment asks for.
+    """Apply the base and the actuators of an experiment to a model.
 
     Raises:
-      ExperimentError: a gain of an actuator that the model does not have, actuators of which none
-        drives a joint, or a base to fix that is not free.
+      ExperimentError: a gain of an unknown actuator, no actuator on a joint, or a base to fix that
+        is not free.
     """
     if part.base == "fixed":
         _fix_base(spec)
@@ -32,8 +32,8 @@ def change_model(spec: Any, part: ModelPart) -> None:
     names = [a.name for a in changed]
     if not changed:
         raise ExperimentError(
-            f"model.actuators is {part.actuators}, and no actuator of the model drives a joint; it "
-            f"has {listing(a.name for a in spec.actuators)}"
+            f"model.actuators is {part.actuators}, but no actuator of the model drives a joint; "
+            f"its actuators are {listing(a.name for a in spec.actuators)}"
         )
     for actuator in changed:
         if part.actuators == "torque":
@@ -41,7 +41,7 @@ def change_model(spec: Any, part: ModelPart) -> None:
         else:
             kp = _gain(part.kp, actuator.name, names, "kp")
             _make_servo(actuator, kp, _gain(part.kd, actuator.name, names, "kd"))
-    # controls of a keyframe belong to the former actuators
+    # controls of a keyframe are those of the original actuators
     for key in list(spec.keys):
         key.ctrl = [0.0] * len(list(spec.actuators))
 
@@ -49,25 +49,25 @@ def change_model(spec: Any, part: ModelPart) -> None:
 def _fix_base(spec: Any) -> None:
     free = [j for j in spec.joints if j.type == mujoco.mjtJoint.mjJNT_FREE]
     if not free:
-        raise ExperimentError("model.base is fixed, and the model has no free joint to take away")
+        raise ExperimentError("model.base is fixed, but the model has no free joint to remove")
     for joint in free:
         spec.delete(joint)
-    # their positions have another length
+    # their qpos has another length
     for key in list(spec.keys):
         spec.delete(key)
 
 
 def _clear(actuator: Any) -> None:
-    # states and inputs of the former type go too
+    # also remove states and inputs of the original type
     actuator.set_to_motor()
-    # affine, so that a constant offset of the torque can be a target: biasprm/0
+    # affine, so that a constant torque offset can be a target: biasprm/0
     actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
     actuator.ctrllimited = mujoco.mjtLimited.mjLIMITED_FALSE
 
 
 def _make_motor(actuator: Any) -> None:
     _clear(actuator)
-    # a recorded torque was applied, whatever limit the model states
+    # no limit: a recorded torque was applied
     actuator.forcelimited = mujoco.mjtLimited.mjLIMITED_FALSE
 
 
@@ -82,7 +82,7 @@ def _gain(given: float | dict[str, float] | None, name: str, names: list[str], w
         unknown = [n for n in given if n not in names]
         if unknown:
             raise ExperimentError(
-                f"model.{what} names the actuator {unknown[0]!r}; actuators on joints are "
+                f"model.{what} names an unknown actuator {unknown[0]!r}; actuators on joints are "
                 f"{listing(names)}.{did_you_mean(unknown[0], names)}"
             )
         if name not in given:

@@ -1,4 +1,4 @@
-"""Loads the model of an experiment and applies the settings of its simulation."""
+"""Loading of the model of an experiment, with its simulation settings."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ INTEGRATORS = {
 _ONE_INPUT = {"dcmotor": "voltage"}
 
 SHORTEST_STEP, LONGEST_STEP = 1e-7, 1.0
-"""Time steps that a model may have [s]."""
+"""Allowed time steps of a model [s]."""
 
 
 def load_spec(part: ModelPart, folder: Path) -> Any:
@@ -33,7 +33,7 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
 
     Args:
       part: the model of the experiment.
-      folder: folder that relative file names refer to.
+      folder: folder of relative file names.
 
     Returns:
       The ``MjSpec``.
@@ -47,7 +47,7 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
             sorted(p.name for p in path.parent.glob("*.xml"))[:8] if path.parent.is_dir() else []
         )
         also = f"; MJCF files there: {', '.join(existing)}" if existing else ""
-        raise ModelError(f"the model file {part.file} does not exist in {folder}{also}")
+        raise ModelError(f"no such model file: {part.file} in {folder}{also}")
     check_model_file(path)
     with captured_warnings():
         try:
@@ -67,7 +67,7 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
             if part.friction.solimp is not None:
                 joint.solimp_friction = part.friction.solimp
         try:
-            # not a copy: copying drops what refers to something that does not exist
+            # not a copy: copying drops references to missing elements
             mujoco.MjSpec.from_file(str(path)).compile()
             model = spec.copy().compile()
         except ValueError as error:
@@ -78,25 +78,26 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
 
 
 def _check_inputs(model: mujoco.MjModel, part: ModelPart) -> None:
-    """Raise ModelError for an actuator that does not take one command, as a recording holds it."""
+    """Raise ModelError for an actuator with several inputs."""
     for actuator in range(model.nactuator):
         count = int(model.actuator_ctrlnum[actuator])
         if count != 1:
             raise ModelError(
                 f"{part.file}: actuator {model.actuator(actuator).name!r} is of the type "
-                f"{actuator_type(model, actuator)!r} and has {count} inputs, and a recording has "
-                "one command for each actuator: give it one in the MJCF, such as "
-                f'input="{_ONE_INPUT.get(actuator_type(model, actuator), "pos")}", or take it out'
+                f"{actuator_type(model, actuator)!r} and has {count} inputs, but recordings "
+                "support "
+                "one command per actuator: set one input in the MJCF, such as "
+                f'input="{_ONE_INPUT.get(actuator_type(model, actuator), "pos")}", or remove it'
             )
 
 
 def _check_timestep(spec: Any, part: ModelPart) -> None:
-    """Raise ModelError for a time step with which no recording of a machine can be simulated."""
+    """Raise ModelError for an implausible time step."""
     step = float(spec.option.timestep)
     if not SHORTEST_STEP <= step <= LONGEST_STEP:
         where = f"{part.file} has" if part.timestep is None else "model.timestep is"
         raise ModelError(
-            f"{where} the time step {step:g} s: it has to lie between {SHORTEST_STEP:g} and "
-            f"{LONGEST_STEP:g} s. Machines are simulated with 0.0005 to 0.005 s; set "
+            f"{where} the time step {step:g} s: it must be between {SHORTEST_STEP:g} and "
+            f"{LONGEST_STEP:g} s. Typical values are 0.0005 to 0.005 s; set "
             f"model.timestep, or correct the model"
         )

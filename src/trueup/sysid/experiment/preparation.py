@@ -1,4 +1,4 @@
-"""From an experiment file to problems: models, unknowns, recordings, what is held out."""
+"""Preparation of an experiment: models, parameters, recordings, held-out parts, problems."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -47,43 +47,43 @@ from trueup.sysid.torque.setup import torque_problem
 _Part = tuple[CheckedRecording, SystemTrajectory]
 
 MOST_ALONE = 64
-"""Held-out parts that are fitted alone. Each brings initial states of its own as unknowns, and the
-cost of a fit grows with the square of their number."""
+"""Maximum number of held-out parts that are refitted. Each adds initial states as parameters, and
+the cost of a fit is quadratic in their number."""
 
 
 @dataclass
 class Prepared:
-    """Everything an identification needs, read and checked."""
+    """Checked inputs of an identification."""
 
     experiment: Experiment
     folder: Path
     parameters: ParameterDict
-    """Unknowns at their start values, initial states that are estimated included."""
+    """Parameters at their start values, including estimated initial states."""
     training: list[ModelSequences]
     held_out: list[ModelSequences]
     alone: list[ModelSequences]
-    """Held-out parts that are fitted alone: all, or :data:`MOST_ALONE` spread over them."""
+    """Held-out parts that are refitted: all, or :data:`MOST_ALONE` spread over them."""
     settings: ObservationSettings
     rules: MeasurementRules
     recordings: list[CheckedRecording]
     specs: dict[str, Any]
-    """Model and variants by name, as they were read; the main one is ``model``."""
+    """Specs of the model and its variants by name, as read; the main one is ``model``."""
     inputs: list[Path]
     """Files that were read."""
     notes: list[str]
     torques: Any = field(default=None, init=False)
-    """What inverse dynamics needs, once it was made; see
+    """Setup of inverse dynamics, constructed on first use; see
     :class:`trueup.sysid.torque.setup.TorqueSetup`."""
     held_out_states: ParameterDict = field(default_factory=ParameterDict)
-    """Unknown initial states of the parts that are fitted alone, which only that fit has."""
+    """Initial states of the refitted held-out parts, which are parameters of that fit only."""
 
     def problem(
         self, parameters: ParameterDict | None = None, sequences: list[ModelSequences] | None = None
     ) -> Any:
         """Problem of the training data, or of other sequences of this experiment.
 
-        It compares the signals of a simulation, or torques where the method of the search is
-        inverse dynamics.
+        It compares the signals of a simulation, or torques if the method of the search is inverse
+        dynamics.
         """
         if self.experiment.search.by_torques:
             return torque_problem(self, parameters, sequences)
@@ -92,7 +92,7 @@ class Prepared:
     def motion_problem(
         self, parameters: ParameterDict | None = None, sequences: list[ModelSequences] | None = None
     ) -> GrayBoxProblem:
-        """Problem that compares the signals of a simulation, whatever the method of the search."""
+        """Problem that compares the signals of a simulation, for any method of the search."""
         return GrayBoxProblem(
             parameters or self.parameters,
             sequences if sequences is not None else self.training,
@@ -101,18 +101,18 @@ class Prepared:
         )
 
     def held_out_alone(self) -> Any:
-        """Problem of held-out data for a fit of its own; None where nothing is held out.
+        """Problem of a separate fit to held-out data; None if nothing is held out.
 
-        The error of a measured initial state would be taken for one of the parameters: these states
-        are unknowns too, after those of :meth:`problem`.
+        An error of a measured initial state would bias the parameters, so these states are
+        parameters too, after those of :meth:`problem`.
         """
         return self.problem(self.held_out_parameters(), self.alone) if self.alone else None
 
     def held_out_parameters(self) -> ParameterDict:
-        """The unknowns of :meth:`held_out_alone`."""
+        """The parameters of :meth:`held_out_alone`."""
         parameters = self.parameters.copy()
         if self.experiment.search.by_torques:
-            return parameters  # it has no initial states
+            return parameters  # without initial states
         for param in self.held_out_states.values():
             parameters.add(param)
         return parameters
@@ -126,32 +126,33 @@ def prepare(
     change: Callable[[Any], Any] | None = None,
     needs_parameters: bool = True,
 ) -> Prepared:
-    """Read models and recordings, and check everything before time is spent.
+    """Read and check models and recordings before the fit.
 
     Args:
       experiment: the experiment.
-      folder: folder that its file names refer to.
-      opened: recordings that were read already, by their resolved paths.
-      on_read: called with the file of each recording before it is read, and the share of those
-        that are done.
-      change: gives the ``MjSpec`` that is simulated for the one of a file; None for the same.
-      needs_parameters: whether an experiment without ``parameters`` is refused.
+      folder: folder to which its file names are relative.
+      opened: recordings that were already read, by their resolved paths.
+      on_read: called with the file of each recording before it is read, and the finished share.
+      change: returns the ``MjSpec`` to simulate for the one of a file; None: the same.
+      needs_parameters: whether an experiment without ``parameters`` is an error.
 
     Raises:
-      TrueupError: the first thing that is wrong, with what exists and what to do.
+      TrueupError: the first error in the inputs.
     """
     if needs_parameters and not experiment.parameters:
         raise ExperimentError(
-            "'parameters' is missing: name what is unknown, such as\n"
+            "'parameters' is missing: give the parameters to identify, such as\n"
             "    parameters:\n"
             "      elbow_damping: {target: joint/elbow/damping, bounds: [0, 1]}\n"
-            "or ask trueup explain, which needs none, what the recording speaks for"
+            "or run trueup explain, which requires none, to find candidates from the recording"
         )
     specs = {"model": load_spec(experiment.model, folder)}
     inputs = model_sources(folder / experiment.model.file)
     for name, part in experiment.variants.items():
         if name == "model":
-            raise ExperimentError("variants: 'model' is the name of the main model; take another")
+            raise ExperimentError(
+                "variants: 'model' is the name of the main model; use another name"
+            )
         specs[name] = load_spec(part, folder)
         inputs += model_sources(folder / part.file)
     targets = [part.target for part in experiment.parameters.values()]
@@ -192,17 +193,19 @@ def prepare(
     held_out_states, guessed = ParameterDict(), []
     alone = _spread_over(held_out, MOST_ALONE)
     for facts, sequence in alone:
-        # a measured state has the noise of its samples
+        # a measured state inherits the noise of its samples
         measured = sequence.name != facts.name or not facts.start_is_known
         _add_initial_unknowns(experiment, held_out_states, sequence, measured, smoothing)
         integrals = add_integrals(held_out_states, sequence, parameters)
         if integrals:
             guessed.append(
-                f"{sequence.name}: what {listing(integrals)} integrated before it is not known: "
-                "the held-out error takes what holds the weight in its first pose."
+                f"{sequence.name}: the initial integral of {listing(integrals)} is unknown: "
+                "the held-out error assumes the one that carries the weight in its first pose."
             )
     if not training:
-        raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
+        raise ExperimentError(
+            "held_out.recordings names all recordings: at least one must remain for the fit"
+        )
     notes = [note for model in models.values() for note in generated_names(model)]
     notes += [note for facts in recordings for note in facts.notes]
     unused = [
@@ -213,14 +216,14 @@ def prepare(
     notes += guessed
     if experiment.window > 0 and smoothing < WIDEST:
         notes.append(
-            f"Windows begin with states from quadratics over {1e3 * smoothing:.2g} ms on either "
-            f"side: the recorded motion bends within {1e3 * WIDEST:g} ms."
+            f"States of windows are from local quadratic fits over {1e3 * smoothing:.2g} ms on "
+            f"either side, because the recorded motion is not quadratic within {1e3 * WIDEST:g} ms."
         )
     estimated_joints = _estimated_joints(parameters)
     if len(alone) < len(held_out):
         notes.append(
-            f"{len(alone)} of the {len(held_out)} held-out parts, spread evenly, are fitted alone "
-            "to see whether they give the same parameters; all count in the held-out error."
+            f"{len(alone)} of the {len(held_out)} held-out parts, spread evenly, are refitted "
+            "to compare their parameters; all are included in the held-out error."
         )
     for facts, whole in loaded:
         notes += check_loops(whole)
@@ -248,12 +251,12 @@ def prepare(
 
 
 def _numbers(model: mujoco.MjModel, names: Collection[str]) -> set[int]:
-    """Numbers of actuators."""
+    """Indices of actuators."""
     return {i for i in range(model.nu) if model.actuator(i).name in names}
 
 
 def _spread_over(parts: list[_Part], most: int) -> list[_Part]:
-    """The parts, or so many of them spread evenly over the list."""
+    """The parts, or at most ``most`` of them spread evenly over the list."""
     if len(parts) <= most:
         return parts
     return [parts[k * len(parts) // most] for k in range(most)]
@@ -269,7 +272,7 @@ def _load(
     variant = _variant(part)
     if variant not in models:
         raise ExperimentError(
-            f"recording {part.file!r} names the model {variant!r}; variants are "
+            f"recording {part.file!r} refers to an unknown variant {variant!r}; available: "
             f"{listing(experiment.variants)}.{did_you_mean(variant, experiment.variants)}"
         )
     path = folder / part.file
@@ -289,7 +292,7 @@ def _check_quality(recordings: list[CheckedRecording]) -> None:
     if refused:
         raise RecordingError(
             "a recording cannot be used:\n  " + "\n  ".join(refused) + "\nCorrect the file or the "
-            "column mapping, trim the recording, or accept a check that you looked at "
+            "column mapping, trim the recording, or accept a check after inspection "
             "(accept: [check name])" + "".join(_split_advice(r) for r in recordings)
         )
 
@@ -314,12 +317,13 @@ def _check_names(recordings: list[CheckedRecording], experiment: Experiment) -> 
     double = sorted(name for name, count in Counter(names).items() if count > 1)
     if double:
         raise ExperimentError(
-            f"recordings share the name {listing(double)}: give each its own name"
+            f"several recordings have the name {listing(double)}: names must be unique"
         )
     for name in experiment.held_out.recordings:
         if name not in names:
             raise ExperimentError(
-                f"held_out.recordings names {name!r}; recordings are {listing(names)}."
+                f"held_out.recordings names an unknown recording {name!r}; available: "
+                f"{listing(names)}."
                 f"{did_you_mean(name, names)}"
             )
 
@@ -333,17 +337,18 @@ def _check_states(parameters: ParameterDict, sequences: list[str]) -> None:
                 continue
             if not any(sequence == name or sequence.startswith(f"{name}#") for name in sequences):
                 raise ExperimentError(
-                    f"parameters.{param.name}: {target!r} is the state of {sequence!r}; recordings "
-                    f"are {listing(sequences)}.{did_you_mean(sequence, sequences)}"
+                    f"parameters.{param.name}: {target!r} refers to an unknown recording "
+                    f"{sequence!r}; "
+                    f"available: {listing(sequences)}.{did_you_mean(sequence, sequences)}"
                 )
 
 
 def _split(
     facts: CheckedRecording, whole: SystemTrajectory, experiment: Experiment
 ) -> tuple[SystemTrajectory | None, SystemTrajectory | None]:
-    """The part of a recording for the fit and the part that is held out, None where there is none.
+    """The part of a recording for the fit and the held-out part, None for an empty one.
 
-    Recordings that the experiment names are held out whole, of the others the end.
+    Recordings named in the experiment are held out completely, the end of the others.
     """
     chosen = experiment.held_out
     if facts.name in chosen.recordings:
@@ -357,7 +362,7 @@ def _split(
         raise ExperimentError(
             f"held_out.fraction is {chosen.fraction:g}: of the recording {facts.name!r}, with "
             f"{len(times)} samples from {times[0]:.6g} to {times[-1]:.6g} s, one part would have "
-            "fewer than 2 samples; give a share that leaves some to both, or 0 to hold out nothing"
+            "fewer than 2 samples; choose another fraction, or 0 to hold out nothing"
         ) from error
     return (
         first_part(whole, split.training[0], experiment.control),
@@ -372,17 +377,17 @@ def _add_initial_unknowns(
     first: bool,
     smoothing: float,
 ) -> None:
-    """Unknown initial states of a sequence, where ``first``, of its later windows, or of both."""
+    """Add initial states of a sequence (if ``first``), of its later windows, or of both."""
     model, measured = sequence.model, sequence.sensordata
     window = experiment.window if experiment.window_states == "estimated" else 0.0
     starts = window_starts(measured, float(model.opt.timestep), window, sequence.name)
-    # a recording that begins as the experiment says has only later windows to estimate
+    # with a given initial state only later windows are estimated
     chosen = starts if first else starts[1:]
     add_initial_states(parameters, model, measured, sequence.initial_state, chosen, smoothing)
 
 
 def _estimated_joints(parameters: ParameterDict) -> set[str]:
-    """Joints whose initial position is an unknown."""
+    """Joints with an estimated initial position."""
     targets = [t.partition("@")[0] for p in parameters.values() for t in p.targets]
     return {t.split("/")[1] for t in targets if t.startswith("state/") and t.endswith("/qpos")}
 

@@ -1,4 +1,4 @@
-"""Model and recordings of a run of an experiment, wherever they are by now."""
+"""Current location of the model and recordings of a run of an experiment."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ from trueup.sysid.experiment.settings import Experiment
 
 
 def named_files(experiment: Experiment) -> list[str]:
-    """Files that an experiment names, as it names them: a model may lie outside of the folder."""
+    """File names in an experiment; a model may be outside the folder."""
     parts = (experiment.model, *experiment.variants.values(), *experiment.recordings)
     return list(dict.fromkeys(part.file for part in parts))
 
@@ -21,14 +21,14 @@ def named_files(experiment: Experiment) -> list[str]:
 def inputs_of_run(
     directory: RunDirectory, recorded: str | None, folder: Path | None, experiment: Experiment
 ) -> tuple[Experiment, Path]:
-    """An experiment of a run and the folder that its file names refer to.
+    """Experiment of a run and the folder to which its file names are relative.
 
-    The folder is ``folder`` where that is given; else the first that holds all inputs: the one that
-    the run records, the working folder, the nearest above the run. Where none does, each file is
-    looked for by its hash, and the experiment gets the name that it has now.
+    The folder is ``folder`` if given; otherwise the first with all inputs: the one recorded in the
+    run, the working folder, the nearest above the run. If none has all, each file is searched by
+    its hash, and the experiment is updated with its current name.
 
     Raises:
-      RunDirectoryError: an input is nowhere.
+      RunDirectoryError: an input is not found.
     """
     names = named_files(experiment)
     former = directory.path.parent if recorded is None else directory.path / recorded
@@ -45,19 +45,19 @@ def inputs_of_run(
         where = "above the run or in this folder" if folder is None else f"in {folder}"
         raise RunDirectoryError(
             f"the inputs of {directory.path} ({listing(gone, 4)}) are not {where}, and no file "
-            "nearby holds the same: say where they are with --folder"
+            "nearby has the same content: give their location with --folder"
         )
     files = {name: os.path.relpath(path, base) for name, path in now.items() if path is not None}
     return _with_files(experiment, files), base
 
 
 def mark_of_models(experiment: Experiment, folder: Path, *, anyway: bool = False) -> str | None:
-    """What is said of everything made with the models of an experiment; None for nothing.
+    """Mark of everything made with the models of an experiment; None for none.
 
-    A model that a run has identified is what that run was made from.
+    A model identified by a run has the mark of that run.
 
     Raises:
-      RunDirectoryError: one belongs to a run whose inputs have changed, and is not wanted anyway.
+      RunDirectoryError: a model is of a run with changed inputs, without ``anyway``.
     """
     parts = (experiment.model, *experiment.variants.values())
     return joined(*(mark_of_file(folder / part.file, anyway=anyway) for part in parts))

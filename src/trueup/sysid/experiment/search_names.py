@@ -3,10 +3,10 @@
 from trueup.fitting.searches.methods import SearchMethod, method_named, method_names
 
 SCIPY_METHODS = ("scipy", "scipy_parallel_fd")
-"""Methods whose fits run in one piece: no several starts, no time limit, no resume."""
+"""Methods without multi-start, time limit and resume."""
 
 TORQUES = "inverse-dynamics"
-"""Method that explains recorded torques by recorded motion, without a simulation."""
+"""Method that fits recorded torques by inverse dynamics, without a simulation."""
 
 
 def fit_methods() -> list[str]:
@@ -18,11 +18,11 @@ def fit_method_named(name: str) -> str:
     """Name of a method from its name or an alias.
 
     Raises:
-      FitError: there is no such method.
+      FitError: unknown method.
     """
     return method_named(name, fit_methods(), "method of an identification")
 
 
 def _suits(entry: SearchMethod) -> bool:
-    """Whether a method ends by itself, and over residuals takes the loss of the experiment."""
+    """Whether a method converges, and supports the loss of the experiment on residuals."""
     return entry.converges and (not entry.needs_residuals or "loss_scale" in entry.settings())

@@ -1,4 +1,4 @@
-"""Short forms of an experiment file that leave no doubt, written out; examples of the full ones."""
+"""Expansion of the short forms of an experiment file, and examples of the full ones."""
 
 from typing import Any
 
@@ -26,14 +26,14 @@ EXAMPLES = {
     "seed": "seed: 1",
     "name": "name: arm",
 }
-"""Lines to write, by key."""
+"""Example lines by key."""
 
 
 def written_out(content: dict[str, Any]) -> dict[str, Any]:
-    """Content of an experiment file with its short forms written out; the rest as it is.
+    """Content of an experiment file with expanded short forms.
 
-    ``model: arm.xml`` is its file, ``recordings: [run_1.csv]`` are files whose columns are named as
-    the model's signals, ``load: body/load/mass`` is a target with bounds about the model's value,
+    ``model: arm.xml`` is its file, ``recordings: [run_1.csv]`` are files with columns named like
+    the model's signals, ``load: body/load/mass`` is a target with bounds around the model's value,
     ``held_out: run_2`` names recordings and ``held_out: 0.2`` a fraction, ``search: cmaes`` is a
     method, ``output: runs/arm`` a directory, ``confidence: 0.9`` a level.
     """
@@ -65,7 +65,7 @@ def written_out(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def example_of(place: tuple[Any, ...]) -> str:
-    """Lines to write for a place of the file, or the empty string."""
+    """Example lines for a path in the file, or the empty string."""
     if place[:2] == ("measurement", "signals"):
         return EXAMPLES["measurement"]
     for part in reversed(place):

@@ -23,7 +23,7 @@ _INERTIA = {
 def build_parameters(
     parts: dict[str, ParameterPart], spec: Any, model: mujoco.MjModel
 ) -> ParameterDict:
-    """Build the unknowns of an experiment.
+    """Build the parameters of an experiment.
 
     Args:
       parts: the ``parameters`` of the file.
@@ -39,14 +39,14 @@ def build_parameters(
     for name, part in parts.items():
         for param in _expand(name, part, spec, model):
             if param.name in parameters:
-                raise ExperimentError(f"the parameter {param.name!r} is given twice")
+                raise ExperimentError(f"duplicate parameter {param.name!r}")
             parameters.add(param)
     for param in parameters.values():
         if param.tied_to is not None:
             if param.tied_to not in parameters:
                 raise ExperimentError(
-                    f"parameters.{param.name}: tied_to {param.tied_to!r} is no parameter; there "
-                    f"are {listing(parameters)}.{did_you_mean(param.tied_to, parameters)}"
+                    f"parameters.{param.name}: tied_to {param.tied_to!r} is not a parameter; "
+                    f"available: {listing(parameters)}.{did_you_mean(param.tied_to, parameters)}"
                 )
             parameters.tie_source(param)
     parameters.apply_ties()
@@ -54,7 +54,7 @@ def build_parameters(
 
 
 def _with_bounds(name: str, part: ParameterPart, model: mujoco.MjModel) -> ParameterPart:
-    """A parameter with its bounds as numbers; ``auto`` are about the model's value."""
+    """A parameter with numeric bounds; ``auto`` is around the model's value."""
     if part.bounds != "auto":
         return part
     plain = part.model_copy(update={"bounds": None})
@@ -63,8 +63,8 @@ def _with_bounds(name: str, part: ParameterPart, model: mujoco.MjModel) -> Param
         value = np.asarray(_value_in_model(name, plain, part.target, model), float)
     if not np.all(np.isfinite(value)) or np.any(value <= 0):
         raise ExperimentError(
-            f"parameters.{name}: the model's own value at {part.target} is {np.squeeze(value)}, "
-            "about which no bounds can be guessed; give them, such as\n"
+            f"parameters.{name}: the model's value of {part.target} is {np.squeeze(value)}, for "
+            "which bounds: auto is not possible; give bounds, such as\n"
             f"    {name}:\n      {{target: {part.target}, bounds: [0, 1]}}"
         )
     lower, upper = (value / 20).max(), (value * 20).min()
@@ -77,10 +77,10 @@ def _expand(name: str, part: ParameterPart, spec: Any, model: mujoco.MjModel) ->
     if not part.each:
         return [_parameter(name, part, part.target, model)]
     if not isinstance(part.target, str):
-        raise ExperimentError(f"parameters.{name}: each: true needs one target with a wildcard")
+        raise ExperimentError(f"parameters.{name}: each: true requires one target with a wildcard")
     kind, pattern, rest = _split(part.target)
     if kind not in COUNTS:
-        raise ExperimentError(f"parameters.{name}: each: true does not work for {kind!r}")
+        raise ExperimentError(f"parameters.{name}: each: true is not supported for {kind!r}")
     matches = [n for n in element_names(model, kind) if fnmatchcase(n, pattern) and n != "world"]
     if not matches:
         # the resolver's message lists what exists
@@ -120,14 +120,14 @@ def _parameter(
 def _prior(part: ParameterPart) -> Prior | None:
     if part.prior is None:
         return None
-    assert part.prior.mean is not None  # a file without it is refused
+    assert part.prior.mean is not None  # checked on reading
     return Prior(part.prior.mean, part.prior.sd)
 
 
 def _value_in_model(
     name: str, part: ParameterPart, target: str | list[str] | None, model: mujoco.MjModel
 ) -> Any:
-    """Value that the model has at a target; the middle of the bounds where it has none."""
+    """Value of a target in the model; the middle of the bounds if it has none."""
     if target is None or str(target).startswith("state/"):
         if part.bounds is None:
             return 0.0
@@ -153,7 +153,7 @@ def _value_in_model(
         lower, upper = (np.asarray(b, float) for b in part.bounds)
         if np.any(values < lower) or np.any(values > upper):
             raise ExperimentError(
-                f"parameters.{name}: the model's own value {np.squeeze(values)} lies outside the "
+                f"parameters.{name}: the model's value {np.squeeze(values)} is outside the "
                 f"bounds [{part.bounds[0]}, {part.bounds[1]}]; give start, or widen the bounds"
             )
     return values

@@ -1,1 +1,1 @@
-"""The gray-box problem, its windows and its fits."""
+"""Gray-box problem, its windows and fits."""

@@ -1,4 +1,4 @@
-"""Identifies the unknowns of an experiment."""
+"""Python function of an identification."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,14 +23,14 @@ def identify(
     trackers: Sequence[Tracker] = (),
     verbose: bool = True,
 ) -> Identification:
-    """Identify the unknowns of an experiment.
+    """Identify the parameters of an experiment.
 
     Args:
       experiment: the experiment, from :func:`trueup.sysid.load_experiment`.
-      folder: folder that its file names refer to.
-      output: run directory; the experiment's own where None.
+      folder: folder to which its file names are relative.
+      output: run directory; None: that of the experiment.
       resume: continue an interrupted run.
-      overwrite: replace a run that the directory holds.
+      overwrite: replace the run of the directory.
       execution: trackers by name.
       trackers: further trackers.
       verbose: show progress on the error stream.
@@ -39,9 +39,9 @@ def identify(
       The identification; its run directory holds every file.
 
     Raises:
-      TrueupError: whatever is wrong, before anything is written.
-      RunInterrupted: Ctrl-C; the fit is saved and can be resumed, except by scipy.
-      UnfinishedRunError: the fit is saved, and something after it failed.
+      TrueupError: invalid inputs or settings, before anything is written.
+      RunInterrupted: Ctrl-C; the fit is saved and can be resumed, except with scipy.
+      UnfinishedRunError: the fit is saved, but a later step failed.
     """
     spec = IdentificationSpec.of(experiment, folder)
     return start(

@@ -1,4 +1,4 @@
-"""Fits that are a part of something larger, such as one fold of a cross-validation."""
+"""Inner fits, such as one fold of a cross-validation."""
 
 import os
 import time
@@ -14,10 +14,10 @@ from trueup.fitting.solution import Solution, Status
 
 
 def busy_seconds() -> float:
-    """Time that this process has kept all cores busy [s].
+    """CPU time of this process divided by the number of cores [s].
 
-    Unlike a clock on the wall it does not depend on what else the machine does, so that the same
-    work ends in the same place.
+    Unlike the wall clock it does not depend on the load of the machine, so that a limit is
+    reproducible.
     """
     return time.process_time() / (os.cpu_count() or 1)
 
@@ -31,13 +31,13 @@ def inner_fit(
     """Run a search to its end, in memory.
 
     Args:
-      problem: what is minimised.
+      problem: problem to minimise.
       search: the optimiser.
-      time_limit: seconds of ``clock`` after which it stops.
-      clock: what counts as time.
+      time_limit: time limit, by ``clock`` [s].
+      clock: clock of the limit.
 
     Raises:
-      KeyboardInterrupt: Ctrl-C. Half a fit must not pass for a whole one in what goes on from it.
+      KeyboardInterrupt: Ctrl-C, because an incomplete fit must not be used in the following steps.
     """
     solution = minimise(problem, search, time_limit=time_limit, clock=clock)
     if solution.status is Status.INTERRUPTED:
@@ -46,36 +46,36 @@ def inner_fit(
 
 
 def with_known_cost(problem: Problem, solution: Solution, loss: Loss) -> Solution:
-    """A solution whose time limit passed before its first batch, with the cost of its values.
+    """Set the cost of a solution with a time limit that expired before its first batch.
 
     Args:
-      problem: what was minimised.
-      solution: changed where its cost is not known.
+      problem: problem of the search.
+      solution: the solution; modified if its cost is unknown.
       loss: robust loss of the search.
     """
     if not np.isfinite(solution.cost):
         solution.cost = float(loss.costs(problem.residuals(solution.x[None, :]))[0])
         solution.message = (
-            f"{solution.status.value} before the first batch of simulations: nothing was "
-            f"changed, cost {solution.cost:.6g}"
+            f"{solution.status.value} before the first batch of simulations: values "
+            f"unchanged, cost {solution.cost:.6g}"
         )
     return solution
 
 
 REFIT_ITERATIONS = 5
-"""Iterations of a fit that begins at the optimum of nearly the same data."""
+"""Maximum iterations of a fit that starts at the optimum of nearly the same data."""
 
-_NEAR_ENOUGH = 1e-6  # relative reduction of the cost that such a fit no longer looks for
+_NEAR_ENOUGH = 1e-6  # relative reduction of the cost at which such a fit ends
 
 
 class AfterFit:
-    """Time for what follows a fit: half of the fit's, or 10 s where that is longer.
+    """Time budget of the steps after a fit: half of the fit's, at least 10 s.
 
-    It counts while the process keeps all cores busy.
+    It is measured by :func:`busy_seconds`.
 
     Args:
       fit_seconds: duration of the fit [s].
-      time_limit: limit for everything together [s]; None for none.
+      time_limit: total time limit [s]; None: no limit.
     """
 
     SHARE = 0.5
@@ -90,23 +90,23 @@ class AfterFit:
 
     @property
     def left(self) -> float:
-        """Seconds left; never negative."""
+        """Remaining time [s], not negative."""
         return max(self._end - busy_seconds(), 0.0)
 
 
 def refit(
     problem: Problem, x: np.ndarray, loss: Loss | None = None, time_limit: float = np.inf
 ) -> Solution | None:
-    """Fit other data of the same system from a known optimum, in a few iterations.
+    """Refit to other data of the same system from a known optimum, in a few iterations.
 
     Args:
       problem: the problem of the other data.
       x: the optimum ``(p,)``.
       loss: robust loss.
-      time_limit: seconds.
+      time_limit: time limit [s].
 
-    Returns:
-      The fit; None where it did not come to an end within the time.
+      Returns:
+          The fit; None if it did not finish within the time.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.

@@ -1,6 +1,6 @@
-"""Where a fit by simulation begins: at the start values, or where a quicker fit ends.
+"""Selection of the start of a fit by simulation: the start values, or the end of a faster fit.
 
-Each quicker fit is taken only where the cost by simulation is lower at its end.
+A faster fit is used only if the cost by simulation is lower at its end.
 """
 
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.soft_friction import soft_friction_optimum
 from trueup.sysid.torque.report import torque_fit
 
-_SHARE = 0.3  # of a time limit, for each of the quicker fits
-_SECONDS_OF_TORQUES = 20.0  # for a fit to torques, which takes one or two
+_SHARE = 0.3  # share of a time limit for each of the faster fits
+_SECONDS_OF_TORQUES = 20.0  # time limit of a fit to torques, which takes 1 to 2 s [s]
 
 
 @dataclass(frozen=True)
 class Start:
-    """Values that a fit begins with."""
+    """Start values of a fit."""
 
     x: np.ndarray
     """Values ``(p,)``."""
     notes: tuple[str, ...] = ()
-    """Where they come from; nothing for the start values of the experiment."""
+    """Their source; empty for the start values of the experiment."""
 
 
 def better_start(
@@ -36,7 +36,7 @@ def better_start(
     Args:
       prepared: the experiment.
       problem: its problem.
-      time_limit: seconds for the whole fit.
+      time_limit: time limit of the whole fit [s].
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
@@ -52,7 +52,7 @@ def better_start(
 def start_by_torques(
     prepared: Prepared, problem: GrayBoxProblem, start: Start, time_limit: float = np.inf
 ) -> Start:
-    """Where inverse dynamics ends, if that is nearer to the recorded motion; else ``start``."""
+    """Result of the fit by inverse dynamics, if closer to the recorded motion; else ``start``."""
     found = torque_fit(prepared, start.x, min(time_limit, _SECONDS_OF_TORQUES))
     if found is None:
         return start
@@ -65,7 +65,7 @@ def start_by_torques(
         return start
     names = [n for n, a in zip(problem.space.names, acts, strict=True) if a]
     note = (
-        f"The search begins with the values that inverse dynamics gives for {listing(names, 6)}: "
+        f"The search starts from the values of inverse dynamics for {listing(names, 6)}: "
         f"their cost is {after:.4g}, that of the start values {before:.4g}."
     )
     return Start(x, (*start.notes, note))
@@ -84,7 +84,7 @@ def start_by_soft_friction(
     if 1 in failures or after >= before:
         return start
     note = (
-        "The search begins at the optimum with MuJoCo's own, soft joint friction, found with "
+        "The search starts at the optimum with MuJoCo's default, soft joint friction, found with "
         f"{evaluations} simulations: its cost with the friction of the model is {after:.4g}, that "
         f"of the start {before:.4g}."
     )

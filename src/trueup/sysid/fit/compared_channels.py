@@ -1,4 +1,4 @@
-"""Recorded signals as channels: one column of a recording and one of the simulation."""
+"""Compared channels: one column of a recording and one of the simulation each."""
 
 import mujoco
 
@@ -29,12 +29,13 @@ def channels_of(
     unknown = [name for name in wanted if name not in mapping]
     if unknown:
         raise SignalError(
-            f"signals {listing(unknown)} were not recorded; recorded are {listing(mapping)}."
+            f"signals {listing(unknown)} were not recorded; recorded signals are "
+            f"{listing(mapping)}."
             f"{did_you_mean(unknown[0], mapping)}"
         )
     wanted = [name for name in wanted if settings.weights.get(name, 1.0) != 0]
     if not wanted:
-        raise SignalError("every recorded signal has the weight 0: nothing is left to compare")
+        raise SignalError("every recorded signal has the weight 0: at least one must be positive")
     channels: list[Channel] = []
     columns: list[int] = []
     owners: list[str] = []
@@ -61,7 +62,7 @@ def _places(
         sensors = sensor_mapping(model)
         if name not in sensors:
             raise SignalError(
-                f"the model has no sensor {name!r}; it has {listing(sensors)}."
+                f"the model has no sensor {name!r}; available: {listing(sensors)}."
                 f"{did_you_mean(name, sensors)}"
             )
         lag = 0 if settings.exact_sensor_times else 1
@@ -75,12 +76,12 @@ def _places(
     )
     if kind not in states:
         raise SignalError(
-            f"signal {name!r} is of type {kind.name}, which the simulation does not give: pass "
+            f"signal {name!r} is of type {kind.name}, which the simulation does not provide: pass "
             f"modify_residual to compare it"
         )
     if name not in states[kind]:
         raise SignalError(
-            f"the model has no state {name!r}; it has {listing(states[kind])}."
+            f"the model has no state {name!r}; available: {listing(states[kind])}."
             f"{did_you_mean(name, states[kind])}"
         )
     offset = {

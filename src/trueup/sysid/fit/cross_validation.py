@@ -1,4 +1,4 @@
-"""k-fold cross-validation: each fold is predicted by a fit that has not seen it."""
+"""k-fold cross-validation: each fold is predicted by a fit to the others."""
 
 from dataclasses import dataclass, replace
 
@@ -29,7 +29,7 @@ class CrossValidation:
     held_out: tuple[tuple[str, ...], ...]
     """Sequences of each fold."""
     signals: tuple[SequenceSignals, ...] = ()
-    """Each sequence as the fit without its fold predicts it."""
+    """Each sequence as predicted by the fit without its fold."""
 
 
 def cross_validate(
@@ -39,17 +39,17 @@ def cross_validate(
     noise_scale: float = 1.0,
     loss: Loss | None = None,
 ) -> CrossValidation:
-    """Fit without each fold of sequences in turn, from the optimum of the whole.
+    """Refit without each fold of sequences in turn, from the optimum of all data.
 
     Args:
       prepared: the experiment with its recordings.
-      x: optimum of the whole ``(p,)``.
+      x: optimum of all data ``(p,)``.
       folds: number of folds.
-      noise_scale: noise in the unit of the residual, by which priors are weighed.
+      noise_scale: noise in the unit of the residual, to weight priors.
       loss: robust loss of the fit.
 
     Raises:
-      ExperimentError: there are fewer training recordings than folds.
+      ExperimentError: fewer training recordings than folds.
     """
     loss = loss or Loss()
     settings = LeastSquaresSettings(max_iters=50, loss=loss.name, loss_scale=loss.scale)
@@ -89,8 +89,9 @@ def check_folds(prepared: Prepared, folds: int) -> list[str]:
     names = [n for models in prepared.training for n in models.sequence_name]
     if len(names) < folds:
         raise ExperimentError(
-            f"held_out.folds is {folds}, there are {len(names)} training recordings: use at most "
-            f"as many folds, or hold out a fraction of the time"
+            f"held_out.folds is {folds}, but there are only {len(names)} training recordings: use "
+            "at "
+            f"most {len(names)} folds, or hold out a fraction of the time"
         )
     return names
 

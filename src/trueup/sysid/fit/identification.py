@@ -1,4 +1,4 @@
-"""The result of an identification, and of its search alone."""
+"""Result of an identification, and of its search alone."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,18 +16,18 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 
 @dataclass(frozen=True)
 class Fit:
-    """The end of a search, before it is judged."""
+    """Result of a search, before the assessment."""
 
     problem: GrayBoxProblem
-    """What was fitted, with the noise by which priors were weighed."""
+    """The fitted problem, with the noise level used to weight priors."""
     solution: Solution
     """Its solution."""
     loss: Loss
-    """Loss that was minimised."""
+    """Loss of the fit."""
     notes: tuple[str, ...] = ()
-    """What was done about the recordings and the start, in sentences."""
+    """Notes on the recordings and the start, in sentences."""
     information: np.ndarray | None = None
-    """``J' J`` ``(p, p)`` in search coordinates, where the search has linearised at its end."""
+    """``J' J`` ``(p, p)`` in search coordinates at the end of the search, if available."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Identification:
     cross_validation: CrossValidation | None
     directory: Path
     summary: dict[str, Any]
-    """Plain data of everything, as ``solution.json`` holds it."""
+    """Content of ``solution.json``."""
 
     @property
     def report(self) -> Path:

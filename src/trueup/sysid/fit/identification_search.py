@@ -1,4 +1,4 @@
-"""The search of an identification, and what is checked before it."""
+"""Search of an identification, and the checks before it."""
 
 from dataclasses import asdict
 from typing import Any
@@ -18,37 +18,37 @@ from trueup.sysid.fit.problem import GrayBoxProblem, default_threads
 _TUNING = 1.345 * 1.4826  # Huber's constant for 95 % efficiency, times the MAD of unit variance
 
 OWN = "least-squares"
-"""Least squares of ours, from the given start or from several."""
+"""Methods that use trueup's least squares, from one or several starts."""
 
 _SETTINGS = ("starts", "population", "restarts", "max_evaluations")
-"""Settings of a search that a method of the registry has, or has not."""
+"""Settings of a search that only some methods of the registry support."""
 
 _STORED = {OWN: "mujoco"}
-"""Method -> name by which the settings of a run's history know it, those of earlier runs too."""
+"""Method -> its name in the settings of a run's history, also of earlier runs."""
 
 TORQUE_SETTINGS: dict[str, Any] = {"cost_tolerance": 3e-5, "patience": 4}
-"""End of a fit to torques. Links at the edge of what is physical are approached ever more slowly,
-and the torque is the same to its noise."""
+"""Termination of a fit to torques. Convergence is slow if a link is at the physical limit, with a
+change of the torque below its noise."""
 
-_NEAR = 1e-6  # share of the reduction so far below which CMA-ES hands over
+_NEAR = 1e-6  # share of the reduction so far below which CMA-ES ends and least squares starts
 
 
 def check_start(problem: GrayBoxProblem) -> None:
-    """Raise SimulationError where the simulation fails at the start values."""
+    """Raise SimulationError if the simulation fails at the start values."""
     failures: dict[int, str] = {}
     problem.costs(problem.space.start[None, :], failures)
     if failures:
         raise SimulationError(
             f"the simulation fails at the start values: {failures[0]} Correct the model, the start "
-            f"values or the initial state, or shorten the time step"
+            f"values or the initial state, or reduce the time step"
         )
 
 
 def make_search(experiment: Experiment, problem: GrayBoxProblem) -> tuple[Any, dict[str, Any]]:
-    """The search of an experiment and the settings that its history depends on.
+    """Return the search of an experiment and the settings that its history depends on.
 
     Raises:
-      FitError: settings of another method than the one that was chosen.
+      FitError: settings that the selected method does not support.
     """
     part = experiment.search
     check_search(part)
@@ -77,7 +77,7 @@ def make_search(experiment: Experiment, problem: GrayBoxProblem) -> tuple[Any, d
     if entry.needs_residuals:
         own |= {name: value for name, value in asdict(settings).items() if name in known}
     elif "options" in known:
-        # where the best valley is found, least squares is quicker to its bottom
+        # near the optimum, least squares converges faster
         own["options"] = {"tolfunrel": _NEAR}
     search = make_registered(
         part.method,
@@ -92,11 +92,11 @@ def make_search(experiment: Experiment, problem: GrayBoxProblem) -> tuple[Any, d
 
 
 def check_search(part: SearchPart) -> None:
-    """Raise FitError where settings of a search are for another method or loss than the chosen."""
+    """Raise FitError for settings that the selected method or loss does not support."""
     if part.loss == "linear" and part.loss_scale != "auto":
         raise FitError(
-            f"search.loss_scale is {part.loss_scale:g}, and the loss 'linear' does not bend: leave "
-            "it out, or choose a robust search.loss, such as huber"
+            f"search.loss_scale is {part.loss_scale:g}, but the loss 'linear' has no scale: remove "
+            "it, or choose a robust search.loss, such as huber"
         )
     defaults = SearchPart()
     for name in (*_SETTINGS, "time_limit", "difference"):
@@ -126,11 +126,11 @@ def _takes(method: str, setting: str) -> bool:
 
 
 def _instead(method: str) -> str:
-    """What a method has in place of settings of others."""
+    """Description of the settings of a method, for messages."""
     if method == "scipy":
-        return "which goes from the given start for search.max_iters, with scipy's differences"
+        return "which starts from the given start for search.max_iters, with scipy's differences"
     if method in SCIPY_METHODS:
-        return "which goes from the given start for search.max_iters"
+        return "which starts from the given start for search.max_iters"
     if _takes(method, "starts"):
         return "which scans the box with search.starts"
     if _takes(method, "restarts"):
@@ -139,7 +139,7 @@ def _instead(method: str) -> str:
 
 
 def _loss_scale(problem: GrayBoxProblem) -> float:
-    """Bend of a robust loss: from the spread of the residuals of a plain fit."""
+    """Scale of a robust loss, from the spread of the residuals of a plain fit."""
     plain = inner_fit(problem, LeastSquares(problem.space, LeastSquaresSettings(max_iters=30)))
     residual = problem.residuals(plain.x[None, :])[0, : problem.data_rows]
     spread = float(np.median(np.abs(residual - np.median(residual))))

@@ -1,4 +1,4 @@
-"""Recordings whose controls act later than they were recorded."""
+"""Recordings with delayed controls."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,11 +10,11 @@ from trueup.simulation.measured.model_sequences import ModelSequences
 
 
 def late_controls(groups: Sequence[ModelSequences], delay: float) -> list[ModelSequences]:
-    """The same recordings with all controls later by a delay.
+    """Return the same recordings with all controls delayed.
 
-    A delay of a part of a sample mixes neighbouring values: the effect of a held control is then
-    continuous in the delay. What acts first was recorded in the lead-in of a sequence; the first
-    value is held before everything that was recorded.
+    A delay of a fraction of a sample averages neighbouring values, so that the effect of a held
+    control is continuous in the delay. The first values are those of the lead-in of a sequence;
+    before the recording the first value is held.
 
     Args:
       groups: models with their recordings.
@@ -43,13 +43,13 @@ def late_controls(groups: Sequence[ModelSequences], delay: float) -> list[ModelS
 
 
 def _late(control: TimeSeries, known: TimeSeries, delay: float) -> TimeSeries:
-    """Controls at their own times as they were known a delay before."""
+    """Controls delayed, at the original times."""
     data = known.interpolate(control.times - delay, "linear")
     return TimeSeries(control.times, data, control.signal_mapping)
 
 
 def pause_of(groups: Sequence[ModelSequences]) -> float:
-    """Longest pause between the controls of any recording [s]."""
+    """Longest interval between the controls of any recording [s]."""
     return max(
         float(np.median(np.diff(t.control.times))) for g in groups for t in g.measured_rollout
     )

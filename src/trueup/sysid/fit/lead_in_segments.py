@@ -1,4 +1,4 @@
-"""Segments that lead to the beginning of a sequence in the middle of a run."""
+"""Lead-in segments before a sequence in the middle of a run."""
 
 from dataclasses import replace
 
@@ -11,26 +11,26 @@ from trueup.sysid.fit.step_controls import controls_on_grid
 from trueup.sysid.fit.window_states import window_label
 from trueup.sysid.recordings.measured_state import measured_state, state_columns, unmeasured_entries
 
-_LONGEST = 0.5  # [s] that a mechanism moves under commands alone before it is set back
+_LONGEST = 0.5  # maximum open-loop simulation before the state is reset to the measurement [s]
 
 
 def with_lead_in(
     model: mujoco.MjModel, whole: Segment, lead_in: LeadIn, settings: ObservationSettings
 ) -> tuple[Segment, ...]:
-    """Segments of the time before a sequence, and the sequence that goes on from them.
+    """Segments of the time before a sequence, and the sequence that continues from them.
 
     Args:
       model: the model.
       whole: the sequence in one segment.
-      lead_in: what was recorded before.
-      settings: windows and interpolation, the same as of the sequence.
+      lead_in: the recording before it.
+      settings: windows and interpolation of the sequence.
 
     Returns:
-      Segments in the order of time. The last is the sequence; it goes on from them where the model
-      has a state that was not measured.
+      Segments in time order. The last is the sequence; it continues from them if the model has
+      unmeasured states.
     """
     timestep = float(model.opt.timestep)
-    # counted back from the beginning of the sequence, so that its steps go on without a jump
+    # counted backwards from the start of the sequence, so that the steps are continuous
     steps = int((whole.start_time - lead_in.control.times[0]) / timestep + 1e-6)
     if steps < 1:
         return (whole,)
@@ -38,7 +38,7 @@ def with_lead_in(
     measured = lead_in.measured
     columns = state_columns(model, measured) if measured is not None else None
     carried = unmeasured_entries(model, columns)
-    # a part of a longer run is not its beginning; commands before a recording leave it one
+    # a part of a longer run is not its start; a recording with earlier commands only is
     origin = 0.0 if measured is not None else -steps * timestep
     whole = replace(whole, clock=origin + steps * timestep)
     if carried is None:

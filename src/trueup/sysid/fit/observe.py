@@ -1,4 +1,4 @@
-"""A recorded sequence against the model: channels, weights, controls, simulated windows."""
+"""Preparation of a recorded sequence: channels, weights, controls, simulated windows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,11 +34,11 @@ def observe(
     Args:
       model: the model.
       trajectory: the recorded sequence.
-      settings: what is compared, and how.
+      settings: compared signals, weights and windows.
       delay_range: smallest and largest delay that any candidate may have [s].
 
     Raises:
-      SignalError: the sequence does not fit the model or the settings.
+      SignalError: the sequence does not match the model or the settings.
     """
     name, recorded = trajectory.name, trajectory.sensordata
     channels, columns, owners = channels_of(model, recorded, settings)
@@ -54,7 +54,7 @@ def observe(
         rows = _rows_inside(times, whole, timestep, channels, delay_range)
         times, data = times[rows], data[rows]
     else:
-        # a sensor's last sample is that of the last step but one where it is not labelled late
+        # the last sensor sample is that of the last but one step unless it is labelled late
         count = min(len(times) - 1, whole.steps - 1 + min(c.lag for c in channels))
         times, data = start + timestep * np.arange(1, count + 1), data[1 : count + 1]
     _check_rows(name, channels, data, whole, timestep)
@@ -93,7 +93,7 @@ def _controls(
         slack = clock_slack(control.times[-1:], timestep)
         steps = int(np.ceil((control.times[-1] - start - slack) / timestep))
         return controls_on_grid(model, control, settings, start, steps), start
-    # n samples of a control drive n - 1 steps: the last one would lead beyond the recording
+    # n samples of a control give n - 1 steps: the last one would exceed the recording
     return np.ascontiguousarray(control_in_model_order(model, control)[:-1]), start
 
 
@@ -104,9 +104,9 @@ def _rows_inside(
     channels: Sequence[Channel],
     delay_range: tuple[float, float],
 ) -> slice:
-    """Rows for which every channel has simulated samples on both sides, whatever the delay.
+    """Rows for which every channel has simulated samples on both sides, for any delay.
 
-    They depend on the range of the delays alone, so that the residual has the same length for every
+    They depend only on the range of the delays, so that the residual has the same length for every
     candidate.
     """
     lags = [c.lag for c in channels]
@@ -132,5 +132,6 @@ def _check_rows(
     if not finite.all():
         bad = [c.name for c, is_finite in zip(channels, finite, strict=True) if not is_finite]
         raise SignalError(
-            f"sequence {name!r}: {listing(bad)} hold values that are not finite: fill or cut them"
+            f"sequence {name!r}: {listing(bad)} contain values that are not finite: fill or "
+            "remove them"
         )

@@ -1,4 +1,4 @@
-"""The weight of priors beside data whose noise level was not given."""
+"""Weight of priors relative to data without a given noise level."""
 
 import copy
 
@@ -11,8 +11,8 @@ from trueup.sysid.assess.fit_covariance import sequence_rows
 from trueup.sysid.fit._inner_fit import inner_fit, with_known_cost
 from trueup.sysid.fit.problem import GrayBoxProblem
 
-_ROUNDS = 3  # the scale hardly moves after the first
-_SAME = 1e-3  # relative change of the scale that is none
+_ROUNDS = 3  # the scale changes little after the first
+_SAME = 1e-3  # relative change of the scale that counts as converged
 
 
 def refit_with_noise(
@@ -21,20 +21,19 @@ def refit_with_noise(
     settings: LeastSquaresSettings,
     time_limit: float | None = None,
 ) -> tuple[GrayBoxProblem, Solution]:
-    """Weigh priors against the noise that the residuals show, where noise levels are missing.
+    """Weight priors by the noise of the residuals, if noise levels are missing.
 
-    A channel without a noise level is divided by its spread, so that nothing says how much a prior
-    weighs beside it. The residuals of the fit do, and a fit from there takes it into account.
+    A channel without a noise level is divided by its spread, which does not determine the relative
+    weight of a prior. The residuals of the fit do, and a second fit from there uses them.
 
     Args:
       problem: the problem.
-      solution: its fit; one that did not succeed is returned as it is.
-      settings: settings of its least squares: the same loss and limits hold.
-      time_limit: seconds for both fits together.
+      solution: its fit; returned unchanged if it did not succeed.
+      settings: settings of its least squares, with the same loss and limits.
+      time_limit: time limit of both fits together [s].
 
     Returns:
-      The problem with the noise that was found, and its fit, with the history and the counts of
-      both.
+      The problem with the estimated noise, and its fit, with the history and the counts of both.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
@@ -58,7 +57,7 @@ def refit_with_noise(
 
 
 def at_noise(problem: GrayBoxProblem, scale: float) -> GrayBoxProblem:
-    """A problem whose priors are weighed by another noise level.
+    """A problem with priors weighted by another noise level.
 
     Args:
       problem: the problem; models and engines are shared with it.
@@ -77,9 +76,9 @@ def _lacks_noise(problem: GrayBoxProblem) -> bool:
 def residual_scale(problem: GrayBoxProblem, x: np.ndarray, loss: Loss) -> float:
     """Standard deviation of the noise in the unit of the residual, at a fit ``(p,)``.
 
-    Channels count by their information, the square of their signal in the unit of the residual. One
-    with a noise level counts with that level, which is the unit. With a robust loss it is what
-    makes the curvature of the cost the information of the estimate (Huber 1981, section 7.6).
+    Channels are weighted by their information, the square of their signal in the unit of the
+    residual. One with a noise level has that level, which is the unit. With a robust loss the scale
+    equates the curvature of the cost and the information of the estimate (Huber 1981, section 7.6).
     """
     residual = problem.residuals(x[None, :])[0, : problem.data_rows]
     freedom = problem.data_rows / max(problem.data_rows - problem.space.size, 1)
@@ -99,7 +98,7 @@ def residual_scale(problem: GrayBoxProblem, x: np.ndarray, loss: Loss) -> float:
 def _joined(former: Solution, latter: Solution) -> Solution:
     """The latter solution with the history and the counts of both."""
     counted = former.stats.get("evaluations", 0)
-    latter.message += f", with priors weighed by the residuals of {counted} simulations before"
+    latter.message += f", with priors weighted by the residuals of {counted} earlier simulations"
     latter.history = former.history + [
         {**record, "evaluations": record["evaluations"] + counted} for record in latter.history[1:]
     ]

@@ -1,4 +1,4 @@
-"""The gray-box problem: parameters in, differences between recordings and simulation out."""
+"""Gray-box problem: residuals between recordings and simulation for batches of parameters."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from trueup.sysid.fit.window_states import element_groups, element_labels
 
 @dataclass
 class _Group:
-    """One model with its sequences, their windows and the engine that simulates them."""
+    """One model with its sequences, their windows and the engine."""
 
     variants: ModelVariants
     sequences: list[ObservedSequence] = field(default_factory=list)
@@ -39,7 +39,7 @@ class _Group:
     engine: BatchEngine = field(init=False)
 
     def make_engine(self, n_threads: int) -> None:
-        """Make the engine of the windows, which records the fields that are compared."""
+        """Construct the engine of the windows, which records the compared fields."""
         self.engine = BatchEngine(
             self.variants.model,
             self.windows,
@@ -56,19 +56,19 @@ class GrayBoxProblem(Problem):
     channels within a time; then one row for each Gaussian prior.
 
     Args:
-      parameters: all parameters; the free ones are the unknowns.
+      parameters: all parameters; the free ones are estimated.
       models_sequences: models with their recordings.
-      settings: which channels, how they are weighted, how clocks and controls are read.
+      settings: compared channels, their weights, clocks and controls.
       measurement: delays, gains and biases of the sensors; a function, such as
-        :class:`trueup.simulation.MeasurementRules`, gives them for the signal of each channel,
-        where sequences hold different signals.
+        :class:`trueup.simulation.MeasurementRules`, returns them for the signal of each
+        channel, if sequences have different signals.
       build_model: compiles a candidate, instead of targets and modifiers.
       n_threads: threads; 0 for all cores.
 
     Raises:
       FitError: nothing to compare: no sequence, or no measured sample within the simulated time.
-      SignalError: a sequence that does not fit its model.
-      TargetError: a parameter target that does not fit a model.
+      SignalError: a sequence that does not match its model.
+      TargetError: a parameter target that does not match a model.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class GrayBoxProblem(Problem):
         n_threads: int = 0,
     ):
         if not models_sequences:
-            raise FitError("there is no recorded sequence to fit")
+            raise FitError("no recorded sequence to fit")
         self.parameters = parameters.copy()
         self.parameters.apply_ties()
         labels = element_labels(self.parameters)
@@ -131,29 +131,29 @@ class GrayBoxProblem(Problem):
         return self.measurement
 
     def set_controls(self, controls: Sequence[np.ndarray]) -> None:
-        """Drive the sequences of a problem without windows with other controls.
+        """Replace the controls of the sequences of a problem without windows.
 
         Args:
-          controls: control of each step ``(steps, nu)``, one a sequence, of the same lengths.
+          controls: control of each step ``(steps, nu)``, one per sequence, of the same lengths.
 
         Raises:
-          FitError: sequences in windows or in several groups: their steps are not those given.
+          FitError: sequences in windows or in several groups.
         """
         (group, *others) = self._groups
         if others or len(group.windows) != len(controls):
             raise FitError(
                 f"{len(controls)} controls for {len(group.windows)} simulated windows of "
-                f"{len(self._groups)} models: give one a sequence of one model, without windows"
+                f"{len(self._groups)} models: give one per sequence of one model, without windows"
             )
         group.engine.set_controls(controls)
 
     @property
     def residual_size(self) -> int:
-        """Rows of the data and of the priors."""
+        """Number of rows of the data and of the priors."""
         return self.data_rows + len(self._priors)
 
     def acting_on(self, rows: slice) -> np.ndarray | None:
-        """Elements that act on a block: initial states of other windows do not."""
+        """Elements that affect a block: initial states of other windows do not."""
         if self.space.together is None:
             return None
         acting = self._everywhere.copy()
@@ -163,7 +163,7 @@ class GrayBoxProblem(Problem):
         return acting
 
     def limit_threads(self, threads: int) -> None:
-        """Simulate in so many threads from now on, 0 for all cores; a worker among others does."""
+        """Set the number of simulation threads; 0 uses all cores. Called by workers of a pool."""
         self.n_threads = threads
         for group in self._groups:
             group.engine.limit_threads(threads)
@@ -175,7 +175,7 @@ class GrayBoxProblem(Problem):
 
     @property
     def variants(self) -> list[ModelVariants]:
-        """One model with its unknowns for each group."""
+        """Model variants of each group."""
         return [g.variants for g in self._groups]
 
     def residual_blocks(
@@ -197,7 +197,7 @@ class GrayBoxProblem(Problem):
             first = group.first_residuals[index] + within
             yield slice(first, first + flat.shape[1]), flat
         if len(self._priors):
-            # data rows are in units of their weights: a prior counts as one sample of that noise
+            # data rows are in units of their weights: a prior weighs as one sample of that noise
             values = self._priors.values(table) * self.noise_scale
             yield slice(self.data_rows, self.residual_size), values
 
@@ -211,8 +211,8 @@ class GrayBoxProblem(Problem):
           failures: filled with candidate -> reason.
 
         Returns:
-          One pair ``(n or 1, T, C)`` measured, ``(n, T, C)`` predicted a sequence, gains, biases
-          and delays applied.
+          One pair ``(n or 1, T, C)`` measured, ``(n, T, C)`` predicted per sequence, with gains,
+          biases and delays applied.
         """
         X = np.atleast_2d(np.asarray(X, float))
         failures = {} if failures is None else failures
@@ -277,10 +277,11 @@ class GrayBoxProblem(Problem):
             residual *= sequence.weights
             return residual
         measured = apply_changes(measured, changes, table, False)
-        # gains and biases are affine: their effect on 0 and 1 says how they change the whole
+        # gains and biases are affine: their effect on 0 and 1 determines the change of all values
         probe = np.broadcast_to(np.array([0.0, 1.0])[None, :, None], (1, 2, measured.shape[2]))
         at_zero, at_one = np.moveaxis(apply_changes(probe, changes, table, False), 1, 0)
-        # a gain on the measured side must not be able to win by shrinking the data
+        # rescale the weights, or a gain on the measured side could reduce the cost by shrinking the
+        # data
         weights = sequence.weights_after(at_one - at_zero, at_zero)
         return (measured - predicted) * weights[:, None, :]
 
@@ -300,13 +301,13 @@ class GrayBoxProblem(Problem):
             lower, upper = param.get_bounds() if param.is_free else (param.value, param.value)
             if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
                 raise FitError(
-                    f"the delay {name!r} needs finite bounds, found {lower.min()} to "
-                    f"{upper.max()} s: they set which samples are compared"
+                    f"the delay {name!r} requires finite bounds, found {lower.min()} to "
+                    f"{upper.max()} s: they determine which samples are compared"
                 )
             lowest, highest = min(lowest, float(lower.min())), max(highest, float(upper.max()))
         return lowest, highest
 
 
 def default_threads() -> int:
-    """Cores of this machine."""
+    """Number of cores of this machine."""
     return os.cpu_count() or 1

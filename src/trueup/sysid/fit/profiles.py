@@ -1,4 +1,4 @@
-"""Profile likelihood of a gray-box fit: the others are fitted again for each held value."""
+"""Profile likelihood of a gray-box fit: all others are refitted for each fixed value."""
 
 from collections.abc import Iterator
 
@@ -27,14 +27,14 @@ def profile_intervals(
     Args:
       problem: the problem.
       solution: its fit.
-      covariance: linearised uncertainty, which says where to look.
+      covariance: linearised uncertainty, for the initial steps.
       names: parameters to profile.
       level: coverage.
       loss: robust loss of the fit.
       noise_scale: unit of the residual that ``covariance`` was estimated in.
 
     Returns:
-      name -> ends; infinite where the likelihood never falls far enough within the bounds.
+      name -> ends; infinite if the likelihood stays above the threshold within the bounds.
     """
     loss = loss or Loss()
     settings = LeastSquaresSettings(max_iters=20, loss=loss.name, loss_scale=loss.scale)
@@ -72,7 +72,7 @@ def profile_intervals(
         ends = np.tile(z, (2, 1))
         ends[:, index] = [result.lower, result.upper]
         low, high = space.from_search(ends)[:, index]
-        # an open end has no value: the likelihood never fell far enough on that side
+        # an open end: the likelihood stays above the threshold on that side
         out[result.name] = (
             -np.inf if result.lower_open else float(low),
             np.inf if result.upper_open else float(high),
@@ -81,7 +81,7 @@ def profile_intervals(
 
 
 class _Held(Problem):
-    """A problem with one element held at a value."""
+    """A problem with one element fixed at a value."""
 
     def __init__(self, problem: Problem, index: int, x: np.ndarray):
         space = problem.space

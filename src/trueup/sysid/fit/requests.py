@@ -1,4 +1,4 @@
-"""What an experiment asks for after the fit, checked before it."""
+"""Checks before a fit of the requested steps after it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from trueup.sysid.fit.cross_validation import check_folds
 
 
 def check_requests(experiment: Experiment, prepared: Any, problem: Problem) -> None:
-    """Raise where something that is needed only after the fit cannot be had.
+    """Check that the requested steps after the fit are possible.
 
     Args:
       experiment: the experiment.
@@ -17,14 +17,15 @@ def check_requests(experiment: Experiment, prepared: Any, problem: Problem) -> N
       problem: its problem.
 
     Raises:
-      FitError: ``confidence.profile`` names what is no free parameter.
+      FitError: ``confidence.profile`` names a parameter that is not free.
       ExperimentError: more folds than training recordings.
     """
     names = problem.space.names
     unknown = [name for name in experiment.confidence.profile if name not in names]
     if unknown:
         raise FitError(
-            f"confidence.profile names {listing(unknown)}; free parameters are {listing(names)}."
+            f"confidence.profile names {listing(unknown)}; the free parameters are "
+            f"{listing(names)}."
             f"{did_you_mean(unknown[0], names)}"
         )
     if experiment.held_out.folds > 1:

@@ -1,4 +1,4 @@
-"""An identification, from its experiment to its report."""
+"""Execution of an identification, from its experiment to its report."""
 
 import time
 from dataclasses import dataclass, replace
@@ -36,27 +36,27 @@ from trueup.sysid.results.outputs import write_models, write_signals
 from trueup.sysid.results.reduced_experiment import reduced_set, write_reduced
 from trueup.sysid.torque.load_check import torque_notes
 
-_LEAST_SHARE = 0.1  # of a time limit that is left to the search, whatever finding a start took
+_LEAST_SHARE = 0.1  # minimum share of a time limit for the search after finding a start
 
 
 @dataclass(frozen=True)
 class Ready:
-    """An identification that was read and checked."""
+    """An identification with checked inputs."""
 
     prepared: Prepared
-    """Models, recordings and unknowns."""
+    """Models, recordings and parameters."""
     problem: Any
-    """What is fitted."""
+    """Problem of the fit."""
     search: Any
-    """The search at the start values."""
+    """The new search."""
     settings: dict[str, Any]
     """Settings that the history of the search depends on."""
     notes: tuple[str, ...]
-    """What was done about the recordings, in sentences."""
+    """Notes on the recordings, in sentences."""
 
 
 def run_identification(spec: IdentificationSpec, session: Session) -> Outcome:
-    """Do an identification; errors as :func:`trueup.runs.start`."""
+    """Execute an identification; errors as :func:`trueup.runs.start`."""
     experiment, method = spec.experiment, spec.experiment.search.method
     ready = read_and_check(spec)
     prepared, problem = ready.prepared, ready.problem
@@ -74,7 +74,7 @@ def run_identification(spec: IdentificationSpec, session: Session) -> Outcome:
             return solution_content(spec.name, spec.kind, problem.space, solution, list(fit.notes))
 
         def keep(solution: Solution) -> None:
-            release_spare_memory()  # the model is compiled with its covers
+            release_spare_memory()  # the model is compiled with its visual meshes
             write_models(problem, solution, run.directory, prepared.specs)
             release_spare_memory()
 
@@ -93,10 +93,10 @@ def run_identification(spec: IdentificationSpec, session: Session) -> Outcome:
 
 
 def read_and_check(spec: IdentificationSpec) -> Ready:
-    """Read models and recordings, and make the problem and the search.
+    """Read models and recordings, and construct the problem and the search.
 
     Raises:
-      TrueupError: the first thing that is wrong.
+      TrueupError: the first error in the inputs.
     """
     experiment = spec.experiment
     check_search(experiment.search)
@@ -110,10 +110,10 @@ def read_and_check(spec: IdentificationSpec) -> Ready:
 
 
 def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
-    """Fit: a better start where there is one, the search, and priors weighed by its residuals.
+    """Fit: a better start if available, the search, and priors weighted by its residuals.
 
     Raises:
-      FitError: the search fails where it begins.
+      FitError: the search fails at its start values.
       RunInterrupted: Ctrl-C.
     """
     part, problem, made = spec.experiment.search, ready.problem, ready.search
@@ -125,7 +125,7 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
         parallel = part.method == "scipy_parallel_fd"
         solution = scipy_least_squares(problem, made.settings, parallel=parallel)
     else:
-        # without an iteration, the start values are asked for
+        # max_iters 0 requests the start values
         if part.method == OWN and isinstance(made, LeastSquares) and part.max_iters:
             began = time.perf_counter()
             start = better_start(ready.prepared, problem, part.time_limit)
@@ -144,7 +144,7 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
 
 
 def write_results(result: Identification, directory: RunDirectory) -> None:
-    """Write the signals, and the experiment with what the data do not determine held."""
+    """Write the signals, and the experiment with undetermined parameters frozen."""
     prepared, problem = result.prepared, result.problem
     write_signals(result.assessment.signals, directory)
     reduced = reduced_set(result.assessment.identifiability, problem.parameters)
@@ -155,7 +155,7 @@ def write_results(result: Identification, directory: RunDirectory) -> None:
 
 
 def page_of(outcome: Outcome) -> Page | None:
-    """The report, with videos where they are asked for; None where none is."""
+    """The report, with requested videos; None if no report is requested."""
     from trueup.sysid import report
     from trueup.sysid.results.overlay_video import overlay_videos
 
@@ -168,7 +168,7 @@ def page_of(outcome: Outcome) -> Page | None:
 
 
 def plan_identification(spec: IdentificationSpec, execution: Execution) -> dict[str, Any]:
-    """Size of an identification, and the time that it takes [s]."""
+    """Size of an identification, and its estimated duration [s]."""
     ready = read_and_check(spec)
     problem = ready.problem
     began = time.perf_counter()

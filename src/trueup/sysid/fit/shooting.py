@@ -1,7 +1,7 @@
-"""Multiple shooting: a long recording as short windows that each start from the measured state.
+"""Multiple shooting: short windows of a long recording, each from the measured state.
 
-An open-loop simulation of minutes drifts away from any recording, and its cost has a thousand
-local minima (H. G. Bock 1983 calls for short intervals). Windows keep the prediction near the data.
+An open-loop simulation of minutes drifts away from any recording, and its cost has many local
+minima (H. G. Bock 1983, on short intervals). Windows keep the prediction near the data.
 """
 
 from collections.abc import Sequence
@@ -28,45 +28,45 @@ def cut_windows(
     settings: ObservationSettings,
     delay_range: tuple[float, float],
 ) -> tuple[Segment, ...]:
-    """Cut one long segment into windows of ``settings.window`` seconds.
+    """Split one long segment into windows of ``settings.window`` seconds.
 
-    The first keeps the sequence's initial state, the others start from the measured one; what has
-    no measurement, such as activations and delay buffers, goes on from the window before.
+    The first has the sequence's initial state, the others the measured one; unmeasured states, such
+    as activations and delay buffers, continue from the previous window.
 
     Args:
       model: the model.
       whole: the sequence in one segment.
       times: times of the compared rows ``(T,)`` [s].
-      channels: what is compared.
+      channels: compared channels.
       recorded: measured signals, from which the windows start.
-      settings: length of the windows, and how their states are found.
+      settings: length and initial states of the windows.
       delay_range: smallest and largest delay that any candidate may have [s].
 
     Returns:
-      Segments of all stretches, those without measured rows too.
+      Segments of all intervals, including those without measured rows.
 
     Raises:
-      SignalError: the position of a joint was not measured, or a window holds no step.
+      SignalError: the position of a joint was not measured, or a window contains no step.
     """
     timestep = float(model.opt.timestep)
     steps = round(settings.window / timestep)
     if steps < 2:
         raise SignalError(
-            f"windows of {settings.window:g} s hold {steps} steps of {timestep:g} s: "
-            f"make them longer"
+            f"windows of {settings.window:g} s have {steps} steps of {timestep:g} s: "
+            f"increase window"
         )
     columns = state_columns(model, recorded)
     missing = columns.unknown(model)
     if missing:
         raise SignalError(
-            f"windows need the measured position of every joint; not measured: {listing(missing)}. "
-            f"Record them, or simulate the sequence in one piece (window: 0)"
+            f"windows require the measured position of every joint; missing: {listing(missing)}. "
+            f"Record them, or simulate the sequence without windows (window: 0)"
         )
     carried = unmeasured_entries(model, columns)
     lags = [c.lag for c in channels]
     shortest, longest = min(delay_range[0], 0.0), max(delay_range[1], 0.0)
-    # a window predicts from its first simulated sample on, late by the longest delay; it runs on
-    # until the next window has got as far
+    # a window predicts from its first simulated sample plus the longest delay; it overlaps the next
+    # window by as much
     lead = max(lags) * timestep + longest
     extra = int(np.ceil((longest - shortest) / timestep - 1e-6)) + max(lags) - min(lags) + 1
     sensor_lag = 0.0 if settings.exact_sensor_times else timestep

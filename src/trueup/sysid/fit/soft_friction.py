@@ -1,8 +1,8 @@
-"""Where a fit with hard joint friction begins: at the optimum with MuJoCo's own, soft friction.
+"""Start of a fit with hard joint friction: the optimum with MuJoCo's default, soft friction.
 
 Hard friction makes the cost rough far from the optimum, so that a search takes many small steps or
-stalls. With soft friction the cost is smooth, and its optimum is near: Coulomb and viscous friction
-trade a little for each other.
+stalls. With soft friction the cost is smooth, and its optimum is near: a small part of Coulomb
+friction is exchanged for viscous friction.
 """
 
 from collections.abc import Sequence
@@ -19,17 +19,17 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 if TYPE_CHECKING:
     from trueup.sysid.experiment.preparation import Prepared
 
-_SOFT = 0.01  # time constant of joint friction [s] below which it is hard; MuJoCo's own is 0.02
-_NEAR = 1e-3  # relative reduction of the cost with soft friction that is not looked for
+_SOFT = 0.01  # time constant of joint friction below which it is hard; default 0.02 [s]
+_NEAR = 1e-3  # relative reduction of the cost at which the fit with soft friction ends
 _ITERATIONS = 30
 
 
 def joints_with_hard_friction(models: Sequence[mujoco.MjModel], searched: bool) -> list[str]:
-    """Names of joints whose friction is harder than MuJoCo's own.
+    """Names of joints with friction harder than MuJoCo's default.
 
     Args:
       models: models of the fit.
-      searched: whether friction is an unknown, so that joints without it count too.
+      searched: whether friction is a parameter, so that joints without it count too.
     """
     return sorted(
         {
@@ -50,17 +50,17 @@ def searches_friction(problem: GrayBoxProblem) -> bool:
 def soft_friction_optimum(
     prepared: "Prepared", problem: GrayBoxProblem, x: np.ndarray, time_limit: float = np.inf
 ) -> tuple[np.ndarray, int] | None:
-    """Fit with MuJoCo's own joint friction.
+    """Fit with MuJoCo's default joint friction.
 
     Args:
       prepared: the experiment.
       problem: its problem.
-      x: where the fit begins ``(p,)``.
-      time_limit: seconds.
+      x: start of the fit ``(p,)``.
+      time_limit: time limit [s].
 
     Returns:
-      The values ``(p,)`` and the number of simulated candidates; None where no friction is hard,
-      or the fit fails.
+      The values ``(p,)`` and the number of simulated candidates; None if no friction is hard or
+      the fit fails.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
@@ -77,7 +77,7 @@ def soft_friction_optimum(
 
 
 def _soft(group: ModelSequences) -> ModelSequences:
-    """The recordings with a model whose joint friction is MuJoCo's own."""
+    """The recordings with a model with MuJoCo's default joint friction."""
     spec = group.spec.copy()
     plain = mujoco.MjSpec().worldbody.add_joint()
     for joint in spec.joints:

@@ -1,4 +1,4 @@
-"""What an identification is of: an experiment, and the folder of its files."""
+"""Description of an identification: an experiment, and the folder of its files."""
 
 import os
 from pathlib import Path
@@ -13,19 +13,19 @@ from trueup.sysid.experiment.run_inputs import inputs_of_run, named_files
 from trueup.sysid.experiment.settings import Experiment
 
 _FREE_ON_RESUME: Any = {"output": ..., "confidence": ..., "design": ..., "search": {"time_limit"}}
-"""Keys of an experiment that do not change the course of the fit."""
+"""Keys of an experiment without effect on the fit."""
 
 
 class IdentificationSpec(Spec):
-    """What an identification is of.
+    """Description of an identification.
 
-    Its ``experiment.yaml`` is an experiment file with every setting written out, and the folder
-    that its file names refer to.
+    Its ``experiment.yaml`` is an experiment file with all settings, and the folder to which its
+    file names are relative.
 
     Attributes:
-      experiment: models, recordings, unknowns and the settings of the fit; name, seed and limits
+      experiment: models, recordings, parameters and settings of the fit; name, seed and limits
         are those of the experiment.
-      folder: folder that its file names refer to.
+      folder: folder to which its file names are relative.
     """
 
     kind: ClassVar[str] = "identification"
@@ -39,7 +39,7 @@ class IdentificationSpec(Spec):
 
     @classmethod
     def of(cls, experiment: Experiment, folder: str | os.PathLike[str] = ".") -> Self:
-        """The spec of an experiment whose file names refer to a folder."""
+        """Spec of an experiment with file names relative to a folder."""
         return cls(
             name=experiment.name,
             seed=experiment.seed,
@@ -49,7 +49,7 @@ class IdentificationSpec(Spec):
         )
 
     def run_directory(self, output: str | os.PathLike[str] | None = None) -> Path:
-        """Run directory: ``output``, or the experiment's own."""
+        """Run directory: ``output``, or that of the experiment."""
         if output is not None:
             return Path(output)
         return self.folder / (self.experiment.output.directory or f"runs/{self.name}")
@@ -66,12 +66,12 @@ class IdentificationSpec(Spec):
         run = RunDirectory(directory)
         last = list(Experiment.model_fields)[-1]
         if content.get("kind") and last not in content:
-            # a run writes every key: what is gone would count as its default
+            # a run writes every key: a missing one would silently become its default
             raise RunDirectoryError(
                 f"{run.experiment} is damaged: it ends before its last key, {last}"
             )
         try:
-            # from the file, so that messages name its lines
+            # load from the file, so that messages name its lines
             experiment = load_experiment(run.experiment)
         except TrueupError as error:
             if str(directory) in str(error):
@@ -83,7 +83,7 @@ class IdentificationSpec(Spec):
         return self.experiment.model_dump(mode="json", exclude=_FREE_ON_RESUME)
 
     def resumed_by(self, call: Self) -> Self:
-        """The spec of the call, whose experiment may differ in what the fit does not depend on."""
+        """The spec of the call; its experiment may differ in keys without effect on the fit."""
         return call
 
     def with_limits(self, limits: Budget) -> Self:

@@ -1,9 +1,8 @@
-"""What the noise of measured start states adds to the covariance of a fit.
+"""Contribution of the noise of measured initial states to the covariance of a fit.
 
-A simulation that starts from the measured state of a recording, or of a window, starts from one
-draw of the noise of a few samples. What that adds stands in
-:mod:`trueup.fitting.uncertainty.start_noise`; here the starts of all windows are moved in the same
-simulations.
+A simulation that starts from the measured state of a recording, or of a window, inherits the noise
+of a few samples; see :mod:`trueup.fitting.uncertainty.start_noise` for the method. This module
+perturbs the starts of all windows in the same simulations.
 """
 
 from collections.abc import Sequence
@@ -28,18 +27,18 @@ from trueup.sysid.recordings.measured_state import local_fit, state_columns
 
 @dataclass(frozen=True)
 class JointStart:
-    """A measured start of one joint, as unknowns of the problem with free starts."""
+    """A measured start of one joint, as parameters of the problem with free starts."""
 
     sequence: int
-    """Number of the sequence."""
+    """Index of the sequence."""
     joint: int
-    """Number of the joint among those of this start: those of all starts move together."""
+    """Index of the joint among those of this start: equal ones of all starts move together."""
     elements: tuple[int, int]
-    """Places of position and velocity among the starts, -1 for one that is no measurement."""
+    """Indices of position and velocity among the starts, -1 for an unmeasured one."""
     columns: tuple[int, int]
     """Columns of the recording that they come from."""
     weights: tuple[np.ndarray, np.ndarray]
-    """How samples make position and velocity ``(k,)``."""
+    """Weights of the samples in position and velocity ``(k,)``."""
 
     def covariance(self, noise: np.ndarray) -> np.ndarray:
         """Covariance ``(2, 2)`` of position and velocity.
@@ -49,7 +48,7 @@ class JointStart:
         """
         position, velocity = self.weights
         first, second = (noise[column] for column in self.columns)
-        # a speed that was not measured is the slope of the same samples as the position
+        # an unmeasured velocity is the slope of the same samples as the position
         shared = position @ velocity * first**2 if self.columns[0] == self.columns[1] else 0.0
         out = np.array([[position @ position * first**2, shared],
                         [shared, velocity @ velocity * second**2]])  # fmt: skip
@@ -60,19 +59,19 @@ class JointStart:
 
 @dataclass(frozen=True)
 class MeasuredStarts:
-    """All measured starts of a problem, and the same problem with them as unknowns."""
+    """All measured starts of a problem, and the same problem with them as parameters."""
 
     free: GrayBoxProblem
-    """The problem with the starts as further unknowns, after its own."""
+    """The problem with the starts as additional parameters, after its own."""
     size: int
-    """Number of unknowns of the problem itself."""
+    """Number of parameters of the problem itself."""
     starts: tuple[JointStart, ...]
     channel_columns: tuple[tuple[int, ...], ...]
-    """Column of the recording of each channel, a sequence."""
+    """Column of the recording of each channel, per sequence."""
     recorded: tuple[TimeSeries, ...]
     """Measured signals of each sequence."""
     remarks: tuple[str, ...] = ()
-    """What is not taken into account."""
+    """Remarks on noise that is not included."""
 
     def spread(
         self, x: np.ndarray, residual: np.ndarray, jacobian: np.ndarray, weights: np.ndarray
@@ -83,10 +82,10 @@ class MeasuredStarts:
           x: the optimum ``(p,)``.
           residual: at the optimum ``(m,)``.
           jacobian: of the residual ``(m, p)`` in search coordinates.
-          weights: what each residual weighs in the cost ``(m,)``.
+          weights: weight of each residual in the cost ``(m,)``.
 
         Returns:
-          The covariance; None where a simulation fails when its start is moved.
+          The covariance; None if a simulation with a perturbed start fails.
         """
         moves = self._moves(residual)
         whole = np.concatenate([x, self.free.space.start[self.size :]])
@@ -100,7 +99,7 @@ class MeasuredStarts:
             if rows.start >= self.free.data_rows or acting is None:
                 continue
             own = np.flatnonzero(acting[self.size :])
-            if not own.size:  # a start that is known or fitted
+            if not own.size:  # a known or fitted start
                 continue
             change = 0.5 * (values[: len(moves)] - values[len(moves) :])
             slopes = np.asarray(jacobian[rows])[:, None]
@@ -127,8 +126,7 @@ class MeasuredStarts:
     def _noise(self, residual: np.ndarray) -> list[np.ndarray]:
         """Standard deviation of the noise of each column of each recording.
 
-        Taken from how much the residuals change from sample to sample, which errors of the model
-        hardly do.
+        Estimated from differences of consecutive residuals, in which model errors nearly cancel.
         """
         out, first = [], 0
         for number, sequence in enumerate(self.free.sequences):
@@ -148,13 +146,13 @@ class MeasuredStarts:
 def measured_starts(
     prepared: Prepared, sequences: Sequence[ModelSequences], held_out: bool
 ) -> MeasuredStarts | None:
-    """Find the starts that are measured rather than known or fitted; None where there is none.
+    """Find the starts that are measured rather than known or fitted; None if there are none.
 
     Args:
       prepared: the experiment.
       sequences: its training or its held-out sequences.
-      held_out: which of both they are: those that are held out are fitted alone, with the unknowns
-        of :meth:`Prepared.held_out_parameters`.
+      held_out: whether they are the held-out sequences, which are fitted separately, with the
+        parameters of :meth:`Prepared.held_out_parameters`.
     """
     parameters = prepared.held_out_parameters() if held_out else prepared.parameters.copy()
     size = parameters.space().size
@@ -210,25 +208,25 @@ def measured_starts(
 def _measured(
     prepared: Prepared, sequence: SystemTrajectory, timestep: float, held_out: bool
 ) -> list[tuple[str, float, TimeSeries]]:
-    """Label and time [s] of each measured start of a sequence, and what it was read from."""
+    """Label and time [s] of each measured start of a sequence, and its source signals."""
     before = sequence.lead_in
     whole, name, later = sequence.sensordata, sequence.name, False
     if before is not None and before.measured is not None:
         whole, name, later = before.measured, before.name, True
     facts = next(r for r in prepared.recordings if r.name == name)
     initial = facts.part.initial
-    # what is said of the beginning does not hold where the beginning is left out
+    # explicit start settings do not apply if the beginning is excluded
     measured_first = initial == "measured" or facts.begins_late
     first = later or measured_first or (initial == "estimated" and held_out)
     windows = held_out or prepared.experiment.window_states == "measured"
     starts = window_starts(sequence.sensordata, timestep, prepared.settings.window, sequence.name)
     chosen = [(label, time, whole) for label, time in starts[:1] if first]
-    # windows know the samples of their own part only
+    # windows use the samples of their own part only
     return chosen + [(label, time, sequence.sensordata) for label, time in starts[1:] if windows]
 
 
 def _joints(model: mujoco.MjModel, measured: TimeSeries) -> list[tuple[int, int | None]]:
-    """Columns of position and velocity of each joint with a measured position, as unknowns are."""
+    """Columns of position and velocity of each joint with a measured position."""
     columns = state_columns(model, measured)
     return [
         (columns.positions[address], columns.velocities.get(dof))
@@ -238,13 +236,13 @@ def _joints(model: mujoco.MjModel, measured: TimeSeries) -> list[tuple[int, int 
 
 
 def _remarks(model: mujoco.MjModel, measured: TimeSeries, name: str) -> list[str]:
-    """What starts take from the recording besides positions and velocities of scalar joints."""
+    """Remarks on recorded starts other than positions and velocities of scalar joints."""
     columns = state_columns(model, measured)
     others = set(columns.positions) - set(columns.position_of_velocity.values())
     found = ["the pose of a free or ball joint starts"] if others else []
     found += ["activations start"] if columns.activations else []
     return [
-        f"{name}: {what} from the recording; the noise of that start is not in the intervals"
+        f"{name}: {what} from the recording; the intervals do not include the noise of that start"
         for what in found
     ]
 
@@ -252,7 +250,7 @@ def _remarks(model: mujoco.MjModel, measured: TimeSeries, name: str) -> list[str
 def _sample_weights(
     source: TimeSeries, time: float, half_width: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How the samples about an instant make the value and the slope of the local fit there."""
+    """Weights of the samples near a time in the value and slope of the local fit."""
     first, last = np.searchsorted(source.times, [time - half_width, time + half_width])
     near = slice(max(int(first) - 8, 0), int(last) + 8)
     times = source.times[near]

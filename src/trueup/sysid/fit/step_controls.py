@@ -1,4 +1,4 @@
-"""Recorded controls on the steps of a simulation."""
+"""Recorded controls resampled to the steps of a simulation."""
 
 import mujoco
 import numpy as np
@@ -17,7 +17,7 @@ def controls_on_grid(
 ) -> np.ndarray:
     """Control of each simulation step ``(steps, nu)``, the first at ``start`` [s]."""
     timestep = float(model.opt.timestep)
-    # a clock that starts at zero keeps the resolution of the grid
+    # shift the clock to zero to keep the resolution of the grid
     control = TimeSeries(control.times - start, control.data, control.signal_mapping)
     grid = timestep * np.arange(steps)
     # A command takes effect at the nearest step. Waiting for the next one would delay every

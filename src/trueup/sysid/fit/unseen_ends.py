@@ -1,4 +1,4 @@
-"""The end of each recording, predicted by a fit that has not seen it, where nothing is held out."""
+"""Held-out ends of the recordings, predicted by a second fit, if no recording is held out."""
 
 from dataclasses import dataclass, replace
 
@@ -15,19 +15,19 @@ from trueup.sysid.recordings.measured_state import state_columns
 from trueup.sysid.recordings.sequence_start import first_part, later_part
 
 SHARE = 0.25
-"""Share of each recording that the second fit does not see."""
+"""Share of each recording held out of the second fit."""
 
-_FEWEST_SAMPLES = 40  # of a recording: its end then holds ten
+_FEWEST_SAMPLES = 40  # minimum length of a recording; its end then has ten samples
 
 
 @dataclass(frozen=True)
 class UnseenEnds:
-    """Ends of the recordings as a fit to their beginnings predicts them."""
+    """Ends of the recordings predicted by a fit to the rest."""
 
     signals: tuple[SequenceSignals, ...]
-    """Measured and predicted signals of each end; empty where there is no such fit."""
+    """Measured and predicted signals of each end; empty without such a fit."""
     reason: str
-    """What the error on held-out data means, or why there is none."""
+    """Meaning of the error on held-out data, or the reason for none."""
 
 
 def unseen_ends(
@@ -39,16 +39,16 @@ def unseen_ends(
 ) -> UnseenEnds:
     """Repeat a fit without the last quarter of each recording, and predict these quarters.
 
-    The values of the fit stay those of all data: they are the best that the data give, and the
-    error of a fit to less data is an estimate from above of theirs. The second fit begins at the
-    optimum and takes a few iterations.
+    The values of the fit are those of all data, which are the best estimate; the error of a fit to
+    less data is an upper estimate of theirs. The second fit starts at the optimum and takes a few
+    iterations.
 
     Args:
         prepared: the experiment, with nothing held out.
         x: optimum of the fit ``(p,)``.
-        noise_scale: noise in the unit of the residual, by which priors are weighed.
+        noise_scale: noise in the unit of the residual, to weight priors.
         loss: robust loss of the fit.
-        time_limit: seconds for the second fit.
+        time_limit: time limit of the second fit [s].
     """
     obstacle = obstacle_to_ends(prepared)
     if obstacle:
@@ -61,14 +61,14 @@ def unseen_ends(
     if fit is None:
         return UnseenEnds(
             (),
-            "a fit without the ends of the recordings did not come to an end within the time that "
-            "follows a fit; hold a recording or a fraction out instead",
+            "the fit without the ends of the recordings did not finish within the time budget; "
+            "hold out a recording or a fraction instead",
         )
     signals = sequence_signals(unseen, unseen.space.start, fit.x, held_out=True)
     return UnseenEnds(
         tuple(replace(each, repeats_training=True) for each in signals),
         "No recording is held out: a second fit without the last quarter of each recording "
-        "predicts these quarters, and the values are those of all data.",
+        "predicts these quarters; the values are those of all data.",
     )
 
 
@@ -87,9 +87,9 @@ def beginnings_and_ends(
 
 
 def obstacle_to_ends(prepared: Prepared) -> str:
-    """Why the ends of the recordings cannot be predicted on their own, or an empty string."""
+    """Reason why the ends of the recordings cannot be predicted separately, or an empty string."""
     if prepared.experiment.window > 0 and prepared.experiment.window_states == "estimated":
-        return "the states of windows are unknowns of the fit, so that no end can be predicted"
+        return "the states of windows are parameters of the fit, so that no end can be predicted"
     for group in prepared.training:
         for sequence in group.measured_rollout:
             if len(sequence.sensordata.times) < _FEWEST_SAMPLES:

@@ -1,8 +1,8 @@
-"""Initial states of windows as unknowns: one simulation perturbs those of all windows at once.
+"""Initial states of windows as parameters, perturbed in all windows by one simulation.
 
-Multiple shooting with free initial states has as many unknowns as windows times states. Each acts
-on its own window alone, so the columns of the Jacobian are found by perturbing one state of every
-window in the same simulation (A. R. Curtis, M. J. D. Powell and J. K. Reid 1974).
+Multiple shooting with free initial states has as many parameters as windows times states. Each
+affects only its own window, so the columns of the Jacobian are computed by perturbing one state of
+every window in the same simulation (A. R. Curtis, M. J. D. Powell and J. K. Reid 1974).
 """
 
 import numpy as np
@@ -16,13 +16,13 @@ def window_label(sequence: str, index: int) -> str:
 
 
 def label_of(param: Parameter) -> str:
-    """Window that a parameter acts on alone, or '' for one that acts everywhere."""
+    """Only window that a parameter affects, or '' for one that affects all."""
     labels = {t.partition("@")[2] if t.startswith("state/") else "" for t in param.targets}
     return labels.pop() if len(labels) == 1 and param.prior is None else ""
 
 
 def element_labels(parameters: ParameterDict) -> np.ndarray:
-    """Window of each free element ``(p,)``, '' for those that act everywhere."""
+    """Window of each free element ``(p,)``, '' for those that affect all."""
     tied_to = {p.tied_to for p in parameters.values() if p.tied_to}
     labels = [
         "" if p.name in tied_to else label_of(p) for p in parameters.free for _ in range(p.size)
@@ -31,7 +31,7 @@ def element_labels(parameters: ParameterDict) -> np.ndarray:
 
 
 def element_groups(parameters: ParameterDict) -> np.ndarray | None:
-    """Group of each free element ``(p,)`` for common perturbation; None where each is its own."""
+    """Group of each free element ``(p,)`` for joint perturbation; None: one group each."""
     labels = element_labels(parameters)
     if not any(labels):
         return None
@@ -48,7 +48,7 @@ def element_groups(parameters: ParameterDict) -> np.ndarray | None:
 
 
 def without_window_states(parameters: ParameterDict) -> tuple[ParameterDict, np.ndarray]:
-    """Parameters without states of windows, and which elements they are ``(p,)`` bool."""
+    """Parameters without states of windows, and the mask of their elements ``(p,)`` bool."""
     keep = np.array(["#" not in label for label in element_labels(parameters)], bool)
     kept = ParameterDict()
     for param in parameters.values():

@@ -1,1 +1,1 @@
-"""Logs of robots as experiment files: columns, units, joints, proposed unknowns."""
+"""Import of robot logs as experiment files: columns, units, joints, proposed parameters."""

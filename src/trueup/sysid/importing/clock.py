@@ -1,4 +1,4 @@
-"""The clock of a recording whose experiment file is still to be written."""
+"""Detection of the clock of a recording for a new experiment file."""
 
 import re
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from trueup.errors import ColumnError
 from trueup.signals import Recording, read, suspect_units
 
 _TIME_WORDS = re.compile(r"(^|[^a-z])(t|time|stamp|timestamp|clock|sec|ms)([^a-z]|$)", re.I)
-_ASSUMED_RATE = 100.0  # [Hz] of a file that says nothing of its clock
+_ASSUMED_RATE = 100.0  # assumed sampling rate of a file without a clock [Hz]
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Where the times of a recording come from."""
+    """Source of the times of a recording."""
 
     column: str = ""
-    """Time column; empty where the file has a clock of its own, or a rate is given."""
+    """Time column; empty if the format defines the clock, or a rate is given."""
     unit: str = "s"
     rate: float | None = None
-    """Samples a second, where no column holds the time."""
+    """Sampling rate [Hz], without a time column."""
     note: str = ""
-    """What has to be looked at, or empty."""
+    """Point to check, or empty."""
 
     def read(self, path: Path) -> Recording:
-        """Read a recording with this clock, as an experiment that names it does."""
+        """Read a recording with this clock, like an experiment."""
         if self.rate is not None:
             return read(path, rate=self.rate)
         return read(path, time=self.column, time_unit=self.unit) if self.column else read(path)
@@ -35,7 +35,7 @@ class Clock:
 def find_clock(path: Path) -> tuple[Clock, Recording]:
     """Find the clock of a recording, and read the recording with it.
 
-    A file without a known clock is read at a rate that has to be corrected.
+    A file without a known clock is read at an assumed rate that must be corrected.
 
     Raises:
       RecordingError: the recording cannot be read.
@@ -57,7 +57,7 @@ def find_clock(path: Path) -> tuple[Clock, Recording]:
 
 
 def _named_like_a_time(path: Path) -> Clock:
-    """A column that increases and whose name has a word for time, or a rate."""
+    """An increasing column with a word for time in its name, or a rate."""
     raw = read(path, rate=1.0)
     for column in raw.columns:
         values = raw.column(column)[1]
@@ -66,13 +66,13 @@ def _named_like_a_time(path: Path) -> Clock:
             return Clock(column)
     return Clock(
         rate=_ASSUMED_RATE,
-        note="no time column was found: correct rate, the samples a second, or name the column "
+        note="no time column was found: correct rate (samples per second), or name the column "
         "with time",
     )
 
 
 def _plausible_unit(clock: Clock, times: np.ndarray) -> str:
-    """Unit of a time column: the one it was read in, unless its values can hardly be seconds."""
+    """Unit of a time column: the one it was read in, unless its values are implausible."""
     if not clock.column or clock.unit != "s":
         return clock.unit
     sentence = suspect_units(clock.column, times, "time")

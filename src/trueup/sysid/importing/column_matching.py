@@ -1,4 +1,4 @@
-"""Matches the columns of a recording to the joints, sensors and actuators of a model."""
+"""Matching of the columns of a recording to joints, sensors and actuators of a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from trueup.simulation.models.element_names import joint_label
 from trueup.simulation.targets.actuator_types import command_quantity
 from trueup.sysid.importing.column_names import ColumnName, likeness, take_apart, words_of
 
-_ENOUGH = 0.45  # score from which a match is believed
+_ENOUGH = 0.45  # minimum score of a match
 _SENSOR_QUANTITY = {
     int(mujoco.mjtSensor.mjSENS_JOINTPOS): "position",
     int(mujoco.mjtSensor.mjSENS_JOINTVEL): "velocity",
@@ -28,26 +28,26 @@ _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLI
 
 @dataclass(frozen=True)
 class Place:
-    """Something in the model that a column may hold."""
+    """A signal or actuator of the model that a column may contain."""
 
     name: str
-    """As an experiment file calls it."""
+    """Its name in an experiment file."""
     element: str
-    """Name of the joint, actuator or sensor that its column is probably named after."""
+    """Name of the joint, actuator or sensor that is expected in the column's name."""
     quantity: str
     joint: int
-    """Joint that it moves or measures; -1 where it is none."""
+    """Joint that it moves or measures; -1 for none."""
     ordinal: int
-    """Place among its kind, from 0."""
+    """Index among its kind, from 0."""
     what: str
-    """In words, for comments."""
+    """Description for comments."""
     components: int = 1
-    """Columns that it takes."""
+    """Number of columns."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """A place and the column it takes."""
+    """A signal or actuator and its column."""
 
     place: Place
     column: ColumnName
@@ -60,7 +60,7 @@ class Match:
     offset: float = 0.0
     """Subtracted from the column before the factor."""
     remark: str = ""
-    """How the column was read, where that is worth a comment."""
+    """Interpretation of the column, for a comment."""
 
     @property
     def columns(self) -> list[str]:
@@ -69,12 +69,12 @@ class Match:
 
     @property
     def sure(self) -> bool:
-        """Whether the names leave no doubt; otherwise the comment asks to look."""
+        """Whether the names match unambiguously; otherwise a comment requests a check."""
         return self.score >= 0.7
 
 
 def measurable(model: mujoco.MjModel) -> list[Place]:
-    """Sensors of a model, and the states of scalar joints that no sensor measures."""
+    """Sensors of a model, and the states of scalar joints without a sensor."""
     places: list[Place] = []
     covered: set[tuple[int, str]] = set()
     for i in range(model.nsensor):
@@ -141,19 +141,19 @@ def joint_of_actuator(model: mujoco.MjModel, actuator: int) -> int:
 def match_columns(
     recording: Recording, model: mujoco.MjModel, without: Sequence[str] = ()
 ) -> tuple[list[Match], list[Match]]:
-    """Match columns to what a model measures and commands, by their names.
+    """Match columns to signals and actuators of a model, by their names.
 
     Args:
       recording: the recording.
       model: the model.
-      without: columns that are taken, such as the time.
+      without: columns to exclude, such as the time.
 
     Returns:
-      Matches of measured signals and of controls; each column and each place at most once.
+      Matches of measured signals and of controls; each column and each signal at most once.
     """
     places = measurable(model)
     names = [take_apart(c) for c in recording.columns if c not in without]
-    # a component may stand still; its name says enough
+    # a component may be constant; its name is sufficient
     wide = [m for p in places if p.components > 1 if (m := _components(p, names)) is not None]
     taken = {column for m in wide for column in m.columns}
     names = [n for n in names if n.column not in taken]
@@ -175,7 +175,7 @@ def _components(place: Place, names: list[ColumnName]) -> Match | None:
     lettered = [list("xyz")] if count == 3 else [list("wxyz")] if count == 4 else []
     for labels in (*lettered, *numbered):
         wanted = [(*words_of(place.name), label) for label in labels]
-        # a topic before the name leaves a doubt whose component it is
+        # with a topic before the name the match is not certain
         for cut, score in ((0, 1.0), (len(wanted[0]), 0.6)):
             ends = {words[-cut:]: n for words, n in by_words.items()}
             columns = [ends[w] for w in wanted if w in ends]
@@ -187,7 +187,7 @@ def _components(place: Place, names: list[ColumnName]) -> Match | None:
 def _assign(
     places: list[Place], names: list[ColumnName], model: mujoco.MjModel, control: bool
 ) -> list[Match]:
-    """Best pairs first."""
+    """Assign columns greedily, best pairs first."""
     pairs = [Match(p, n, _score(p, n, names, model, control)) for p in places for n in names]
     pairs = sorted((m for m in pairs if m.score >= _ENOUGH), key=lambda m: -m.score)
     chosen: dict[str, Match] = {}
@@ -214,7 +214,7 @@ def _score(
 
 
 def _kind_fits(place: Place, name: ColumnName, control: bool) -> float:
-    """How well the quantity of a column fits a place, 0 to 1."""
+    """Score of the quantity of a column for a signal or actuator, 0 to 1."""
     if control:
         if name.commanded:
             return 1.0 if name.quantity in ("command", place.quantity) else 0.5
@@ -231,7 +231,7 @@ def _kind_fits(place: Place, name: ColumnName, control: bool) -> float:
 def _number_fits(
     place: Place, name: ColumnName, names: list[ColumnName], model: mujoco.MjModel
 ) -> float:
-    """``q1, q2`` are the first and second joint, whether they count from 0 or 1."""
+    """Whether the number matches: ``q1, q2`` may count from 0 or 1."""
     same = [n for n in names if n.quantity == name.quantity and n.commanded == name.commanded]
     numbers = [n.number for n in same if n.number is not None and not n.words]
     if name.number is None or not numbers:

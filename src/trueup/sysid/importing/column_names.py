@@ -1,4 +1,4 @@
-"""What the name of a recorded column says: quantity, unit, number, and the rest of its words."""
+"""Parsing of the name of a recorded column: quantity, unit, number, and other words."""
 
 import re
 from dataclasses import dataclass
@@ -37,15 +37,15 @@ _NOISE = {
 
 @dataclass(frozen=True)
 class ColumnName:
-    """A column's name, taken apart."""
+    """The parsed name of a column."""
 
     column: str
     quantity: str
     """position, velocity, effort, command, or empty."""
     commanded: bool
-    """Whether it is what was asked for, not what was measured."""
+    """Whether it is commanded rather than measured."""
     unit: str
-    """Unit that the name states, or empty."""
+    """Unit in the name, or empty."""
     number: int | None
     """Number in it, such as 2 in ``q2``."""
     words: frozenset[str]
@@ -59,7 +59,7 @@ def words_of(name: str) -> list[str]:
 
 
 def take_apart(column: str) -> ColumnName:
-    """Say what the name of a column tells."""
+    """Parse the name of a column."""
     quantities: list[str] = []
     rest: list[str] = []
     unit, number = "", None
@@ -83,7 +83,7 @@ def take_apart(column: str) -> ColumnName:
 
 
 def likeness(name: ColumnName, element: str) -> float:
-    """How much the words of a column are those of an element of the model, 0 to 1."""
+    """Similarity of the words of a column to those of an element of the model, 0 to 1."""
     wanted = [w for w in words_of(element) if w not in _NOISE and w not in _QUANTITY]
     numbers = {int(w) for w in wanted if w.isdigit()}
     plain = {w for w in wanted if not w.isdigit()}

@@ -1,4 +1,4 @@
-"""Which unit a matched column seems to be in: from its name, its file, its values."""
+"""Suggested units of matched columns, from their names, the file and the values."""
 
 import math
 
@@ -26,7 +26,7 @@ def suggest_units(
     """Units of matched columns that are not in SI.
 
     Returns:
-      Place name -> (unit, why in a few words); absent where the values look like SI units.
+      Signal name -> (unit, short reason); absent if the values are plausible in SI units.
     """
     out: dict[str, tuple[str, str]] = {}
     for match in matches:
@@ -60,12 +60,12 @@ def _turns(match: Match, model: mujoco.MjModel) -> bool:
 
 
 def _degrees(match: Match, recording: Recording, model: mujoco.MjModel) -> str:
-    """Why a position of a hinge looks like degrees, or the empty string."""
+    """Reason why a hinge position looks like degrees, or the empty string."""
     values = recording.column(match.column.column)[1]
     values = values[np.isfinite(values)]
     joint, largest = match.place.joint, float(np.max(np.abs(values), initial=0.0))
     if suspect_units(match.column.column, values, "angle"):
-        return f"it reaches {largest:.3g}, too much for rad"
+        return f"it reaches {largest:.3g}, too large for rad"
     limit = float(np.max(np.abs(model.jnt_range[joint])))
     if model.jnt_limited[joint] and largest > 1.5 * limit and largest * _DEGREE < 1.2 * limit:
         return f"it reaches {largest:.3g}, the joint's range ends at {limit:.3g} rad"
@@ -99,7 +99,7 @@ def _compared(ratio: float) -> str:
 
 
 def _ratio(recording: Recording, position: str, velocity: str) -> float:
-    """Size of a velocity over that of the derivative of its position; 0 where it is unknown."""
+    """Ratio of a velocity to the derivative of its position; 0 if unknown."""
     times, places = recording.column(position)
     clock, speeds = recording.column(velocity)
     if len(times) < 20 or len(clock) != len(times) or np.any(np.diff(times) <= 0):
@@ -108,7 +108,7 @@ def _ratio(recording: Recording, position: str, velocity: str) -> float:
         return 0.0
     areas = 0.5 * (speeds[1:] + speeds[:-1]) * np.diff(times)
     travelled = np.concatenate([[0.0], np.cumsum(areas)])
-    # both over the same stretches, long enough that noise of the position does not matter
+    # both over the same intervals, long enough to reduce the noise of the position
     window = max(1, len(times) // 50)
     moved, passed = places[window:] - places[:-window], travelled[window:] - travelled[:-window]
     spread = float(np.std(moved))

@@ -1,4 +1,4 @@
-"""Further logs of an experiment file, which have the columns of the first."""
+"""Further logs of an experiment file, with the columns of the first."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,14 +18,14 @@ def further_logs(
     """Read the logs after the first.
 
     Args:
-      logs: files; the first of them is read.
+      logs: files; the first one is already read.
       first: the first log.
       clock: its clock.
-      used: columns that the others need as well.
-      unnamed: whether the files do not name their columns.
+      used: columns that the others must have.
+      unnamed: whether the files have no column names.
 
     Raises:
-      RecordingError: a log cannot be read, has other columns, is another one again, or covers the
+      RecordingError: a log cannot be read, has other columns, is a copy of another, or covers the
         same time as another.
     """
     recordings = [first]
@@ -34,9 +34,9 @@ def further_logs(
         missing = [c for c in used if c not in recording.columns]
         if missing:
             raise RecordingError(
-                f"{path.name} has no column {listing(missing)}, which {logs[0].name} has; its "
-                f"columns are {listing(recording.columns)}. Import logs with other columns on "
-                "their own. Topics of one run belong into one bag"
+                f"{path.name} has no column {listing(missing)}, unlike {logs[0].name}; its "
+                f"columns are {listing(recording.columns)}. Import logs with other columns "
+                "separately. Topics of one run must be in one bag"
             )
         recordings.append(recording)
     _check_copies(logs, recordings)
@@ -57,8 +57,8 @@ def _check_copies(logs: Sequence[Path], recordings: Sequence[Recording]) -> None
     for path, recording in zip(logs, recordings, strict=True):
         if recording.sha256 in seen:
             raise RecordingError(
-                f"{path} holds the same as {seen[recording.sha256]}: give each log once, or it "
-                "counts twice"
+                f"{path} is identical to {seen[recording.sha256]}: give each log once, or its "
+                "samples are counted twice"
             )
         seen[recording.sha256] = path
 
@@ -67,11 +67,11 @@ def _check_overlap(logs: Sequence[Path], recordings: Sequence[Recording]) -> Non
     spans = [(r.streams[0].times[0], r.streams[0].times[-1]) for r in recordings]
     for i, (start, end) in enumerate(spans):
         for j, (first_time, last_time) in enumerate(spans[:i]):
-            # clocks that begin at zero say nothing of the hour
+            # clocks that start at zero are not absolute
             if min(start, first_time) > 60 and start < last_time and first_time < end:
                 since, until = max(start, first_time), min(end, last_time)
                 raise RecordingError(
                     f"{logs[j].name} and {logs[i].name} cover the same time ({since:.6g} to "
-                    f"{until:.6g} s): they are two views of one run. Give one of them, or merge "
+                    f"{until:.6g} s): they are of the same run. Give one of them, or merge "
                     "them into one file"
                 )

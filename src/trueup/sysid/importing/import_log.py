@@ -1,4 +1,4 @@
-"""An experiment file from the logs of a robot, whatever wrote them."""
+"""Proposal of an experiment file from the logs of a robot, of any source."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -45,20 +45,20 @@ from trueup.sysid.torque.left_out_forces import (
     torque_is_known,
 )
 
-_SAME_GAIN = 0.05  # relative spread of a gain that is one number
-_NEAR_ONE = (0.4, 2.5)  # needed over recorded torque, where the model is roughly right
-_MATCHED = 0.9  # score of a column that a source names
+_SAME_GAIN = 0.05  # maximum relative spread of a constant gain
+_NEAR_ONE = (0.4, 2.5)  # plausible range of the ratio of model to recorded torque
+_MATCHED = 0.9  # score of a column named by a known source
 
 
 @dataclass(frozen=True)
 class Import:
-    """A proposed experiment and how the columns of the joints were read."""
+    """A proposed experiment, and the interpretation of the columns of the joints."""
 
     proposal: Proposal
     source: str
-    """Where the logs come from; empty where the names of the columns decided alone."""
+    """Source of the logs; empty if matched by column names only."""
     rows: tuple[tuple[str, ...], ...]
-    """One row a joint: joint, column, order, unit, sign, zero, with how sure each is."""
+    """One row per joint: joint, column, order, unit, sign, zero, with the certainty of each."""
 
 
 def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
@@ -66,12 +66,12 @@ def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
 
     Args:
       model: MJCF or URDF file.
-      logs: recordings with the same columns, in any format that :func:`trueup.signals.read` knows.
-      folder: folder of the experiment file, which its file names refer to.
+      logs: recordings with the same columns, in any format of :func:`trueup.signals.read`.
+      folder: folder of the experiment file, to which its file names are relative.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
-      RecordingError: a log cannot be read, or logs do not belong together.
+      RecordingError: a log cannot be read, or logs are inconsistent.
     """
     part = ModelPart(file=str(model.resolve()))
     compiled = load_spec(part, Path("/")).compile()
@@ -83,10 +83,11 @@ def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
     if first.joints is None:
         if first.unnamed and len(scalar_joints(robot)) > 1:
             raise RecordingError(
-                f"{logs[0].name} has no names, and none of its {len(first.recording.columns)} "
+                f"{logs[0].name} has no column names, and none of its "
+                f"{len(first.recording.columns)} "
                 "columns look like positions and velocities of the joints (a velocity is the slope "
-                f"of its position, in rad/s, deg/s or rpm; {len(scalar_joints(robot))} of each "
-                "stand side by side). Write a first line with the names of the columns, such as "
+                f"of its position, in rad/s, deg/s or rpm; {len(scalar_joints(robot))} "
+                "contiguous columns of each). Add a header line with the column names, such as "
                 f"t,{robot.joint(scalar_joints(robot)[0]).name}_pos,..."
             )
         return Import(propose_experiment(model, logs, folder), "", ())
@@ -114,16 +115,16 @@ def _propose(
     points += _questions(robot, readings)
     if joints.by_order:
         points.append(
-            f"joints were taken by the order of the model: {_listed(robot, readings)}. Look "
-            "whether the log has the same order, or rename the columns"
+            f"joints were assigned by the order of the model: {_listed(robot, readings)}. Check "
+            "that the log has the same order, or rename the columns"
         )
     signals = _signals(robot, log, readings)
     controls, model_lines, driven_points = _controls(robot, log, readings, series)
     points += driven_points
     if fixed:
-        hangs = "# The robot hangs or is clamped: its free joint is taken away."
+        hangs = "# The base of the robot is fixed: its free joint is removed."
         model_lines = [hangs, "base: fixed", *model_lines]
-        points.append("the free joint is taken away (base: fixed), as of a robot that hangs")
+        points.append("the free joint is removed (base: fixed), for a suspended or clamped robot")
     by_torque = any("torque" in line for line in model_lines)
     if series.effort is not None:
         points += _unknown_torques(robot, readings)
@@ -175,7 +176,7 @@ def _propose(
 def _check_joints(
     logs: Sequence[Path], further: Sequence[Recording], first: JointLog, robot: mujoco.MjModel
 ) -> None:
-    """Raise RecordingError where a column of a further log belongs to another joint."""
+    """Raise RecordingError if a column of a further log is of another joint."""
     for path, recording in zip(logs[1:], further, strict=True):
         found = recognise(recording, robot)
         if found is None or first.by_order:
@@ -188,7 +189,7 @@ def _check_joints(
                 names = [robot.joint(j).name if j >= 0 else "no joint" for j in (joint, other)]
                 raise RecordingError(
                     f"the column {column.column!r} is {names[0]} in {logs[0].name} and {names[1]} "
-                    f"in {path.name}: import logs with another order of joints on their own"
+                    f"in {path.name}: import logs with another order of joints separately"
                 )
 
 
@@ -239,11 +240,11 @@ def _controls(
     has_efforts = bool(driven) and all(efforts.values())
     gain = effort_gain(robot, readings, series) if has_efforts else None
     if gain is not None and not _NEAR_ONE[0] < gain < _NEAR_ONE[1]:
-        sign = ", and look at the sign" if gain < 0 else ""
+        sign = ", and check the sign" if gain < 0 else ""
         points.append(
-            f"efforts are {1 / abs(gain):.3g} times the torque that the links of the model "
-            "need: they are currents, or torques of the motor side. Give scale (N m in a "
-            f"unit) where they are used{sign}"
+            f"efforts are {1 / abs(gain):.3g} times the torque of inverse dynamics: they are "
+            "currents, or torques on the motor side. Give scale (N m per unit) where they "
+            f"are used{sign}"
         )
     if has_commands and (gains or not has_efforts):
         controls = []
@@ -256,9 +257,9 @@ def _controls(
             lines = ["# Gains are those of the log.", "actuators: position", *gains]
             return controls, lines, [*points, *gain_points]
         if servos:
-            points.append("the gains of the position servos are those of the model: look at them")
+            points.append("the gains of the position servos are those of the model: check them")
             return controls, [], points
-        points.append("the log has position commands and no gains: fill in kp and kd")
+        points.append("the log has position commands but no gains: fill in kp and kd")
         names = ", ".join(f"{quoted(actuator_of[r.joint].name)}: 100" for r in driven)
         lines = ["# FILL IN the gains of the robot's controller:", "actuators: position"]
         return controls, [*lines, f"kp: {{{names}}}", "kd: 1"], points
@@ -280,7 +281,7 @@ def _controls(
 def _gains(
     robot: mujoco.MjModel, log: ImportedLog, readings: Sequence[Reading]
 ) -> tuple[list[str], list[str]]:
-    """Gains of the log as settings of the model; empty where it has none."""
+    """Gains of the log as settings of the model; empty if it has none."""
     joints = log.joints
     assert joints is not None
     lines, points = [], []
@@ -308,20 +309,20 @@ def _gains(
 
 
 def _unknown_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> list[str]:
-    """A sentence on forces because of which torques are not compared with links."""
+    """Sentence on forces that prevent a comparison of torques with links."""
     known = [torque_is_known(robot, r.joint) for r in readings]
     said = left_out_sentence(robot)
     if all(known) or not said:
         return []
     names = [robot.joint(r.joint).name for r, k in zip(readings, known, strict=True) if not k]
     return [
-        f"{said}: the zero, sign and gain of {listing(names)} were not looked for in torques; look "
-        "at them. The simulation has these forces"
+        f"{said}: the zero, sign and gain of {listing(names)} were not tested with torques; check "
+        "them. The simulation includes these forces"
     ]
 
 
 def _explains_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> bool:
-    """Whether inverse dynamics can be the method: the motion is known and some torque too."""
+    """Whether inverse dynamics is possible: the motion and some torque are known."""
     measured = {r.joint for r in readings}
     coupled = {dof for f in left_out_forces(robot) if f.couples for dof in f.dofs}
     moving = {j for j in range(robot.njnt) if int(robot.jnt_dofadr[j]) not in coupled}
@@ -333,13 +334,13 @@ def _search_lines(by_torque: bool) -> list[str]:
     if not by_torque:
         return []
     return [
-        "# Torques explained by motion, without a simulation; mujoco simulates, and begins there.",
+        "# Fit of torques by inverse dynamics; mujoco simulates, and starts from its result.",
         "method: inverse-dynamics",
     ]
 
 
 def _questions(robot: mujoco.MjModel, readings: Sequence[Reading]) -> list[str]:
-    """One sentence for each aspect that two readings fit."""
+    """One sentence for each ambiguous aspect."""
     return [
         f"{robot.joint(r.joint).name}, {aspect}: {why}"
         for r in readings

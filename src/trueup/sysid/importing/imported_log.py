@@ -1,4 +1,4 @@
-"""A log as it is read for an import: its clock, its joints, and their series on one clock."""
+"""Log for an import: its clock, its joints, and their series on one clock."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ from trueup.sysid.torque.left_out_forces import torque_is_known
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 
 BY_NAMES = "a table"
-"""Source of a log of which only the names of its columns are known."""
+"""Source of a log with meaningful column names only."""
 
 
 @dataclass(frozen=True)
 class ImportedLog:
-    """A log and what its columns are."""
+    """A log and the meaning of its columns."""
 
     recording: Recording
     clock: Clock
     joints: JointLog | None
-    """Columns of the joints; None where none were found."""
+    """Columns of the joints; None if none were found."""
     unnamed: bool = False
-    """Whether the file does not name its columns."""
+    """Whether the file has no column names."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -64,7 +64,7 @@ def imported_log(path: Path, model: mujoco.MjModel) -> ImportedLog:
 
 
 def _unnamed(path: Path) -> Recording | None:
-    """A file without names, at one sample a second; None for any other."""
+    """A file without names, read at 1 Hz; None for any other."""
     try:
         recording = read(path)
     except ColumnError:
@@ -78,7 +78,7 @@ def _of_values(path: Path, raw: Recording, model: mujoco.MjModel) -> ImportedLog
     place = time_column(table)
     if place < 0:
         clock = Clock(
-            rate=100.0, note="no time column was found: correct rate, the samples a second"
+            rate=100.0, note="no time column was found: correct rate (samples per second)"
         )
         recording = read(path, rate=100.0, header=False)
     else:
@@ -109,7 +109,7 @@ def _chosen_effort(
     joints: JointLog,
     blocks: Sequence[tuple[str, ...]],
 ) -> tuple[tuple[str, ...], str]:
-    """The block that is nearest to torques in N m, and a note on all of them."""
+    """The block closest to torques in N m, and a note on all of them."""
     gains = []
     for block in blocks:
         columns = [JointColumn(c, "effort", False, str(k)) for k, c in enumerate(block)]
@@ -125,13 +125,13 @@ def _chosen_effort(
     )
     chosen = blocks[best]
     return chosen, (
-        f"columns {chosen[0]} to {chosen[-1]} are taken for torques in N m, by what the links of "
-        f"the model need ({said}): look whether they are measured, and of the joint side"
+        f"columns {chosen[0]} to {chosen[-1]} are assumed to be torques in N m, from inverse "
+        f"dynamics of the model ({said}): check that they are measured, and on the joint side"
     )
 
 
 def _by_names(recording: Recording, model: mujoco.MjModel, time: str) -> JointLog | None:
-    """Joints of a table whose columns have names of their own."""
+    """Joints of a table with named columns."""
     signals, controls = match_columns(recording, model, [time])
     columns, joints = [], {}
     for match in signals:
@@ -156,7 +156,7 @@ def _by_names(recording: Recording, model: mujoco.MjModel, time: str) -> JointLo
 def _efforts(
     recording: Recording, model: mujoco.MjModel, joints: dict[str, int], taken: set[str]
 ) -> list[JointColumn]:
-    """Torques of joints whose actuators take no torque, by name or by number."""
+    """Torque columns of joints without torque-controlled actuators, by name or by number."""
     names = [take_apart(c) for c in recording.columns if c not in taken]
     names = [n for n in names if n.quantity == "effort" and not n.commanded]
     order = {j: k for k, j in enumerate(scalar_joints(model))}
@@ -209,7 +209,7 @@ def _on(times: np.ndarray, clock: np.ndarray, values: np.ndarray) -> np.ndarray:
 def effort_gain(
     model: mujoco.MjModel, readings: Sequence[Reading], series: JointSeries
 ) -> float | None:
-    """Torque that the links of the model need over the recorded effort; None where it is unclear.
+    """Ratio of the torque of inverse dynamics to the recorded effort; None if unclear.
 
     The median over joints that carry weight: 1 for torques in N m, a motor constant times a gear
     for currents.

@@ -1,8 +1,8 @@
-"""Units, signs, zeros and order of recorded joints: what the data confirm, and what is assumed.
+"""Detection of units, signs, zeros and order of recorded joints from redundant data.
 
-A wrong reading of a column shows where the data are redundant: a velocity is the slope of its
-position, a command leads its position, a position lies in the range of its joint, and a torque
-carries the weight of the links. What none of these tells is listed as assumed.
+A wrong interpretation of a column is detected from redundancy: a velocity is the slope of its
+position, a command leads its position, a position is within the range of its joint, and a torque
+carries the weight of the links. Aspects without such evidence are listed as assumed.
 """
 
 import itertools
@@ -22,16 +22,16 @@ _DEGREE = np.pi / 180
 _SHIFTS = _DEGREE * np.array(
     [-180, -135, -90, -45, -30, -20, -15, -10, 10, 15, 20, 30, 45, 90, 135]
 )
-_CLEARLY = 0.8  # error of torques under another reading over that of the given one
-_TELLS = 1.05  # the same, where the given one is confirmed
-_SAMPLES = 300  # of motion and torque that are compared
+_CLEARLY = 0.8  # torque error ratio of another interpretation below which it is preferred
+_TELLS = 1.05  # the same ratio above which the given interpretation is confirmed
+_SAMPLES = 300  # compared samples of motion and torque
 _WEIGHT = "by the weight of the links"
-_OUTSIDE = 0.05  # of the range of a joint
+_OUTSIDE = 0.05  # tolerance, as a share of the range of a joint
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How the columns of one joint are read."""
+    """Interpretation of the columns of one joint."""
 
     joint: int
     position: str
@@ -45,15 +45,15 @@ class Reading:
     velocity_unit: str = ""
     velocity_scale: float = 1.0
     says: tuple[tuple[str, str, str], ...] = ()
-    """Aspect (order, unit, sign, zero), how sure, and why."""
+    """Aspect (order, unit, sign, zero), certainty, and reason."""
 
     def saying(self, aspect: str, sure: str, why: str) -> "Reading":
-        """The reading with one more finding; a later one of the same aspect replaces it."""
+        """The interpretation with an added finding, which replaces one on the same aspect."""
         kept = tuple(s for s in self.says if s[0] != aspect)
         return replace(self, says=(*kept, (aspect, sure, why)))
 
     def sure_of(self, aspect: str) -> str:
-        """How sure an aspect is."""
+        """Certainty of an aspect."""
         return next((s[1] for s in self.says if s[0] == aspect), ASSUMED)
 
 
@@ -77,23 +77,23 @@ def read_joints(
     by_order: bool,
     source: str,
 ) -> list[Reading]:
-    """How the columns of each joint are to be read.
+    """Interpretation of the columns of each joint.
 
     Args:
       model: the robot.
-      series: what was recorded.
+      series: the recorded series.
       columns: column of the position, by joint.
-      by_order: whether joints were taken by the order of the model.
-      source: where the log comes from.
+      by_order: whether joints were assigned by the order of the model.
+      source: source of the log.
     """
     out = []
     for k, joint in enumerate(series.joints):
         reading = Reading(joint, columns[joint])
-        # a name says what the writer of the log meant, not which motor it was
+        # a name is the intention of the logger, not evidence of the motor
         how = "the order of the model" if by_order else "by name"
         reading = reading.saying("order", ASSUMED, how)
-        reading = reading.saying("sign", ASSUMED, "nothing in the log tells")
-        reading = reading.saying("zero", ASSUMED, "nothing in the log tells")
+        reading = reading.saying("sign", ASSUMED, "no evidence in the log")
+        reading = reading.saying("zero", ASSUMED, "no evidence in the log")
         reading = _with_unit(model, reading, series.position[:, k], source)
         reading = _with_velocity(reading, series, k)
         out.append(_with_range(model, reading, series.position[:, k]))
@@ -102,7 +102,7 @@ def read_joints(
 
 
 def values_of(reading: Reading, column: np.ndarray) -> np.ndarray:
-    """Position [rad, m] of a column, as a reading has it."""
+    """Position [rad, m] of a column under an interpretation."""
     factor = _DEGREE if reading.unit == "deg" else 1.0
     return (column - reading.offset) * reading.scale * factor
 
@@ -121,7 +121,8 @@ def _with_unit(model: mujoco.MjModel, reading: Reading, column: np.ndarray, sour
         if np.ptp(column) <= span:
             why = (
                 f"deg, or rad with another zero: it reaches {largest:.3g}, the joint {limit:.3g} "
-                f"rad, and its span of {np.ptp(column):.3g} fits both. Give unit or offset"
+                f"rad, and its span of {np.ptp(column):.3g} is consistent with both. Give unit or "
+                "offset"
             )
             return reading.saying("unit", ASK, why)
         why = f"deg: it reaches {largest:.3g}, the joint {limit:.3g} rad"
@@ -147,8 +148,9 @@ def _of_lerobot(
     return reading.saying(
         "unit",
         ASK,
-        f"{name} is read as degrees about the middle of the calibration; data sets of before "
-        "02/2026 hold -100 to 100 of the calibrated range. Then give scale: (high - low) / 200 in "
+        f"{name} is read as degrees from the middle of the calibration; data sets before "
+        "02/2026 contain -100 to 100 of the calibrated range. Then give scale: (high - low) / 200 "
+        "in "
         "degrees",
     )
 
@@ -191,7 +193,7 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
 
 
 def _with_range(model: mujoco.MjModel, reading: Reading, column: np.ndarray) -> Reading:
-    """Sign and zero, where the range of the joint tells."""
+    """Sign and zero, if determined by the range of the joint."""
     if not model.jnt_limited[reading.joint] or reading.sure_of("unit") == ASK:
         return reading
     low, high = (float(v) for v in model.jnt_range[reading.joint])
@@ -199,17 +201,17 @@ def _with_range(model: mujoco.MjModel, reading: Reading, column: np.ndarray) -> 
     if _is_inside(model, reading, column):
         return reading
     if _is_inside(model, replace(reading, scale=-reading.scale), column):
-        why = "its mirror image lies in the joint's range, and it does not"
+        why = "it is outside the joint's range, its mirror image inside"
         turned = replace(reading, scale=-reading.scale, velocity_scale=-reading.velocity_scale)
         return turned.saying("sign", FOUND, f"mirrored: {why}")
     beyond = max(low - values.min(), values.max() - high)
     return reading.saying(
-        "zero", ASK, f"it lies {beyond:.3g} beyond the range {low:.3g} to {high:.3g} of the joint"
+        "zero", ASK, f"it is {beyond:.3g} beyond the range {low:.3g} to {high:.3g} of the joint"
     )
 
 
 def _with_commands(readings: list[Reading], series: JointSeries) -> list[Reading]:
-    """Order of numbered joints, where commands have another than positions."""
+    """Order of numbered joints, if it differs between commands and positions."""
     if series.command is None or len(readings) < 2:
         return readings
     command, position = series.command, series.position
@@ -231,7 +233,9 @@ def _with_commands(readings: list[Reading], series: JointSeries) -> list[Reading
             why = f"it follows the command of joint {best + 1}: commands and positions are swapped"
             reading = reading.saying("order", ASK, why)
         elif own < -0.5:
-            reading = reading.saying("sign", ASK, "it goes against its command: one is mirrored")
+            reading = reading.saying(
+                "sign", ASK, "it moves against its command: one of them is mirrored"
+            )
         out.append(reading)
     return out
 
@@ -239,7 +243,7 @@ def _with_commands(readings: list[Reading], series: JointSeries) -> list[Reading
 def _with_torques(
     model: mujoco.MjModel, readings: list[Reading], series: JointSeries
 ) -> list[Reading]:
-    """Signs and zeros, where torques carry the weight of the links."""
+    """Signs and zeros, if torques carry the weight of the links."""
     if series.effort is None or series.velocity is None or not np.ptp(series.effort, axis=0).any():
         return readings
     if model.nv != model.njnt or any(r.sure_of("unit") == ASK for r in readings):
@@ -261,7 +265,7 @@ def _with_torques(
         best = min(tried, key=lambda s: tried[s])
         if tried[best] < _CLEARLY:
             why = (
-                f"torques fit {1 / tried[best]:.2g} times better with {name} turned by about "
+                f"torques fit {1 / tried[best]:.2g} times better with {name} rotated by about "
                 f"{best / _DEGREE:.0f} deg; give offset, or correct the model's zero"
             )
             out[k] = out[k].saying("zero", ASK, why)
@@ -275,8 +279,8 @@ def _with_torques(
 def _with_some_torques(
     model: mujoco.MjModel, readings: list[Reading], series: JointSeries, known: list[int]
 ) -> list[Reading]:
-    """Signs and zeros of those joints whose torque follows from the links."""
-    why = "torques do not tell: a force acts that they are not compared with"
+    """Signs and zeros of those joints with torques determined by the links."""
+    why = "no evidence in torques: an unmodelled force acts on the joint"
     out = [
         reading if k in known or reading.sure_of("zero") == ASK
         else reading.saying("zero", ASSUMED, why)
@@ -304,7 +308,7 @@ def _with_weights_sign(
     series: JointSeries,
     motion: "_Motion",
 ) -> list[Reading]:
-    """Signs by the weight of the links; a question where mirroring one or another fits as well."""
+    """Signs by the weight of the links; an open point if several mirrorings fit equally."""
     given = motion.error(readings)
     ratios = []
     for k, reading in enumerate(readings):
@@ -322,7 +326,7 @@ def _with_weights_sign(
             out[k] = replace(reading, scale=-reading.scale, velocity_scale=-reading.velocity_scale)
             out[k] = out[k].saying("sign", FOUND, why)
         elif k in fitting:
-            why = f"one of {listing(names)} is mirrored, and torques fit the same; give scale: -1"
+            why = f"one of {listing(names)} is mirrored, with equal torque errors; give scale: -1"
             out[k] = reading.saying("sign", ASK, why)
         elif ratio > _TELLS and not fitting and reading.sure_of("sign") == ASSUMED:
             out[k] = reading.saying("sign", CONFIRMED, _WEIGHT)
@@ -358,7 +362,7 @@ def _with_weights_order(
 
 
 def _is_inside(model: mujoco.MjModel, reading: Reading, column: np.ndarray) -> bool:
-    """Whether a reading lies in the range of its joint."""
+    """Whether an interpretation is within the range of its joint."""
     if not model.jnt_limited[reading.joint]:
         return True
     low, high = (float(v) for v in model.jnt_range[reading.joint])
@@ -371,7 +375,7 @@ def _swapped(readings: Sequence[Reading], k: int, other: Reading) -> list[Readin
 
 
 class _Motion:
-    """Torques that the model needs under a reading, beside those that were recorded."""
+    """Torques of inverse dynamics under an interpretation, compared with recorded ones."""
 
     def __init__(self, model: mujoco.MjModel, readings: Sequence[Reading], series: JointSeries):
         assert series.effort is not None and series.velocity is not None
@@ -402,8 +406,8 @@ class _Motion:
         The torque of a mirrored joint is mirrored too.
 
         Args:
-          readings: how columns are read.
-          order: number of the reading whose columns each joint takes; its own where absent.
+          readings: interpretation of the columns.
+          order: index of the reading with the columns of each joint; None: its own.
         """
         model = self.model
         taken = list(range(len(readings))) if order is None else order
@@ -430,7 +434,7 @@ class _Motion:
                 np.ones(len(qpos)),
             ]
             basis = np.column_stack(friction)
-            # a gain of the torque is positive: what the links need must help, not be turned round
+            # the gain of the torque is positive: the torque of the links must not be inverted
             rest = effort - basis @ np.linalg.lstsq(basis, effort, rcond=None)[0]
             load = needed[:, dof] - basis @ np.linalg.lstsq(basis, needed[:, dof], rcond=None)[0]
             size = float(load @ load)

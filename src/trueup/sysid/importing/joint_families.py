@@ -1,8 +1,8 @@
-"""Where a log comes from, and which of its columns belong to the joints of a robot.
+"""Detection of the source of a log, and of the columns of the joints of a robot.
 
 Logs of known sources name their columns by a pattern: ``rt/lowstate/motor_state/3/q``,
-``joint_states/elbow/position``. A pattern says the quantity, whether it was commanded, and the name
-or number of the joint.
+``joint_states/elbow/position``. A pattern contains the quantity, whether it was commanded, and the
+name or number of the joint.
 """
 
 import re
@@ -34,14 +34,14 @@ _COMMANDED = re.compile(
 class Source:
     """A source of logs and the patterns of its columns.
 
-    A pattern has the groups ``joint`` and ``quantity``; ``commanded`` where it says so, else the
-    name of the topic does.
+    A pattern has the groups ``joint`` and ``quantity``, and optionally ``commanded``, which is
+    otherwise determined by the topic.
     """
 
     name: str
     patterns: tuple[re.Pattern[str], ...]
     rank: int = 0
-    """Sources of a higher rank are taken first where several fit."""
+    """Priority if several sources match; higher first."""
 
 
 SOURCES = (
@@ -123,12 +123,12 @@ _G1 = [
         "wrist_roll", "wrist_pitch", "wrist_yaw")),
 ]  # fmt: skip
 _NUMBERED = {"Unitree lowstate": (_GO2, _G1)}
-"""Names that a source gives to its numbers, one list a kind of robot."""
+"""Joint names of the numbers of a source, one list per type of robot."""
 
 
 @dataclass(frozen=True)
 class JointColumn:
-    """A column that belongs to a joint."""
+    """A column of a joint."""
 
     column: str
     quantity: str
@@ -147,7 +147,7 @@ class JointLog:
     joints: dict[str, int]
     """Joint of the model by label."""
     by_order: bool
-    """Whether numbers stand for joints by the order of the model, which has to be confirmed."""
+    """Whether joints are numbered in the order of the model, which must be confirmed."""
     notes: tuple[str, ...] = ()
 
     def column(self, joint: int, quantity: str, commanded: bool = False) -> str | None:
@@ -167,7 +167,7 @@ def recognise(recording: Recording, model: mujoco.MjModel) -> JointLog | None:
       model: the robot.
 
     Raises:
-      RecordingError: the log has joints, and none of them is one of the model.
+      RecordingError: no joint of the log is in the model.
     """
     found = []
     for source in SOURCES:
@@ -194,34 +194,35 @@ def recognise(recording: Recording, model: mujoco.MjModel) -> JointLog | None:
     unused = next((given for given in lists if given.of_joints), None)
     if by_order and unused is not None:
         notes.append(
-            f"{unused.key} of the log has the {len(unused.names)} names {listing(unused.names)}, "
-            f"and there are {len(labels)} columns of positions: the names were not used"
+            f"{unused.key} of the log has {len(unused.names)} names, {listing(unused.names)}, "
+            f"but there are {len(labels)} position columns: the names were not used"
         )
     left = [own[label] for label in labels if label not in joints]
     if left and not by_order:
-        what = "which is no joint" if len(left) == 1 else "which are no joints"
+        what = "which is not a joint" if len(left) == 1 else "which are not joints"
         notes.append(
-            f"the log has {listing(left)}, {what} of the model; it has {listing(names)}: left out"
+            f"the log has {listing(left)}, {what} of the model, and skipped; available: "
+            f"{listing(names)}"
         )
     return JointLog(source.name, tuple(columns), joints, by_order, tuple(notes))
 
 
 def _no_joints(recording: Recording, own: dict[str, str], numbered: bool, names: list[str]) -> str:
-    """A sentence on a log of which no joint is one of the model."""
+    """Sentence on a log without any joint of the model."""
     if numbered:
         return (
-            f"{recording.name} numbers {len(own)} joints and names none, and the model has "
+            f"{recording.name} has {len(own)} numbered joints without names, but the model has "
             f"{len(names)} ({listing(names)}): write their names into the log (joint_names), or "
-            "name the columns after them"
+            "into the column names"
         )
     return (
-        f"no joint of {recording.name} is one of the model: the log has {listing(own.values())}, "
+        f"no joint of {recording.name} is in the model: the log has {listing(own.values())}, "
         f"the model {listing(names)}. Rename the joints of one of them"
     )
 
 
 def scalar_joints(model: mujoco.MjModel) -> list[int]:
-    """Hinges and slides of a model that have a name."""
+    """Named hinge and slide joints of a model."""
     kinds = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
     return [j for j in range(model.njnt) if int(model.jnt_type[j]) in kinds and model.joint(j).name]
 
@@ -252,7 +253,7 @@ def _first_of_each(columns: list[JointColumn]) -> list[JointColumn]:
 def _joints(
     labels: list[str], model: mujoco.MjModel, source: Source, own: dict[str, str]
 ) -> tuple[dict[str, int], bool]:
-    """Joint of each label by its own name, and whether that is by the order of the model alone."""
+    """Joint of each label, and whether it is only by the order of the model."""
     joints = scalar_joints(model)
     names = {j: joint_label(model, j) for j in joints}
     if not all(name.isdigit() for name in own.values()):
@@ -270,7 +271,7 @@ def _joints(
 
 
 def _by_name(labels: dict[str, str], names: dict[int, str]) -> dict[str, int]:
-    """Joints with the names most like the labels; each at most once."""
+    """Joints with the names most similar to the labels; each at most once."""
     pairs = []
     for label, text in labels.items():
         for joint, name in names.items():

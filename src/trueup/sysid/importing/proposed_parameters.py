@@ -1,4 +1,4 @@
-"""Unknowns that an experiment usually asks for, with bounds about the model's own values."""
+"""Proposed parameters of an experiment, with bounds around the model's values."""
 
 from dataclasses import dataclass
 
@@ -13,12 +13,12 @@ _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLI
 
 @dataclass(frozen=True)
 class ProposedParameter:
-    """One unknown of an experiment file."""
+    """One parameter of an experiment file."""
 
     name: str
     target: str
     start: float | None
-    """Start value; None takes the model's own."""
+    """Start value; None: the value of the model."""
     lower: float
     upper: float
     log: bool
@@ -32,8 +32,8 @@ def propose_parameters(
 
     Args:
       model: the compiled model.
-      joints: joints to propose for.
-      largest_torque: joint -> largest torque [N m] (force [N]) that was commanded, where known.
+      joints: joints of the parameters.
+      largest_torque: joint -> largest commanded torque [N m] (force [N]), if known.
     """
     out: list[ProposedParameter] = []
     for joint in joints:
@@ -66,7 +66,7 @@ def propose_parameters(
 
 
 def actuated_joints(model: mujoco.MjModel) -> list[int]:
-    """Hinges and slides that an actuator moves; all of them where there is no actuator."""
+    """Hinge and slide joints with an actuator; all of them without actuators."""
     scalar = [
         j
         for j in range(model.njnt)
@@ -77,12 +77,12 @@ def actuated_joints(model: mujoco.MjModel) -> list[int]:
 
 
 def rounded(value: float, digits: int = 2) -> float:
-    """A value with few digits, for a bound that a person reads."""
+    """A value rounded to few digits, for a readable bound."""
     return float(f"{value:.{digits}g}")
 
 
 def _scaled(name: str, target: str, value: float) -> ProposedParameter | None:
-    """Bounds a factor of 20 about a positive value, searched by its logarithm."""
+    """Bounds by a factor of 20 around a positive value, on a log scale."""
     if value <= 0:
         return None
     return ProposedParameter(name, target, None, rounded(value / 20), rounded(value * 20), True, "")
@@ -104,7 +104,7 @@ def _with_unit(p: ProposedParameter, unit: str) -> ProposedParameter:
 
 
 def largest_torques(model: mujoco.MjModel, controls: dict[str, np.ndarray]) -> dict[int, float]:
-    """Largest torque on each joint that motors were commanded, by joint."""
+    """Largest commanded torque of motors, by joint."""
     out: dict[int, float] = {}
     for i in range(model.nu):
         joint, name = joint_of_actuator(model, i), model.actuator(i).name
@@ -121,7 +121,7 @@ def propose_masses(model: mujoco.MjModel, most: int = 4) -> list[ProposedParamet
 
     Args:
       model: the compiled model.
-      most: number of bodies, the heaviest first.
+      most: maximum number of bodies, heaviest first.
     """
     moving = [i for i in range(1, model.nbody) if model.body(i).name and model.body_mass[i] > 0]
     moving = sorted(moving, key=lambda i: -float(model.body_mass[i]))[:most]

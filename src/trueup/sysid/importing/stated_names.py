@@ -1,4 +1,4 @@
-"""Names of joints that a file states apart from its columns, such as ``joint_names`` of HDF5."""
+"""Names of joints in the metadata of a file, such as ``joint_names`` of HDF5."""
 
 import json
 import re
@@ -16,12 +16,12 @@ class StatedNames:
     """A list of names in the metadata of a recording."""
 
     key: str
-    """Where it is, such as ``joint_pos/joint_names``."""
+    """Its key, such as ``joint_pos/joint_names``."""
     names: tuple[str, ...]
 
     @property
     def of_joints(self) -> bool:
-        """Whether they are called names of joints."""
+        """Whether the key is for names of joints."""
         return any(word in self.key.lower() for word in _OF_JOINTS)
 
 
@@ -30,7 +30,7 @@ def stated_names(recording: Recording, known: Collection[str]) -> list[StatedNam
 
     Args:
       recording: the recording.
-      known: names of the model's joints, which tell a list of joints under any key.
+      known: names of the model's joints, to identify a list of joints under any key.
     """
     found = [
         StatedNames(key, names)
@@ -46,7 +46,7 @@ def stated_names(recording: Recording, known: Collection[str]) -> list[StatedNam
 
 
 def _lists(key: str, value: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Lists of texts in a value: itself, a text that separates them, or JSON that holds them."""
+    """Lists of strings in a value: a list, a separated string, or JSON."""
     if isinstance(value, list) and len(value) > 0 and all(isinstance(v, str) for v in value):
         yield key, tuple(value)
     elif isinstance(value, dict):

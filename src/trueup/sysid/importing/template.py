@@ -1,4 +1,4 @@
-"""Writes a commented experiment file from a model and a recording."""
+"""Proposal of a commented experiment file from a model and a recording."""
 
 import os
 from collections.abc import Collection, Sequence
@@ -40,9 +40,9 @@ class Proposal:
     controls: list[Match]
     """Actuators and their columns."""
     parameters: list[str]
-    """Names of the proposed unknowns."""
+    """Names of the proposed parameters."""
     open_points: list[str]
-    """What a person has to fill in or look at, in sentences."""
+    """Open points for the user, in sentences."""
     left_out: dict[str, list[str]]
     """Columns that are not used, by recording."""
 
@@ -50,18 +50,18 @@ class Proposal:
 def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Proposal:
     """Propose an experiment.
 
-    Columns are matched to sensors, joints and actuators by their names; units are suggested where
-    the values do not look like SI. The unknowns are armature, damping and friction of the actuated
+    Columns are matched to sensors, joints and actuators by their names; units are suggested if the
+    values are implausible in SI. The parameters are armature, damping and friction of the actuated
     joints.
 
     Args:
       model: MJCF or URDF file.
-      logs: recordings with the same columns, in any format that :func:`trueup.signals.read` knows.
-      folder: folder of the experiment file, which its file names refer to.
+      logs: recordings with the same columns, in any format of :func:`trueup.signals.read`.
+      folder: folder of the experiment file, to which its file names are relative.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
-      RecordingError: a recording cannot be read, or recordings do not belong together.
+      RecordingError: a recording cannot be read, or recordings are inconsistent.
     """
     recording = logs[0]
     spec = load_spec(ModelPart(file=str(model.resolve())), Path("/"))
@@ -74,7 +74,7 @@ def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Propo
     points = [*([clock.note] if clock.note else []), *generated_names(compiled)]
     points += _unmatched(signals, controls, data, compiled, clock)
     points += [
-        f"{m.place.name}: the column {m.column.column!r} is a guess; look whether it is right"
+        f"{m.place.name}: the column {m.column.column!r} is a guess; check it"
         for m in [*signals, *controls]
         if not m.sure
     ]
@@ -134,7 +134,7 @@ def _unmatched(
     if without:
         points.append(
             f"no column was matched to {listing(p.name for p in without)}: fill in controls, or "
-            f"leave them out if they were zero; columns left are {free}"
+            f"omit them if they were zero; unused columns are {free}"
         )
     return points
 
@@ -142,9 +142,9 @@ def _unmatched(
 def left_out(
     recordings: Sequence[Recording], used: Collection[str], clock: Clock
 ) -> dict[str, list[str]]:
-    """Columns of each recording that are not used, those that cannot be read as numbers among them.
+    """Unused columns of each recording, including non-numeric ones.
 
-    Of a recording after the first, those that the first does not have.
+    For a recording after the first, those that the first does not have.
     """
     out: dict[str, list[str]] = {}
     known: set[str] = {*used, clock.column}
@@ -157,7 +157,7 @@ def left_out(
 
 
 def noise_levels(recording: Recording, signals: list[Match]) -> dict[str, float]:
-    """Noise of each matched column, in its own unit, from its second differences.
+    """Noise of each matched column, in its unit, from its second differences.
 
     White noise of variance s^2 has second differences of variance 6 s^2; a smooth signal has none.
     """
@@ -171,12 +171,12 @@ def noise_levels(recording: Recording, signals: list[Match]) -> dict[str, float]
 
 
 def relative_path(path: Path, folder: Path) -> str:
-    """Path of a file as an experiment file in a folder names it."""
+    """Path of a file relative to the folder of an experiment file."""
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
 
 
 def tried(proposal: Proposal, folder: Path, opened: dict[Path, Recording]) -> Proposal:
-    """The proposal, with what still keeps it from being used among its open points."""
+    """The proposal, with errors of a trial preparation added to its open points."""
     try:
         prepare(parse_experiment(proposal.text), folder, opened)
     except TrueupError as error:

@@ -1,4 +1,4 @@
-"""The text of a proposed experiment file, every setting explained in a comment."""
+"""Text of a proposed experiment file, with a comment on every setting."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounde
 
 _PLAIN = re.compile(r"[A-Za-z_][\w./ -]*[\w./-]|[A-Za-z_]")
 _NOT_TEXT = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan"}
-_SHOWN = 40  # unmatched names and columns in a comment
+_SHOWN = 40  # maximum unmatched names and columns in a comment
 
 
 def experiment_text(
@@ -42,17 +42,16 @@ def experiment_text(
 ) -> str:
     """Return the file's text.
 
-    Besides what a recording and a model give, ``header`` says whether the file names its columns,
-    ``model_lines`` are settings of the model, ``further`` recordings of the same columns, and
-    ``search_lines`` settings of the search.
+    ``header``: whether the file has column names; ``model_lines``: settings of the model;
+    ``further``: recordings with the same columns; ``search_lines``: settings of the search.
     """
     shared = bool(further)
     columns = ", ".join(quoted(c) for c in free_columns[:_SHOWN]) or "none"
     if len(free_columns) > _SHOWN:
         columns += f" and {len(free_columns) - _SHOWN} more"
     lines = [
-        "# An identification: what was recorded, what is unknown, how it is fitted.",
-        "#   trueup check FILE      looks at the data and the model before time is spent",
+        "# An identification: model, recordings, parameters and settings of the fit.",
+        "#   trueup check FILE      checks the data and the model before the fit",
         "#   trueup identify FILE   fits, and writes the report",
         "# Units are SI (m, rad, s, kg, N, N m) unless a unit is given.",
         "",
@@ -63,11 +62,11 @@ def experiment_text(
         "  # MJCF or URDF file, relative to this file.",
         f"  file: {quoted(model_file)}",
         *(f"  {line}" for line in model_lines),
-        "  # Simulation step [s] and integrator (Euler, RK4, implicit, implicitfast); without them",
+        "  # Simulation step [s] and integrator (Euler, RK4, implicit, implicitfast); defaults are",
         "  # those of the model:",
         f"  # timestep: {model.opt.timestep:g}",
         f"  # integrator: {_integrator(model)}",
-        "  # Joint friction is soft in MuJoCo: a fit then trades Coulomb for viscous friction.",
+        "  # Joint friction is soft in MuJoCo: a fit then exchanges Coulomb for viscous friction.",
         "  # Hard friction:",
         f"  # friction: {{solref: [{rounded(2 * model.opt.timestep):g}, 1.0], "
         "solimp: [0.99, 0.9999, 0.001, 0.5, 2.0]}",
@@ -76,17 +75,17 @@ def experiment_text(
         f"  - file: {quoted(recording_file)}",
         *([] if header is None else [f"    header: {str(header).lower()}"]),
         *_clock_lines(clock),
-        "    # Measured signal: its column, and its unit where that is not SI. A signal is a",
+        "    # Measured signal: its column, and its unit if that is not SI. A signal is a",
         "    # sensor of the model, or a joint's name with _qpos or _qvel. scale and offset are",
         "    # possible too: {column: raw, offset: 2048, scale: 0.000244140625, unit: turn}",
-        "    # A sensor with several components takes one column for each: [x, y, z].",
+        "    # A sensor with several components has one column for each: [x, y, z].",
         *_mapping_lines("signals", signals, units, shared),
         *_open_lines("sensor or joint", unmatched_signals, columns, bool(signals)),
         "    # Actuator: the column with its command.",
         *_mapping_lines("controls", controls, units, shared),
         *_open_lines("actuator", unmatched_controls, columns, not unmatched_controls),
-        "    # State at the start: measured, default (that of the model), or estimated, which is",
-        "    # surer where the signals are noisy and takes several times as long.",
+        "    # Initial state: measured, default (that of the model), or estimated, which is more",
+        "    # accurate with noisy signals and takes several times as long.",
         "    initial: measured",
         "    # Use a part of the recording [s]:",
         "    # trim: {start: 0.5, end: 20.0}",
@@ -100,23 +99,23 @@ def experiment_text(
         "# Command between samples: zoh (held, as a digital controller does) or linear.",
         "control: zoh",
         "",
-        "# Length [s] of windows that start anew from the measured state; 0 simulates each",
-        "# recording in one go. Windows help with contact and with unstable motion.",
+        "# Length [s] of windows that restart from the measured state; 0 simulates each",
+        "# recording without windows. Windows help with contact and with unstable motion.",
         "window: 0",
         "",
         "search:",
         *(f"  {line}" for line in search_lines),
-        "  # Start points: the given one, then others spread over the bounds.",
+        "  # Number of starts: the given one, then others spread over the bounds.",
         "  starts: 1",
         f"  # {next(iter(LOSSES))}, or {', '.join(list(LOSSES)[1:])} for data with outliers.",
         "  loss: linear",
         "",
         "held_out:",
-        "  # Last part of each recording, kept from the fit to test it; or name whole recordings:",
+        "  # Last part of each recording, held out of the fit for testing; or whole recordings:",
         "  # recordings: [other_run]",
         "  fraction: 0.25",
         "",
-        "# Seed of everything random.",
+        "# Seed of all random draws.",
         "seed: 0",
     ]
     return "\n".join(lines) + "\n"
@@ -136,12 +135,12 @@ def plain_name(text: str) -> str:
 def _clock_lines(clock: Clock) -> list[str]:
     if clock.rate is not None:
         return [
-            "    # FILL IN: no time column was found. Samples a second, or the time column:",
+            "    # FILL IN: no time column was found. Samples per second, or the time column:",
             f"    rate: {clock.rate:g}",
             "    # time: t",
         ]
     if not clock.column:
-        return ["    # The file has its own clock."]
+        return ["    # The clock is defined by the file format."]
     return [
         "    # Column with the time, and its unit.",
         f"    time: {quoted(clock.column)}",
@@ -193,9 +192,9 @@ def _open_lines(kind: str, places: list[Place], columns: str, optional: bool) ->
     if not places:
         return []
     names = ", ".join(p.name for p in places[:_SHOWN])
-    head = "Not matched, and not needed" if optional else "FILL IN where it was recorded"
+    head = "Not matched, and optional" if optional else "FILL IN if recorded"
     lines = _wrapped(f"{head}: {kind} {names}")
-    return [*lines, *_wrapped(f"Columns that are left: {columns}")]
+    return [*lines, *_wrapped(f"Unused columns: {columns}")]
 
 
 def _wrapped(text: str, indent: str = "      # ", width: int = 100) -> list[str]:
@@ -206,10 +205,10 @@ def _wrapped(text: str, indent: str = "      # ", width: int = 100) -> list[str]
 
 def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel) -> list[str]:
     lines = [
-        "# What is unknown. target: where the value goes in the model, kind/name/attribute;",
-        "# bounds: the range that is searched; start: first value (the model's own where absent);",
-        "# scale: log for what is known to an order of magnitude only; prior: {mean: 1, sd: 0.1}",
-        "# for what is known roughly; frozen: true to keep a value; tied_to: another parameter.",
+        "# Parameters to identify. target: attribute of the model, kind/name/attribute;",
+        "# bounds: search range; start: start value (default: that of the model);",
+        "# scale: log for a value known to an order of magnitude only; prior: {mean: 1, sd: 0.1}",
+        "# for a roughly known value; frozen: true to fix a value; tied_to: another parameter.",
         "parameters:",
     ]
     for p in parameters:
@@ -219,7 +218,7 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
             f"  {quoted(p.name)}: {{target: {quoted(p.target)}, {start}"
             f"bounds: [{p.lower:g}, {p.upper:g}]{scale}, unit: {quoted(p.unit)}}}"
         )
-    lines.append("  # Other unknowns, such as a mass, a command gain, or the delay of a sensor:")
+    lines.append("  # Other parameters, such as a mass, a command gain, or the delay of a sensor:")
     bodies = [model.body(i) for i in range(1, model.nbody) if model.body(i).name]
     if bodies:
         last, mass = bodies[-1].name, float(bodies[-1].mass[0])
@@ -247,10 +246,10 @@ def _measurement_lines(
 ) -> list[str]:
     some = quoted(signals[0].place.name) if signals else "elbow_qpos"
     lines = [
-        "# How sensors turn the true signals into recorded ones; names may hold wildcards. noise",
-        "# is a standard deviation in SI units; without it each signal counts by its size.",
+        "# Sensor model from true to recorded signals; names may contain wildcards. noise is a",
+        "# standard deviation in SI units; without it each signal is normalised by its size.",
         "# measurement:",
-        "#   signals:            # noise as the recording suggests",
+        "#   signals:            # noise estimated from the recording",
     ]
     for match in signals:
         if match.place.name in noise:

@@ -1,8 +1,8 @@
-"""The meaning of columns without names, from their values alone.
+"""Detection of the meaning of columns without names, from their values.
 
-A position and a velocity belong together where one is the slope of the other; a command follows a
-position closely; a torque explains the motion of the model. Columns of one quantity usually stand
-side by side, in the order of the joints: blocks of as many columns as joints are compared.
+A velocity is the slope of its position; a command is close to its position; a torque is consistent
+with the motion of the model. Columns of one quantity usually are contiguous, in the order of the
+joints: blocks of as many columns as joints are compared.
 """
 
 from dataclasses import dataclass
@@ -13,34 +13,34 @@ import numpy as np
 from trueup.signals import Recording
 from trueup.sysid.importing.joint_families import JointColumn, JointLog, scalar_joints
 
-_SLOPE = 0.9  # correlation of a velocity with the slope of its position
-_FOLLOWS = 0.95  # correlation of a command with its position
-_SIZE = (0.5, 2.0)  # of a velocity over the slope of its position, where both are in rad
+_SLOPE = 0.9  # minimum correlation of a velocity with the slope of its position
+_FOLLOWS = 0.95  # minimum correlation of a command with its position
+_SIZE = (0.5, 2.0)  # range of the ratio of a velocity to the slope of its position, both in rad
 _OTHER_UNITS = np.log([180 / np.pi, np.pi / 180, 30 / np.pi, 1 / 6])
 """Logarithm of the same ratio for deg/s of rad, rad/s of deg, rpm of rad and rpm of deg."""
-_NEAR = 0.15  # distance of such a logarithm within which a ratio is that of a unit
-_LESS_LIKELY = 0.97  # of another unit or a mirrored velocity, beside what looks like rad and rad/s
+_NEAR = 0.15  # tolerance of such a logarithm
+_LESS_LIKELY = 0.97  # relative weight of other units or a mirrored velocity, against rad and rad/s
 
 
 @dataclass(frozen=True)
 class UnnamedLog:
-    """What the values of columns without names say."""
+    """Detected columns of a log without names."""
 
     time: str
-    """Column with the time; empty where there is none."""
+    """Column with the time; empty if there is none."""
     joints: JointLog | None
-    """Columns of the joints; None where no block of positions was found."""
+    """Columns of the joints; None without a block of positions."""
     efforts: tuple[tuple[str, ...], ...]
-    """Blocks that may hold torques or currents, which their values alone do not tell apart."""
+    """Blocks of torques or currents, which are not distinguishable by their values."""
 
 
 def is_unnamed(recording: Recording) -> bool:
-    """Whether the columns of a recording are numbers alone, as of a file without a header."""
+    """Whether the column names of a recording are only numbers, from a file without a header."""
     return all(name.isdigit() for name in recording.columns)
 
 
 def time_column(table: np.ndarray) -> int:
-    """The column that rises at nearly equal steps, or -1.
+    """The column that increases in nearly equal steps, or -1.
 
     Args:
       table: all columns ``(n, columns)``.
@@ -108,7 +108,7 @@ def _block(
 
 
 def _smoothed(table: np.ndarray, width: int = 5) -> np.ndarray:
-    """Moving mean, against the noise of slopes."""
+    """Moving mean, to reduce the noise of slopes."""
     if len(table) < 3 * width:
         return table
     kernel = np.ones(width) / width
@@ -119,7 +119,7 @@ def _smoothed(table: np.ndarray, width: int = 5) -> np.ndarray:
 def _derivative(
     slopes: np.ndarray, values: np.ndarray, first: int, second: int, count: int
 ) -> float:
-    """How well a block is the slope of another, 0 to 1: the mean over the joints that move."""
+    """Correlation of a block with the slope of another, 0 to 1: the mean over moving joints."""
     found = []
     for k in range(count):
         slope, speed = slopes[:, first + k], values[:, second + k]
@@ -142,7 +142,7 @@ def _derivative(
 
 
 def _follows(block: np.ndarray, position: np.ndarray) -> bool:
-    """Whether a block holds the commands of the positions: alike in course and in size."""
+    """Whether a block contains the commands of the positions, by correlation and size."""
     for k in range(block.shape[1]):
         moved = float(np.std(position[:, k]))
         if moved < 1e-9 or float(np.std(block[:, k])) < 1e-9:

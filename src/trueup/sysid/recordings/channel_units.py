@@ -35,24 +35,24 @@ _FIXED = {
 
 
 def signal_units(models: Sequence[mujoco.MjModel], signals: Sequence[str]) -> tuple[str, ...]:
-    """Unit of each signal, or the empty string where it is not known.
+    """Unit of each signal, or the empty string if unknown.
 
     Args:
-      models: models, of which the first that has a signal counts.
+      models: models; the first one with a signal determines its unit.
       signals: names: sensors, or joints with ``_qpos`` and ``_qvel``.
     """
     return tuple(next((u for m in models if (u := _unit(m, s))), "") for s in signals)
 
 
 def check_unit(model: mujoco.MjModel, recording: str, signal: str, column: str, unit: str) -> None:
-    """Check that a unit measures the quantity that a signal of a model has.
+    """Check that a unit is of the same quantity as a signal of a model.
 
     Args:
       model: the model.
       recording: name of the recording, for messages.
       signal: full name of the signal.
-      column: where it was recorded, for messages.
-      unit: unit of the column; a pure number such as ``counts`` fits every signal.
+      column: its column, for messages.
+      unit: unit of the column; a pure number such as ``counts`` is valid for every signal.
 
     Raises:
       UnitError: the quantities differ, or the unit is unknown.
@@ -66,8 +66,8 @@ def check_unit(model: mujoco.MjModel, recording: str, signal: str, column: str, 
     raise UnitError(
         f"recording {recording!r}: the model has the signal {signal!r} in {expected} "
         f"({wanted.quantity}), but the unit of the column {column!r} is {unit!r} "
-        f"({found.quantity}). Units that fit are {listing(fitting, limit=len(fitting))}: correct "
-        f"the unit or the column, or leave the unit out and give a scale"
+        f"({found.quantity}). Valid units are {listing(fitting, limit=len(fitting))}: correct "
+        f"the unit or the column, or omit the unit and give a scale"
     )
 
 
@@ -92,7 +92,7 @@ def _of_sensor(model: mujoco.MjModel, sensor: int) -> str:
         return _by_joint(model, element, ("N m", "N"))
     on_joint = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
     if kind == int(_S.mjSENS_ACTUATORFRC) and int(model.actuator_trntype[element]) in on_joint:
-        # a gear that is not 1 makes the actuator's force another quantity than the joint's torque
+        # with a gear other than 1 the actuator's force differs from the joint's torque
         if float(model.actuator_gear[element, 0]) == 1.0:
             return _by_joint(model, int(model.actuator_trnid[element, 0]), ("N m", "N"))
         return ""
@@ -103,7 +103,7 @@ def _of_sensor(model: mujoco.MjModel, sensor: int) -> str:
 
 
 def _sums_joints(model: mujoco.MjModel, tendon: int) -> bool:
-    """Whether the length of a tendon is a weighted sum of joint positions, of whatever unit."""
+    """Whether the length of a tendon is a weighted sum of joints, possibly of mixed units."""
     first = int(model.tendon_adr[tendon])
     return int(model.wrap_type[first]) == int(mujoco.mjtWrap.mjWRAP_JOINT)
 

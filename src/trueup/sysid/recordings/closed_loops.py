@@ -1,4 +1,4 @@
-"""Whether the states from which recordings are simulated close the loops of a model."""
+"""Check that initial states of recordings close the kinematic loops of a model."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.recordings.measured_state import state_columns
 from trueup.sysid.torque.left_out_forces import LeftOutForce, loop_closures
 
-_OPEN = 0.01  # of the extent of the model, or in rad: far more than noise of encoders makes
+_OPEN = 0.01  # tolerance as a share of the model's extent, or [rad], far above encoder noise
 
 
 @dataclass(frozen=True)
@@ -43,25 +43,25 @@ def open_loops(model: mujoco.MjModel, state: np.ndarray) -> list[OpenLoop]:
 
 
 def check_loops(whole: SystemTrajectory) -> list[str]:
-    """Sentences on loops that a recording does not close where it begins.
+    """Sentences on loops that the initial state of a recording does not close.
 
     Args:
       whole: the recording.
 
     Raises:
-      ExperimentError: some joints of a loop were measured and others not. Those follow from the
-        loop, which is not solved.
+      ExperimentError: only some joints of a loop were measured; the others would require solving
+        the loop.
     """
     check_loop_joints(whole.name, whole.model, whole.sensordata)
     return [
         f"{whole.name}: {loop.closure.what} is open by {loop.gap:.3g} m at the start: lengths or "
-        "zeros of its joints are not those of the model, and the simulation pulls it together."
+        "joint zeros differ from the model, and the constraint forces of the simulation close it."
         for loop in open_loops(whole.model, whole.initial_state)
     ]
 
 
 def check_loop_joints(name: str, model: mujoco.MjModel, measured: TimeSeries) -> None:
-    """Raise ExperimentError where some joints of a loop are measured and others not."""
+    """Raise ExperimentError if only some joints of a loop are measured."""
     missing = state_columns(model, measured).missing(model)
     for closure in loop_closures(model).values():
         dofs = {model.joint(j).name: int(model.jnt_dofadr[j]) for j in range(model.njnt)}
@@ -70,8 +70,8 @@ def check_loop_joints(name: str, model: mujoco.MjModel, measured: TimeSeries) ->
         known = [joint for joint in joints if joint not in missing]
         if known and unknown:
             raise ExperimentError(
-                f"{name}: {closure.what} closes a loop of {listing(joints)}, of which "
-                f"{listing(known)} is measured and {listing(unknown)} not. Positions of the "
-                "others are not found from the loop, and torques are not compared across it: "
+                f"{name}: {closure.what} closes a loop of {listing(joints)}, but only "
+                f"{listing(known)} is measured, not {listing(unknown)}. Solving the loop for the "
+                "others and torques across it are not supported: "
                 "record all joints of the loop, or none of them"
             )

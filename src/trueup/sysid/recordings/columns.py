@@ -1,4 +1,4 @@
-"""Columns of a recording for the signals of a model: which they are, their number, their units."""
+"""Mapping of the columns of a recording to signals of a model: names, number, units."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,16 +13,16 @@ from trueup.sysid.importing.column_matching import match_columns, measurable
 from trueup.sysid.recordings.channel_units import check_unit
 
 Mappings = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Signal -> label of each component, empty for the only one -> what :func:`select` takes."""
+"""Signal -> label of each component, empty for a single one -> argument of :func:`select`."""
 
 
 def with_signals(
     part: RecordingPart, recording: Recording, model: mujoco.MjModel, name: str
 ) -> tuple[RecordingPart, list[str]]:
-    """A recording that names its signals: by the names of its columns where the file does not.
+    """Complete the signals of a recording by the names of its columns if none are given.
 
     Raises:
-      ColumnError: no column is clearly that of a signal.
+      ColumnError: no column matches a signal.
     """
     if part.signals:
         return part, []
@@ -35,7 +35,7 @@ def with_signals(
         raise ColumnError(
             f"recording {name!r}: no column is named after a signal of the model, which has "
             f"{listing(wanted)}; its columns are {listing(recording.columns)}. "
-            "Say which is which, such as\n"
+            "Map them, such as\n"
             f"    - file: {part.file}\n"
             f"      signals: {{{next(iter(wanted), 'joint_qpos')}: {recording.columns[-1]}}}"
         )
@@ -47,7 +47,7 @@ def with_signals(
 
 
 def column_mappings(given: ColumnPart | str | list[str]) -> dict[str, dict[str, Any]]:
-    """What :func:`trueup.signals.select` takes for each component of a signal, by its label."""
+    """Argument of :func:`trueup.signals.select` for each component of a signal, by its label."""
     common = given.model_dump(exclude_none=True) if isinstance(given, ColumnPart) else {}
     columns = common.pop("column", given)
     if isinstance(columns, str):
@@ -58,7 +58,7 @@ def column_mappings(given: ColumnPart | str | list[str]) -> dict[str, dict[str, 
 def check_components(
     name: str, model: mujoco.MjModel, recording: Recording, mappings: Mappings
 ) -> None:
-    """Raise ExperimentError where a signal has not one column for each of its components."""
+    """Raise ExperimentError if a signal does not have one column per component."""
     for signal, each in mappings.items():
         ((full, (_, components)),) = resolve_signals(model, [signal], OBSERVATION_TYPES).items()
         if len(each) != len(components):
@@ -67,9 +67,9 @@ def check_components(
             example = ", ".join(f"column_{k + 1}" for k in range(width))
             takes = f"{width} columns, one for each component" if width > 1 else "one column"
             raise ExperimentError(
-                f"recording {name!r}: the signal {full!r} takes {takes}; given are {len(columns)} "
+                f"recording {name!r}: the signal {full!r} requires {takes}; found {len(columns)} "
                 f"({listing(columns)}). Write {signal}: {f'[{example}]' if width > 1 else 'column'}"
-                f"; the recording has the columns {listing(recording.columns)}"
+                f"; the columns of the recording are {listing(recording.columns)}"
             )
 
 

@@ -1,4 +1,4 @@
-"""Joints that equalities of a model couple to others: fingers, mimic joints, gears."""
+"""Joints coupled by joint equalities of a model: fingers, mimic joints, gears."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-_POWERS = 5  # coefficients of a joint equality
+_POWERS = 5  # number of coefficients of a joint equality
 
 
 @dataclass(frozen=True)
 class CoupledJoint:
-    """A joint whose position follows from that of another one.
+    """A joint with a position determined by that of another one.
 
     MuJoCo couples displacements from ``qpos0`` by a polynomial: the first joint's is that of the
     second's.
@@ -19,11 +19,11 @@ class CoupledJoint:
 
     joint: int
     leader: int
-    """Joint that it follows; -1: it is held in place."""
+    """Leading joint; -1: the joint is fixed."""
     coefficients: np.ndarray
-    """Of the polynomial, the constant first."""
+    """Coefficients of the polynomial, constant first."""
     inverted: bool = False
-    """Whether the leader's displacement is the polynomial of the joint's."""
+    """Whether the leader's displacement is the polynomial of this joint's."""
 
     def follow(self, model: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray | None) -> None:
         """Set position and speed of the joint, in place."""
@@ -46,7 +46,7 @@ class CoupledJoint:
 
     @staticmethod
     def _root(polynomial: np.polynomial.Polynomial) -> float:
-        """The place nearest to zero where a polynomial is zero, or comes nearest to it."""
+        """Root of a polynomial closest to zero, or its minimum of the absolute value."""
         roots = polynomial.roots()
         real = roots[np.abs(roots.imag) < 1e-9].real
         if not real.size:
@@ -55,7 +55,7 @@ class CoupledJoint:
 
 
 def coupled_joints(model: mujoco.MjModel, known: Iterable[int]) -> list[CoupledJoint]:
-    """Joints whose positions follow from those that are known, each after the one that it follows.
+    """Joints with positions determined by known ones, each after its leader.
 
     Args:
       model: the model.
@@ -73,14 +73,14 @@ def coupled_joints(model: mujoco.MjModel, known: Iterable[int]) -> list[CoupledJ
         if int(model.eq_type[i]) == int(mujoco.mjtEq.mjEQ_JOINT) and model.eq_active0[i]
     ]
     while ready := [each for i in left if (each := _following(model, i, places)) is not None]:
-        # an equality makes one joint known, from which the next may follow
+        # an equality determines one joint, which may determine the next
         found.append(ready[0])
         places.add(int(model.jnt_qposadr[ready[0].joint]))
     return found
 
 
 def _following(model: mujoco.MjModel, equality: int, known: set[int]) -> CoupledJoint | None:
-    """The joint that an equality makes known; None for none."""
+    """The joint that an equality determines; None for none."""
     first, second = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
     coefficients = np.array(model.eq_data[equality, :_POWERS], float)
     knows = [j < 0 or int(model.jnt_qposadr[j]) in known for j in (first, second)]

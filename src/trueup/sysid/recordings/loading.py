@@ -48,16 +48,16 @@ from trueup.sysid.recordings.sequence_start import initial_state
 
 @dataclass(frozen=True)
 class CheckedRecording:
-    """Facts about a recording that was read; its signals are in a :class:`SystemTrajectory`."""
+    """Checked metadata of a recording; its signals are in a :class:`SystemTrajectory`."""
 
     name: str
     part: RecordingPart
     path: Path
     quality: QualityReport
     begins_late: bool
-    """Whether its beginning is left out because a stream was missing there."""
+    """Whether its beginning is excluded because a stream was missing there."""
     notes: tuple[str, ...]
-    """What was assumed, in sentences."""
+    """Assumptions, in sentences."""
 
     @property
     def start_is_known(self) -> bool:
@@ -75,7 +75,7 @@ def load_recording(
 ) -> tuple[CheckedRecording, SystemTrajectory]:
     """Convert a recording to the model's names and SI units, and check its quality.
 
-    A finding of the quality checks refuses nothing yet.
+    Findings of the quality checks do not raise an error here.
 
     Args:
       recording: the recording as it was read.
@@ -83,18 +83,18 @@ def load_recording(
       path: its file.
       model: the model whose signals it holds.
       filters: filters by pattern of signal names.
-      method: what a control is between its samples: ``zoh`` for held, or ``linear``.
+      method: interpolation of controls: ``zoh`` for held, or ``linear``.
 
     Returns:
-      Facts about the recording, and the recording: controls of all actuators (zero where none was
+      Metadata of the recording, and the recording: controls of all actuators (zero if not
       recorded), measured signals, the state at the first sample.
 
     Raises:
-      RecordingError: the streams hardly overlap, or a clock cannot be used.
+      RecordingError: the overlap of the streams is too short, or a clock is invalid.
       ColumnError: a column is missing.
       UnitError: an unknown unit, or one of another quantity than the signal's.
       SignalError: a signal or actuator that the model does not have.
-      ExperimentError: a filter that fits no signal, or a trim that leaves nothing.
+      ExperimentError: a filter that matches no signal, or an empty trim.
     """
     name = part.name or path.stem
     part, guessed = with_signals(part, recording, model, name)
@@ -117,8 +117,8 @@ def load_recording(
     notes = [f"{name}: {sentence}." for sentence in (interval.note, note) if sentence]
     if interval.begins_late and part.initial not in ("measured", "estimated"):
         notes.append(
-            f"{name}: the initial state of the file belongs to the beginning that is left out; the "
-            f"measured state at {times[0]:.6g} s is taken instead."
+            f"{name}: the initial state of the file is that of the excluded beginning; the "
+            f"measured state at {times[0]:.6g} s is used instead."
         )
     check_units(name, model, recording, mappings, measured)
     start, end = float(times[0]), float(times[-1])
@@ -134,14 +134,14 @@ def load_recording(
     facts = CheckedRecording(name, part, path, quality, interval.begins_late, notes)
     state = initial_state(part.initial, name, model, measured, interval.begins_late)
     lead_in = None
-    # the model's default is complete: it needs no time before it
+    # the model's default is complete: no lead-in is required
     if earlier is not None and (part.initial != "default" or interval.begins_late):
         lead_in = LeadIn(earlier, state)
     return facts, SystemTrajectory(model, control, measured, state, name=name, lead_in=lead_in)
 
 
 def read_recording(path: Path, part: RecordingPart) -> Recording:
-    """Read the file of a recording with the clock that the experiment gives it.
+    """Read the file of a recording with the clock settings of the experiment.
 
     Raises:
       RecordingError: the file does not exist or cannot be read.
@@ -150,44 +150,44 @@ def read_recording(path: Path, part: RecordingPart) -> Recording:
     if not path.exists():
         near = sorted(p.name for p in path.parent.iterdir())[:8] if path.parent.is_dir() else []
         also = f"; in that folder: {listing(near)}" if near else ""
-        raise RecordingError(f"the recording {part.file} does not exist{also}")
+        raise RecordingError(f"no such recording: {part.file}{also}")
     return read(path, time=part.time, rate=part.rate, time_unit=part.time_unit, header=part.header)
 
 
 def _interval(
     recording: Recording, commands: list[str], compared: list[str], trim: Trim
 ) -> CommonInterval:
-    """The part of a recording that all streams cover, of what ``trim`` asks for.
+    """Part of the requested ``trim`` of a recording that all streams cover.
 
     Raises:
-      ExperimentError: a trim outside of the recording.
-      RecordingError: the streams have no interval in common, or hardly any.
+      ExperimentError: a trim outside the recording.
+      RecordingError: the common interval of the streams is empty or too short.
     """
     clocks = list(clocks_of(recording, compared).values())
     first, last = min(float(t[0]) for t in clocks), max(float(t[-1]) for t in clocks)
-    # an end in round numbers may lie within a sample of the last one
+    # a rounded end may be up to a sample after the last one
     slack = max(float(np.median(np.diff(times))) for times in clocks)
     for which, given in (("start", trim.start), ("end", trim.end)):
         if given is not None and not first - slack <= given <= last + slack:
             raise ExperimentError(
-                f"recording {recording.name!r}: trim.{which} is {given:.9g} s, outside of the "
-                f"recording, which runs from {first:.9g} to {last:.9g} s: correct it, or remove it"
+                f"recording {recording.name!r}: trim.{which} is {given:.9g} s, outside the "
+                f"recording from {first:.9g} to {last:.9g} s: correct or remove it"
             )
     try:
         return common_interval(recording, commands, trim.start, trim.end)
     except RecordingError as error:
         raise RecordingError(
-            f"{error}, or name the part to use with trim: {{start: ..., end: ...}}"
+            f"{error}, or select a part with trim: {{start: ..., end: ...}}"
         ) from error
 
 
 def _check_length(recording: Recording, compared: list[str], times: np.ndarray, trim: Trim) -> None:
-    """Raise ExperimentError for a trim that leaves fewer than three samples."""
+    """Raise ExperimentError for a trim to fewer than three samples."""
     if len(times) < 3:
         whole = recording.column(compared[0])[0]
         raise ExperimentError(
             f"recording {recording.name!r}: the trimmed part (start: {trim.start}, end: "
-            f"{trim.end}) leaves {len(times)} samples; the recording runs from {whole[0]:.6g} to "
+            f"{trim.end}) has {len(times)} samples; the recording is from {whole[0]:.6g} to "
             f"{whole[-1]:.6g} s"
         )
 
@@ -200,7 +200,7 @@ def _all_controls(
     end: float,
     method: InterpolationMethod,
 ) -> TimeSeries:
-    """Controls of all actuators from one time to another; those not recorded are zero.
+    """Controls of all actuators within an interval; unrecorded ones are zero.
 
     ``commands`` are actuators and their columns of the recording.
     """
@@ -215,7 +215,7 @@ def _all_controls(
 
 
 def _since_gap(control: TimeSeries) -> TimeSeries | None:
-    """Commands after the last sample that is not finite; None where that leaves no time."""
+    """Commands after the last sample that is not finite; None if there are none."""
     broken = np.flatnonzero(np.logical_not(np.isfinite(control.data).all(axis=1)))
     rows = slice(int(broken[-1]) + 1 if broken.size else 0, None)
     if len(control.times[rows]) < 2:
@@ -228,8 +228,8 @@ def _without_control(part: RecordingPart, model: mujoco.MjModel, name: str) -> l
     if not missing:
         return []
     if part.controls:
-        return [f"{name}: no control was recorded for {listing(missing)}; it is taken as zero."]
-    return [f"{name}: no control was recorded; all {model.nu} are taken as zero."]
+        return [f"{name}: no control was recorded for {listing(missing)}; zero is assumed."]
+    return [f"{name}: no control was recorded; all {model.nu} are assumed to be zero."]
 
 
 def _actuators(model: mujoco.MjModel) -> list[str]:
@@ -241,8 +241,9 @@ def _check_actuators(part: RecordingPart, model: mujoco.MjModel, name: str) -> N
     unknown = [a for a in part.controls if a not in actuators]
     if unknown:
         raise ExperimentError(
-            f"recording {name!r}: controls names {listing(unknown)}, which are no actuators of the "
-            f"model; it has {listing(actuators)}.{did_you_mean(unknown[0], actuators)}"
+            f"recording {name!r}: controls names {listing(unknown)}, which are not actuators of "
+            "the "
+            f"model; available: {listing(actuators)}.{did_you_mean(unknown[0], actuators)}"
         )
 
 
@@ -253,7 +254,8 @@ def _filtered(recording: str, series: TimeSeries, filters: Mapping[str, FilterPa
         matches = [name for name in mapping if fnmatchcase(name, pattern)]
         if not matches:
             raise ExperimentError(
-                f"measurement.filters: {pattern!r} fits no signal; signals are {listing(mapping)}."
+                f"measurement.filters: {pattern!r} matches no signal; available: "
+                f"{listing(mapping)}."
                 f"{did_you_mean(pattern, mapping)}"
             )
         for name in matches:

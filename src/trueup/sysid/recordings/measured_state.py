@@ -1,8 +1,8 @@
-"""The state of a model at an instant of a recording, from the signals that were measured.
+"""State of a model at a given time of a recording, from the measured signals.
 
 Joint positions and velocities are read from ``jointpos`` and ``jointvel`` sensors and from state
-signals. A noisy sample is no state: a local quadratic fit over a short stretch is used, which also
-gives the velocity where only the position was measured.
+signals, smoothed by a local quadratic fit, which also gives the velocity if only the position was
+measured.
 """
 
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ from trueup.signals.model_signals import state_mappings
 from trueup.simulation.engine.initial_state import create_initial_state, with_start_time
 from trueup.sysid.recordings.coupled_joints import CoupledJoint, coupled_joints
 
-_FEWEST = 5  # samples in a local fit of three coefficients
+_FEWEST = 5  # minimum number of samples in a local fit of three coefficients
 
 
 @dataclass(frozen=True)
 class StateColumns:
-    """Columns of a recording that hold positions, velocities and activations of the model."""
+    """Columns of a recording with positions, velocities and activations of the model."""
 
     positions: dict[int, int]
     """Index into qpos -> column."""
@@ -29,18 +29,18 @@ class StateColumns:
     position_of_velocity: dict[int, int]
     """Index into qvel -> index into qpos of the same scalar joint."""
     from_sensors: frozenset[int] = frozenset()
-    """Columns that a sensor of the model gives; the others are states."""
+    """Columns of sensors of the model; the others are states."""
     activations: dict[int, int] = field(default_factory=dict)
     """Index into act -> column."""
     coupled: tuple[CoupledJoint, ...] = ()
-    """Joints that were not measured and follow from measured ones."""
+    """Unmeasured joints that are determined by measured ones."""
 
     def gives(self, dof: int) -> bool:
-        """Whether a velocity was measured, or follows from a measured position."""
+        """Whether a velocity was measured, or is determined by a measured position."""
         return dof in self.velocities or self.position_of_velocity.get(dof) in self.positions
 
     def missing(self, model: mujoco.MjModel) -> list[str]:
-        """Scalar joints whose position was not measured, by name."""
+        """Names of scalar joints without a measured position."""
         names = []
         for joint in range(model.njnt):
             address = int(model.jnt_qposadr[joint])
@@ -49,7 +49,7 @@ class StateColumns:
         return names
 
     def unknown(self, model: mujoco.MjModel) -> list[str]:
-        """Those of them that do not follow from measured ones either."""
+        """Those of :meth:`missing` that are not determined by measured ones either."""
         following = {model.joint(each.joint).name for each in self.coupled}
         return [name for name in self.missing(model) if name not in following]
 
@@ -89,15 +89,15 @@ def state_columns(model: mujoco.MjModel, recorded: TimeSeries) -> StateColumns:
 
 
 def unmeasured_entries(model: mujoco.MjModel, columns: StateColumns | None) -> np.ndarray | None:
-    """Entries of a state that a recording leaves open.
+    """Entries of a state that a recording does not determine.
 
     Args:
       model: the model.
-      columns: from :func:`state_columns`; None takes positions and velocities for known.
+      columns: from :func:`state_columns`; None: positions and velocities are known.
 
     Returns:
-      ``(state size,)`` of bool for ``mjSTATE_FULLPHYSICS``, with the time, delay buffers and
-      activations that were not measured; None where nothing but the time is left open.
+      ``(state size,)`` of bool for ``mjSTATE_FULLPHYSICS``, True for the time, delay buffers and
+      unmeasured activations; None if only the time is undetermined.
     """
     entries = np.ones(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS), bool)
     if columns is None:
@@ -121,18 +121,18 @@ def measured_state(
     base: np.ndarray | None = None,
     sensor_lag: float = 0.0,
 ) -> np.ndarray:
-    """State vector ``mjSTATE_FULLPHYSICS`` at an instant.
+    """State vector ``mjSTATE_FULLPHYSICS`` at a given time.
 
     Args:
       model: the model.
       recorded: measured signals.
       columns: from :func:`state_columns`.
-      time: the instant [s].
-      half_width: half width of the local fit [s]; widened until it holds five samples.
-      base: state that gives what was not measured; the model's defaults where None.
-      sensor_lag: how late sensors are labelled [s]: a time step by the toolbox's convention.
+      time: the time [s].
+      half_width: half width of the local fit [s]; increased until it contains five samples.
+      base: state for unmeasured entries; None: the model's defaults.
+      sensor_lag: lag of sensor time stamps [s]: a time step by the toolbox's convention.
     """
-    # delayed samples stay as old as they were
+    # shift the time stamps of delay buffers, to keep the age of their samples
     base = create_initial_state(model, model.qpos0) if base is None else base
     state = with_start_time(model, base, time)
     qpos, qvel = state[1 : 1 + model.nq], state[1 + model.nq : 1 + model.nq + model.nv]
@@ -159,16 +159,16 @@ def measured_state(
 def local_fit(
     times: np.ndarray, data: np.ndarray, time: float, half_width: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Value and slope of a quadratic fitted to the samples about an instant.
+    """Value and slope of a quadratic fitted to the samples near a time.
 
     Args:
       times: ``(n,)`` [s].
       data: ``(n, columns)``.
-      time: the instant [s].
-      half_width: samples within it are used, or the five nearest if those are fewer [s].
+      time: the time [s].
+      half_width: samples within it are used, at least the five nearest [s].
 
     Returns:
-      Value ``(columns,)`` and slope ``(columns,)`` [1/s] at the instant. With fewer than three
+      Value ``(columns,)`` and slope ``(columns,)`` [1/s] at the time. With fewer than three
       samples, the nearest value and a slope of zero.
     """
     distance = np.abs(times - time)

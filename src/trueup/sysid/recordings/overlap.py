@@ -1,4 +1,4 @@
-"""Recordings of one experiment that hold the same time twice."""
+"""Check of recordings of one experiment that overlap in time."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,15 @@ from trueup.errors import RecordingError
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
 
 _ABSOLUTE = 1e8
-"""Times above it [s] are those of a calendar, not of a clock that starts with the recording."""
-_FEWEST = 10  # equal samples in a row that no two motions share
+"""Times above it [s] are absolute, not of a clock that starts with the recording."""
+_FEWEST = 10  # consecutive equal samples that identify a copy
 
 
 def check_overlap(recordings: Sequence[SystemTrajectory]) -> None:
-    """Check that no stretch of time is in two recordings.
+    """Check that no interval of time is in two recordings.
 
-    Logs usually count from their own beginning, so that equal times alone say nothing: the samples
-    are equal too, or the clock is a calendar's.
+    Clocks of logs usually start with the recording, so equal times are not sufficient: the samples
+    are equal too, or the clock is absolute.
 
     Raises:
       RecordingError: two recordings overlap.
@@ -28,9 +28,10 @@ def check_overlap(recordings: Sequence[SystemTrajectory]) -> None:
                 continue
             start, end, why = found
             raise RecordingError(
-                f"recordings {first.name!r} and {second.name!r} both hold {start:.9g} to {end:.9g} "
-                f"s{why}: what is counted twice makes intervals too narrow, and held-out data are "
-                "no longer unseen. Leave one out, or trim one of them"
+                f"recordings {first.name!r} and {second.name!r} overlap from {start:.9g} to "
+                f"{end:.9g} "
+                f"s{why}: duplicate samples make intervals too narrow, and held-out data are no "
+                "longer independent. Remove or trim one of them"
             )
 
 
@@ -40,7 +41,7 @@ def _overlap(first: SystemTrajectory, second: SystemTrajectory) -> tuple[float, 
     if end <= start:
         return None
     if start > _ABSOLUTE:
-        return float(start), float(end), " of one calendar"
+        return float(start), float(end), " of absolute time"
     if (a.signal_mapping or {}).keys() != (b.signal_mapping or {}).keys():
         return None
     step = float(np.median(np.diff(a.times)))
@@ -51,10 +52,10 @@ def _overlap(first: SystemTrajectory, second: SystemTrajectory) -> tuple[float, 
         return None
     ours = a.data[np.searchsorted(a.times, shared[at])]
     same = (ours == b.data[places[at]]).all(axis=1)
-    # one motion under other torques is no copy
+    # the same motion under different torques is not a copy
     ours_driven, driven = (r.control.interpolate(shared[at], "zoh") for r in (first, second))
     same &= (ours_driven == driven).all(axis=1) if driven.shape == ours_driven.shape else False
-    # a robot at rest repeats its values
+    # a robot at rest repeats its values, which is not a copy
     moves = np.ptp(ours[same], axis=0).max(initial=0.0) > 0 if same.any() else False
     if not moves or same.sum() < max(_FEWEST, 0.5 * len(same)):
         return None

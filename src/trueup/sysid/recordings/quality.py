@@ -1,4 +1,4 @@
-"""Quality checks of a recording in the names of its model."""
+"""Quality checks of a recording by the signals of its model."""
 
 import mujoco
 import numpy as np
@@ -15,14 +15,14 @@ def signal_quality(
     control: TimeSeries,
     recorded_controls: list[str],
 ) -> QualityReport:
-    """Check a recording: its clock, and its signals as what they are in the model.
+    """Check a recording: its clock, and its signals by their role in the model.
 
     Args:
-      part: the recording in the experiment file, which may accept checks.
+      part: the recording in the experiment file, with its accepted checks.
       model: its model.
       measured: its signals.
       control: controls of all actuators.
-      recorded_controls: actuators whose control was recorded.
+      recorded_controls: actuators with a recorded control.
     """
     columns = state_columns(model, measured)
     position_column = {column: address for address, column in columns.positions.items()}

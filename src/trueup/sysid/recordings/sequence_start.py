@@ -1,4 +1,4 @@
-"""Where a sequence of a recording begins: its state, and what was recorded before it."""
+"""Start of a sequence of a recording: its initial state and its lead-in."""
 
 import dataclasses
 from collections.abc import Collection
@@ -25,15 +25,15 @@ def initial_state(
 ) -> np.ndarray:
     """State ``mjSTATE_FULLPHYSICS`` at the first sample of a recording.
 
-    Activations and delays are open: they begin with what the first command implies. Only the
-    model's default is complete, as MuJoCo resets it.
+    Activations and delays are open: they are set to the steady state under the first command. Only
+    the model's default is complete, as after a reset in MuJoCo.
 
     Args:
       given: the initial state of the experiment file.
       name: name of the recording, for messages.
       model: its model.
       measured: measured signals.
-      begins_late: whether its beginning is left out, so that what is given for it does not hold.
+      begins_late: whether its beginning is excluded, so that the given state does not apply.
 
     Raises:
       ExperimentError: a joint that the model does not have.
@@ -57,7 +57,7 @@ def initial_state(
 
 
 def state_at(model: mujoco.MjModel, measured: TimeSeries, time: float) -> np.ndarray:
-    """Measured state at a time [s]; what was not measured has the model's default."""
+    """Measured state at a time [s]; unmeasured entries have the model's default."""
     default = create_initial_state(model, model.qpos0, held=True)
     columns = state_columns(model, measured)
     half_width = chosen_half_width([(measured, columns)])
@@ -67,7 +67,7 @@ def state_at(model: mujoco.MjModel, measured: TimeSeries, time: float) -> np.nda
 def first_part(
     whole: SystemTrajectory, span: tuple[float, float], method: InterpolationMethod
 ) -> SystemTrajectory:
-    """The beginning of a recording, within a span [s]."""
+    """The first part of a recording, within a span [s]."""
     control, measured = _cut(whole, span, method)
     return dataclasses.replace(whole, control=control, sensordata=measured)
 
@@ -75,12 +75,12 @@ def first_part(
 def later_part(
     whole: SystemTrajectory, span: tuple[float, float], method: InterpolationMethod, name: str
 ) -> SystemTrajectory:
-    """A part that begins in the middle of a recording, from its measured state.
+    """A part that starts in the middle of a recording, from its measured state.
 
     Args:
       whole: the recording.
       span: first and last time [s].
-      method: what a control is between its samples.
+      method: interpolation of controls.
       name: name of the part.
     """
     control, measured = _cut(whole, span, method)
@@ -99,7 +99,7 @@ def later_part(
 def _cut(
     whole: SystemTrajectory, span: tuple[float, float], method: InterpolationMethod
 ) -> tuple[TimeSeries, TimeSeries]:
-    """Controls and signals within a span [s]; the controls reach from the first to the last."""
+    """Controls and signals within a span [s]; the controls cover it from start to end."""
     measured, control = whole.sensordata, whole.control
     first = int(np.searchsorted(measured.times, span[0], side="left"))
     end = int(np.searchsorted(measured.times, span[1], side="right"))
@@ -116,12 +116,12 @@ def _cut(
 def unmeasured_positions(
     part: RecordingPart, whole: SystemTrajectory, estimated: Collection[str]
 ) -> list[str]:
-    """Note that names the joints whose position at the beginning is assumed; empty for none.
+    """Note on the joints with an assumed initial position; empty for none.
 
     Args:
       part: the recording in the experiment file.
       whole: the recording.
-      estimated: joints whose initial position is an unknown.
+      estimated: joints with an estimated initial position.
     """
     model = whole.model
     given = set(part.initial.qpos) if isinstance(part.initial, InitialState) else set()
@@ -142,8 +142,8 @@ def unmeasured_positions(
         return []
     return [
         f"{whole.name}: the position of {listing(names)} was not measured: it is assumed to "
-        f"begin at the model's default, and later parts go on from the simulation. Record it, give "
-        f"it (initial: {{qpos: ...}}), or make it an unknown (target: state/{names[0]}/qpos, with "
+        f"start at the model's default, and later parts continue from the simulation. Record it, "
+        f"give it (initial: {{qpos: ...}}), or estimate it (target: state/{names[0]}/qpos, with "
         f"bounds)."
     ]
 
@@ -152,7 +152,7 @@ def _joint(model: mujoco.MjModel, name: str, where: str) -> int:
     names = [model.joint(i).name for i in range(model.njnt)]
     if name not in names:
         raise ExperimentError(
-            f"{where} names the joint {name!r}; the model has {listing(names)}."
+            f"{where} refers to an unknown joint {name!r}; available: {listing(names)}."
             f"{did_you_mean(name, names)}"
         )
     return names.index(name)

@@ -1,8 +1,8 @@
-"""Half width of the local fit that gives a state, chosen by how well it predicts samples left out.
+"""Half width of the local state fit, selected by leave-one-out cross-validation.
 
-A wide fit averages noise away; one that reaches across a reversal or a jerk bends the velocity, and
-with it mass and friction. A local quadratic predicts each position from its neighbours: where the
-error of a narrower fit is clearly smaller, the motion bends within the wider one.
+A wide fit reduces noise; one across a reversal or a jerk biases the velocity, and with it mass and
+friction. A local quadratic predicts each position from its neighbours: if the error of a narrower
+fit is clearly smaller, the motion is not quadratic within the wider one.
 """
 
 from collections.abc import Iterable
@@ -16,18 +16,16 @@ WIDEST = 0.02
 """Largest half width [s]."""
 
 _SAMPLES = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200)
-"""Half widths that are tried [samples]."""
-_BEND = (
-    1.2  # error of a wider fit over that of the best: it is still taken, for noise of velocities
-)
-_MOST = 100_000  # samples of a recording that are looked at
+"""Candidate half widths [samples]."""
+_BEND = 1.2  # accepted error ratio of a wider fit to the best one, to reduce velocity noise
+_MOST = 100_000  # maximum number of evaluated samples of a recording
 
 
 def chosen_half_width(recordings: Iterable[tuple[TimeSeries, StateColumns]]) -> float:
     """Half width [s] for all measured positions of some recordings; at most :data:`WIDEST`.
 
     Args:
-      recordings: measured signals, and which of their columns are states.
+      recordings: measured signals, and their state columns.
     """
     widths = [
         _half_width(recorded.times[:_MOST], recorded.data[:_MOST, sorted(set(positions))])
@@ -47,7 +45,7 @@ def _half_width(times: np.ndarray, data: np.ndarray) -> float:
     edge = max(tried)
     errors = np.stack([_left_out(data, m)[edge - m : len(data) - edge - m] for m in tried])
     size = np.sqrt(np.mean(np.square(errors), axis=1))
-    # each position in units of its best fit: joints of different noise count alike
+    # errors relative to the best fit of each position, so that joints have equal weight
     best = size.min(axis=0)
     moving = best > 0
     if not moving.any():
@@ -63,5 +61,5 @@ def _left_out(data: np.ndarray, m: int) -> np.ndarray:
     basis = np.stack([np.ones_like(t), t, t**2], axis=1)
     weights = np.linalg.pinv(basis)[0]
     fitted = np.stack([np.convolve(c, weights[::-1], "valid") for c in data.T], axis=1)
-    # what the sample itself adds to its own fit is taken out
+    # leave-one-out: remove the contribution of the sample to its own fit
     return (data[m : len(data) - m] - fitted) / (1.0 - weights[m])

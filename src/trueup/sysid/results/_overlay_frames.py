@@ -1,4 +1,4 @@
-"""Draws the frames of an overlay video, in a process of its own that is given their folder."""
+"""Rendering of the frames of an overlay video, run in a separate process on a folder."""
 
 import os
 import sys
@@ -59,7 +59,7 @@ def _coloured(model: mujoco.MjModel, colour: tuple[float, ...]) -> mujoco.MjMode
 
 
 def _camera(model: mujoco.MjModel, positions: np.ndarray) -> mujoco.MjvCamera | int:
-    """The model's first camera, or one from the side that sees all of the motion."""
+    """The model's first camera, or one from the side with all of the motion in view."""
     if model.ncam:
         return 0
     data, reached = mujoco.MjData(model), []
@@ -77,7 +77,7 @@ def _camera(model: mujoco.MjModel, positions: np.ndarray) -> mujoco.MjvCamera | 
 
 
 def _side(size: np.ndarray) -> float:
-    """Azimuth [deg] that looks across the wider of the two horizontal directions of the motion."""
+    """Azimuth [deg] of a view across the wider horizontal direction of the motion."""
     return 90.0 if size[0] >= size[1] else 180.0
 
 
@@ -85,7 +85,7 @@ def main() -> int:
     """Run the process; returns its exit code."""
     from trueup.errors import MissingExtraError
 
-    # close the renderer's OpenGL before the interpreter goes, whose order of exit would complain
+    # close the renderer's OpenGL before the interpreter exits, to avoid errors at exit
     try:
         import imageio.v2
         import imageio_ffmpeg

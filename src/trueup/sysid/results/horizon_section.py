@@ -12,7 +12,7 @@ def horizon_label(horizon: float | str) -> str:
 
 
 def horizon_section(rows: Sequence[dict[str, Any]]) -> reports.Section:
-    """Errors at each horizon beside predictors that need no model.
+    """Errors at each horizon, compared with predictors without a model.
 
     Args:
       rows: ``horizons`` of a summary.
@@ -44,9 +44,9 @@ def horizon_section(rows: Sequence[dict[str, Any]]) -> reports.Section:
             for r in rows
         ],
         notes=[
-            "Root mean square error this long after the last measured state, from which the "
-            "simulation begins anew each time the horizon has passed; whole: one simulation a "
-            "recording. State held: the value stays. Velocity held: the position goes on with the "
+            "Root mean square error at this time after the last measured state, from which the "
+            "simulation restarts after each horizon; whole: one simulation per recording. State "
+            "held: the value is constant. Velocity held: the position is extrapolated with the "
             "measured velocity."
         ],
         highlights=[reports.Highlight("remark", bool, "serious")],

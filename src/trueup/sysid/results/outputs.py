@@ -29,16 +29,15 @@ def write_models(
     Args:
       problem: the problem.
       solution: its solution.
-      directory: where they are written.
-      specs: models by name as they were read, with what is there to be looked at; those of the
-        problem where None.
+      directory: run directory for the files.
+      specs: models by name as read, with visual elements; None: those of the problem.
 
     Raises:
       RunDirectoryError: a file cannot be written.
     """
     parameters = problem.parameters.copy()
     parameters.update_from_vector(solution.x)
-    # all are made before any is written: a failure here leaves no half result
+    # all are built before any is written, so that a failure leaves no partial result
     models: dict[str, str] = {}
     for variant in problem.variants:
         if variant.name not in models:
@@ -79,7 +78,7 @@ def read_signals(directory: RunDirectory) -> list[SequenceSignals]:
     """
     path = directory.inside(SIGNALS_FILE)
     try:
-        # numpy leaves the file of a damaged archive open: it gets the bytes
+        # pass bytes, because numpy does not close the file of a damaged archive
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             return [
                 SequenceSignals(
@@ -93,7 +92,7 @@ def read_signals(directory: RunDirectory) -> list[SequenceSignals]:
             ]
     except FileNotFoundError:
         raise RunDirectoryError(
-            f"{directory.path} has no {SIGNALS_FILE}: the run did not finish; resume it with  "
+            f"{directory.path} has no {SIGNALS_FILE}: the run has not finished; resume it with  "
             f"trueup study resume {directory.path}"
         ) from None
     except DAMAGED_ARCHIVE as error:

@@ -1,7 +1,7 @@
 """Overlay videos of measured, initial and identified motion.
 
-Frames are drawn in a process of their own: which OpenGL library MuJoCo uses is decided when it is
-imported, and a driver that crashes must not take the identification with it.
+Frames are rendered in a separate process: MuJoCo selects its OpenGL library on import, and a driver
+crash must not end the identification.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from trueup.sysid.fit.problem import GrayBoxProblem
 
 FRAME_RATE = 25
-"""Frames a second."""
-_LONGEST = 10.0  # [s] of motion shown
-_MOST = 2  # sequences shown
-_TIMEOUT = 300.0  # [s] for one video
+"""Frame rate [Hz]."""
+_LONGEST = 10.0  # maximum duration of motion [s]
+_MOST = 2  # maximum number of sequences
+_TIMEOUT = 300.0  # time limit of one video [s]
 _LEGEND = "Measured in blue, the initial model in red, the identified model in green."
 
 
@@ -38,7 +38,7 @@ def overlay_videos(result: Identification) -> list[reports.Content]:
     """Videos of the first sequences of an identification.
 
     Returns:
-      Videos; or one note that says why there is none (no OpenGL, no imageio).
+      Videos; or one note with the reason for none (no OpenGL, no imageio).
     """
     problem = result.problem
     return motion_videos(problem, result.prepared.training, problem.space.start, result.solution.x)
@@ -59,7 +59,7 @@ def motion_videos(
       x: identified parameters ``(p,)``.
 
     Returns:
-      Videos; or one note that says why there is none.
+      Videos; or one note with the reason for none.
     """
     out: list[reports.Content] = []
     sequences = iter(problem.sequences)
@@ -72,13 +72,13 @@ def motion_videos(
             try:
                 content = _drawn(variant.model, *motion)
             except _NoVideoError as error:
-                return [reports.Note(f"The overlay video was left out: {error}")]
+                return [reports.Note(f"The overlay video was skipped: {error}")]
             out.append(reports.Video(content, sequence.name, _LEGEND, 640))
     return out
 
 
 class _NoVideoError(Exception):
-    """Why no video can be drawn."""
+    """Reason why no video can be rendered."""
 
 
 def _motion(
@@ -116,7 +116,7 @@ def _drawn(model: mujoco.MjModel, shown: list[str], positions: np.ndarray) -> by
     """The video as MP4.
 
     Raises:
-      _NoVideoError: no OpenGL, no imageio, or the drawing failed; the message says which.
+      _NoVideoError: no OpenGL, no imageio, or rendering failed; the message gives the reason.
     """
     with tempfile.TemporaryDirectory(prefix="trueup-video-") as folder:
         source, target = Path(folder) / "motion.npz", Path(folder) / "motion.mp4"
@@ -143,7 +143,7 @@ def _drawn(model: mujoco.MjModel, shown: list[str], positions: np.ndarray) -> by
             if "trueup[video]" in done.stderr:
                 raise _NoVideoError(_last_line(done.stderr))
         raise _NoVideoError(
-            f"MuJoCo cannot draw here ({'; '.join(reasons)}). Install EGL or OSMesa."
+            f"MuJoCo cannot render here ({'; '.join(reasons)}). Install EGL or OSMesa."
         )
 
 

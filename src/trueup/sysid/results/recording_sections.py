@@ -1,7 +1,7 @@
-"""Sections of a report with something for each recording; of many recordings, those that matter.
+"""Sections of a report with one entry per recording, limited to the worst of many.
 
-A page with a figure for each of 1000 recordings is neither read nor opened: it shows how the error
-is spread over all, and the recordings where it is largest.
+With many recordings (such as 1000) the page shows the distribution of the error over all, and the
+recordings with the largest errors.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from trueup import reports
 from trueup.sysid.assess.assessment import SequenceSignals
 
 MOST_SHOWN = 12
-"""Recordings, or parts of them, up to which all are shown."""
+"""Number of recordings, or parts of them, up to which all are shown."""
 _WORST = 8
-_LISTED = 20  # recordings in a table, lines in a list
+_LISTED = 20  # maximum recordings in a table, or lines in a list
 _GRAVITY = ("refuse", "warning", "info")
 
 
@@ -24,7 +24,7 @@ def signal_section(signals: Sequence[SequenceSignals]) -> reports.Section:
     shown = shown_parts(signals)
     content: list[Any] = [] if len(shown) == len(signals) else _spread(signals, len(shown))
     for s in shown:
-        title = f"{s.name}: not seen by the fit" if s.held_out else s.name
+        title = f"{s.name}: held out of the fit" if s.held_out else s.name
         if s.held_out and s.name.endswith("(held out)"):
             title = s.name
         panels = [_panel(s, c) for c in range(len(s.channels))]
@@ -35,7 +35,7 @@ def signal_section(signals: Sequence[SequenceSignals]) -> reports.Section:
 def residual_section(
     signals: Sequence[SequenceSignals], whiteness: dict[str, list[str]]
 ) -> reports.Section:
-    """Whether the residuals are noise."""
+    """Tests and autocorrelation of the residuals."""
     fitted = [s for s in shown_parts(signals) if not s.held_out]
     if len(whiteness) <= MOST_SHOWN:
         content: list[Any] = [reports.Text(s) for t in whiteness.values() for s in t]
@@ -86,7 +86,7 @@ def quality_section(quality: dict[str, Any], notes: Sequence[str]) -> reports.Se
 
 
 def shortened(lines: Sequence[str]) -> list[str]:
-    """Lines of a list that may have one for each recording: the first, and how many follow."""
+    """The first lines of a long list, and the number of omitted ones."""
     if len(lines) <= _LISTED:
         return list(lines)
     left_out = len(lines) - _LISTED + 1
@@ -94,7 +94,7 @@ def shortened(lines: Sequence[str]) -> list[str]:
 
 
 def shown_parts(signals: Sequence[SequenceSignals]) -> list[SequenceSignals]:
-    """All parts; of many, those with the largest errors and the middle one, worst first."""
+    """All parts; of many, those with the largest errors and the median one, worst first."""
     if len(signals) <= MOST_SHOWN:
         return list(signals)
     order = np.argsort([-error for error, _ in _errors(signals)], kind="stable")
@@ -118,14 +118,14 @@ def _errors(signals: Sequence[SequenceSignals]) -> list[tuple[float, str]]:
 
 
 def _spread(signals: Sequence[SequenceSignals], shown: int) -> list[Any]:
-    """How the error is spread over many parts, and a table of the worst."""
+    """Distribution of the error over many parts, and a table of the worst."""
     errors = _errors(signals)
     order = np.argsort([-error for error, _ in errors], kind="stable")[:_LISTED]
     percent = 100 * np.array([error for error, _ in errors])
     return [
         reports.Text(
             f"{len(signals)} recordings or parts of recordings. Shown are the {shown - 1} with the "
-            "largest errors, and the middle one; all are in signals.npz."
+            "largest errors, and the median one; all are in signals.npz."
         ),
         reports.histogram_figure(
             percent,
@@ -170,7 +170,7 @@ def _panel(s: SequenceSignals, c: int) -> reports.Panel:
 
 
 def shown_initial(initial: np.ndarray, measured: np.ndarray) -> np.ndarray:
-    """The initial prediction, cut off where it would flatten everything else."""
+    """The initial prediction, clipped where it would compress all other curves."""
     middle, reach = measured.mean(), 5 * max(float(np.ptp(measured)), 1e-12)
     return np.where(np.abs(initial - middle) > reach, np.nan, initial)
 

@@ -1,4 +1,4 @@
-"""The experiment with fewer unknowns, where recordings leave combinations of them open."""
+"""Reduced experiment, with frozen parameters in place of undetermined combinations."""
 
 import os
 from dataclasses import dataclass
@@ -21,23 +21,22 @@ REDUCED_FILE = "reduced.yaml"
 
 @dataclass(frozen=True)
 class ReducedSet:
-    """Which unknowns to fit where not all can be told apart."""
+    """Selection of the parameters to fit if not all are determined."""
 
     frozen: tuple[str, ...]
-    """Parameters that are held, one for each combination that is open."""
+    """Frozen parameters, one for each undetermined combination."""
     left: tuple[str, ...]
-    """Elements of parameters with several that would have to be held, and cannot alone."""
+    """Elements of vector parameters that would have to be frozen, which is not supported."""
 
 
 def reduced_set(identifiability: Identifiability, parameters: ParameterDict) -> ReducedSet | None:
-    """Choose one unknown for each direction that the data do not determine.
+    """Select one parameter for each direction that the data do not determine.
 
-    Held at any value, they leave a set of unknowns that the data determine and that fits as well.
-    Parameters of one number are taken before elements of larger ones, those with the largest part
-    first.
+    With these frozen at any value, the others are determined and fit as well. Scalar parameters are
+    selected before elements of vectors, those with the largest component first.
 
     Returns:
-      The choice; None where the data determine everything.
+      The selection; None if the data determine all parameters.
     """
     names = list(identifiability.names)
     owner = {label: p for p in parameters.free for label in p.element_names}
@@ -70,27 +69,27 @@ def _can_be_held(param: Parameter) -> bool:
 
 
 def _is_state(param: Parameter) -> bool:
-    """Whether an unknown is an initial state, which stands in no experiment file."""
+    """Whether a parameter is an initial state, which is not in an experiment file."""
     return any(target.startswith("state/") for target in param.targets)
 
 
 def sentence_of(reduced: ReducedSet, count: int) -> str:
-    """What the file holds, in words; empty where nothing can be held.
+    """Sentence on the file; empty if nothing can be frozen.
 
     Args:
-      reduced: the choice.
-      count: number of unknowns of the fit.
+      reduced: the selection.
+      count: number of parameters of the fit.
     """
     if not reduced.frozen:
         return ""
     more = (
-        f"; of parameters with several numbers {listing(reduced.left, 4)} stay open: give a prior"
+        f"; elements of vector parameters {listing(reduced.left, 4)} are undetermined: give a prior"
         if reduced.left
         else ""
     )
     return (
-        f"{count - len(reduced.frozen)} of the {count} unknowns fit as well with "
-        f"{listing(reduced.frozen, 6)} held where they are: {REDUCED_FILE} is that experiment{more}"
+        f"{count - len(reduced.frozen)} of the {count} parameters fit as well with "
+        f"{listing(reduced.frozen, 6)} frozen at their values: see {REDUCED_FILE}{more}"
     )
 
 
@@ -101,13 +100,13 @@ def write_reduced(
     folder: Path,
     directory: RunDirectory,
 ) -> None:
-    """Write the experiment with the chosen unknowns frozen at the values found: ``reduced.yaml``.
+    """Write ``reduced.yaml``: the experiment with the selected parameters frozen.
 
     Args:
       experiment: the experiment of the fit.
       reduced: which parameters are frozen.
-      final: parameters at the values found.
-      folder: folder that the file names of the experiment refer to.
+      final: parameters at their estimates.
+      folder: folder to which the file names of the experiment are relative.
       directory: the run; file names are written relative to it.
 
     Raises:
@@ -124,15 +123,13 @@ def write_reduced(
         part["frozen"] = True
         if "inertia" not in part:
             part["start"] = np.squeeze(final[name].as_vector()).tolist()
-    head = (
-        "# Unknowns that the recordings cannot tell from others are frozen at the values found.\n"
-    )
+    head = "# Parameters that the recordings do not determine are frozen at their estimates.\n"
     text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
     atomic.write_text(directory.inside(REDUCED_FILE), head + text)
 
 
 def _one_by_one(written: dict[str, Any], parameters: ParameterDict) -> dict[str, Any]:
-    """Entries of parameters, those for each match of a wildcard taken apart."""
+    """Entries of parameters, with wildcards expanded to one entry per match."""
     out: dict[str, Any] = {}
     for name, part in written.items():
         if not part.get("each"):

@@ -1,4 +1,4 @@
-"""Section of the report with what inverse dynamics says."""
+"""Section of the report on inverse dynamics."""
 
 from typing import Any
 
@@ -35,10 +35,12 @@ def torque_section(torque: dict[str, Any]) -> reports.Section:
                 for r in rows
             ],
             notes=[
-                "Root mean square difference between the torque as it was recorded and the torque "
-                "that the recorded motion needs [N m, N]. Torque fit: the same unknowns fitted to "
-                f"torques. Least squares: {rows[0]['columns']} free columns, which need not be "
-                f"physical. Motion behind a zero-phase filter of {torque['corner']:g} Hz; error on "
+                "Root mean square difference between the recorded torque and the torque from "
+                "inverse "
+                "dynamics of the recorded motion [N m, N]. Torque fit: the same parameters fitted "
+                "to "
+                f"torques. Least squares: {rows[0]['columns']} free columns, possibly not "
+                f"physical. Motion after a zero-phase filter of {torque['corner']:g} Hz; error on "
                 f"the last quarters of training recordings, over the spread: {tried}."
             ],
         )

@@ -1,1 +1,1 @@
-"""The calls of MuJoCo's toolbox `mujoco.sysid` on trueup's engine."""
+"""Functions of MuJoCo's toolbox `mujoco.sysid` on trueup's engine."""

@@ -1,4 +1,4 @@
-"""The report of a fit made with the toolbox's calls."""
+"""Report of a fit with the toolbox's functions."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -36,36 +36,36 @@ def default_report(
 ) -> ReportBuilder:
     """Report a fit: parameters with intervals, signals, scores, identifiability, residuals.
 
-    The fit is assessed as :func:`trueup.sysid.identify` does it. The specs of the models and the
-    parameters are left as they are.
+    The fit is assessed as in :func:`trueup.sysid.identify`. The specs of the models and the
+    parameters are not changed.
 
     Args:
-      models_sequences: models with their recordings, as the residual function has them.
+      models_sequences: models with their recordings, those of the residual function.
       initial_params: parameters before the fit.
       opt_params: parameters after it.
-      residual_fn: the residual function of the fit, best one of :func:`build_residual_fn`; any
-        function ``residual_fn(x, params) -> (residuals, predictions, records)`` will do.
-      opt_result: result of :func:`optimize`; its status, message and course are shown.
+      residual_fn: the residual function of the fit, preferably of :func:`build_residual_fn`, or any
+        function ``residual_fn(x, params) -> (residuals, predictions, records)``.
+      opt_result: result of :func:`optimize`; its status, message and history are shown.
       title: heading.
-      save_path: folder for ``report.html``, or an HTML file; nothing is written where None.
-      build_model: compiles the models of a video where the residual function is not one of
-        :func:`build_residual_fn`, which has its own; None for no video then.
-      generate_videos: overlay measured, initial and identified motion; where that cannot be
-        drawn, a note in the report says why.
+      save_path: folder for ``report.html``, or an HTML file; None: nothing is written.
+      build_model: compiles the models of a video if the residual function is not of
+        :func:`build_residual_fn`; None for no video then.
+      generate_videos: overlay measured, initial and identified motion; if rendering is not
+        possible, the report contains a note with the reason.
 
     Returns:
       The report, to which sections can be added.
 
     Raises:
-      ReportError: ``initial_params`` and ``opt_params`` do not have the same free parameters, or
-        the file cannot be written.
+      ReportError: ``initial_params`` and ``opt_params`` have different free parameters, or the
+        file cannot be written.
     """
     before, after = initial_params, opt_params
     names = before.get_non_frozen_parameter_names()
     if names != after.get_non_frozen_parameter_names() or before.size != after.size:
         raise ReportError(
             f"initial_params has the free parameters {', '.join(names)}, opt_params "
-            f"{', '.join(after.get_non_frozen_parameter_names())}: they have to be the same"
+            f"{', '.join(after.get_non_frozen_parameter_names())}: they must be the same"
         )
     sequences = [name for models in models_sequences for name in models.sequence_name]
     problem = problem_of(residual_fn, before, sequences)
@@ -94,7 +94,7 @@ def default_report(
 
 
 def _solution(result: Any, problem: Any, x: np.ndarray) -> Solution:
-    """What the result of :func:`optimize`, or of scipy, says about the search."""
+    """Solution from the result of :func:`optimize` or of scipy."""
     cost = float(problem.costs(x[None])[0, 0])
     status = getattr(result, "status", None)
     if not isinstance(status, Status):
@@ -120,7 +120,7 @@ def _solution(result: Any, problem: Any, x: np.ndarray) -> Solution:
 
 
 def _history(result: Any) -> list[dict[str, Any]]:
-    """Course of the search: ours, or the trace that the toolbox leaves in ``extras``."""
+    """History of the search: trueup's, or the trace of the toolbox in ``extras``."""
     own = getattr(result, "history", None)
     if isinstance(own, list) and all(isinstance(h, dict) and "cost" in h for h in own):
         return own
@@ -162,10 +162,10 @@ def _videos(
 ) -> list[reports.Content]:
     if not isinstance(problem, GrayBoxProblem):
         if build_model is None:
-            return [reports.Note("The overlay video was left out: build_model is None.")]
+            return [reports.Note("The overlay video was skipped: build_model is None.")]
         own = None if build_model is apply_param_modifiers else build_model
         try:
             problem = GrayBoxProblem(parameters, models_sequences, build_model=own)
         except TrueupError as error:
-            return [reports.Note(f"The overlay video was left out: {error}")]
+            return [reports.Note(f"The overlay video was skipped: {error}")]
     return motion_videos(problem, models_sequences, start, x)

@@ -1,4 +1,4 @@
-"""Fit with the toolbox's call: ``optimize(initial_params, residual_fn, ...)``."""
+"""Fit with the toolbox's signature: ``optimize(initial_params, residual_fn, ...)``."""
 
 import logging
 import warnings
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("trueup.sysid")
 
 ILL_CONDITIONED = 1e12
-"""Condition number of ``J'J`` above which :func:`optimize` warns, where it is asked to check."""
+"""Condition number of ``J'J`` above which :func:`optimize` warns, with ``check_conditioning``."""
 
 
 def optimize(
@@ -33,18 +33,18 @@ def optimize(
     check_conditioning: bool = False,
     **optimizer_kwargs: Any,
 ) -> "tuple[ParameterDict, OptimizeResult]":
-    """Find the parameters with the least sum of squared residuals.
+    """Find the parameters that minimise the sum of squared residuals.
 
     Args:
       initial_params: start values and bounds; they are not changed.
       residual_fn: from :func:`trueup.sysid.build_residual_fn`, or any function
-        ``residual_fn(x, params) -> (residuals, ...)``. Only the former evaluates candidates at once
-        without being made for it.
+        ``residual_fn(x, params) -> (residuals, ...)``. Only the former always evaluates candidates
+        in batches.
       optimizer: ``"mujoco"``, Levenberg-Marquardt with Jacobian and line search in batches;
         ``"scipy"``, scipy's trust region with its own finite differences; ``"scipy_parallel_fd"``,
         the same with all columns of the Jacobian in one batch.
       verbose: print a table of the parameters at the end. Otherwise nothing is printed or logged.
-      check_conditioning: warn where the data at the start values cannot tell parameters apart
+      check_conditioning: warn if parameters are not distinguishable at the start values
         (``cond(J'J)`` above 1e12). Costs one Jacobian.
       **optimizer_kwargs: ``max_iters``, ``loss`` and ``f_scale`` (robust losses of every backend:
         ``linear``, ``soft_l1``, ``huber``, ``cauchy``, ``arctan``), ``x_scale``, ``xtol``,
@@ -89,13 +89,13 @@ def optimize(
 
 
 def _confirmed(problem: Problem, solution: Solution) -> bool:
-    """Whether the models that were simulated are those that callbacks give at the solution."""
+    """Whether the simulated models equal those of the callbacks at the solution."""
     variants = problem.variants if isinstance(problem, GrayBoxProblem) else []
     return all(variant.confirm(solution.x) for variant in variants)
 
 
 def _models(problem: Problem) -> list[str]:
-    """How callbacks entered the models, one sentence a model with callbacks."""
+    """Sentence on the callbacks of each model that has any."""
     if not isinstance(problem, GrayBoxProblem):
         return []
     return [f"{v.name}: {v.callbacks.sentence()}" for v in problem.variants if v.callbacks]
@@ -116,7 +116,7 @@ def _fit(problem: Problem, optimizer: str, options: Options) -> Solution:
 
 
 class _Follower:
-    """Tells the caller's callback and stream of each finished iteration."""
+    """Reports each finished iteration to the caller's callback and stream."""
 
     def __init__(self, options: Options):
         self.options = options
@@ -158,12 +158,12 @@ def _start_at_bound(problem: Problem) -> list[str]:
     names = [name for name, is_there in zip(space.names, at_bound, strict=True) if is_there]
     return [
         f"{len(names)} of {space.size} free elements start at a bound: {listing(names)}. A search "
-        f"can stall in a corner; initial_params.move_off_bounds() moves them inwards"
+        f"may stall there; initial_params.move_off_bounds() moves them inwards"
     ]
 
 
 def _ill_conditioned(problem: Problem) -> list[str]:
-    """A warning where some combination of the parameters hardly acts on the residual."""
+    """A warning if some combination of the parameters has a negligible effect on the residual."""
     space = problem.space
     jacobian = _jacobian(problem, space.start)[1]
     _, singular, directions = np.linalg.svd(jacobian, full_matrices=False)
@@ -174,8 +174,8 @@ def _ill_conditioned(problem: Problem) -> list[str]:
     weakest = directions[-1] if len(singular) == space.size else np.ones(space.size)
     involved = np.flatnonzero(np.abs(weakest) > 0.3 * np.abs(weakest).max())
     return [
-        f"cond(J^T J) ~ {condition:.1e} at the start values: the data hardly tell "
-        f"{listing(space.names[i] for i in involved)} apart, or from no effect. Freeze one, give "
+        f"cond(J^T J) ~ {condition:.1e} at the start values: the data hardly determine "
+        f"{listing(space.names[i] for i in involved)} individually. Freeze one, give "
         f"a prior, or record another experiment"
     ]
 
@@ -234,7 +234,7 @@ def _result(
 def _nothing_to_fit(verbose: bool) -> "OptimizeResult":
     from scipy.optimize import OptimizeResult
 
-    sentence = "there is no free parameter to fit: the set is empty, or all are frozen or tied"
+    sentence = "no free parameter to fit: the set is empty, or all are frozen or tied"
     if verbose:
         _warn([sentence])
     return OptimizeResult(
@@ -250,7 +250,7 @@ def _nothing_to_fit(verbose: bool) -> "OptimizeResult":
         status=Status.CONVERGED,
         success=True,
         message=sentence,
-        advice="Free the parameters that are to be identified.",
+        advice="Free the parameters to identify.",
         history=[],
         warnings=[sentence],
         models=[],

@@ -1,4 +1,4 @@
-"""The residual with the toolbox's calls: recordings against simulations, in batches."""
+"""Residual with the toolbox's signatures: recordings against simulations, in batches."""
 
 import copy
 import os
@@ -38,20 +38,20 @@ from trueup.sysid.toolbox.transform_measurement import (
 _NUM_CPUS: int = os.cpu_count() or 1
 
 BuildModelFn: TypeAlias = Callable[[ParameterDict, mujoco.MjSpec], mujoco.MjModel]
-"""``build_model(params, spec)`` compiles a candidate; it is given a copy of the spec."""
+"""``build_model(params, spec)`` compiles a candidate from a copy of the spec."""
 
 CustomRolloutFn: TypeAlias = Callable[..., Sequence[SystemTrajectory]]
 """Replaces :func:`trueup.sysid.sysid_rollout`. Called with the keywords ``models``, ``datas``,
 ``control_signal``, ``initial_states``, ``param_dicts``, ``rollout_signal_mapping``,
-``rollout_state_mapping`` and ``ctrl_mapping``; returns one trajectory a model."""
+``rollout_state_mapping`` and ``ctrl_mapping``; returns one trajectory per model."""
 
 ModifyResidualFn: TypeAlias = Callable[..., tuple[np.ndarray, TimeSeries, TimeSeries]]
 """Replaces the comparison. Called as ``modify_residual(params, predicted, measured, model,
-return_pred_all, state=...)``, with ``sensor_weights=...`` where weights are given; returns the
-residual and both series as they were compared."""
+return_pred_all, state=...)``, with ``sensor_weights=...`` if weights are given; returns the
+residual and both compared series."""
 
 Result: TypeAlias = tuple[list[np.ndarray], list[list[TimeSeries]], list[list[TimeSeries]]]
-"""Residuals, predicted and measured series; one entry a recorded sequence."""
+"""Residuals, predicted and measured series; one entry per recorded sequence."""
 
 _KEPT_PROBLEMS = 4
 
@@ -91,7 +91,7 @@ class ResidualSettings:
 
     @property
     def is_batched(self) -> bool:
-        """Whether whole batches can be compared at once: no function of the user's in between."""
+        """Whether whole batches are compared at once, without custom functions."""
         plain = self.modify_residual is None or self.transform is not None
         named = self.weights is None or isinstance(self.weights, Mapping)
         return plain and named and self.custom_rollout is None
@@ -106,15 +106,15 @@ class ResidualSettings:
 class ResidualFunction:
     """A residual with its models and recordings; called like :func:`residual` without them.
 
-    The problem behind it is made at the first call and kept, so that the models are read,
-    verified and laid out once. It reads the specs then; a spec that is changed later needs a new
-    residual function. Neither the specs nor the parameters are changed.
+    Its problem is constructed at the first call and cached, so that the models are read and
+    verified once. A spec that is changed later requires a new residual function. Neither the
+    specs nor the parameters are changed.
 
     Args:
       captured: arguments of :func:`residual`, and ``signal_transform``.
 
     Raises:
-      FitError: an argument that does not exist, or no recording.
+      FitError: an unknown argument, or no recording.
     """
 
     def __init__(self, **captured: Any):
@@ -128,7 +128,8 @@ class ResidualFunction:
         X = x.T if x.ndim == 2 else x.reshape(1, -1)
         if X.shape[1] != params.size:
             raise FitError(
-                f"x has {X.shape[1]} elements, the parameters have {params.size} free ones: "
+                f"x has {X.shape[1]} elements, expected one for each of {params.size} free "
+                "elements: "
                 f"{listing(params.get_non_frozen_parameter_names())}"
             )
         problem = self._problem(params, settings)
@@ -140,12 +141,12 @@ class ResidualFunction:
         )
 
     def problem(self, params: ParameterDict, **overrides: Any) -> Problem:
-        """Return the problem of these parameters, started at their present values.
+        """Return the problem of these parameters, starting at their current values.
 
-        A search evaluates it in batches: :class:`trueup.sysid.fit.problem.GrayBoxProblem` where no
-        function of the user's stands between simulation and residual.
+        A search evaluates it in batches: :class:`trueup.sysid.fit.problem.GrayBoxProblem` without
+        custom functions.
         """
-        # a shallow copy: everything is shared but where the search starts
+        # a shallow copy: everything is shared except the start of the search
         found = copy.copy(self._problem(params, self._with(overrides)))
         found.space = replace(found.space, start=params.space().start)
         return found
@@ -163,13 +164,13 @@ class ResidualFunction:
         if key not in self._problems:
             while len(self._problems) >= _KEPT_PROBLEMS:
                 del self._problems[next(iter(self._problems))]
-            # the settings are kept along: the key holds identities of what they refer to
+            # the settings are kept too: the key contains ids of the objects that they refer to
             self._problems[key] = (settings, _make_problem(params, settings))
         return self._problems[key][1]
 
 
 def build_residual_fn(**captured_kwargs: Any) -> ResidualFunction:
-    """Make the residual function that :func:`trueup.sysid.optimize` minimises.
+    """Return the residual function for :func:`trueup.sysid.optimize`.
 
     Args:
       captured_kwargs: arguments of :func:`residual`, at least ``models_sequences``; also
@@ -196,31 +197,30 @@ def residual(
 ) -> Result:
     """Compare recordings with simulations: ``weight * (measured - predicted)``, normalised.
 
-    A channel is divided by the Euclidean norm of its measurement over sqrt 2; one that is zero
-    throughout is left in its own unit. A candidate that diverges or does not compile gets large
-    finite rows.
+    A channel is divided by the Euclidean norm of its measurement over sqrt 2; an all-zero channel
+    is not scaled. A candidate that diverges or does not compile gets large finite rows.
 
     Args:
-      x: free elements ``(p,)``, or ``(p, n)`` with one candidate a column.
+      x: free elements ``(p,)``, or ``(p, n)`` with one candidate per column.
       params: the parameters; they are not changed.
       models_sequences: models with their recordings.
       build_model: compiles a candidate from a copy of the spec.
       modify_residual: replaces the comparison; see :data:`ModifyResidualFn`.
       custom_rollout: replaces the simulation; see :data:`CustomRolloutFn`.
       n_threads: threads of the simulation.
-      return_pred_all: return all signals where a transform enables only some.
-      resample_true: match the clocks; otherwise sample k is step k and the first one is left out.
+      return_pred_all: return all signals even if a transform enables only some.
+      resample_true: match the clocks; otherwise sample k is step k and the first one is skipped.
       sensor_weights: factor on the residual of a signal, by name.
-      enabled_observations: signals to compare, as (name, type); all that were recorded if empty.
+      enabled_observations: signals to compare, as (name, type); all recorded ones if empty.
 
     Returns:
-      ``(residuals, predictions, records)``, lists with one entry a sequence: ``(rows,)`` or
-      ``(rows, n)``, rows running over time and over channels within a time; and the series that
-      were compared, one a candidate.
+      ``(residuals, predictions, records)``, lists with one entry per sequence: ``(rows,)`` or
+      ``(rows, n)``, rows ordered by time and by channel within a time; and the compared series,
+      one per candidate.
 
     Raises:
-      SignalError: a recording that does not fit its model.
-      TargetError: a parameter that does not fit a model.
+      SignalError: a recording that does not match its model.
+      TargetError: a parameter that does not match a model.
     """
     function = ResidualFunction(
         models_sequences=models_sequences,
@@ -252,7 +252,7 @@ def model_residual(
     """Compare one model with one or several trajectories; arguments as in :func:`residual`.
 
     Args:
-      x: free elements ``(p,)``, or ``(p, n)`` with one candidate a column.
+      x: free elements ``(p,)``, or ``(p, n)`` with one candidate per column.
       params: the parameters; they are not changed.
       build_model: ``build_model(params)`` compiles a candidate.
       traj_measured: the recorded trajectories.
@@ -359,7 +359,7 @@ def _observation_settings(settings: ResidualSettings) -> ObservationSettings:
 
 
 def _acting_weights(settings: ResidualSettings, channels: Sequence[str]) -> dict[str, float]:
-    """Weights without those of signals that exist but are not compared."""
+    """Weights of the compared signals only."""
     if not isinstance(settings.weights, Mapping):
         return {}
     recorded, sensors = set(), set()
@@ -373,7 +373,7 @@ def _acting_weights(settings: ResidualSettings, channels: Sequence[str]) -> dict
 
 
 def _enabled(settings: ResidualSettings) -> tuple[str, ...]:
-    """Names of the enabled observations, their declared types checked."""
+    """Names of the enabled observations, with checked types."""
     names = []
     for item in settings.enabled_observations:
         name, declared = (item, None) if isinstance(item, str) else item
@@ -383,7 +383,7 @@ def _enabled(settings: ResidualSettings) -> tuple[str, ...]:
                 if declared is not None and name in mapping and mapping[name][0] is not declared:
                     raise SignalError(
                         f"{name!r} was measured as {mapping[name][0].name} but enabled as "
-                        f"{declared.name}: the types have to agree"
+                        f"{declared.name}: the types must agree"
                     )
         names.append(name)
     return tuple(names)
@@ -394,11 +394,13 @@ def _settings(captured: dict[str, Any]) -> ResidualSettings:
     unknown = [name for name in captured if name not in known]
     if unknown:
         raise FitError(
-            f"the residual has no argument {unknown[0]!r}; arguments are {listing(known)}."
+            f"the residual has no argument {unknown[0]!r}; available: {listing(known)}."
             f"{did_you_mean(unknown[0], known)}"
         )
     if not captured.get("models_sequences"):
-        raise FitError("the residual needs models_sequences, at least one recorded sequence")
+        raise FitError(
+            "the residual requires models_sequences, with at least one recorded sequence"
+        )
     if captured.get("signal_transform") is not None and captured.get("modify_residual") is not None:
         raise FitError("give signal_transform or modify_residual, not both")
     models = captured["models_sequences"]
@@ -407,7 +409,7 @@ def _settings(captured: dict[str, Any]) -> ResidualSettings:
 
 
 def _layout(params: ParameterDict) -> tuple:
-    """All of a set of parameters but the values that a fit moves."""
+    """All attributes of a set of parameters except their values."""
     return tuple(
         (
             p.name,

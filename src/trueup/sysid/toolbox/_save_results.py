@@ -1,4 +1,4 @@
-"""Results of a fit on disk, readable by anyone: YAML, JSON, NPZ and MJCF, nothing pickled."""
+"""Results of a fit on disk in YAML, JSON, NPZ and MJCF, without pickling."""
 
 import io
 import json
@@ -33,12 +33,12 @@ _WORDS = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
 
 @dataclass(frozen=True)
 class SavedResults:
-    """What :func:`save_results` wrote."""
+    """Results saved by :func:`save_results`."""
 
     initial_params: ParameterDict
     """Parameters before the fit."""
     opt_params: ParameterDict
-    """Identified parameters, ready to be applied or fitted again."""
+    """Identified parameters."""
     result: "OptimizeResult"
     """Result of the optimiser."""
     names: list[str]
@@ -46,9 +46,9 @@ class SavedResults:
     covariance: np.ndarray
     """``(p, p)``."""
     intervals: np.ndarray
-    """Half widths ``(p,)``; infinite where the data say nothing."""
+    """Half widths ``(p,)``; infinite if undetermined."""
     at_bound: np.ndarray
-    """Elements that lie at a bound, whose interval means little ``(p,)`` bool."""
+    """Elements at a bound, with an unreliable interval ``(p,)`` bool."""
     models: dict[str, Path]
     """Identified model of each group, by name."""
     provenance: dict[str, Any]
@@ -63,15 +63,15 @@ def save_results(
     opt_result: "OptimizeResult",
     residual_fn: Callable[..., Any],
 ) -> None:
-    """Write a fit and its confidence into a folder.
+    """Write a fit and its uncertainty into a folder.
 
-    ``params_x_0.yaml`` and ``params_x_hat.yaml`` hold the parameters; ``results.json`` and
+    ``params_x_0.yaml`` and ``params_x_hat.yaml`` contain the parameters; ``results.json`` and
     ``results.npz`` the result of the optimiser; ``confidence.json`` covariance and half widths of
-    the linearised 95 % intervals with the names they belong to; ``<group>.xml`` the identified
+    the linearised 95 % intervals with their names; ``<group>.xml`` the identified
     models. The specs and the parameters are not changed. :func:`load_results` reads all of it.
 
     Args:
-      experiment_results_folder: the folder, made where it does not exist.
+      experiment_results_folder: the folder, created if missing.
       models_sequences: models with their recordings.
       initial_params: parameters before the fit.
       opt_params: identified parameters.
@@ -85,7 +85,7 @@ def save_results(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RunDirectoryError(f"cannot make the folder {folder}: {error.strerror}") from error
+        raise RunDirectoryError(f"cannot create the folder {folder}: {error.strerror}") from error
     x = np.asarray(opt_result.x, float)
     residuals = residual_fn(x, opt_params)[0]
     covariance, intervals = calculate_intervals(residuals, opt_result.jac)
@@ -122,7 +122,7 @@ def load_results(
 
     Args:
       folder: the folder.
-      modifiers: Python modifiers by parameter name, which a file cannot hold.
+      modifiers: Python modifiers by parameter name, which are not saved in a file.
 
     Raises:
       RunDirectoryError: a file is missing or damaged.

@@ -14,7 +14,7 @@ _STATE_TYPES = (SignalType.MjStateQPos, SignalType.MjStateQVel, SignalType.MjSta
 def locate_observations(
     observed: SignalMapping, sensors: SignalMapping, states: SignalMapping
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the prediction of each observed column stands.
+    """Return the predicted column of each observed column.
 
     Args:
         observed: the observed signals and their columns, together ``0 ... n - 1``.
@@ -23,11 +23,11 @@ def locate_observations(
 
     Returns:
         ``(is_sensor, column)``, both of shape (n,): whether the column is one of the sensors or of
-        the states, and which.
+        the states, and its index.
 
     Raises:
-        SignalError: a signal that is not predicted, of another width, or one that only the user's
-            own residual function can predict.
+        SignalError: a signal that is not predicted, of another width, or one that only a custom
+            residual function can predict.
     """
     width = sum(len(columns) for _, columns in observed.values())
     is_sensor = np.zeros(width, dtype=bool)
@@ -61,17 +61,16 @@ def construct_ts_from_defaults(
     measured_sensordata: TimeSeries,
     enabled_observations: Sequence[tuple[str, SignalType] | str] | None = None,
 ) -> tuple[TimeSeries, TimeSeries]:
-    """Select the signals to compare and bring the prediction into the measurement's layout.
+    """Select the signals to compare and reorder the prediction to the measurement's layout.
 
-    Signals are matched by name, so measured columns may stand in any order and may be a part of
-    what the model predicts.
+    Signals are matched by name, so measured columns may be in any order and may be a subset of the
+    predicted signals.
 
     Args:
-        state_ts: predicted states, with a mapping that says which of its columns are which; None
-            where no states were measured.
+        state_ts: predicted states, with their mapping; None if no states were measured.
         pred_sensordata: predicted sensors, with their mapping.
-        measured_sensordata: measured signals. Without a mapping the columns have to be all
-            predicted sensors, in order.
+        measured_sensordata: measured signals. Without a mapping the columns must be all predicted
+            sensors, in order.
         enabled_observations: signals to compare, by name or as (name, type); all when None or
             empty.
 
@@ -120,7 +119,7 @@ def _enabled(
         if declared is not None and signal_type is not declared:
             raise SignalError(
                 f"{name!r} was measured as {signal_type.name} but enabled as {declared.name}: the "
-                "types have to agree."
+                "types must agree."
             )
         if name in names:
             raise SignalError(f"{name!r} is enabled twice, in {listing(names)}.")

@@ -1,4 +1,4 @@
-"""The problem behind the toolbox's names where a function of the user's gives the residual."""
+"""Problem of the toolbox's functions with a custom residual."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from trueup.sysid.toolbox.sequence_result import SequenceResult
 
 
 class ResidualSource(Protocol):
-    """Residuals and signals of recorded sequences through functions of the user's."""
+    """Residuals and signals of recorded sequences from custom functions."""
 
     @property
     def data_rows(self) -> int:
-        """Rows of the residual."""
+        """Number of rows of the residual."""
         ...
 
     def residual_blocks(
@@ -35,28 +35,28 @@ class ResidualSource(Protocol):
 
 @dataclass(frozen=True)
 class HookedSequence:
-    """One sequence as a report shows it."""
+    """One sequence for a report."""
 
     name: str
     times: np.ndarray
-    """``(T,)`` [s]; row numbers where the residuals have no signals behind them."""
+    """``(T,)`` [s]; row indices for residuals without signals."""
     channel_names: tuple[str, ...]
     signal_names: tuple[str, ...]
     measured: np.ndarray
     """``(T, C)``, as many elements as the sequence has residuals."""
     has_signals: bool
-    """Whether the signals behind the residuals are known; else the residuals are shown."""
+    """Whether the signals of the residuals are known; otherwise the residuals are shown."""
 
 
 class HookedProblem(Problem):
-    """Residuals through functions of the user's: a rollout, a comparison, or all of it.
+    """Residuals from custom functions: a rollout, a comparison, or the whole residual.
 
     Rows of the source, then one row for each Gaussian prior.
 
     Args:
-      parameters: all parameters; the free ones are the unknowns.
+      parameters: all parameters; the free ones are estimated.
       source: residuals and signals of candidates.
-      names: names of the sequences; numbered where there are more sequences than names.
+      names: names of the sequences; numbered if there are more sequences than names.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class HookedProblem(Problem):
                 measured = np.stack([series.data for series in result.measured])
                 predicted = np.stack([series.data for series in result.predicted])
             else:
-                # the residual is measured - predicted, here beside zero
+                # without signals the residual is shown as measured, with a prediction of zero
                 predicted = -result.residuals[:, :, None]
                 measured = np.zeros_like(predicted)
             pairs.append((measured, predicted))

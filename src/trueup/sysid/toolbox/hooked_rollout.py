@@ -1,4 +1,4 @@
-"""Residuals through the user's own rollout or comparison, candidates in a batch."""
+"""Residuals with a custom rollout or comparison, for batches of candidates."""
 
 import inspect
 import os
@@ -30,12 +30,12 @@ from trueup.sysid.toolbox.sequence_result import SequenceResult
 from trueup.time_limit import check_time
 
 BuildBatch = Callable[[np.ndarray, Failures], Sequence[mujoco.MjModel]]
-"""Models of candidates ``(n, p)``; one that does not compile is entered and replaced by another."""
+"""Models of candidates ``(n, p)``; one that does not compile is a failure and is replaced."""
 
 
 @dataclass(frozen=True)
 class Hooks:
-    """Functions that the caller replaces, and settings of the default comparison."""
+    """Custom functions, and settings of the default comparison."""
 
     modify_residual: Callable[..., Any] | None = None
     custom_rollout: Callable[..., Sequence[SystemTrajectory]] | None = None
@@ -48,7 +48,7 @@ class Hooks:
 
 @dataclass(frozen=True)
 class HookedGroup:
-    """One model with the trajectories that it has to reproduce."""
+    """One model with the trajectories that it must reproduce."""
 
     build: BuildBatch
     trajectories: Sequence[SystemTrajectory]
@@ -56,20 +56,20 @@ class HookedGroup:
 
 
 class HookedRollout:
-    """Residuals of recorded sequences through a rollout or a comparison of the user's own.
+    """Residuals of recorded sequences with a custom rollout or comparison.
 
     Each sequence is simulated with all candidates in one rollout; then each candidate is compared
-    on its own, since such a function knows nothing of batches.
+    separately, since a custom comparison does not support batches.
 
     Args:
-      parameters: all parameters; the free ones are the unknowns.
+      parameters: all parameters; the free ones are estimated.
       groups: models with their trajectories.
-      hooks: what the caller replaces.
+      hooks: custom functions.
     """
 
     def __init__(self, parameters: ParameterDict, groups: Sequence[HookedGroup], hooks: Hooks):
         if not any(group.trajectories for group in groups):
-            raise FitError("there is no recorded sequence to fit")
+            raise FitError("no recorded sequence to fit")
         self.parameters = parameters
         self.groups = list(groups)
         self.hooks = hooks
@@ -78,7 +78,7 @@ class HookedRollout:
 
     @property
     def data_rows(self) -> int:
-        """Rows of all sequences, as the comparison gives them at the start values."""
+        """Number of rows of all sequences, from the comparison at the start values."""
         if self._data_rows is None:
             results = self.results(self.parameters.space().start[None, :], {})
             self._data_rows = sum(r.residuals.shape[1] for r in results)
@@ -87,7 +87,7 @@ class HookedRollout:
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """One block a sequence."""
+        """One block per sequence."""
         first = 0
         for result in self.results(X, failures):
             width = result.residuals.shape[1]
@@ -97,8 +97,8 @@ class HookedRollout:
     def results(self, X: np.ndarray, failures: Failures) -> list[SequenceResult]:
         """Residuals and compared signals of each sequence for candidates ``(n, p)``.
 
-        A candidate that does not compile, whose simulation stops, or whose residual is not finite
-        is entered in ``failures`` and gets large finite rows.
+        A candidate that does not compile, stops early, or has a residual that is not finite is
+        added to ``failures`` and gets large finite rows.
         """
         candidates = [self._at(x) for x in X]
         results = []
@@ -146,7 +146,8 @@ class HookedRollout:
         sizes = {row.size for row in rows}
         if len(sizes) > 1:
             raise SignalError(
-                f"the residual has another length for each candidate ({sorted(sizes)}): compare at "
+                f"the length of the residual differs between candidates ({sorted(sizes)}): "
+                "compare at "
                 f"times that do not depend on the parameters"
             )
         return SequenceResult(np.stack(rows), predicted, measured)
@@ -182,7 +183,7 @@ class HookedRollout:
         if len(rollouts) != len(models):
             raise SignalError(
                 f"custom_rollout returned {len(rollouts)} trajectories for {len(models)} models: "
-                f"return one SystemTrajectory a model, in their order"
+                f"return one SystemTrajectory per model, in the same order"
             )
         return rollouts
 
@@ -222,7 +223,7 @@ class HookedRollout:
         if names[0] != names[1]:
             raise SignalError(
                 f"modify_residual returned predicted signals {names[0]} and measured signals "
-                f"{names[1]}: both have to hold the same ones"
+                f"{names[1]}: both must be the same"
             )
         return np.asarray(residual, float).reshape(-1), predicted, measured
 
@@ -289,13 +290,13 @@ def _accepts_weights(hooks: Hooks) -> bool:
     if any(p.name == "sensor_weights" or p.kind is p.VAR_KEYWORD for p in named):
         return True
     raise SignalError(
-        "sensor_weights are given together with a modify_residual that does not take them: add an "
+        "sensor_weights are given, but modify_residual does not accept them: add an "
         "argument sensor_weights=None to the function, or weight the residual within it"
     )
 
 
 def _stopped(rollout: SystemTrajectory) -> bool:
-    """Whether a simulation stood still from some step on, as MuJoCo's rollout does on a warning."""
+    """Whether a simulation is constant from some step on, as MuJoCo's rollout after a warning."""
     return rollout.state is not None and bool((np.diff(rollout.state.data[:, 0]) <= 0).any())
 
 
@@ -304,7 +305,7 @@ def _initial_states(
     X: np.ndarray,
     trajectory: SystemTrajectory,
 ) -> list[np.ndarray]:
-    """Initial state of each candidate, with the parameters that name it written in."""
+    """Initial state of each candidate, with its state parameters applied."""
     states = np.tile(trajectory.initial_state, (len(X), 1))
     if variants is not None:
         model = variants.model

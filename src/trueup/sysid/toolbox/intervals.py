@@ -1,6 +1,6 @@
 """Linearised confidence intervals by the toolbox's formula, for white noise of one variance.
 
-:func:`trueup.fitting.estimate_covariance` knows correlated noise and channels that differ.
+:func:`trueup.fitting.estimate_covariance` supports correlated noise and different channels.
 """
 
 from collections.abc import Sequence
@@ -18,17 +18,16 @@ def calculate_intervals(
     """Covariance and half widths ``s^2 (J'J)^-1``, with Student's quantile of n - p.
 
     Args:
-      residuals_star: residuals at the optimum, one array a sequence.
+      residuals_star: residuals at the optimum, one array per sequence.
       J: Jacobian at the optimum ``(n, p)``.
-      alpha: probability that an interval misses.
+      alpha: probability that an interval does not contain the value.
       lambda_zero_thresh: an eigenvalue of ``J'J`` below this share of the largest counts as zero.
       v_zero_thresh: an element of an eigenvector below this share of the row's largest counts as
         zero.
 
     Returns:
-      Covariance ``(p, p)`` and half widths ``(p,)``. A half width is infinite where a direction
-      that the data say nothing of moves the element, and where there are not more rows than
-      elements.
+      Covariance ``(p, p)`` and half widths ``(p,)``. A half width is infinite for an element of an
+      undetermined direction, and if there are not more rows than elements.
     """
     if J is None or np.size(J) == 0:
         return np.empty((0, 0)), np.empty((0,))
@@ -45,7 +44,7 @@ def calculate_intervals(
     vanishing = eigenvalues < lambda_zero_thresh * largest if largest > 0 else np.ones(p, bool)
     row_largest = np.abs(vectors).max(axis=1, keepdims=True)
     elements = np.where(np.abs(vectors) < v_zero_thresh * row_largest, 0.0, vectors)
-    # infinite where a vanishing direction takes part, whatever the variance
+    # infinite for elements of an undetermined direction, for any variance
     undetermined = (elements[:, vanishing] != 0).any(axis=1)
     kept = ~vanishing
     variances = variance * (elements[:, kept] ** 2 / eigenvalues[kept]).sum(axis=1)

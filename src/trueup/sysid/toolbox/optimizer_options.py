@@ -1,4 +1,4 @@
-"""Keyword arguments of :func:`trueup.sysid.optimize`, as the toolbox and scipy name them."""
+"""Keyword arguments of :func:`trueup.sysid.optimize`, with the names of the toolbox and scipy."""
 
 import os
 from collections.abc import Callable
@@ -26,16 +26,16 @@ _OPTIONS = {
 
 
 class UnknownOptionError(FitError, TypeError):
-    """A keyword argument that the chosen backend does not have."""
+    """A keyword argument that the selected backend does not support."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a backend is told."""
+    """Options of a backend."""
 
     settings: LeastSquaresSettings
     passed: dict[str, Any] = field(default_factory=dict)
-    """Passed on to scipy as they are."""
+    """Options passed to scipy unchanged."""
     iter_callback: Callable[[list[Any]], None] | None = None
     output: TextIO | None = None
     time_limit: float = np.inf
@@ -44,8 +44,8 @@ class Options:
 def read_options(optimizer: str, given: dict[str, Any], size: int) -> Options:
     """Check the keyword arguments of a backend and translate them.
 
-    The regulariser of the ``mujoco`` backend is raised and lowered in whole batches, so ``mu_min``
-    and ``mu_factor`` are accepted and checked but choose nothing.
+    The regulariser of the ``mujoco`` backend is adapted in whole batches, so ``mu_min`` and
+    ``mu_factor`` are accepted and checked but have no effect.
 
     Args:
       optimizer: name of the backend.
@@ -54,25 +54,25 @@ def read_options(optimizer: str, given: dict[str, Any], size: int) -> Options:
 
     Raises:
       FitError: a backend that does not exist, or a value out of range.
-      UnknownOptionError: an argument that the backend does not have.
+      UnknownOptionError: an argument that the backend does not support.
     """
     if optimizer not in BACKENDS:
         raise FitError(
-            f"there is no optimizer {optimizer!r}; optimizers are {listing(BACKENDS)}."
+            f"unknown optimizer {optimizer!r}; available: {listing(BACKENDS)}."
             f"{did_you_mean(str(optimizer), BACKENDS)}"
         )
     known = _OPTIONS[optimizer]
     for name in given:
         if name not in known:
             elsewhere = [b for b in BACKENDS if name in _OPTIONS[b]]
-            hint = f" It is one of the optimizer {elsewhere[0]!r}." if elsewhere else ""
+            hint = f" It is an argument of the optimizer {elsewhere[0]!r}." if elsewhere else ""
             raise UnknownOptionError(
-                f"the optimizer {optimizer!r} has no argument {name!r}; arguments are "
+                f"the optimizer {optimizer!r} has no argument {name!r}; available: "
                 f"{listing(known, 20)}.{did_you_mean(name, known)}{hint}"
             )
     for name in ("eps", "diff_step", "mu_min", "mu_max", "mu_factor", "f_scale", "time_limit"):
         if given.get(name) is not None and not np.all(np.asarray(given[name], float) > 0):
-            raise FitError(f"{name} has to be positive, got {given[name]}")
+            raise FitError(f"{name} must be positive, found {given[name]}")
     loss_named(given.get("loss", "linear"))
     if optimizer == "mujoco":
         return _own(given, size)
@@ -83,7 +83,7 @@ def _own(given: dict[str, Any], size: int) -> Options:
     norm = given.get("norm")
     if norm is not None and type(norm).__name__ != "Quadratic":
         raise FitError(
-            f"a norm of type {type(norm).__name__} is not supported: choose a robust loss by name, "
+            f"a norm of type {type(norm).__name__} is not supported: select a robust loss by name, "
             f"such as loss='soft_l1' with f_scale"
         )
     changed = _shared(given) | _given(
@@ -136,11 +136,12 @@ def _scale(x_scale: Any, size: int) -> str | tuple[float, ...]:
         return "none"
     if isinstance(x_scale, str):
         if x_scale != "jac":
-            raise FitError(f"x_scale is 'jac', None, a number or an array, got {x_scale!r}")
+            raise FitError(f"x_scale must be 'jac', None, a number or an array, found {x_scale!r}")
         return "jac"
     sizes = np.asarray(x_scale, float)
     if sizes.ndim > 1 or (sizes.ndim == 1 and sizes.size != size) or not (sizes > 0).all():
         raise FitError(
-            f"x_scale is one positive size for each of the {size} free elements, got {x_scale}"
+            f"x_scale must be one positive size for each of the {size} free elements, found "
+            f"{x_scale}"
         )
     return tuple(np.broadcast_to(sizes, (size,)).tolist())

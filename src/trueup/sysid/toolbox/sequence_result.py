@@ -16,14 +16,14 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 
 @dataclass(frozen=True)
 class SequenceResult:
-    """Residuals of a batch over one sequence, and the series that were compared."""
+    """Residuals of a batch over one sequence, and the compared series."""
 
     residuals: np.ndarray
     """``(n, rows)``; the rows of an invalid candidate are large and finite."""
     predicted: list[TimeSeries]
     """Predicted signals of each candidate; empty where the residual function returns none."""
     measured: list[TimeSeries]
-    """Measured signals as each candidate was compared with them; empty likewise."""
+    """Measured signals in the comparison with each candidate; empty in the same case."""
 
 
 def gray_box_results(

@@ -1,4 +1,4 @@
-"""A measurement model in a few declarations: delays, gains, biases, weights, enabled sensors."""
+"""Declarative measurement model: delays, gains, biases, weights, enabled sensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trueup.parameters import Parameter, ParameterDict
 
 Target: TypeAlias = Literal["predicted", "measured", "both"]
-"""Which side of the comparison a gain or bias changes."""
+"""Side of the comparison changed by a gain or bias."""
 
 _TARGETS = ("predicted", "measured", "both")
 
@@ -38,7 +38,7 @@ class DelayRule(NamedTuple):
     pattern: str
     """Pattern of signal names, as in a shell: ``*_pos``."""
     parameter: Parameter
-    """Its value is the delay [s], its bounds limit the window of the comparison."""
+    """Delay [s]; its bounds limit the window of the comparison."""
 
 
 class ScaleRule(NamedTuple):
@@ -47,13 +47,13 @@ class ScaleRule(NamedTuple):
     pattern: str
     """Pattern of signal names, as in a shell: ``*_torque``."""
     parameter: Parameter
-    """Its value is the factor, or the offset in the signal's unit."""
+    """Factor, or offset in the signal's unit."""
     target: Target
-    """Which side it changes."""
+    """Changed side."""
 
 
 class SignalTransform:
-    """Compares measured with predicted signals through a model of the measurement.
+    """Comparison of measured with predicted signals through a measurement model.
 
     ::
 
@@ -78,17 +78,17 @@ class SignalTransform:
 
     @property
     def delays(self) -> tuple[DelayRule, ...]:
-        """Delays in the order of their registration; of those that match, the last one holds."""
+        """Delays in the order of registration; the last one that matches applies."""
         return tuple(self._delays)
 
     @property
     def gains(self) -> tuple[ScaleRule, ...]:
-        """Gains in the order of their registration; all that match are applied."""
+        """Gains in the order of registration; all that match are applied."""
         return tuple(self._gains)
 
     @property
     def biases(self) -> tuple[ScaleRule, ...]:
-        """Biases in the order of their registration; all that match are applied, after gains."""
+        """Biases in the order of registration; all that match are applied, after gains."""
         return tuple(self._biases)
 
     @property
@@ -103,7 +103,7 @@ class SignalTransform:
         return None if weights is None else weights.copy()
 
     def delay(self, pattern: str, param: Parameter) -> None:
-        """Let the signals that match ``pattern`` be late by the parameter's value [s]."""
+        """Delay the signals that match ``pattern`` by the parameter's value [s]."""
         self._delays.append(DelayRule(pattern, param))
 
     def gain(self, pattern: str, param: Parameter, target: Target = "both") -> None:
@@ -129,7 +129,7 @@ class SignalTransform:
         self._enabled_sensors = list(sensor_names)
 
     def set_sensor_weights(self, weights: Mapping[str, float] | np.ndarray) -> None:
-        """Weight signals by name, the others with 1; or give one weight a compared column."""
+        """Set weights by signal name, the others are 1; or one weight per compared column."""
         self._sensor_weights = (
             dict(weights) if isinstance(weights, Mapping) else np.array(weights, dtype=float)
         )
@@ -137,15 +137,15 @@ class SignalTransform:
     def resolve_delays(
         self, names: Iterable[str], params: ParameterDict | Mapping[str, Parameter]
     ) -> dict[str, float]:
-        """Return the delay [s] of each signal that a delay pattern matches; the last one holds."""
+        """Return the delay [s] of each signal with a matching pattern; the last one applies."""
         names = list(names)
         resolved: dict[str, float] = {}
         for rule in self._delays:
             value = _value(rule.parameter, params)
             if value.size != 1:
                 raise SignalError(
-                    f"The delay {rule.parameter.name!r} has {value.size} values: a delay is one "
-                    "number of seconds."
+                    f"The delay {rule.parameter.name!r} has {value.size} values: expected one, in "
+                    "seconds."
                 )
             for name in names:
                 if fnmatchcase(name, rule.pattern):
@@ -155,11 +155,11 @@ class SignalTransform:
     def delay_bounds(self, names: Iterable[str] | None = None) -> tuple[float, float]:
         """Return the smallest and largest delay [s] that the parameters' bounds allow.
 
-        The compared window depends on these alone, so its length does not change with a delay.
+        The compared window depends only on these, so its length does not change with a delay.
 
         Args:
             names: the signals; those that no pattern matches have the delay zero. None: the
-                registered parameters alone.
+                registered parameters only.
 
         Raises:
             SignalError: a delay without finite bounds.
@@ -170,8 +170,8 @@ class SignalTransform:
             upper = float(np.max(rule.parameter.max_value))
             if not (math.isfinite(lower) and math.isfinite(upper)):
                 raise SignalError(
-                    f"The delay {rule.parameter.name!r} needs finite bounds, found {lower} to "
-                    f"{upper} s: they set the window in which signals are compared."
+                    f"The delay {rule.parameter.name!r} requires finite bounds, found {lower} to "
+                    f"{upper} s: they determine the window in which signals are compared."
                 )
             bounds[rule.parameter.name] = (lower, upper)
         if not bounds:
@@ -195,7 +195,7 @@ class SignalTransform:
         state: np.ndarray | None = None,
         sensor_weights: Mapping[str, float] | np.ndarray | None = None,
     ) -> tuple[np.ndarray, TimeSeries, TimeSeries]:
-        """Return the residual and both series as they were compared.
+        """Return the residual and both compared series.
 
         In order: match signals by name, cut the measurement to the window that every allowed delay
         covers, sample the prediction at the measured times with its delays, apply gains and then
@@ -203,13 +203,13 @@ class SignalTransform:
         of a ``modify_residual`` function.
 
         Args:
-            params: present parameters; a registered parameter that is not among them keeps its own
+            params: current parameters; a registered parameter that is not among them keeps its
                 value.
             sensordata_predicted: predicted sensors with their names.
             sensordata_measured: measured signals.
             model: the model of the prediction.
             return_pred_all: return all signals, not only the enabled ones.
-            state: predicted full-physics states, shape (n, state size), needed where states were
+            state: predicted full-physics states, shape (n, state size), required if states were
                 measured.
             sensor_weights: weights to use instead of those set here.
 

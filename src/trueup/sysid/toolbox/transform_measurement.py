@@ -1,4 +1,4 @@
-"""A :class:`SignalTransform` as the batched problem understands it."""
+"""Conversion of a :class:`SignalTransform` to measurement rules of the batched problem."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def transform_rules(transform: SignalTransform, parameters: ParameterDict) -> Me
     """Return the delays, gains and biases of a transform.
 
     Args:
-      transform: delays, gains and biases by pattern; of the delays that match, the last one holds.
+      transform: delays, gains and biases by pattern; the last matching delay applies.
       parameters: the parameters that give the values.
 
     Raises:
@@ -22,8 +22,7 @@ def transform_rules(transform: SignalTransform, parameters: ParameterDict) -> Me
         size = parameters[rule.parameter.name].size
         if size != 1:
             raise SignalError(
-                f"the delay {rule.parameter.name!r} has {size} values: a delay is one number of "
-                f"seconds"
+                f"the delay {rule.parameter.name!r} has {size} values: expected one, in seconds"
             )
     transform.delay_bounds()  # raises: a delay without finite bounds has no compared rows
     return MeasurementRules(
@@ -39,7 +38,7 @@ def transform_rules(transform: SignalTransform, parameters: ParameterDict) -> Me
 
 
 def with_registered(parameters: ParameterDict, transform: SignalTransform) -> ParameterDict:
-    """Return the parameters together with those that only the transform knows, held fixed."""
+    """Return the parameters together with those of the transform only, which are frozen."""
     known = parameters.copy()
     for rule in (*transform.delays, *transform.gains, *transform.biases):
         registered: Parameter = rule.parameter
@@ -56,7 +55,7 @@ def with_registered(parameters: ParameterDict, transform: SignalTransform) -> Pa
 
 
 def rules_key(transform: SignalTransform, parameters: ParameterDict) -> tuple:
-    """Everything that a transform's residual depends on, as a key of a dictionary."""
+    """Hashable key of everything that a transform's residual depends on."""
     weights = transform.sensor_weights
     if weights is not None:
         weights = tuple(weights.items()) if isinstance(weights, dict) else weights.tobytes()

@@ -1,4 +1,4 @@
-"""A residual function of the user's, with or without the toolbox's signals beside it."""
+"""Custom residual function, with or without the toolbox's signals."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -16,13 +16,13 @@ from trueup.sysid.toolbox.sequence_result import SequenceResult
 class UserResidual:
     """Residuals of any function ``residual(x, params) -> (residuals, predictions, records)``.
 
-    A function that takes ``x`` of shape ``(p, n)``, one candidate a column, is called with whole
-    batches; any other one candidate at a time. Which it is, is found out at the start values.
+    A function that supports ``x`` of shape ``(p, n)``, one candidate per column, is called with
+    whole batches; any other one candidate at a time. This is detected at the start values.
 
     Args:
       function: returns a list of arrays, or an array, alone or as the first of a tuple; predictions
-        and records (measured signals) are lists of TimeSeries, one a sequence.
-      parameters: the parameters, which the function is given; their values change.
+        and records (measured signals) are lists of TimeSeries, one per sequence.
+        parameters: the parameters passed to the function; their values change.
 
     Raises:
       FitError: the function returns nothing, or values that are not finite at the start.
@@ -36,7 +36,7 @@ class UserResidual:
         if start.ndim != 1 or start.size == 0:
             raise FitError(
                 f"the residual function returned an array of shape {start.shape} for one vector of "
-                f"parameters; it has to return at least one row"
+                f"parameters; expected at least one row"
             )
         if not np.isfinite(start).all():
             raise FitError("the residual function is not finite at the start values")
@@ -50,7 +50,7 @@ class UserResidual:
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """One block with the rows of the function."""
+        """One block with all rows of the function."""
         yield from self._inner.residual_blocks(X, failures)
 
     def results(self, X: np.ndarray, failures: Failures) -> list[SequenceResult]:
@@ -85,7 +85,7 @@ class UserResidual:
         return np.asarray(answer, float)
 
     def _at(self, x: np.ndarray) -> np.ndarray:
-        # a function that reads the parameters instead of x sees the candidate too
+        # set the parameters too, for a function that reads them instead of x
         self.parameters.update_from_vector(x)
         values = self._call(x)
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
@@ -94,7 +94,7 @@ class UserResidual:
         return self._call(np.ascontiguousarray(X.T)).T
 
     def _takes_batches(self, start: np.ndarray) -> bool:
-        """Whether two candidates at once give what each gives alone."""
+        """Whether two candidates at once give the same result as each alone."""
         x = self.space.start
         inward = np.where(x < self.space.upper, self.space.upper, self.space.lower)
         step = np.where(np.isfinite(inward), 1e-3 * (inward - x), 1e-3 * np.sign(inward))
@@ -116,11 +116,11 @@ def _first(item: Any) -> Any:
 def problem_of_function(
     function: Callable[..., Any], parameters: ParameterDict, names: Sequence[str] = ()
 ) -> HookedProblem:
-    """Problem of a residual function of the user's; see :class:`UserResidual`.
+    """Problem of a custom residual function; see :class:`UserResidual`.
 
     Args:
       function: the residual function.
-      parameters: the parameters; the function is given a copy.
+      parameters: the parameters; a copy is passed to the function.
       names: names of the sequences.
 
     Raises:
@@ -134,8 +134,8 @@ def problem_of_function(
 def problem_of(
     residual_fn: Callable[..., Any], parameters: ParameterDict, names: Sequence[str] = ()
 ) -> Problem:
-    """Problem of a residual function: its own, as :func:`trueup.sysid.build_residual_fn` gives it
-    one, or that of :func:`problem_of_function`.
+    """Problem of a residual function of :func:`trueup.sysid.build_residual_fn`, or else of
+    :func:`problem_of_function`.
     """
     make = getattr(residual_fn, "problem", None)
     found = make(parameters) if callable(make) else None

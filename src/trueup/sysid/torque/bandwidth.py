@@ -1,4 +1,4 @@
-"""The corner frequency of the filter, chosen by the error on torques that the fit has not seen."""
+"""Selection of the corner frequency of the filter by the error on held-out torques."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,10 +19,10 @@ from trueup.sysid.torque.linear_fit import (
 from trueup.sysid.torque.link_regressor import parameters_of
 
 CORNERS = (2.0, 5.0, 10.0, 20.0, 40.0)
-"""Corner frequencies that are tried [Hz]; those above a fifth of the sampling rate are not."""
+"""Candidate corner frequencies [Hz], limited to a fifth of the sampling rate."""
 
-_BETTER = 0.99  # error of a higher corner over that of a lower one, for the higher to be taken
-_LAST = 0.25  # of each recording: what the fit that tries a corner does not see
+_BETTER = 0.99  # maximum error ratio of a higher to a lower corner to select the higher one
+_LAST = 0.25  # last part of each recording, held out to compare corners
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class ChosenBandwidth:
     corner: float
     """Corner frequency [Hz]."""
     tried: tuple[tuple[float, float], ...]
-    """Corner [Hz] and error on the last quarters of recordings, over the spread of the torque."""
+    """Corner [Hz] and error on the last quarters of recordings, relative to the torque's spread."""
     slowest: np.ndarray
-    """Velocity of each joint above which its direction counts as known ``(nv,)``."""
+    """Minimum velocity of each joint for a known direction ``(nv,)``."""
 
 
 def choose_bandwidth(
@@ -42,14 +42,14 @@ def choose_bandwidth(
     held_out: Sequence[ModelSequences] = (),
     driven: dict[str, set[int]] | None = None,
 ) -> ChosenBandwidth:
-    """Try corner frequencies with plain least squares, and take the best on unseen torques.
+    """Select the corner frequency with the smallest held-out error of plain least squares.
 
-    Unseen is the last quarter of each recording of the fit. The error on recordings that are held
-    out takes no part in the choice: it is what is reported.
+    Held out is the last quarter of each recording of the fit. The recordings held out of the fit
+    are not used for the selection, as their error is reported.
 
     Args:
       training: recordings of the fit.
-      held_out: recordings that the fit does not see, which have to be long enough for the filter.
+      held_out: recordings held out of the fit, which must be long enough for the filter.
       driven: see :func:`trueup.sysid.torque.data.torque_data`.
 
     Raises:
@@ -84,13 +84,13 @@ def _unseen_error(
     slowest: np.ndarray,
     driven: dict[str, set[int]] | None,
 ) -> float:
-    """Error of plain least squares on the last quarters of recordings, over their spread."""
+    """Error of plain least squares on the last quarters of recordings, relative to their spread."""
     data = torque_data(training, corner, slowest, driven)
     seen, unseen = halves(same_columns(data, data[0]))
     columns = linear_columns(seen)
     off = errors(unseen, columns, plain_least_squares(seen, columns))
     spread = np.std(np.concatenate([torque_of(d, raw=True) for d in unseen]), axis=0)
-    moved = spread > 0  # nothing drives an elastic joint: its torque is zero throughout
+    moved = spread > 0  # the torque of an undriven elastic joint is always zero
     return float(np.sqrt(np.mean(np.square(off[moved] / spread[moved]))))
 
 
@@ -102,7 +102,7 @@ def _corners(trajectories: Sequence[SystemTrajectory]) -> list[float]:
 
 
 def same_columns(data: Sequence[TorqueData], first: TorqueData) -> list[TorqueData]:
-    """Recordings of the model and the joints of the first: a variant has other links."""
+    """Recordings with the model and the joints of the first, as a variant has other links."""
     links = parameters_of(first.model)
     return [
         d
@@ -117,7 +117,7 @@ def halves(data: Sequence[TorqueData]) -> tuple[list[TorqueData], list[TorqueDat
 
 
 def last_quarter(values: np.ndarray, axis: int) -> np.ndarray:
-    """The rows of a series of a recording that :func:`halves` gives as its end.
+    """The rows of a series in the last part of :func:`halves`.
 
     Args:
       values: a series.

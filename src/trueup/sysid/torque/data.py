@@ -1,4 +1,4 @@
-"""Torque and its regressor for one recording: what a model has to explain, and with what."""
+"""Torque and its regressor for one recording."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from trueup.sysid.torque.joint_motion import (
 from trueup.sysid.torque.left_out_forces import left_out_sentence
 from trueup.sysid.torque.link_regressor import check_joints, link_regressor
 
-_SLOWEST = 0.002  # of the root mean square velocity: the direction of a slower joint is not known
+_SLOWEST = 0.002  # share of the RMS velocity below which the direction of a joint is unknown
 
 
 @dataclass(frozen=True)
 class TorqueData:
-    """One recording, as inverse dynamics compares it."""
+    """One recording for inverse dynamics."""
 
     motion: JointMotion
     sources: TorqueSources
@@ -38,11 +38,11 @@ class TorqueData:
         return self.motion.name
 
     def applied(self, fields: dict[str, np.ndarray], raw: bool = False) -> np.ndarray:
-        """Torque that acts on each joint ``(n, T, dofs)``.
+        """Applied torque of each joint ``(n, T, dofs)``.
 
         Args:
           fields: fields of candidate models ``(n, ...)``.
-          raw: as it was recorded, instead of behind the filter.
+          raw: unfiltered instead of filtered.
         """
         motion = self.motion
         recorded = motion.recorded_raw if raw else motion.recorded
@@ -65,9 +65,9 @@ class TorqueData:
         return out
 
     def drive_gains(self, fields: dict[str, np.ndarray]) -> np.ndarray:
-        """Torque of each joint for a unit of its controls ``(n, dofs)``; 1 of recorded torques.
+        """Torque of each joint per unit of its controls ``(n, dofs)``; 1 for recorded torques.
 
-        Noise of a control acts on the torque by this factor.
+        Noise of a control is scaled by this factor in the torque.
         """
         gear, gain = fields["actuator_gear"], fields["actuator_gainprm"]
         out = np.ones((len(gear), len(self.sources.dofs)))
@@ -86,7 +86,7 @@ class TorqueData:
         return found[:, list(self.sources.dofs)]
 
     def needed(self, links: np.ndarray, fields: dict[str, np.ndarray]) -> np.ndarray:
-        """Torque that the motion needs ``(n, T, dofs)``.
+        """Torque of inverse dynamics of the motion ``(n, T, dofs)``.
 
         Args:
           links: link parameters ``(n, 10 nbody)``.
@@ -95,7 +95,7 @@ class TorqueData:
         motion = self.motion
         shape = self.links.shape
         out = np.empty((len(links), *shape[:2]))
-        # candidates with one zero of the joints share a regressor
+        # candidates with the same joint zeros share a regressor
         zeros, which = np.unique(fields["qpos0"], axis=0, return_inverse=True)
         for k, zero in enumerate(zeros):
             own = np.flatnonzero(which.reshape(-1) == k)
@@ -118,7 +118,7 @@ def joint_names(model: mujoco.MjModel, dofs: Sequence[int]) -> list[str]:
 
 
 def slowest_speeds(trajectories: Sequence[SystemTrajectory], bandwidth: float) -> np.ndarray:
-    """Velocity of each joint above which its direction counts as known ``(nv,)``."""
+    """Minimum velocity of each joint for a known direction ``(nv,)``."""
     motions = [smooth_motion(t, bandwidth) for t in trajectories]
     squares = np.concatenate([np.square(m.qvel) for m in motions])
     return np.maximum(_SLOWEST * np.sqrt(squares.mean(axis=0)), 1e-9)
@@ -136,7 +136,7 @@ def torque_data(
       groups: models with their recordings.
       bandwidth: corner frequency of the filter [Hz].
       slowest: from :func:`slowest_speeds`.
-      driven: actuators whose control was recorded, by recording; all where absent.
+      driven: actuators with a recorded control, by recording; None: all.
 
     Raises:
       SignalError: no recording has a torque, or a joint was not measured.
@@ -159,12 +159,12 @@ def torque_data(
         reasons = {left_out_sentence(t.model) for g in groups for t in g.measured_rollout} - {""}
         if reasons:
             raise SignalError(
-                f"{'; '.join(sorted(reasons))}, and no other joint has a recorded torque: give "
+                f"{'; '.join(sorted(reasons))}, and no other joint has a recorded torque: use "
                 "search: {method: least-squares}, which simulates these forces"
             )
         raise SignalError(
-            "inverse dynamics needs torques: no recording has the control of a motor on a joint, "
-            "or the torque of one (a jointactuatorfrc sensor). Where the model has position servos "
+            "inverse dynamics requires torques, but no recording has the control of a motor on a "
+            "joint, or its torque (a jointactuatorfrc sensor). If the model has position servos "
             "and torques were recorded, give model: {actuators: torque}"
         )
     return out

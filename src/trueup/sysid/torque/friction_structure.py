@@ -1,10 +1,10 @@
-"""Friction that the model lacks, found in torques and confirmed on torques the fit has not seen.
+"""Detection of missing friction in torques, confirmed on held-out torques.
 
-Each joint is tried with one more term beside Coulomb and viscous friction: direction-dependent
-viscous friction, Stribeck friction, or friction that grows with the load of the joint. A term is
-tested as a further column of weighted least squares, in noise that is autoregressive: a score test.
-Terms enter one after the other, so that what one joint lacks is not named in its neighbours, whose
-torques share link parameters with it.
+Each joint is tested for one more term besides Coulomb and viscous friction: direction-dependent
+viscous friction, Stribeck friction, or friction proportional to the load of the joint. A term is
+tested as an additional column of weighted least squares in autoregressive noise (a score test).
+Terms are added one at a time, so that a missing term of one joint is not attributed to its
+neighbours, whose torques share link parameters with it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,57 +29,58 @@ from trueup.sysid.torque.linear_fit import (
 STRUCTURES = {
     "asymmetric": "viscous friction that differs between the directions",
     "Stribeck": "friction that falls with speed (Stribeck)",
-    "quadratic": "friction that grows with the square of speed",
-    "load-dependent": "friction that grows with the load of the joint",
+    "quadratic": "friction proportional to the square of speed",
+    "load-dependent": "friction proportional to the load of the joint",
 }
-"""Terms that are tried, and what they are."""
+"""Tested terms and their descriptions."""
 
-_ALPHA = 0.01  # chance that any term is named where none is missing
-_WORTH = 0.99  # error with the term over that without, above which it is not worth a sentence
-_CONFIRMED = 0.999  # error on unseen torques with the term over that without
-_SMALLEST = 1e-3  # of a joint's torque: below it a term is one of the filter or of rounding
+_ALPHA = 0.01  # significance level for all tested terms together
+_WORTH = 0.99  # maximum error ratio with and without the term to report it
+_CONFIRMED = 0.999  # maximum error ratio on held-out torques with and without the term
+_SMALLEST = 1e-3  # share of a joint's torque: smaller terms are due to filter or rounding
 
 
 @dataclass(frozen=True)
 class MissingFriction:
-    """A term that lowers the error on unseen torques."""
+    """A term that reduces the error on held-out torques."""
 
     joint: str
     structure: str
     before: float
-    """Root mean square error on unseen torques behind the filter, each joint's over its noise."""
+    """Root mean square error on filtered held-out torques, in units of each joint's noise."""
     after: float
-    """The same with it."""
+    """The same error with the term."""
     significance: float
-    """Size of the term in its own standard errors."""
+    """Size of the term in standard errors."""
     torque: float
     """Root mean square of the term while the joint moves [N m, N]."""
     is_clear: bool
-    """Whether chance gives so large a term in hardly any fit of a complete model."""
+    """Whether the term is significant at the level for all tested terms together."""
     found: str = ""
-    """How large it is, in words."""
+    """Clause on its size."""
 
     @property
     def gain(self) -> float:
-        """Share of the error on unseen torques that goes with the term."""
+        """Relative reduction of the error on held-out torques by the term."""
         return 1 - self.after / self.before
 
     @property
     def sentence(self) -> str:
-        """What was found, in words."""
+        """Sentence on the term."""
         return (
-            f"{self.joint} has {STRUCTURES[self.structure]}, which the model lacks (by "
-            f"{self.significance:.1f} standard errors): {self.found}with it the error on unseen "
-            f"torques, each joint's over its noise, is {100 * self.gain:.2g} % smaller"
+            f"{self.joint} has {STRUCTURES[self.structure]}, which is missing in the model "
+            f"({self.significance:.1f} standard errors): {self.found}it reduces the error on "
+            "held-out "
+            f"torques, in units of each joint's noise, by {100 * self.gain:.2g} %"
         )
 
 
 @dataclass(frozen=True)
 class _Term:
-    """One more column: friction of one joint."""
+    """An additional column: friction of one joint."""
 
     joint: int
-    """Place among the joints with a torque."""
+    """Index among the joints with a torque."""
     structure: str
     variant: float = 0.0
     """Speed of Stribeck friction [rad/s, m/s]; 1 for the load of the motor, 0 for that of links."""
@@ -103,12 +104,12 @@ class _Term:
         return out
 
     def words(self, size: float, turns: bool) -> str:
-        """What least squares finds, as the begin of a clause; empty where a number says little."""
+        """Clause on the estimate of least squares; empty if it is not meaningful."""
         if self.structure != "Stribeck":
             return ""
         units = ("N m", "rad/s") if turns else ("N", "m/s")
         return (
-            f"least squares finds {size:.2g} {units[0]} more at rest, gone above "
+            f"least squares estimates {size:.2g} {units[0]} more at rest, gone above "
             f"{GONE * self.variant:.2g} {units[1]}; "
         )
 
@@ -116,11 +117,11 @@ class _Term:
 def missing_friction(
     seen: Sequence[TorqueData], unseen: Sequence[TorqueData], columns: LinearColumns
 ) -> list[MissingFriction]:
-    """The best further term of each joint that lacks one.
+    """The best additional term of each joint with a missing one.
 
     Args:
-      seen: recordings that the fit uses.
-      unseen: recordings, or parts of them, that it does not.
+      seen: recordings of the fit.
+      unseen: held-out recordings, or parts of them.
       columns: parameters of the linear model.
     """
     values = plain_least_squares(seen, columns)
@@ -141,16 +142,16 @@ def missing_friction(
         taken = refused | {terms[i].joint for i in chosen}
         sizes = np.array(
             [
-                0.0
+                0.0  # friction must be dissipative
                 if term.joint in taken
-                else abs(size) if term.structure == "asymmetric" else size  # no friction drives
+                else abs(size) if term.structure == "asymmetric" else size
                 for term, size in zip(terms, fit.sizes, strict=True)
             ]
         )  # fmt: skip
         best = int(np.argmax(sizes))
         if sizes[best] < far:
             return out
-        # a term moves link parameters, and these the torques of other joints, which may say more
+        # a term changes link parameters, and these the torques of other joints, with more evidence
         joint = terms[best].joint
         before = _error(new, unseen_torques, fit.values, chosen, fit.noise)
         after = _error(new, unseen_torques, fit.values_with(best), [*chosen, best], fit.noise)
@@ -196,7 +197,7 @@ def _terms(seen: Sequence[TorqueData], columns: LinearColumns) -> Iterator[_Term
         yield _Term(joint, "quadratic")
         yield _Term(joint, "load-dependent", 0.0)
         yield _Term(joint, "load-dependent", 1.0)
-        for width in FALLS[1:]:  # motion passes the smallest within the memory of the filter
+        for width in FALLS[1:]:  # motion passes the smallest within the response time of the filter
             yield _Term(joint, "Stribeck", width * speed)
 
 
@@ -209,8 +210,8 @@ def _moving_rows(
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[np.ndarray]]:
     """Columns, terms and torques of recordings, zero where a joint rests.
 
-    The friction of a joint at rest is what holds it, anything up to its limit, and not what the
-    columns of friction say.
+    The friction of a joint at rest is any value up to its limit, which the columns of friction do
+    not describe.
     """
     rows, torques = [], []
     for p in parts:
@@ -222,7 +223,7 @@ def _moving_rows(
 
 
 class _Fit:
-    """Weighted least squares with the terms chosen so far, and the score of each further one."""
+    """Weighted least squares with the selected terms, and the score of each other one."""
 
     def __init__(
         self,
@@ -254,9 +255,9 @@ class _Fit:
         freedom = max(len(right) - self._count, 1)
         noise = float(np.sqrt(rest @ rest / freedom))
         self.gains = np.where(seen, terms_left.T @ rest / np.where(seen, length, 1.0) ** 2, 0.0)
-        """Coefficient of each term, were it added ``(terms,)``."""
+        """Coefficient of each term if added ``(terms,)``."""
         self.sizes = self.gains * length / max(noise, 1e-300)
-        """The same over their standard errors ``(terms,)``."""
+        """These coefficients over their standard errors ``(terms,)``."""
         self._rows_of_joint = freedom / torques[0].shape[1]
 
     def values_with(self, term: int) -> np.ndarray:
@@ -265,15 +266,15 @@ class _Fit:
         return np.append(self.values - gain * self._shift[:, term], gain)
 
     def error_with(self, term: int) -> float:
-        """Error of the joint's whitened torque with the term, over that without."""
+        """Ratio of the joint's whitened torque error with the term to that without."""
         return float(np.sqrt(max(1 - self.sizes[term] ** 2 / self._rows_of_joint, 0.0)))
 
 
 def _shortest(A: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least-squares solutions ``(k, r)`` of ``(m, k)``, the shortest ones, and what is left."""
+    """Minimum-norm least-squares solutions ``(k, r)`` for ``(m, k)``, and the residuals."""
     size = np.linalg.norm(A, axis=0)
     size[size == 0] = 1.0
-    # the long side is factorised once, the small triangle decomposed
+    # QR factorisation of the long matrix, then SVD of the small triangle
     Q, R = np.linalg.qr(A / size)
     inner, s, Vt = np.linalg.svd(R)
     rank = int(np.sum(s > 1e-8 * s[0]))
@@ -289,7 +290,7 @@ def _error(
     chosen: Sequence[int],
     noise: np.ndarray,
 ) -> float:
-    """Root mean square error of the torques behind the filter, each joint's over its noise."""
+    """Root mean square error of the filtered torques, in units of each joint's noise."""
     off = [
         (torque - A @ values[: A.shape[2]] - more[:, :, chosen] @ values[A.shape[2] :]) / noise
         for (A, more), torque in zip(parts, torques, strict=True)

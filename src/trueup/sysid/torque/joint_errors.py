@@ -1,4 +1,4 @@
-"""Errors of each joint's torque under several models, and which of them are clearly larger."""
+"""Torque errors of each joint under several models, and tests of their differences."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from trueup.sysid.torque.setup import torque_problem
 if TYPE_CHECKING:
     from trueup.sysid.experiment.preparation import Prepared
 
-_SMALL = 0.01  # of a joint's torque: differences below it are those of the filter and of time steps
-_POSES = 200  # of a recording in which contacts are looked for
+_SMALL = 0.01  # share of a joint's torque: smaller differences are due to filter and time step
+_POSES = 200  # number of poses of a recording that are checked for contacts
 
 
 @dataclass(frozen=True)
 class JointErrors:
-    """Squared errors of the torque of one joint as recorded, on data that a fit should explain.
+    """Squared errors of the recorded torque of one joint, on the comparison data of a fit.
 
-    Sums are those over pieces of the recordings ``(B,)``.
+    Sums are over blocks of the recordings ``(B,)``.
     """
 
     channel: str
@@ -35,24 +35,24 @@ class JointErrors:
     identified: np.ndarray
     initial: np.ndarray
     torque_fit: np.ndarray
-    """Of the same unknowns, fitted to torques."""
+    """Errors of the same parameters, fitted to torques."""
     plain: np.ndarray
-    """Of plain least squares, fitted to other data; infinite where there is none."""
+    """Errors of plain least squares, fitted to other data; infinite if there is none."""
     floor: float
-    """Difference of errors that says nothing [N m, N]: 1 % of the torque, and what half a sample
-    of timing changes, for a control that is held between samples."""
+    """Insignificant difference of errors [N m, N]: 1 % of the torque, and the effect of half a
+    sample of timing, for a control that is held between samples."""
 
     def rms(self, name: str) -> float:
         """Root mean square error of one of the models."""
         return float(np.sqrt(getattr(self, name).sum() / self.samples))
 
     def is_behind(self, own: str, other: str, chance: float) -> bool:
-        """Whether one model is worse than another by more than chance and the floor explain.
+        """Whether one model is worse than another by more than chance and the floor.
 
         Args:
           own: name of the model, such as ``"identified"``.
           other: name of the other.
-          chance: chance of a yes for two equally good models.
+          chance: probability of True for two equally good models.
         """
         first, second = getattr(self, own), getattr(self, other)
         allowed = second + len(first) ** -1 * self.samples * self.floor**2
@@ -68,11 +68,11 @@ def joint_errors(
       prepared: the experiment, with torques.
       x: the fit ``(p,)``.
       start: start values ``(p,)``.
-      values: the same unknowns, fitted to torques ``(p,)``.
+      values: the same parameters, fitted to torques ``(p,)``.
 
     Returns:
-      What the data are, and one entry a joint; none where contacts or the ends of joints bear a
-      part of the torques.
+      Name of the data, and one entry per joint; none if contacts or joint limits carry a part of
+      the torques.
     """
     setup = prepared.torques
     groups = prepared.held_out or prepared.training
@@ -131,13 +131,13 @@ def joint_errors(
 def behind_sentences(
     where: str, rows: Sequence[JointErrors], columns: int, is_torque_fit: bool
 ) -> list[str]:
-    """Sentences where a fit explains torques worse than plain least squares, or than no fit.
+    """Sentences if a fit has larger torque errors than plain least squares, or than no fit.
 
     Args:
-      where: what the data are.
+      where: name of the data.
       rows: errors of the joints.
       columns: number of columns of plain least squares.
-      is_torque_fit: whether the fit is one of torques.
+      is_torque_fit: whether the fit is to torques.
     """
     chance = CHANCE / max(len(rows), 1)
     out = []
@@ -147,26 +147,23 @@ def behind_sentences(
         if not is_torque_fit:
             why += ", or motion and torque contradict each other"
         out.append(
-            f"the identified model explains the torques of {where} worse than plain least squares "
+            f"the identified model has larger torque errors on {where} than plain least squares "
             f"with {columns} columns, {_figures(worse, 'plain')}: {why}"
         )
     worse = [r for r in rows if r.is_behind("identified", "initial", chance)]
     if worse:
-        out.append(
-            f"the fit made the torques of {where} worse than they were before it, "
-            f"{_figures(worse, 'initial')}"
-        )
+        out.append(f"the fit increased the torque errors on {where}, {_figures(worse, 'initial')}")
     return out
 
 
 def contradicting_joints(rows: Sequence[JointErrors]) -> list[JointErrors]:
-    """Joints whose torques the fit explains clearly worse than the same unknowns could."""
+    """Joints with significantly larger torque errors than the same parameters fitted to torques."""
     chance = CHANCE / max(len(rows), 1)
     return [r for r in rows if r.is_behind("identified", "torque_fit", chance)]
 
 
 def _figures(rows: Sequence[JointErrors], other: str) -> str:
-    """Errors of both models, joint by joint, with how many times one is the other."""
+    """Errors of both models by joint, with their ratio."""
     return ", ".join(
         f"{r.channel} {r.rms('identified'):.3g} {r.unit} compared with {r.rms(other):.3g} "
         f"({r.rms('identified') / max(r.rms(other), 1e-300):.3g} times)"
@@ -175,13 +172,13 @@ def _figures(rows: Sequence[JointErrors], other: str) -> str:
 
 
 def _timing(part: TorqueData) -> np.ndarray:
-    """Change of the torque of each joint where controls act half a sample later ``(T, dofs)``."""
+    """Change of the torque of each joint for controls delayed by half a sample ``(T, dofs)``."""
     early = replace(part, motion=replace(part.motion, controls=part.motion.controls_early))
     return torque_of(part) - torque_of(early)
 
 
 def _is_supported(part: TorqueData) -> bool:
-    """Whether contacts or the ends of joints act in a recording."""
+    """Whether contacts or joint limits are active in a recording."""
     model, motion = part.model, part.motion
     data = mujoco.MjData(model)
     data.qvel[:] = 0.0

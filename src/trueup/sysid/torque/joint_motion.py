@@ -14,31 +14,31 @@ from trueup.sysid.recordings.measured_state import StateColumns, state_columns
 from trueup.sysid.torque.left_out_forces import left_out_dofs, left_out_forces
 
 SAMPLES_PER_PERIOD = 2.0
-"""Samples that are kept in a period of the corner frequency: enough for what has passed the filter,
-and few enough that noise which has passed it is white, for it fills the band that is left."""
+"""Samples per period of the corner frequency after decimation: enough for the passband, and few
+enough that the filtered noise is white, because it fills the remaining band."""
 
 _TORQUE_SENSORS = (
     int(mujoco.mjtSensor.mjSENS_JOINTACTFRC),
     int(mujoco.mjtSensor.mjSENS_ACTUATORFRC),
 )
 _ON_JOINT = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
-_FEWEST = 8  # samples after filtering
+_FEWEST = 8  # minimum number of samples after filtering
 
 
 @dataclass(frozen=True)
 class TorqueSources:
-    """Where the torque of each joint stands in a recording.
+    """Source of the torque of each joint in a recording.
 
-    A joint has a recorded torque, or actuators whose laws give it; ``dofs`` are those that have
-    one of both and no coupling to other joints. A joint with a spring and without an actuator, such
-    as the elasticity between a motor and its link, is among them: its torque is zero.
+    A joint has a recorded torque, or actuators with a known law; ``dofs`` are those with one of
+    both and without coupling to other joints. A joint with a spring and without an actuator, such
+    as the elasticity between a motor and its link, is included with a torque of zero.
     """
 
     dofs: tuple[int, ...]
     sensor_columns: dict[int, int]
     """Column of the recording with the torque, by degree of freedom."""
     actuators: dict[int, tuple[int, ...]]
-    """Actuators whose laws give the torque, or what is missing in the recorded one."""
+    """Actuators with laws that give the torque, or the part missing in the recorded one."""
 
     @property
     def has_torque(self) -> bool:
@@ -62,14 +62,14 @@ class JointMotion:
     recorded: np.ndarray
     """Recorded torques ``(T, columns)``, smoothed like the motion."""
     recorded_raw: np.ndarray
-    """The same as recorded."""
+    """Unfiltered recorded torques ``(T, columns)``."""
     controls: np.ndarray
     """``(T, nu)``, smoothed like the motion."""
     controls_raw: np.ndarray
-    """The same as recorded."""
+    """Unfiltered controls ``(T, nu)``."""
     controls_early: np.ndarray
-    """What the smoothed controls were half of a sample before ``(T, nu)``: a control that is held
-    between samples acts that much later, as a mean."""
+    """Smoothed controls half a sample earlier ``(T, nu)``: the mean delay of a control that is held
+    between samples."""
     direction: np.ndarray
     """Sign of each velocity ``(T, nv)``, smoothed like the motion."""
 
@@ -80,7 +80,7 @@ def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]
     Args:
       model: the model.
       recorded: measured signals.
-      driven: actuators whose control was recorded.
+      driven: actuators with a recorded control.
     """
     sensors: dict[int, int] = {}
     of_actuator: dict[int, int] = {}
@@ -110,7 +110,7 @@ def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]
         for dof, which in actuators.items()
         if dof not in sensors and all(i in driven and has_static_law(model, i) for i in which)
     }
-    # the sensor of one actuator leaves the others of its joint, such as a constant offset
+    # the sensor of one actuator does not include the others of its joint, such as a constant offset
     for dof, measured in of_actuator.items():
         others = tuple(i for i in actuators[dof] if i != measured and has_static_law(model, i))
         if others:
@@ -122,7 +122,7 @@ def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]
 
 
 def _springs(model: mujoco.MjModel) -> set[int]:
-    """Degrees of freedom with a spring that nothing drives."""
+    """Undriven degrees of freedom with a spring."""
     driven = {
         int(model.jnt_dofadr[int(model.actuator_trnid[i, 0])])
         for i in range(model.nu)
@@ -140,15 +140,15 @@ def _springs(model: mujoco.MjModel) -> set[int]:
 def smooth_motion(
     trajectory: SystemTrajectory, bandwidth: float, slowest: np.ndarray | None = None
 ) -> JointMotion:
-    """Motion and torque of a recording behind one zero-phase filter.
+    """Motion and torque of a recording after one zero-phase filter.
 
-    Accelerations are slopes of the filtered velocity, or of the filtered position's slope where no
-    velocity was measured.
+    Accelerations are slopes of the filtered velocity, or of the filtered position's slope if the
+    velocity was not measured.
 
     Args:
       trajectory: the recording.
       bandwidth: corner frequency of the filter [Hz].
-      slowest: velocity of each joint above which its direction counts as known ``(nv,)``.
+      slowest: minimum velocity of each joint for a known direction ``(nv,)``.
 
     Raises:
       SignalError: a moving joint was not measured, or the recording is too short.
@@ -178,8 +178,8 @@ def smooth_motion(
     rows = slice(margin, len(grid) - margin, every)
     if len(grid[rows]) < _FEWEST:
         raise SignalError(
-            f"{trajectory.name} is too short for inverse dynamics behind a filter of "
-            f"{bandwidth:g} Hz: {len(grid[rows])} samples are left"
+            f"{trajectory.name} is too short for inverse dynamics with a filter of "
+            f"{bandwidth:g} Hz: {len(grid[rows])} samples remain, at least {_FEWEST} are required"
         )
     return JointMotion(
         trajectory.name,
@@ -216,10 +216,10 @@ def _states(
 
 
 def check_measured(trajectory: SystemTrajectory) -> None:
-    """Raise SignalError where the position of a joint was not measured.
+    """Raise SignalError if the position of a joint was not measured.
 
-    A joint that an equality or a tendon couples to others, such as a gripper's finger, is taken at
-    its default; not so the joints of a loop, whose links move.
+    A joint that an equality or a tendon couples to others, such as a gripper's finger, is assumed
+    at its default; the joints of a kinematic loop are not.
     """
     model = trajectory.model
     missing = state_columns(model, trajectory.sensordata).missing(model)
@@ -229,8 +229,9 @@ def check_measured(trajectory: SystemTrajectory) -> None:
     missing = [name for name in missing if dofs[name] not in coupled]
     if missing:
         loops = [f.what for f in forces if f.loop and any(dofs[n] in f.dofs for n in missing)]
-        of_loop = f", which {' and '.join(loops)} moves: it does not solve loops" if loops else ""
+        of_loop = f"; solving the loop of {' and '.join(loops)} is not supported" if loops else ""
         raise SignalError(
-            f"inverse dynamics needs the measured position of every joint; {trajectory.name} has "
+            f"inverse dynamics requires the measured position of every joint; {trajectory.name} "
+            "has "
             f"none of {listing(missing)}{of_loop}"
         )

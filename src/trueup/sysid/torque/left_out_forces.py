@@ -1,7 +1,7 @@
-"""Forces of a model that inverse dynamics does not know.
+"""Forces of a model that inverse dynamics does not support.
 
-It has rigid links, armature, damping, friction and springs of joints, and actuators on joints. What
-else acts on a joint is named here, so that its torque is neither compared nor guessed about.
+Supported are rigid links, armature, damping, friction and springs of joints, and actuators on
+joints. Other forces on a joint are listed here, and its torque is not compared.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,20 +25,20 @@ LOOPS = ("connect", "weld")
 
 @dataclass(frozen=True)
 class LeftOutForce:
-    """A part of a model whose force inverse dynamics does not know."""
+    """A part of a model with a force that inverse dynamics does not support."""
 
     what: str
-    """The part, in words: ``the equality 'loop' (connect)``."""
+    """Description of the part: ``the equality 'loop' (connect)``."""
     dofs: frozenset[int]
-    """Degrees of freedom on which it acts."""
+    """Degrees of freedom that it acts on."""
     loop: bool = False
     """Whether it closes a loop of links."""
     couples: bool = False
-    """Whether it couples joints by their coordinates alone, as of a gripper's fingers."""
+    """Whether it couples joints only by their coordinates, such as a gripper's fingers."""
 
 
 def left_out_forces(model: mujoco.MjModel) -> list[LeftOutForce]:
-    """Parts of a model whose forces inverse dynamics does not know; empty where it knows all."""
+    """Parts of a model with forces that inverse dynamics does not support."""
     found = [
         *(force for _, force in _equalities(model)),
         *_tendons(model),
@@ -50,19 +50,19 @@ def left_out_forces(model: mujoco.MjModel) -> list[LeftOutForce]:
 
 
 def loop_closures(model: mujoco.MjModel) -> dict[int, LeftOutForce]:
-    """Equalities that close loops of links, by their number."""
+    """Equalities that close loops of links, by index."""
     return {i: force for i, force in _equalities(model) if force.loop and force.dofs}
 
 
 def left_out_dofs(model: mujoco.MjModel) -> set[int]:
-    """Degrees of freedom on which a force acts that inverse dynamics does not know."""
+    """Degrees of freedom with a force that inverse dynamics does not support."""
     return {dof for force in left_out_forces(model) for dof in force.dofs}
 
 
 def torque_is_known(model: mujoco.MjModel, joint: int) -> bool:
-    """Whether the torque of a joint follows from its motion and the links it carries.
+    """Whether the torque of a joint is determined by its motion and the links it carries.
 
-    It does not where a force is left out, nor beside a loop, whose links move with it.
+    It is not with an unsupported force, nor next to a loop, as its links move with the joint.
     """
     forces = left_out_forces(model)
     dof = int(model.jnt_dofadr[joint])
@@ -70,11 +70,11 @@ def torque_is_known(model: mujoco.MjModel, joint: int) -> bool:
 
 
 def left_out_sentence(model: mujoco.MjModel, dofs: Iterable[int] | None = None) -> str:
-    """What acts on degrees of freedom that inverse dynamics does not know; empty for nothing.
+    """Sentence on unsupported forces on degrees of freedom; empty for none.
 
     Args:
       model: the model.
-      dofs: those of interest; all where None.
+      dofs: degrees of freedom; None: all.
     """
     wanted = set(range(model.nv)) if dofs is None else set(dofs)
     acting = [force for force in left_out_forces(model) if not wanted.isdisjoint(force.dofs)]
@@ -88,7 +88,9 @@ def left_out_sentence(model: mujoco.MjModel, dofs: Iterable[int] | None = None) 
         if any(int(model.jnt_dofadr[j]) in force.dofs for force in acting)
         and int(model.jnt_dofadr[j]) in wanted
     ]
-    return f"inverse dynamics leaves out the forces of {shown}, which act on {listing(joints)}"
+    return (
+        f"inverse dynamics does not include the forces of {shown}, which act on {listing(joints)}"
+    )
 
 
 def _equalities(model: mujoco.MjModel) -> Iterator[tuple[int, LeftOutForce]]:
@@ -104,7 +106,7 @@ def _equalities(model: mujoco.MjModel) -> Iterator[tuple[int, LeftOutForce]]:
         if kind in LOOPS:
             if int(model.eq_objtype[i]) == int(mujoco.mjtObj.mjOBJ_SITE):
                 ends = [int(model.site_bodyid[s]) for s in ends]
-            # forces on both ends cancel on the joints that carry both
+            # forces on both ends cancel at the joints that carry both
             yield i, LeftOutForce(what, _between(model, ends), True)
         elif kind == "joint":
             dofs = frozenset(int(model.jnt_dofadr[j]) for j in ends if j >= 0)
@@ -117,7 +119,7 @@ def _equalities(model: mujoco.MjModel) -> Iterator[tuple[int, LeftOutForce]]:
 
 
 def _tendons(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
-    """Tendons with a force of their own, or a limit."""
+    """Tendons with a passive force or a limit."""
     fields = ("stiffness", "stiffnesspoly", "damping", "dampingpoly", "frictionloss", "armature")
     for tendon in range(model.ntendon):
         acts = [n for n in fields if np.any(getattr(model, f"tendon_{n}")[tendon])]
@@ -129,7 +131,7 @@ def _tendons(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
 
 
 def _actuators(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
-    """Actuators that drive something else than a joint, or damp and load their joint."""
+    """Actuators that do not drive a joint, or add damping or armature to their joint."""
     for i in range(model.nu):
         kind, (first, second) = int(model.actuator_trntype[i]), map(int, model.actuator_trnid[i])
         what = f"the actuator {model.actuator(i).name or i!r}"
@@ -157,7 +159,7 @@ def _actuators(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
 
 
 def _joints(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
-    """Springs and dampers that are no straight lines, or that an option takes out."""
+    """Nonlinear springs and dampers, and forces that an option disables."""
     flags = int(model.opt.disableflags)
     bits = mujoco.mjtDisableBit
     for j in range(model.njnt):
@@ -169,15 +171,15 @@ def _joints(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
                 ("dampingpoly", model.dof_dampingpoly[dof]),
                 ("actuatorgravcomp", model.jnt_actgravcomp[j] and model.body_gravcomp.any()),
                 (
-                    "its spring, which the flag of the model takes out",
+                    "its spring, which a flag of the model disables",
                     flags & int(bits.mjDSBL_SPRING) and model.jnt_stiffness[j],
                 ),
                 (
-                    "its damping, which the flag of the model takes out",
+                    "its damping, which a flag of the model disables",
                     flags & int(bits.mjDSBL_DAMPER) and model.dof_damping[dof],
                 ),
                 (
-                    "its friction, which the flag of the model takes out",
+                    "its friction, which a flag of the model disables",
                     flags & int(bits.mjDSBL_FRICTIONLOSS | bits.mjDSBL_CONSTRAINT)
                     and model.dof_frictionloss[dof],
                 ),
@@ -208,7 +210,7 @@ def _chain(model: mujoco.MjModel, body: int) -> set[int]:
 
 
 def _between(model: mujoco.MjModel, bodies: Sequence[int]) -> frozenset[int]:
-    """Degrees of freedom that carry some of several bodies and not all; all of a single one."""
+    """Degrees of freedom that carry some but not all of several bodies; all of a single one."""
     chains = [_chain(model, body) for body in bodies]
     every = set().union(*chains)
     return frozenset(every - set.intersection(*chains) if len(chains) > 1 else every)

@@ -1,4 +1,4 @@
-"""Forces that inverse dynamics leaves out at some instants: contact, limits, clamped controls."""
+"""Forces that inverse dynamics omits at some samples: contact, limits, clamped controls."""
 
 import mujoco
 import numpy as np
@@ -9,17 +9,17 @@ from trueup.sysid.recordings.measured_state import state_columns
 from trueup.sysid.torque.left_out_forces import left_out_sentence
 
 _INSTANTS = 200
-"""Samples of a recording that are looked at."""
+"""Maximum number of evaluated samples of a recording."""
 _OFTEN = 0.02
-"""Share of them from which it is worth a sentence."""
+"""Share of them that is reported."""
 
 
 def left_out_notes(whole: SystemTrajectory, driven: set[int] | None = None) -> list[str]:
-    """Sentences on what inverse dynamics leaves out of a recording; empty for nothing.
+    """Sentences on forces that inverse dynamics omits in a recording; empty for none.
 
     Args:
       whole: the recording.
-      driven: actuators whose control was recorded; all where None.
+      driven: actuators with a recorded control; None: all.
     """
     sentence = left_out_sentence(whole.model)
     out = [f"{sentence[0].upper()}{sentence[1:]}."] if sentence else []
@@ -36,7 +36,7 @@ def _clamps(whole: SystemTrajectory, driven: set[int] | None) -> list[str]:
         outside = float(np.mean((controls[:, i] < low) | (controls[:, i] > high)))
         if model.actuator_ctrllimited[i] and outside > _OFTEN:
             out.append(
-                f"{whole.name}: the control of {model.actuator(i).name} lies outside of its "
+                f"{whole.name}: the control of {model.actuator(i).name} is outside its "
                 f"ctrlrange {low:g} to {high:g} for {100 * outside:.2g} % of the time: a "
                 "simulation clips it, inverse dynamics does not."
             )
@@ -62,8 +62,9 @@ def _touches(whole: SystemTrajectory) -> list[str]:
         for pair in {tuple(sorted(_body(model, int(g)) for g in geoms)) for geoms in touching}:
             pairs[pair] = pairs.get(pair, 0) + 1
     out = [
-        f"{whole.name}: {first} and {second} touch in {100 * count / len(rows):.2g} % of the "
-        "recording: inverse dynamics leaves out the force of contact."
+        f"{whole.name}: {first} and {second} are in contact in {100 * count / len(rows):.2g} % of "
+        "the "
+        "recording: inverse dynamics does not include the contact force."
         for (first, second), count in pairs.items()
         if count > _OFTEN * len(rows)
     ]
@@ -78,8 +79,8 @@ def _touches(whole: SystemTrajectory) -> list[str]:
             beyond.append(model.joint(j).name)
     if beyond:
         out.append(
-            f"{whole.name}: {listing(beyond)} lies beyond the range of the model: inverse dynamics "
-            "leaves out the force of the limit."
+            f"{whole.name}: {listing(beyond)} is beyond the range of the model: inverse dynamics "
+            "does not include the limit force."
         )
     return out
 

@@ -18,11 +18,11 @@ from trueup.sysid.torque.link_regressor import LINK_PARAMETERS, link_regressor, 
 JOINT_PARAMETERS = ("armature", "damping", "frictionloss", "offset")
 """Columns of each joint, before those of the links."""
 
-_UNEXCITED = 1e-4  # length left of a column of unit length that the recorded motion hardly shows
-_SMALL = 1e-6  # coefficient of a combination that is left out of its words
-_ROWS = 8  # rows a column of a design matrix of random motion
-_FEWEST = 60  # instants of it
-_LONGEST = 12  # order of the autoregressive noise of a joint
+_UNEXCITED = 1e-4  # remaining length of a unit column below which the motion does not excite it
+_SMALL = 1e-6  # coefficient of a combination that is omitted in its text
+_ROWS = 8  # rows per column of a design matrix of random motion
+_FEWEST = 60  # minimum number of its samples
+_LONGEST = 12  # maximum order of the autoregressive noise of a joint
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class LinearColumns:
 
     names: tuple[str, ...]
     values: np.ndarray
-    """What the model has ``(k,)``; zero for an offset."""
+    """Values of the model ``(k,)``; zero for an offset."""
     links: np.ndarray
-    """Columns of the link regressor that are used ``(l,)``."""
+    """Used columns of the link regressor ``(l,)``."""
     dofs: tuple[int, ...]
     springs: tuple[int, ...] = ()
-    """Places among ``dofs`` of joints with a spring, whose stiffness comes last."""
+    """Indices in ``dofs`` of joints with a spring; their stiffness columns are last."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class BaseParameter:
     words: str
     """The combination, as ``forearm mcx + 0.61 wrist m``."""
     coefficients: np.ndarray
-    """Weight of each parameter ``(k,)``; 1 for the one that names it."""
+    """Weight of each parameter ``(k,)``; 1 for the base column."""
     value: float
     half_width: float
     model_value: float
-    """The combination of the model's own values."""
+    """The combination of the model's values."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class LinearFit:
 
     columns: LinearColumns
     estimate: np.ndarray
-    """The shortest vector of parameters with the least squares ``(k,)``."""
+    """Minimum-norm least-squares parameters ``(k,)``."""
     base: tuple[BaseParameter, ...]
     noise: np.ndarray
     """Standard deviation of the residual torque of each joint ``(dofs,)``."""
@@ -72,7 +72,7 @@ def linear_columns(data: Sequence[TorqueData]) -> LinearColumns:
     for part in data:
         moving |= np.abs(part.links).max(axis=(0, 1)) > 1e-9
     links = np.flatnonzero(moving)
-    # moments of inertia before first moments before the mass: what is dependent is named last
+    # moments of inertia before first moments before the mass: later ones become dependent
     links = links[np.lexsort((-(links % 10), links // 10))]
     names: list[str] = []
     values: list[float] = []
@@ -112,7 +112,7 @@ def design(part: TorqueData, columns: LinearColumns) -> np.ndarray:
 
 
 def torque_of(part: TorqueData, raw: bool = False) -> np.ndarray:
-    """Torque that acts on each joint at the model's own gains ``(T, dofs)``."""
+    """Applied torque of each joint at the model's gains ``(T, dofs)``."""
     model = part.model
     fields = {
         f"actuator_{n}": getattr(model, f"actuator_{n}")[None]
@@ -122,18 +122,18 @@ def torque_of(part: TorqueData, raw: bool = False) -> np.ndarray:
 
 
 def plain_least_squares(data: Sequence[TorqueData], columns: LinearColumns) -> np.ndarray:
-    """Ordinary least squares of all parameters, the shortest solution ``(k,)``."""
+    """Ordinary least squares of all parameters, the minimum-norm solution ``(k,)``."""
     A = np.concatenate([design(p, columns).reshape(-1, len(columns.names)) for p in data])
     b = np.concatenate([torque_of(p).reshape(-1) for p in data])
     size = np.linalg.norm(A, axis=0)
     size[size == 0] = 1.0
-    # one factorisation of the long side, then the shortest solution of a small triangle
+    # QR factorisation of the long matrix, then the minimum-norm solution of the small triangle
     R = _triangle(np.column_stack([A / size, b]))
     return np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=1e-8)[0] / size
 
 
 def errors(data: Sequence[TorqueData], columns: LinearColumns, values: np.ndarray) -> np.ndarray:
-    """Root mean square error of each joint's torque as recorded ``(dofs,)``."""
+    """Root mean square error of each joint's recorded torque ``(dofs,)``."""
     off = [torque_of(p, raw=True) - design(p, columns) @ values for p in data]
     return np.sqrt(np.mean(np.square(np.concatenate(off)), axis=0))
 
@@ -144,12 +144,12 @@ def linear_fit(
     """Weighted least squares with the noise of each joint, and its base parameters.
 
     The noise of a joint is autoregressive; its rows are whitened before the last fit, so that the
-    intervals count independent samples.
+    samples are independent for the intervals.
 
     Args:
       data: recordings.
       level: coverage of the intervals.
-      columns: parameters; those of :func:`linear_columns` where absent.
+      columns: parameters; None: those of :func:`linear_columns`.
     """
     columns = columns or linear_columns(data)
     parts = [(design(p, columns), torque_of(p)) for p in data]
@@ -194,12 +194,11 @@ def linear_fit(
 def _structure(part: TorqueData, columns: LinearColumns) -> np.ndarray:
     """Design matrix of a random motion of the joints that move ``(m, k)``.
 
-    It is exact, so that columns which depend on others for every motion are told from those that
-    noise of the recorded motion makes look independent.
+    It is free of noise, which would make structurally dependent columns look independent.
     """
     rng = np.random.default_rng(0)
     motion, model = part.motion, part.model
-    # each instant gives a row a joint, of which those near the tip hold few columns
+    # each sample gives one row per joint; those near the tip have few nonzero columns
     count = max(_ROWS * len(columns.names) // len(columns.dofs), _FEWEST)
     qpos = np.tile(motion.qpos.mean(axis=0), (count, 1))
     moving = np.ptp(motion.qpos, axis=0) > 0
@@ -223,30 +222,30 @@ def _structure(part: TorqueData, columns: LinearColumns) -> np.ndarray:
 def _excited(
     A: np.ndarray, independent: np.ndarray, dependent: np.ndarray, relation: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Base columns that the recorded motion excites; those it does not depend on the others."""
+    """Base columns that the recorded motion excites; the others depend on these."""
     kept, lost, further = base_columns(A[:, independent], _UNEXCITED)
     if not len(lost):
         return independent, dependent, relation
-    # what depends on a lost column goes with it
+    # columns that depend on a removed column are removed with it
     whole = np.concatenate([further, relation[kept] + further @ relation[lost]], axis=1)
     return independent[kept], np.concatenate([independent[lost], dependent]), whole
 
 
 def _triangle(A: np.ndarray) -> Any:
-    """The upper triangle of a factorisation."""
+    """The upper triangle R of a QR factorisation."""
     return np.linalg.qr(A, mode="r")
 
 
 def base_columns(A: np.ndarray, rank: float = 1e-6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Independent columns of a matrix, and how the others follow from them.
+    """Independent columns of a matrix, and the relation of the others to them.
 
-    A column is dependent where nothing is left of it beside the columns before: joints come first
-    and links from the base to the tip, so that parameters of a link are grouped with those of the
-    links that carry it.
+    A column is dependent if its component orthogonal to the previous columns vanishes: joints come
+    first and links from the base to the tip, so that parameters of a link are grouped with those of
+    the links that carry it.
 
     Args:
       A: ``(m, k)``.
-      rank: length left of a column of unit length below which it depends on others.
+      rank: remaining length of a unit column below which it depends on others.
 
     Returns:
       Indices of independent columns ``(r,)`` and of dependent ones ``(k - r,)``, and the relation
@@ -259,7 +258,7 @@ def base_columns(A: np.ndarray, rank: float = 1e-6) -> tuple[np.ndarray, np.ndar
     independent: list[int] = []
     for column in range(R.shape[1]):
         rest = R[:, column].copy()
-        for _ in range(2):  # once more, against rounding
+        for _ in range(2):  # reorthogonalisation, against rounding
             rest -= basis @ (basis.T @ rest)
         length = float(np.linalg.norm(rest))
         if length > rank:
@@ -277,7 +276,7 @@ def base_columns(A: np.ndarray, rank: float = 1e-6) -> tuple[np.ndarray, np.ndar
 def _shortest(
     base: Sequence[BaseParameter], solution: np.ndarray, columns: LinearColumns
 ) -> np.ndarray:
-    """The parameters nearest to the model's that have the combinations found ``(k,)``."""
+    """The parameters closest to the model's with the estimated combinations ``(k,)``."""
     combinations = np.array([p.coefficients for p in base])
     off = solution - combinations @ columns.values
     return columns.values + np.linalg.lstsq(combinations, off, rcond=None)[0]
@@ -287,11 +286,11 @@ def whitened(
     parts: Sequence[tuple[np.ndarray, np.ndarray]],
     residuals: Sequence[np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of all recordings, in units of their noise and without its memory.
+    """Whitened rows of all recordings, in units of their noise.
 
     Args:
       parts: design ``(T, dofs, k)`` and torque ``(T, dofs)`` of each recording.
-      residuals: of a fit before ``(T, dofs)``, whose noise is taken as autoregressive.
+      residuals: residuals of a previous fit ``(T, dofs)``, for the autoregressive noise model.
 
     Returns:
       Design ``(m, k)`` and torque ``(m,)``, joint by joint.
@@ -311,9 +310,9 @@ def whitened(
 
 
 def autoregression(series: Sequence[np.ndarray]) -> tuple[np.ndarray, float]:
-    """Coefficients ``(order,)`` and innovation of autoregressive noise, by Yule and Walker.
+    """Coefficients ``(order,)`` and innovation of autoregressive noise, by Yule-Walker.
 
-    The order is that of the least information criterion of Schwarz, pooled over recordings.
+    The order minimises the Bayesian information criterion (Schwarz 1978), pooled over recordings.
     """
     total = sum(len(s) for s in series)
     longest = min(_LONGEST, max(min(len(s) for s in series) // 10, 0))

@@ -2,8 +2,8 @@
 
 Newton-Euler equations in the frame of each link: C. G. Atkeson, C. H. An and J. M. Hollerbach,
 "Estimation of Inertial Parameters of Manipulator Loads and Links", Int. J. Robotics Research 5(3),
-1986. Taken about the origin of the body rather than its center of mass, force and moment are linear
-in mass, first moments and moments of inertia. Motions go outward along the tree, as in the
+1986. About the origin of the body rather than its centre of mass, force and moment are linear in
+mass, first moments and moments of inertia. Motions are propagated outward along the tree, as in the
 recursion of J. Y. S. Luh, M. W. Walker and R. P. C. Paul, "On-Line Computational Scheme for
 Mechanical Manipulators", J. Dyn. Sys. Meas. Control 102, 1980. Frames and the order of joints in a
 body are MuJoCo's. Every step works on all samples at once; the only loop runs over links.
@@ -36,7 +36,7 @@ class _Frame:
     spin: np.ndarray
     """Angular acceleration ``(T, 3)`` [rad/s^2]."""
     acceleration: np.ndarray
-    """Acceleration of the origin less gravity ``(T, 3)`` [m/s^2]."""
+    """Acceleration of the origin minus gravity ``(T, 3)`` [m/s^2]."""
 
 
 def link_regressor(
@@ -48,14 +48,14 @@ def link_regressor(
 ) -> np.ndarray:
     """Torques of rigid links, linear in their parameters: ``tau = Y @ link_parameters(model)``.
 
-    Armature, friction, springs and actuators are not in it.
+    Armature, friction, springs and actuators are not included.
 
     Args:
       model: a model whose joints are hinges and slides.
       qpos: positions ``(T, nq)`` [rad, m].
       qvel: velocities ``(T, nv)``.
       qacc: accelerations ``(T, nv)``.
-      qpos0: zeros of the joints ``(nq,)``; those of the model where None.
+      qpos0: zeros of the joints ``(nq,)``; None: those of the model.
 
     Returns:
       ``(T, nv, 10 nbody)``, links in the order of the model, each with
@@ -66,12 +66,12 @@ def link_regressor(
     """
     check_joints(model)
     if qpos0 is not None:
-        qpos = qpos - (qpos0 - model.qpos0)  # only the way from the zero enters
+        qpos = qpos - (qpos0 - model.qpos0)  # only the displacement from qpos0 enters
     full = _newton_euler(model, qpos, qvel, qacc)
     compensated = np.flatnonzero(model.body_gravcomp)
     if compensated.size:
-        # MuJoCo holds this part of a body's weight by a force on the body itself (qfrc_gravcomp):
-        # what its joints bear at rest in the same pose, which holds gravity alone
+        # Gravity compensation carries this share of a body's weight by a force on the body itself
+        # (MuJoCo's qfrc_gravcomp), so the same share of its static gravity torque is subtracted
         still = np.zeros_like(qvel)
         weight = _newton_euler(model, qpos, still, still)
         for body in compensated:
@@ -81,13 +81,14 @@ def link_regressor(
 
 
 def check_joints(model: mujoco.MjModel) -> None:
-    """Raise ModelError where a joint is neither a hinge nor a slide."""
+    """Raise ModelError if a joint is neither a hinge nor a slide."""
     for joint in range(model.njnt):
         if int(model.jnt_type[joint]) not in (_HINGE, _SLIDE):
             raise ModelError(
-                "inverse dynamics needs hinges and slides, and the model has a free or ball joint "
-                f"on {model.body(int(model.jnt_bodyid[joint])).name!r}. For a robot that hangs or "
-                "is clamped, give model: {base: fixed}"
+                "inverse dynamics supports hinge and slide joints only; the model has a free or "
+                "ball joint "
+                f"on {model.body(int(model.jnt_bodyid[joint])).name!r}. For a suspended or clamped "
+                "robot, give model: {base: fixed}"
             )
 
 
@@ -106,7 +107,7 @@ def link_parameters(
       ``(n, 10 nbody)``, see :data:`LINK_PARAMETERS`.
     """
     about_com = inertia_matrix(iquat, moments)
-    # parallel axes (Huygens, Steiner): I_origin = I_com + m (c.c E - c c^T)
+    # parallel axis theorem (Huygens, Steiner): I_origin = I_com + m (c.c E - c c^T)
     square = np.einsum("...i,...i->...", ipos, ipos)[..., None, None] * np.eye(3)
     steiner = mass[..., None, None] * (square - ipos[..., :, None] * ipos[..., None, :])
     inertia = about_com + steiner
@@ -131,8 +132,8 @@ def _newton_euler(
     count = len(qpos)
     out = np.zeros((count, model.nv, 10 * model.nbody))
     rest = np.zeros((count, 3))
-    # a world that accelerates against gravity: every force of weight then comes with the inertial
-    # ones, m (a - g), and no link needs it apart (Luh, Walker and Paul)
+    # The world accelerates with -g, so that the inertial forces m (a - g) include every weight and
+    # no link needs a separate gravity term (Luh, Walker and Paul 1980)
     eye = np.broadcast_to(np.eye(3), (count, 3, 3))
     off = int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     gravity = np.zeros(3) if off else np.asarray(model.opt.gravity)
@@ -142,23 +143,23 @@ def _newton_euler(
     for body in range(1, model.nbody):
         parent = int(model.body_parentid[body])
         frame = _attached(frames[parent], model.body_pos[body], model.body_quat[body])
-        # joints between the world and this body: a torque of theirs moves it
+        # dofs between the world and this body: only their torques depend on its parameters
         chain = list(chains[parent])
         first = int(model.body_jntadr[body])
         for joint in range(first, first + int(model.body_jntnum[body])):
             dof, address = int(model.jnt_dofadr[joint]), int(model.jnt_qposadr[joint])
-            # body_pos and body_quat hold at qpos0: a joint turns or shifts by the way from there
+            # body_pos and body_quat are the pose at qpos0: a joint moves by q - qpos0
             moved = qpos[:, address] - model.qpos0[address]
             frame, axes[dof] = _moved(model, joint, frame, moved, qvel[:, dof], qacc[:, dof])
             chain.append(dof)
         frames.append(frame)
         chains.append(chain)
         if not chain:
-            continue  # fixed to the world: no joint bears it
+            continue  # fixed to the world: no joint carries it
         force, moment = _wrench(frame)
         for dof in chain:
             axis, anchor = axes[dof]
-            # the virtual work of a joint: a slide takes the force along its axis, z.f; a hinge
+            # Principle of virtual work: a slide carries the force along its axis, z.f; a hinge
             # the moment about its axis, z.(n + r x f) with r from the anchor to the origin, where
             # z.(r x f) = (z x r).f
             own = np.einsum("tji,tj->ti", frame.rotation, axis)
@@ -173,7 +174,7 @@ def _newton_euler(
 
 
 def _attached(frame: _Frame, position: np.ndarray, quaternion: np.ndarray) -> _Frame:
-    """A frame fixed to another, which turns and speeds up with it."""
+    """A frame fixed to another, with the same angular velocity and acceleration."""
     turn = np.empty(9)
     mujoco.mju_quat2Mat(turn, quaternion)
     arm = frame.rotation @ position
@@ -203,9 +204,9 @@ def _moved(
     """The frame after a joint; the joint's axis and, of a hinge, its anchor, in world axes."""
     axis = frame.rotation @ model.jnt_axis[joint]
     if int(model.jnt_type[joint]) == _SLIDE:
-        # r = q z in a frame that turns with w: besides the acceleration of the point at r that is
-        # fixed in it, 2 w x (dq/dt z) (Coriolis) and d2q/dt2 z. The axis passes anywhere: a shift
-        # is the same for all points, so that jnt_pos does not enter
+        # A slide: r = q z in a frame that rotates with w. To the acceleration of the fixed point at
+        # r, add 2 w x (dq/dt z) (Coriolis) and d2q/dt2 z. A translation is the same for all points,
+        # so jnt_pos does not enter
         arm = axis * moved[:, None]
         along = axis * acceleration[:, None]
         coriolis = 2 * np.cross(frame.rate, axis * speed[:, None])
@@ -217,9 +218,9 @@ def _moved(
             frame.acceleration + _swung(frame, arm) + coriolis + along,
         )
         return placed, (axis, None)
-    # to the anchor, which both frames share, in the frame before the joint; there the new one turns
-    # with w' = w + dq/dt z and dw'/dt = dw/dt + d2q/dt2 z + w x (dq/dt z); and back to the origin
-    # in the turned frame
+    # A hinge: move to the anchor, common to both frames, in the frame before the joint; there the
+    # new one has w' = w + dq/dt z and dw'/dt = dw/dt + d2q/dt2 z + w x (dq/dt z), since z rotates
+    # with w (Luh, Walker and Paul 1980); then move back to the origin in the rotated frame
     lever = frame.rotation @ model.jnt_pos[joint]
     anchor = frame.origin + lever
     at_anchor = frame.acceleration + _swung(frame, lever)
@@ -265,7 +266,7 @@ def _by_inertia(vector: np.ndarray) -> np.ndarray:
 
 def _wrench(frame: _Frame) -> tuple[np.ndarray, np.ndarray]:
     """Force and moment about the origin in the frame's own axes, each ``(T, 3, 10)``."""
-    # in the axes of the body the parameters are constant
+    # in the axes of the body the inertial parameters are constant
     rate, spin, acceleration = (
         np.einsum("tji,tj->ti", frame.rotation, v)
         for v in (frame.rate, frame.spin, frame.acceleration)
@@ -273,11 +274,11 @@ def _wrench(frame: _Frame) -> tuple[np.ndarray, np.ndarray]:
     turning = _skew(rate)
     force = np.zeros((len(rate), 3, 10))
     moment = np.zeros((len(rate), 3, 10))
-    # f = m a + (S(dw/dt) + S(w) S(w)) m c: Newton's law of the center of mass
+    # Newton for the centre of mass, f = m a + (S(dw/dt) + S(w) S(w)) m c (Atkeson et al. 1986)
     force[:, :, 0] = acceleration
     force[:, :, 1:4] = _skew(spin) + turning @ turning
-    # n = m c x a + I dw/dt + w x (I w): Euler's equation about the origin; the mass
-    # alone has no moment about it
+    # Euler about the origin, n = m c x a + I dw/dt + w x (I w) (Atkeson et al. 1986); the mass
+    # itself has no moment about it
     moment[:, :, 1:4] = -_skew(acceleration)
     moment[:, :, 4:] = _by_inertia(spin) + turning @ _by_inertia(rate)
     return force, moment

@@ -1,8 +1,8 @@
-"""Recorded torques against those that the weight and inertia of the links need.
+"""Check of recorded torques against those of the weight and inertia of the links.
 
-A torque of another sign, of another joint, or of the motor's side of a gear is seen at once where
-gravity or inertia matter: what the links of the model need, beside friction, armature and a
-constant, follows the recorded torque with a factor near 1.
+A torque with another sign, of another joint, or on the motor side of a gear is detected if gravity
+or inertia are significant: apart from friction, armature and a constant, the torque of the model's
+links is proportional to the recorded torque with a factor near 1.
 """
 
 from collections.abc import Sequence
@@ -19,30 +19,30 @@ from trueup.sysid.torque.link_regressor import parameters_of
 from trueup.sysid.torque.setup import possible_setup
 
 _CLEAR = 0.8
-"""Correlation from which the load of a joint is clearly seen in a torque."""
+"""Minimum correlation for a clear effect of the load of a joint on a torque."""
 _NEAR = 2.0
-"""Factor between recorded and needed torque that errors of masses explain."""
+"""Factor between recorded and model torque that mass errors may explain."""
 _FAR = 5.0
-"""Factor between recorded and needed torque that no error of masses explains."""
+"""Factor between recorded and model torque that mass errors cannot explain."""
 _HEAVY = 0.1
-"""Load of a joint, over the largest of the robot, that an unknown payload does not turn round."""
+"""Relative load of a joint above which an unknown payload cannot invert its sign."""
 
 
 @dataclass(frozen=True)
 class LoadMatch:
-    """How the load of joints is seen in recorded torques."""
+    """Correlations of recorded torques with the loads of joints."""
 
     joints: tuple[str, ...]
     correlation: np.ndarray
     """Partial correlation of the torque of a joint (row) with the load of another ``(d, d)``."""
     factor: np.ndarray
-    """Recorded torque of a joint (row) over the load of another ``(d, d)``."""
+    """Ratio of the recorded torque of a joint (row) to the load of another ``(d, d)``."""
     share: np.ndarray
-    """Load of each joint over the largest ``(d,)``."""
+    """Load of each joint relative to the largest ``(d,)``."""
 
 
 def load_match(data: Sequence[TorqueData], columns: LinearColumns) -> LoadMatch:
-    """Compare recorded torques with the loads that the model's links give.
+    """Compare recorded torques with the loads of the model's links.
 
     Args:
       data: recordings of one model.
@@ -57,7 +57,7 @@ def load_match(data: Sequence[TorqueData], columns: LinearColumns) -> LoadMatch:
     size = len(columns.dofs)
     correlation, factor, share = *np.zeros((2, size, size)), np.zeros(size)
     for k in range(size):
-        # friction, armature and a constant of the joint explain what they can first
+        # first remove friction, armature and a constant of the joint by projection
         basis, _ = np.linalg.qr(own[:, k, 4 * k : min(4 * k + 4, count)])
         torque = torques[:, k] - basis @ (basis.T @ torques[:, k])
         rest = loads - basis @ (basis.T @ loads)
@@ -72,29 +72,29 @@ def load_match(data: Sequence[TorqueData], columns: LinearColumns) -> LoadMatch:
 
 
 def check_loads(match: LoadMatch, known_gains: bool) -> list[str]:
-    """Check the sign and the joint of recorded torques; returns sentences on what may be wrong.
+    """Check the sign and the joint of recorded torques; return sentences on possible errors.
 
     Args:
       match: from :func:`load_match`.
-      known_gains: whether the gains of drives are given rather than unknowns.
+      known_gains: whether the gains of drives are given rather than estimated.
 
     Raises:
-      SignalError: torques of another sign, or of other joints.
+      SignalError: torques with an inverted sign, or of other joints.
     """
     own, heavy = np.diag(match.correlation), match.share > _HEAVY
     turned = own < -_CLEAR
     if (turned & heavy).any():
         names = [n for n, t in zip(match.joints, turned & heavy, strict=True) if t]
         raise SignalError(
-            f"the recorded torque of {listing(names)} runs against the weight and inertia of the "
-            f"links (correlation {own[turned & heavy].min():.2f}): it has the other sign, or is "
+            f"the recorded torque of {listing(names)} opposes the weight and inertia of the "
+            f"links (correlation {own[turned & heavy].min():.2f}): its sign is inverted, or it is "
             "the torque on the environment. Give scale: -1 in controls, or correct the axis of "
             "the joint"
         )
     _check_joints(match, own, heavy)
     notes = [
-        f"The recorded torque of {name} runs against the load of its links (correlation {c:.2f}): "
-        "it has the other sign, or a payload is missing in the model."
+        f"The recorded torque of {name} opposes the load of its links (correlation {c:.2f}): "
+        "its sign is inverted, or a payload is missing in the model."
         for name, c, light in zip(match.joints, own, turned & ~heavy, strict=True)
         if light
     ]
@@ -112,32 +112,32 @@ def _check_joints(match: LoadMatch, own: np.ndarray, heavy: np.ndarray) -> None:
             if fits and (crossed > own[[k, j]]).all():
                 a, b = match.joints[k], match.joints[j]
                 raise SignalError(
-                    f"the recorded torque of {a} is that which the links need at {b} (correlation "
-                    f"{crossed[0]:.2f}), and the other way round: columns of controls are "
-                    "exchanged, or torques are those of another frame"
+                    f"the recorded torque of {a} matches the load of {b} (correlation "
+                    f"{crossed[0]:.2f}), and vice versa: columns of controls are "
+                    "exchanged, or torques are in another frame"
                 )
 
 
 def _wrong_size(match: LoadMatch, clear: np.ndarray) -> list[str]:
-    """A sentence where torques are far smaller or larger than the loads that they follow."""
+    """Sentence if torques are far smaller or larger than their loads."""
     factors = match.factor.diagonal()[clear]
     small = len(factors) > 0 and factors.max() < 1 / _FAR
     if not small and not (len(factors) > 0 and factors.min() > _FAR):
         return []
     names = np.array(match.joints)[clear]
     shown = ", ".join(f"{n} {f:.3g}" for n, f in zip(names, factors, strict=True))
-    start = f"The recorded torques over those that the model's links need: {shown}. "
+    start = f"The ratios of the recorded torques to those of the model's links: {shown}. "
     if small:
         return [
-            f"{start}They are of the motor's side of a gear of about {1 / np.median(factors):.3g} "
-            "while the angles are of the link's, or currents: give scale in controls, or make the "
-            "gains unknowns (actuator/NAME/gainprm/0)."
+            f"{start}They are on the motor side of a gear of about {1 / np.median(factors):.3g} "
+            "while the angles are on the link side, or currents: give scale in controls, or "
+            "estimate the gains (actuator/NAME/gainprm/0)."
         ]
-    return [f"{start}Their unit is wrong, or the masses of the model are."]
+    return [f"{start}Their unit or the masses of the model are wrong."]
 
 
 def torque_notes(prepared: Any) -> list[str]:
-    """Sentences on the recorded torques of an experiment; none where it has no torques.
+    """Sentences on the recorded torques of an experiment; none if it has no torques.
 
     Args:
       prepared: a :class:`trueup.sysid.experiment.preparation.Prepared`.
@@ -151,7 +151,7 @@ def torque_notes(prepared: Any) -> list[str]:
     targets = [t for p in prepared.parameters.values() for t in p.targets]
     known = not any("/gainprm" in t or "/gear" in t for t in targets)
     left_out = left_out_sentence(setup.data[0].model)
-    # where torques are all that is compared, it stands among the notes on the recordings
+    # if only torques are compared, this is already in the notes on the recordings
     said = prepared.experiment.search.by_torques or not left_out
     notes = (
         [] if said else [f"{left_out[0].upper()}{left_out[1:]}: torques are not compared there."]

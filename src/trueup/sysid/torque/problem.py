@@ -1,4 +1,4 @@
-"""The unknowns of an experiment against recorded torques, without a simulation."""
+"""Problem of the parameters of an experiment on recorded torques, without a simulation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from trueup.sysid.torque.data import TorqueData, joint_names, torque_data
 from trueup.sysid.torque.link_regressor import link_parameters
 
 _LINKS = {"body_mass": 1, "body_ipos": 3, "body_iquat": 4, "body_inertia": 3}
-_CAD_SHARE = 0.25  # of the range between the bounds: spread of a link's parameter about its own
+_CAD_SHARE = 0.25  # standard deviation of a link parameter's weak prior, relative to its bounds
 FIELDS = (
     *_LINKS,
     "dof_armature",
@@ -31,12 +31,12 @@ FIELDS = (
     "actuator_gainprm",
     "actuator_biasprm",
 )
-"""Fields of a model that inverse dynamics reads."""
+"""Fields of a model used by inverse dynamics."""
 
 
 @dataclass(frozen=True)
 class TorqueSequence:
-    """One recording, by the names that assessments of a fit use."""
+    """One recording, with the interface of the assessment of a fit."""
 
     name: str
     times: np.ndarray
@@ -56,19 +56,19 @@ class TorqueSequence:
 class TorqueProblem(Problem):
     """Residuals ``(applied - needed) / noise`` of joint torques for batches of parameters.
 
-    The noise of a joint grows with the gain of its drive: the noise is that of the recorded current
-    or command, and a small gain must not win by shrinking it.
+    The noise of a joint scales with the gain of its drive, because it is that of the recorded
+    current or command; otherwise a small gain would reduce the cost.
 
     Args:
-      parameters: all parameters; the free ones are the unknowns.
+      parameters: all parameters; the free ones are estimated.
       groups: models with their recordings.
       bandwidth: the filter.
       noise: standard deviation of the torque of each joint [N m], by name.
-      driven: actuators whose control was recorded, by recording.
+      driven: actuators with a recorded control, by recording.
 
     Raises:
       SignalError: no torque was recorded.
-      FitError: a model is changed by a Python function, whose fields are not known.
+      FitError: a model is modified by a Python function, so its fields are unknown.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class TorqueProblem(Problem):
             names = tuple(f"{n} torque" for n in joint_names(part.model, part.sources.dofs))
             unknown = [n for n in names if n not in noise]
             if unknown:
-                raise FitError(f"the noise of {listing(unknown)} is not known")
+                raise FitError(f"the noise of {listing(unknown)} is missing")
             sigma = np.array([noise[n] for n in names])
             base = _fields(self.variants[owner[part.name]].model)
             applied = part.applied(base)[0]
@@ -113,16 +113,16 @@ class TorqueProblem(Problem):
 
     @property
     def residual_size(self) -> int:
-        """Rows of the data, of the priors and of the links' own values."""
+        """Number of rows of the data, of the priors and of the weak priors of links."""
         return self.data_rows + len(self._priors) + len(self._cad)
 
     def limit_threads(self, threads: int) -> None:
-        """Nothing to limit: one matrix product a recording."""
+        """No effect: the problem is one matrix product per recording."""
 
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Blocks of residuals, one a recording, then the priors."""
+        """Blocks of residuals, one per recording, then the priors."""
         X = np.atleast_2d(np.asarray(X, float))
         for sequence, group, applied, needed, gains in self._torques(X, failures):
             weights = (sequence.weights / gains)[:, None, :]
@@ -145,16 +145,16 @@ class TorqueProblem(Problem):
     def predictions(
         self, X: np.ndarray, failures: Failures | None = None
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Torque that acts and torque that the motion needs, each ``(n, T, C)``, a recording."""
+        """Applied torque and torque of inverse dynamics, each ``(n, T, C)``, per recording."""
         X = np.atleast_2d(np.asarray(X, float))
         failures = {} if failures is None else failures
         return [(applied, needed) for _, _, applied, needed, _ in self._torques(X, failures)]
 
     def raw_residuals(self, X: np.ndarray) -> list[np.ndarray]:
-        """Error of each joint's torque as recorded, at the model's gains ``(n, T, C)`` a recording.
+        """Error of each joint's recorded torque, at the model's gains, ``(n, T, C)`` per recording.
 
-        Candidates with other gains of drives have other torques; in the unit of the recording their
-        errors compare.
+        Candidates with different drive gains have different torques; errors in the unit of the
+        recording are comparable.
         """
         X = np.atleast_2d(np.asarray(X, float))
         tables = self._tables(X, {})
@@ -188,7 +188,7 @@ class TorqueProblem(Problem):
     def _torques(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[TorqueSequence, ResidualGroup, np.ndarray, np.ndarray, np.ndarray]]:
-        """Sequences with torques that act and that are needed, and gains over the model's."""
+        """Sequences with applied and inverse-dynamics torques, and gains over the model's."""
         tables = self._tables(X, failures)
         for sequence, group, variant in zip(
             self.sequences, self.groups, self._variant_of, strict=True
@@ -204,10 +204,10 @@ class TorqueProblem(Problem):
 
 
 def _cad_rows(parameters: ParameterDict) -> tuple[np.ndarray, np.ndarray]:
-    """Elements of links that are held near the model's values, and how far they may go.
+    """Elements of links with a weak prior at the model's values, and its standard deviations.
 
-    Many combinations of link parameters move no torque. One row for each element, as weak as one
-    sample of torque, lets these stay where the model has them.
+    Many combinations of link parameters have no effect on torques. One row for each element, as
+    weak as one sample of torque, keeps these at the values of the model.
     """
     elements, scales, position = [], [], 0
     for param in parameters.free:
@@ -222,7 +222,7 @@ def _cad_rows(parameters: ParameterDict) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _relative(data: TorqueData, fields: dict[str, np.ndarray]) -> np.ndarray:
-    """Gains of drives ``(n, dofs)`` over those of the model; 1 where the model has none."""
+    """Gains of drives ``(n, dofs)`` over those of the model; 1 if the model has none."""
     base = data.drive_gains(_fields(data.model))
     found = data.drive_gains(fields)
     return np.where(base > 0, found, 1.0) / np.where(base > 0, base, 1.0)

@@ -1,4 +1,4 @@
-"""What inverse dynamics says about a fit: torque errors, base parameters, a cross-check."""
+"""Results of inverse dynamics on a fit: torque errors, base parameters, a cross-check."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from trueup.sysid.experiment.preparation import Prepared
 
 _ITERATIONS = 50
-_STEPS = 0.05  # share of a value by which time steps may move it
-_SHAPE = 0.1  # share of the error that another shape of friction explains, to doubt a fit
+_STEPS = 0.05  # relative change of a value by the time step
+_SHAPE = 0.1  # relative reduction of the error by another friction law that affects the grade
 
 
 def torque_fit(
     prepared: Prepared, x: np.ndarray, time_limit: float = np.inf
 ) -> tuple[TorqueProblem, np.ndarray, np.ndarray] | None:
-    """Fit the unknowns to torques.
+    """Fit the parameters to torques.
 
     Args:
       prepared: the experiment.
-      x: values to begin with ``(p,)``.
-      time_limit: seconds.
+      x: start values ``(p,)``.
+      time_limit: time limit [s].
 
     Returns:
-      The problem, the values ``(p,)`` and which of them torques depend on ``(p,)`` bool; None where
-      the experiment has no torques.
+      The problem, the values ``(p,)`` and which of them affect torques ``(p,)`` bool; None if the
+      experiment has no torques.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
@@ -78,7 +78,7 @@ def torque_summary(
     level: float,
     time_limit: float = np.inf,
 ) -> dict[str, Any] | None:
-    """Plain data of inverse dynamics beside a fit; None where no torque was recorded.
+    """Plain data of inverse dynamics for a fit; None without recorded torques.
 
     Args:
       prepared: the experiment.
@@ -86,7 +86,7 @@ def torque_summary(
       start: start values ``(p,)``.
       assessment: the assessment of the fit.
       level: coverage of intervals.
-      time_limit: seconds for the fit to torques.
+      time_limit: time limit of the fit to torques [s].
     """
     is_torque = prepared.experiment.search.by_torques
     found = (
@@ -131,14 +131,14 @@ def torque_summary(
 
 
 def _matters(friction: MissingFriction, joints: list[JointErrors]) -> bool:
-    """Whether a further term of friction is more than chance, the filter and timing explain."""
+    """Whether an additional friction term exceeds the effects of chance, filter and timing."""
     floors = [r.floor for r in joints if r.channel == f"{friction.joint} torque"]
     is_large = bool(floors) and friction.torque > max(floors)
     return friction.gain > _SHAPE or (friction.is_clear and is_large)
 
 
 def _friction(prepared: Prepared, setup: TorqueSetup) -> list[MissingFriction]:
-    """Friction that the model lacks, by held-out recordings or the last quarter of each."""
+    """Missing friction of the model, by held-out recordings or the last quarter of each."""
     columns, bandwidth = setup.linear.columns, setup.bandwidth
     if not prepared.held_out:
         seen, unseen = halves(setup.data)
@@ -155,7 +155,7 @@ def _errors(
     start: np.ndarray,
     values: np.ndarray,
 ) -> list[dict[str, Any]]:
-    """Error of each joint's torque as recorded, on held-out data where there are some."""
+    """Error of each joint's recorded torque, on held-out data if available."""
     groups = prepared.held_out or prepared.training
     problem = torque_problem(prepared, sequences=groups)
     off = problem.raw_residuals(np.stack([x, start, values]))
@@ -201,8 +201,8 @@ def _compared(
 ) -> list[dict[str, Any]]:
     """Values of the simulation and those of torques.
 
-    They contradict each other where they are further apart than their intervals explain, and where
-    torques are explained clearly worse by the values of the simulation.
+    They contradict each other if their difference exceeds their intervals, and if the torque error
+    with the values of the simulation is significantly larger.
     """
     residual, jacobian, _ = final_jacobian(problem, values)
     at_bound = problem.space.at_bound(values, 1e-6)
@@ -229,8 +229,8 @@ def _compared(
                 "torque_half_width": float(half_widths[i]),
                 "agrees": not differs,
                 "sentence": (
-                    f"simulation says {name} {x[i]:.4g}, torque says {values[i]:.4g} +- "
-                    f"{half_widths[i]:.2g}: more apart than their intervals explain. "
+                    f"the simulation gives {name} {x[i]:.4g}, torques give {values[i]:.4g} +- "
+                    f"{half_widths[i]:.2g}: the difference exceeds their intervals. "
                     f"With the values of torques the error of {against[0].channel} is "
                     f"{against[0].rms('torque_fit'):.3g} {against[0].unit}, with those of the "
                     f"simulation {against[0].rms('identified'):.3g}. "
@@ -244,13 +244,13 @@ def _compared(
 
 
 def _reason(simulated: float, torque: float) -> str:
-    """Reason for an answer of torques that differs from that of a simulation."""
+    """Reason for a difference between the results of torques and of a simulation."""
     if abs(simulated - torque) < _STEPS * max(abs(simulated), abs(torque)):
         return (
-            "So small a difference comes from time steps too: a simulation holds torques over a "
-            "step and damps at its end, torques are compared at instants"
+            "Such a small difference may be due to the time step: a simulation holds torques over "
+            "a step and damps at its end, while torques are compared at samples"
         )
     return (
-        "Something in the model, the signals or their timing is wrong; torques see accelerations "
-        "and loads, motion sees what remains of them"
+        "The model, the signals or their timing are wrong; torques are sensitive to accelerations "
+        "and loads, motion to their integral"
     )

@@ -1,4 +1,4 @@
-"""What inverse dynamics needs from an experiment: filter, noise, recorded torques.
+"""Setup of inverse dynamics for an experiment: filter, noise, recorded torques.
 
 ``prepared`` is a :class:`trueup.sysid.experiment.preparation.Prepared`, which imports this module.
 """
@@ -23,7 +23,7 @@ class TorqueSetup:
 
     bandwidth: ChosenBandwidth
     driven: dict[str, set[int]]
-    """Actuators whose control was recorded, by recording."""
+    """Actuators with a recorded control, by recording."""
     linear: LinearFit
     """Linear fit of the training recordings of the main model."""
     noise: dict[str, float]
@@ -33,7 +33,7 @@ class TorqueSetup:
 
 
 def torque_setup(prepared: Any) -> TorqueSetup:
-    """Inverse dynamics of an experiment, made once.
+    """Inverse dynamics of an experiment, constructed once.
 
     Raises:
       SignalError: no torque was recorded, or a joint was not measured.
@@ -45,7 +45,7 @@ def torque_setup(prepared: Any) -> TorqueSetup:
 
 
 def possible_setup(prepared: Any) -> TorqueSetup | None:
-    """Inverse dynamics of an experiment; None where its recordings do not allow it."""
+    """Inverse dynamics of an experiment; None if its recordings do not support it."""
     try:
         return torque_setup(prepared)
     except (TrueupError, np.linalg.LinAlgError):
@@ -77,7 +77,7 @@ def _make(prepared: Any) -> TorqueSetup:
     driven = _driven(prepared)
     bandwidth = choose_bandwidth(prepared.training, prepared.held_out, driven)
     data = torque_data(prepared.training, bandwidth.corner, bandwidth.slowest, driven)
-    # links of a variant have other values: a linear fit needs one model
+    # links of a variant have other values: a linear fit requires one model
     main = same_columns(data, data[0])
     level = prepared.experiment.confidence.level
     linear = linear_fit(main, level, linear_columns(main))
@@ -94,7 +94,7 @@ def _make(prepared: Any) -> TorqueSetup:
 
 
 def _driven(prepared: Any) -> dict[str, set[int]]:
-    """Actuators whose control was recorded, by sequence: parts of a recording have its own."""
+    """Actuators with a recorded control, by sequence; parts of a recording have those of it."""
     by_recording = {r.name: set(r.part.controls) for r in prepared.recordings}
     out: dict[str, set[int]] = {}
     for group in (*prepared.training, *prepared.held_out):
