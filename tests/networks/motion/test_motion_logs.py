@@ -16,8 +16,8 @@ from trueup.actuators import ServoModel, find_servo, friction_model
 from trueup.errors import RecordingError
 from trueup.networks import PdJoint
 from trueup.networks.motion.driven_joint import DrivenJoint
-from trueup.networks.motion.likeness import likeness, most_alike
 from trueup.networks.motion.logs import MAX_STEP, MotionLogs, condition_of, rms_errors
+from trueup.networks.motion.overlap import largest_overlap, motion_overlap
 from trueup.networks.motion.rollout import SMOOTHING, torque_balance, torque_errors
 
 BASE = PdJoint(kp=0.01, kd=0.02)
@@ -199,7 +199,7 @@ def test_logs_of_two_rates_are_refused():
         MotionLogs.of(BASE, [])
 
 
-# --- likeness ------------------------------------------------------------------------------------
+# --- motion_overlap ------------------------------------------------------------------------------------
 
 
 def motion(seed, centre=0.0, count=400):
@@ -208,28 +208,30 @@ def motion(seed, centre=0.0, count=400):
 
 
 def test_motions_that_share_nothing_have_no_likeness_and_the_same_ones_all():
-    apart = likeness({"low": motion(0, -50.0), "high": motion(1, 50.0)})
+    apart = motion_overlap({"low": motion(0, -50.0), "high": motion(1, 50.0)})
     assert apart == {"low": 0.0, "high": 0.0}
     grid = np.repeat(np.linspace(-1.0, 1.0, 40), 40), np.tile(np.linspace(-1.0, 1.0, 40), 40)
-    assert likeness({name: [grid] for name in "abc"}) == pytest.approx(dict.fromkeys("abc", 1.0))
+    assert motion_overlap({name: [grid] for name in "abc"}) == pytest.approx(
+        dict.fromkeys("abc", 1.0)
+    )
 
 
-def test_what_visits_half_of_the_others_has_half_of_their_likeness():
+def test_what_visits_half_of_the_others_has_half_of_their_overlap():
     """The others visit one cell region each way; a motion within half of it knows half."""
     wide = np.repeat(np.linspace(-1.0, 1.0, 240), 4), np.tile([-1.0, 0.0, 1.0, 0.5], 240)
     half = wide[0][wide[0] < 0.0], wide[1][wide[0] < 0.0]
-    found = likeness({"half": [half], "wide": [wide], "again": [wide]})
+    found = motion_overlap({"half": [half], "wide": [wide], "again": [wide]})
     assert found["half"] == pytest.approx(0.5, abs=0.05)
     assert found["wide"] == found["again"] > found["half"]
-    assert most_alike({"half": [half], "wide": [wide], "again": [wide]}) == "again"
+    assert largest_overlap({"half": [half], "wide": [wide], "again": [wide]}) == "again"
 
 
 @settings(max_examples=15)
 @given(some.floats(1e-3, 1e3), some.floats(1e-3, 1e3), some.permutations(range(4)), some.booleans())
-def test_likeness_knows_neither_units_nor_names_nor_order(angle, speed, order, turned):
+def test_overlap_knows_neither_units_nor_names_nor_order(angle, speed, order, turned):
     """Not either where a motion is cut in two logs."""
     motions = {f"m{n}": motion(n, 0.4 * n) for n in range(4)}
-    expected = likeness(motions)
+    expected = motion_overlap(motions)
     assert all(0.0 <= share <= 1.0 for share in expected.values())
     changed = {}
     for number in order:
@@ -239,7 +241,7 @@ def test_likeness_knows_neither_units_nor_names_nor_order(angle, speed, order, t
             (angle * position[part], speed * rate[part]) for part in (slice(150), slice(150, 400))
         ]
         changed[f"new{number}"] = cut
-    found = likeness(changed)
+    found = motion_overlap(changed)
     for number in range(4):
         # a sample on an edge between cells may fall to either side
         assert found[f"new{number}"] == pytest.approx(expected[f"m{number}"], abs=0.02)
