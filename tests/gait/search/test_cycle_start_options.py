@@ -14,7 +14,7 @@ from trueup.gait.search.starts import start_of
 from trueup.runs import RunDirectory
 
 SHORT = [
-    SPARING, "--sim-time", "2", "--num-strides", "1",
+    SPARING, "--sim-time", "2.5", "--num-strides", "1",
     "--perturbed-repeats", "2", "--popsize", "4", "--maxiter", "1",
 ]  # fmt: skip
 
@@ -68,7 +68,7 @@ def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
     (best,) = begun.glob("*_Best.txt")
     speeds = configuration_of_run(RunDirectory.open(begun)).joint_speeds or {}
     pairs = [word for pair in speeds.items() for word in pair]
-    as_searched = ("--config", SPARING, "--sim-time", 2)
+    as_searched = ("--config", SPARING, "--sim-time", 2.5)
     code, same = called(capsys, "evaluate", best, *as_searched, "--num-strides", 1,
                         "--perturbed-repeats", 2, "--joint-speeds", *pairs)  # fmt: skip
     assert code == 0 and same["effort"] == walked["effort"]
