@@ -1,11 +1,17 @@
 """Fixtures shared by all tests."""
 
+import gc
 import os
 import signal
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+# As many workers as cores: threads of the linear algebra would only wait for each other, and burn
+# a tenth of the time. Before numpy is imported; processes that tests start inherit it.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 pytest_plugins = ["finished_runs"]
 
@@ -21,6 +27,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # An example takes longer on a busy machine, and longest in the first call of compiled code.
 hypothesis.settings.register_profile("trueup", deadline=None)
 hypothesis.settings.load_profile("trueup")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Collect without looking for garbage: what is collected stays until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

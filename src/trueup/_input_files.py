@@ -1,5 +1,6 @@
 """Limits on input files: regular files of plausible size, YAML with bounded aliases."""
 
+import contextlib
 import os
 import stat
 import zipfile
@@ -25,6 +26,7 @@ is read from its bytes."""
 LARGEST_TEXT = 64 * 2**20
 """Maximum plausible size of a file of settings or of a vector [bytes]."""
 _MOST_NODES = 200_000  # maximum nodes of a YAML document, with aliases expanded
+_DEEPEST = 2000  # maximum nesting of YAML for the C parser, well within the stack of any thread
 _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFCHR: "a device",
@@ -96,7 +98,23 @@ def safe_yaml(text: str) -> Any:
     Raises:
       yaml.YAMLError: it is not YAML, or its aliases expand to too many values.
     """
+    if _is_quick(text):
+        with contextlib.suppress(yaml.YAMLError):
+            return plain_data(yaml.compose(text, Loader=yaml.CSafeLoader))
     return plain_data(yaml.compose(text, Loader=yaml.SafeLoader))
+
+
+def _is_quick(text: str) -> bool:
+    """Whether the parser in C, which takes an eighth of the time, does what that in Python does.
+
+    It says less of what is wrong, so that what it refuses is parsed again. It takes tabs, question
+    marks and marks of the byte order where that in Python does not, and ends the process where a
+    document is nested too deep.
+    """
+    # what opens a level is a bracket, or stands further right in its line than the level above
+    levels = text.count("[") + text.count("{") + max(map(len, text.split("\n")))
+    alike = not any(each in text for each in "\t?\ufeff")
+    return alike and levels <= _DEEPEST and hasattr(yaml, "CSafeLoader")
 
 
 def plain_data(node: Any) -> Any:

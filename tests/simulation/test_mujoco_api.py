@@ -29,7 +29,10 @@ def used_names() -> dict[str, set[str]]:
     """Name -> files that use it: attributes of the module, and what is imported from it."""
     found: dict[str, set[str]] = defaultdict(set)
     for path in sorted(SOURCE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if "mujoco" not in text:
+            continue
+        tree = ast.parse(text)
         file = path.relative_to(SOURCE).as_posix()
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and dotted(node).startswith("mujoco."):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-REPEATS = 200
+REPEATS = 80
 
 
 @pytest.fixture(scope="module")

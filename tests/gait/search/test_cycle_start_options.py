@@ -14,7 +14,7 @@ from trueup.gait.search.starts import start_of
 from trueup.runs import RunDirectory
 
 SHORT = [
-    SPARING, "--sim-time", "3", "--num-strides", "1",
+    SPARING, "--sim-time", "2.5", "--num-strides", "1",
     "perturbed_repeats=2", "--popsize", "4", "--maxiter", "1",
 ]  # fmt: skip
 
@@ -68,7 +68,7 @@ def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
     (best,) = begun.glob("*_Best.txt")
     speeds = configuration_of_run(RunDirectory.open(begun)).joint_speeds or {}
     pairs = ",".join(f"{name}:{speed}" for name, speed in speeds.items())
-    as_searched = ("--config", SPARING, "sim_time=3")
+    as_searched = ("--config", SPARING, "sim_time=2.5")
     code, same = called(capsys, "evaluate", best, *as_searched, "num_strides=1",
                         "perturbed_repeats=2", f"joint_speeds={pairs}")  # fmt: skip
     assert code == 0 and same["effort"] == walked["effort"]

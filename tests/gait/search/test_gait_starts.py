@@ -11,7 +11,7 @@ from given_configurations import FIRST_WALK
 
 from trueup.cli import main
 
-SHORT = ("--popsize", "4", "--maxiter", "1", "--sim-time", "0.3", "--quiet")
+SHORT = ("--popsize", "4", "--maxiter", "1", "--sim-time", "0.1", "--quiet")
 
 
 def called(capsys, *words):

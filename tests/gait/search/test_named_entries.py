@@ -12,7 +12,7 @@ from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.gait import load_configuration, make_problem
 
-SHORT = ("--popsize", 4, "--maxiter", 1, "--sim-time", 0.3, "--quiet")
+SHORT = ("--popsize", 4, "--maxiter", 1, "--sim-time", 0.1, "--quiet")
 CURVE = ("exo_peak", "exo_rise", "exo_peak_time", "exo_fall")
 LEFT_OUT = "'exo_peak', 'exo_rise', 'exo_peak_time', 'exo_fall'"
 

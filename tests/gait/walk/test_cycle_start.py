@@ -22,7 +22,7 @@ from trueup.gait import (
 UPHILL = Path(__file__).parents[1] / "planar22_sparing_walk.txt"
 """A walk up a slope of 5 degrees that takes little effort, and hangs on its first steps."""
 
-SETTINGS = WalkSettings(duration=10.0, threads=1)
+SETTINGS = WalkSettings(duration=5.0, threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def first_state(simulation, vector):
             seen["qpos"] = np.array(batch.bind("qpos")[0])
             seen["qvel"] = np.array(batch.bind("qvel")[0])
 
-    simulation.run(vector[None], observe)
+    simulation.with_settings(duration=0.1).run(vector[None], observe)
     return {
         model.joint(j).name: (seen["qpos"][model.jnt_qposadr[j]], seen["qvel"][model.jnt_dofadr[j]])
         for j in range(model.njnt)
@@ -130,7 +130,7 @@ def test_it_is_found_again_from_its_own_walk(uphill, begun):
     moving = uphill.with_settings(joint_speeds=begun.joint_speeds)
     second = cycle_start(moving, begun.vector)
     last = moving.with_settings(joint_speeds=second.joint_speeds).run(second.vector[None])
-    assert last.length[0] * last.period == pytest.approx(10.0)
+    assert last.length[0] * last.period == pytest.approx(SETTINGS.duration)
 
 
 def test_a_walk_that_falls_has_no_cycle(uphill):

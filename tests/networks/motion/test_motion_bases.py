@@ -1,5 +1,6 @@
 """Bases without a servo model, conditions, gains of the firmware, and recorded torque."""
 
+import functools
 import json
 from dataclasses import replace
 
@@ -46,12 +47,15 @@ def moved(base, logs, torque=None):
     return found
 
 
-PD_LOGS = moved(JOINT, [blank_log(kp, n) for kp in (100.0, 200.0, 400.0) for n in (0, 1)])
+@functools.cache
+def pd_logs():
+    """Logs of a joint with a PD controller, made once and when they are needed."""
+    return moved(JOINT, [blank_log(kp, n) for kp in (100.0, 200.0, 400.0) for n in (0, 1)])
 
 
 def test_a_pd_base_moves_as_its_equation_says():
     """One step by hand: within the curve, along the motion and against it, and held at rest."""
-    log = PD_LOGS[0]
+    log = pd_logs()[0]
     logs = MotionLogs.of(JOINT, [log])
     h, inertia = 0.0025, float(logs.inertia[0]) + JOINT.armature
     for target, speed in ((0.05, 0.3), (3.0, 5.0), (3.0, -5.0), (0.2, 0.0), (0.0, 0.0)):
@@ -77,15 +81,15 @@ def test_a_pd_base_moves_as_its_equation_says():
 
 
 def test_the_numbers_of_a_pd_base_are_found_from_the_motion():
-    found = fit_base(MotionBase.of("pd"), MotionLogs.of("pd", PD_LOGS[:4]))
+    found = fit_base(MotionBase.of("pd"), MotionLogs.of("pd", pd_logs()[:4]))
     for name, value in JOINT.values.items():
         assert found.joint.values[name] == pytest.approx(value, rel=0.02), name
-    held = motion_errors(found, PD_LOGS[4:])
+    held = motion_errors(found, pd_logs()[4:])
     assert max(held.values()) < 1e-3
 
 
 def test_where_a_pd_law_suffices_it_is_what_is_written(tmp_path):
-    result = run_motion_training("pd", PD_LOGS, tmp_path, settings=replace(QUICK, max_steps=4))
+    result = run_motion_training("pd", pd_logs(), tmp_path, settings=replace(QUICK, max_steps=4))
     assert result.network is None
     assert any("PD base suffices" in reason.sentence for reason in result.verdict.reasons)
     written = read_base(tmp_path / "base.json")
@@ -103,7 +107,7 @@ def test_a_correction_of_a_pd_base_is_never_worse_than_it_on_held_out_motion():
 
 def test_without_a_base_the_correction_is_the_whole_torque():
     settings = replace(QUICK, max_steps=10, horizons=(0.05,), learning_rate=2e-3)
-    done = train_motion("none", PD_LOGS[:2], PD_LOGS[2:3], settings)
+    done = train_motion("none", pd_logs()[:2], pd_logs()[2:3], settings)
     assert done.base.kind == "none"
     assert done.network is not None and done.network.has_skip
     assert done.validation[1] < 0.5 * done.validation[0]
@@ -112,7 +116,7 @@ def test_without_a_base_the_correction_is_the_whole_torque():
 @pytest.mark.parametrize("base", [JOINT, MODEL], ids=["pd", "servo"])
 def test_the_gains_of_the_firmware_are_found_from_the_motion(base):
     truth = MotionBase(base, {50.0: 2.0, 100.0: 1.5})
-    told = [replace(log, kp=0.5 * log.kp) for log in PD_LOGS[:4]]
+    told = [replace(log, kp=0.5 * log.kp) for log in pd_logs()[:4]]
     found = fit_base(MotionBase(base), MotionLogs.of(base, moved(truth, told)), True)
     assert found.gains == pytest.approx(truth.gains, rel=0.02)
     assert found.joint == base
@@ -163,7 +167,7 @@ def test_conditions_of_a_log_are_told_where_they_differ():
 
 
 def test_gains_that_some_logs_lack_are_refused():
-    some = [replace(PD_LOGS[0], damping=1.0), *PD_LOGS[1:]]
+    some = [replace(pd_logs()[0], damping=1.0), *pd_logs()[1:]]
     with pytest.raises(RecordingError, match="1 of 6 logs have one: record it in every log"):
         run_motion_training("pd", some, settings=QUICK)
 

@@ -19,7 +19,7 @@ from trueup.networks import run_motion_training
 from trueup.networks.motion.trainer import MotionTrainer
 from trueup.runs import RunInterrupted
 
-SETTINGS = replace(QUICK, max_steps=24, horizons=(0.05,), learn_base=True)
+SETTINGS = replace(QUICK, max_steps=12, horizons=(0.05,), learn_base=True)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def whole(logs, tmp_path_factory):
     return run_motion_training(MODEL, logs, folder, settings=SETTINGS, verbose=False)
 
 
-def stopped(monkeypatch, logs, folder, at=13):
+def stopped(monkeypatch, logs, folder, at=7):
     """The run stopped by Ctrl-C after some gradient steps."""
     step = MotionTrainer.step
 
@@ -49,7 +49,7 @@ def stopped(monkeypatch, logs, folder, at=13):
 
     with monkeypatch.context() as patch:
         patch.setattr(MotionTrainer, "step", interrupting)
-        with pytest.raises(RunInterrupted, match="stopped after 13 gradient steps") as raised:
+        with pytest.raises(RunInterrupted, match="stopped after 7 gradient steps") as raised:
             run_motion_training(MODEL, logs, folder, settings=SETTINGS, verbose=False)
     assert f"trueup study resume {folder}" in str(raised.value)
 
@@ -58,7 +58,7 @@ def test_a_stopped_run_ends_as_the_uninterrupted_one(monkeypatch, logs, whole, t
     folder = tmp_path / "run"
     stopped(monkeypatch, logs, folder)
     state = runs.state(folder)
-    assert (state.kind, state.state, state.evaluations) == ("motion", "stopped", 13)
+    assert (state.kind, state.state, state.evaluations) == ("motion", "stopped", 7)
     assert main(["study", "resume", str(folder), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["history"] == list(whole.training.history)

@@ -3,6 +3,7 @@
 import html
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -179,15 +180,12 @@ def test_a_killed_training_resumes_to_the_network_of_the_uninterrupted(data, tmp
     settings = [f"data.data_base_dir={data}", *SMALL]
     settings += ["train.max_epochs=40", "train.checkpointing.every_seconds=0"]
     whole = train(settings, tmp_path / "whole", verbose=False)
-    # begun by the command, killed, continued from Python
-    first = tmp_path / "command"
+    # begun by the command and killed, then continued from Python, and a copy of it by the command
+    first, target = tmp_path / "command", tmp_path / "copy"
     command = [sys.executable, "-m", "trueup", "network", "train", *settings, "--quiet"]
     killed_after_a_checkpoint([*command, "--output", str(first)], first)
+    shutil.copytree(first, target)
     train(directory=first, resume=True, verbose=False)
-    # begun from Python, killed, continued and reported by the command
-    target = tmp_path / "python"
-    script = f"from trueup import networks\nnetworks.train({settings!r}, {str(target)!r})"
-    killed_after_a_checkpoint([sys.executable, "-c", script], target)
     assert main(["study", "resume", str(target), "--quiet"]) == 0
     for run in (first, target):
         resumed = load_network(run / "network.safetensors")

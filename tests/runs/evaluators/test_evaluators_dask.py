@@ -110,13 +110,14 @@ def test_a_local_cluster(tmp_path):
     here, there = {}, {}
     expected = Sphere().costs(X, here)
     before = set(psutil.Process().children(recursive=True))
+    own_threads = os.environ.get("OMP_NUM_THREADS")
     with DaskCluster(workers=2, threads=3).over(Sphere(journal=tmp_path)) as remote:
         for _ in range(2):
             there.clear()
             assert remote.costs(X, there).tobytes() == expected.tobytes()
             assert there == here
         assert _listening() == {"127.0.0.1"}
-    assert "OMP_NUM_THREADS" not in os.environ
+    assert os.environ.get("OMP_NUM_THREADS") == own_threads
     journal = [file.read_text().split() for file in tmp_path.iterdir()]
     assert sum(int(entry[0]) for entry in journal) == 2 * len(X)
     assert {tuple(entry[1:]) for entry in journal} == {("3", "3")}

@@ -53,7 +53,7 @@ def identified(folder, text=EXPERIMENT):
 
 
 def test_intervals_hold_the_truth_and_an_exact_model_is_no_model_error(tmp_path):
-    inside, verdicts, seeds = np.zeros(2), 0, 12
+    inside, verdicts, seeds = np.zeros(2), 0, 6
     for seed in range(seeds):
         write_swing(tmp_path, seed)
         found = identified(tmp_path)
@@ -61,8 +61,8 @@ def test_intervals_hold_the_truth_and_an_exact_model_is_no_model_error(tmp_path)
         truth = np.array([TRUTH[name] for name in found.problem.space.names])
         inside += (low <= truth) & (truth <= high)
         verdicts += bool(found.assessment.stability.sentences)
-    assert (inside >= seeds - 2).all()
-    assert verdicts <= 2
+    assert (inside >= seeds - 1).all()
+    assert verdicts <= 1
 
 
 def test_a_friction_that_the_model_lacks_is_still_a_model_error(tmp_path):

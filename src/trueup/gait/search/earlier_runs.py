@@ -30,7 +30,11 @@ def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
     Raises:
       RunDirectoryError: the file is missing, damaged, too new, or of another kind of run.
     """
-    content = read_mapping(directory.experiment)
+    return _configuration_in(read_mapping(directory.experiment), directory)
+
+
+def _configuration_in(content: Mapping[str, Any], directory: RunDirectory) -> GaitConfiguration:
+    """The resolved configuration in what ``experiment.yaml`` of a run holds."""
     if content.get("kind") != KIND:
         raise RunDirectoryError(f"{directory.path} is not the run of a gait optimisation")
     check_format_version(directory.experiment, content.get("format_version"), FORMAT_VERSION)
@@ -102,9 +106,10 @@ def former_configuration(source: Path) -> GaitConfiguration | None:
     if not (source / "run.json").is_file():
         return None
     directory = RunDirectory.open(source)
-    if not directory.experiment.is_file() or read_mapping(directory.experiment).get("kind") != KIND:
+    if not directory.experiment.is_file():
         return None
-    return configuration_of_run(directory)
+    content = read_mapping(directory.experiment)
+    return _configuration_in(content, directory) if content.get("kind") == KIND else None
 
 
 def held_by(source: Path) -> dict[str, float]:
