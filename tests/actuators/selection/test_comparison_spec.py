@@ -103,6 +103,12 @@ def test_a_wrong_key_is_named(files, change, message):
         read_spec(directory)
 
 
+def test_the_former_key_of_terms_to_try_is_read():
+    content = SETTINGS.to_dict()
+    content["terms"] = content.pop("try_terms")
+    assert ComparisonSettings.from_dict(content) == SETTINGS
+
+
 def with_fit(**changes):
     return dataclasses.replace(SETTINGS, fit=dataclasses.replace(SETTINGS.fit, **changes))
 

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from trueup._options import settings_of
+from trueup.actuators import ServoModel, save_model
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.cli import main
 from trueup.cli.actuator.commands import Actuator
 from trueup.cli.settings import keys_of
+from trueup.deploy import ServoExport
 
 BENCH = {"port": "simulated", "motor": "xl330", "mass": "0.5", "length": "0.1"}
 BASES = {
@@ -43,7 +45,7 @@ SAMPLES = {
     "bus": "feetech", "driver": "driver.py", "mass": "0.4", "length": "0.2", "arm_mass": "0.05",
     "rate": "100", "start_speed": "0.5", "settle": "1", "finish": "hold", "margin": "0.1",
     "lowest_volts": "5", "highest_volts": "9", "highest_temperature": "50", "patience": "5",
-    "most_retries": "0.1",
+    "most_retries": "0.1", "kp": "300", "timestep": "0.002",
 }  # fmt: skip
 """A value of each setting that is not its default."""
 
@@ -106,6 +108,26 @@ def test_an_option_is_the_same_as_its_key(called, command, key, spelling):
         assert called(command, *words, name, *SAMPLES[key].split(",")) == expected
 
 
+@pytest.mark.parametrize("key", sorted(settings("export")))
+def test_every_key_of_an_export_reaches_the_library(monkeypatch, tmp_path, key):
+    params = str(save_model(ServoModel.create("xl330", "m1"), tmp_path / "m1.json"))
+    found = []
+    monkeypatch.setattr("trueup.actuators.load_catalogue", lambda *a, **k: found.append((a, k)))
+    monkeypatch.setattr("trueup.actuators.read_logs", lambda *a, **k: found.append(k["skip_bad"]))
+
+    def export(model, form, *, output, report, **settings):
+        found.append({name: settings.get(name) for name in ("kp", "vin", "timestep")})
+        return ServoExport("")
+
+    monkeypatch.setattr("trueup.deploy.servo.export_servo", export)
+    words = ["actuator", "export", "--params", params, "--logdir", str(tmp_path)]
+    assert main(words) == 0
+    before = found.copy()
+    found.clear()
+    assert main([*words, f"{key}={SAMPLES[key]}"]) == 0
+    assert found != before
+
+
 def test_settings_are_those_of_the_library(called):
     words = [f"{key}={SAMPLES[key]}" for key in settings("fit") if key != "models"]
     ((spec, _), _) = called("fit", *BASES["fit"][0], *words)
@@ -153,6 +175,13 @@ def test_forms_of_fixed_parameters(called, words):
     ((spec, _), _) = called("fit", *BASES["fit"][0], *words, "vin=7.4")
     assert spec.fit_settings.fixed == {"R": 2.0, "kt": 0.4}
     assert spec.fit_settings.vin == 7.4
+
+
+def test_no_terms_to_try_differ_from_the_default(called, capsys):
+    assert called("fit", *BASES["fit"][0])[0][0].fit_settings.try_terms is None
+    assert called("fit", *BASES["fit"][0], "try_terms=none")[0][0].fit_settings.try_terms == ()
+    assert main(["actuator", "compare", *BASES["compare"][0], "try_terms=none"]) == 2
+    assert "--friction-only" in capsys.readouterr().err
 
 
 def test_eval_names_the_parameter_file(called, monkeypatch):

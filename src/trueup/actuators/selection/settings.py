@@ -49,7 +49,10 @@ class ComparisonSettings:
                 "--given-only fits nothing, extended and try_terms require fits: remove one of them"
             )
         if self.try_terms == ():
-            raise FitError("try_terms names no term; trueup actuator list shows them")
+            raise FitError(
+                "try_terms names no term: name terms of trueup actuator list, or compare friction "
+                "models only with --friction-only (extended=0)"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -84,6 +84,8 @@ class WithKeys:
         options = {k: _split(v) for k, v in given(self, self.KEYS).items()}
         options |= further or {}
         found = values_of(self.KEYS, self.keys, options, without=self.WITHOUT)
+        if "try_terms" in found and found["try_terms"] is None:
+            found["try_terms"] = ()  # none means no term, the default is all that suit
         values = check_type(self.KEYS, found)
         missing = [s for s in known.values() if s.default is MISSING and s.name not in values]
         if missing:
