@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from trueup._options import settings_of
 from trueup.actuators import ServoModel, save_model
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.cli import main
 from trueup.cli.actuator.commands import Actuator
-from trueup.cli.settings import keys_of
+from trueup.cli.settings import keys_of, settings_of
 from trueup.deploy import ServoExport
 
 BENCH = {"port": "simulated", "motor": "xl330", "mass": "0.5", "length": "0.1"}

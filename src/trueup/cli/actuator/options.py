@@ -128,13 +128,13 @@ def fit_settings_of(values: Mapping[str, Any]) -> FitSettings:
     Raises:
       FitError: a value out of range.
     """
-    word, *weights = (
-        values.get(name, setting.default)
-        for name, setting in settings_of(ObjectiveSettings).items()
+    default = ObjectiveSettings()
+    objective = Objective(
+        kind=values.get("objective", default.objective),
+        speed=values.get("speed_weight", default.speed_weight),
+        duty=values.get("duty_weight", default.duty_weight),
     )
-    return FitSettings(
-        **{**part_of(values, FitSettings), "objective": Objective(word, 1.0, *weights)}
-    )
+    return FitSettings(**{**part_of(values, FitSettings), "objective": objective})
 
 
 def check_former(words: Sequence[str], former: Mapping[str, str]) -> None:
