@@ -87,6 +87,7 @@ OPTIONS = [
     for command, key in KEYS
     if key in Actuator.COMMANDS[command].__dataclass_fields__
     for option in [settings(command)[key].option]
+    if option is not None
     for spelling in (f"--{option.name or key}", *option.aliases)
 ]
 
