@@ -84,7 +84,7 @@ def tried(effect: str, repeat: int, workers: int) -> dict:
     cpu = time.process_time() - started
     settings = FitSettings(seed=repeat, terms=truth.terms)
     own = choose_model(
-        "xl330", logs, settings=settings, models=(truth.friction.name,), terms=(), by=None,
+        "xl330", logs, settings=settings, models=(truth.friction.name,), try_terms=(), by=None,
         workers=workers,
     ).chosen  # fmt: skip
     known = truth.with_values(**own.values)

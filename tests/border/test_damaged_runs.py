@@ -173,7 +173,7 @@ def test_what_is_no_run_is_refused(reader, what, tmp_path, capfd):
 SERVO = ("actuator", "fit", "--actuator", "xl330", "--logdir", "./logs", "--output", "./m.json")
 FITS = {
     "no model": (),
-    "terms": ("--try-terms", "backlash"),
+    "terms": ("try_terms=backlash",),
     "refine": ("--model", "m1", "--method", "refine"),
     "several models": ("--model", "m1,m4"),
 }
@@ -193,13 +193,13 @@ def test_every_way_of_a_servo_fit_refuses_a_damaged_log(fit, damage, place, capf
 
 
 WRONG_FITS = {
-    "a term that does not exist": (("--try-terms", "xyzzy"), "xyzzy"),
-    "terms to try beside one model": (("--model", "m1", "--try-terms", "backlash"), "--try-terms"),
+    "a term that does not exist": (("try_terms=xyzzy",), "xyzzy"),
+    "terms to try beside one model": (("--model", "m1", "try_terms=backlash"), "try_terms"),
     "a model that does not exist": (("--model", "m9"), "m9"),
     "a method that does not exist": (("--model", "m1", "--method", "xyzzy"), "xyzzy"),
     "a servo that does not exist": (("--actuator", "xyzzy"), "xyzzy"),
     "nothing to refine": (("--model", "m1", "--method", "refine", "--trials", "0"), "trials"),
-    "a level of one": (("--model", "m1", "--level", "1"), "level"),
+    "a level of one": (("--model", "m1", "level=1"), "level"),
     "gains that no log has": (("--model", "m1", "--validation-kp", "12345"), "12345"),
     "a seed beyond 64 bits": (("--model", "m1", "--seed", str(10**22)), "seed"),
 }

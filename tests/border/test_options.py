@@ -1,4 +1,4 @@
-"""Every option of every command with numbers that it cannot have, and words that are none."""
+"""Every option and key of commands with numbers that it cannot have, and words that are none."""
 
 import dataclasses
 import typing
@@ -9,6 +9,7 @@ import pytest
 from work import refused
 
 from trueup.cli.commands import COMMANDS
+from trueup.cli.help import further_keys
 
 NUMBERS = ("nan", "inf", "-inf", "-1", "1e300", "abc", "")
 
@@ -58,17 +59,15 @@ FITTING: dict[str, tuple[str, ...]] = {
     "gait optimize --tgt-slope": ("-1",),
     "gait device --tgt-slope": ("-1",),
     "actuator fit --reset-period": ("inf", "1e300"),
-    "actuator evaluate --reset-period": ("inf", "1e300"),
-    "actuator compare --reset-period": ("inf", "1e300"),
-    "actuator plot --reset-period": ("inf", "1e300"),
+    "actuator evaluate reset_period": ("inf", "1e300"),
+    "actuator compare reset_period": ("inf", "1e300"),
+    "actuator plot reset_period": ("inf", "1e300"),
     "actuator drive-backdrive --max-torque": ("1e300",),
-    "actuator drive-backdrive --speeds": ("1e300", ""),
-    "actuator fit --validation-kp": ("",),
-    "actuator fit --validation-mass": ("",),
+    "actuator drive-backdrive speeds": ("1e300",),
     "network synthesize --kd": ("-1",),
-    "actuator record --zero": ("-1",),
-    "actuator sweep --zero": ("-1",),
-    "actuator read --zero": ("-1",),
+    "actuator record zero": ("-1",),
+    "actuator sweep zero": ("-1",),
+    "actuator read zero": ("-1",),
 }
 """Values that an option may well have."""
 
@@ -76,15 +75,15 @@ FITTING: dict[str, tuple[str, ...]] = {
 NEVER_ZERO: dict[str, str] = {
     "study run": "--population --sigma --dimension",
     "actuator process": "--dt",
-    "actuator fit": "--workers --reset-period --vin",
-    "actuator evaluate": "--reset-period --vin",
-    "actuator compare": "--workers --reset-period --vin",
-    "actuator plot": "--reset-period --vin",
+    "actuator fit": "--threads --evaluations --reset-period vin level",
+    "actuator evaluate": "reset_period vin",
+    "actuator compare": "--threads --evaluations reset_period vin level",
+    "actuator plot": "reset_period vin",
     "actuator drive-backdrive": "--max-torque",
-    "actuator export": "--kp --vin --timestep",
-    "actuator record": "--baud-rate --timeout --length --vin --rate",
-    "actuator sweep": "--baud-rate --timeout --length --vin --rate",
-    "actuator read": "--baud-rate --timeout",
+    "actuator export": "kp vin timestep",
+    "actuator record": "baud_rate timeout --length vin rate start_speed highest_temperature",
+    "actuator sweep": "baud_rate timeout --length vin rate start_speed highest_temperature",
+    "actuator read": "baud_rate timeout",
     "network synthesize": "--inertias --repeats --duration --rate --substeps --highest-frequency",
     "gait device": "--max-torque --seeds --tgt-vel --popsize --maxiter",
     "gait optimize": "--musc-model --sim-time --popsize --sigma-gain --exo-sigma-gain",
@@ -120,11 +119,16 @@ def options_of(command: type) -> list[str]:
     return found
 
 
+def keys_of(command: type) -> list[str]:
+    """Keys of a command of servos that take a number."""
+    return [s.key for s in further_keys(command) if {int, float} & numbers_of(s.annotation)]
+
+
 CASES = [
     (base, option, number)
     for base, command in commands()
     if base in BASES
-    for option in options_of(command)
+    for option in options_of(command) + (keys_of(command) if "actuator" in base else [])
     for number in NUMBERS
     if number not in FITTING.get(f"{base} {option}", ())
 ] + [(base, option, "0") for base, options in NEVER_ZERO.items() for option in options.split()]
@@ -142,5 +146,5 @@ def test_an_option_with_a_number_out_of_bounds_is_refused(base, option, number, 
     if option in given:
         del given[given.index(option) : given.index(option) + 2]
     said = refused([*base.split(), *given, f"{option}={number}"], folder, capfd)
-    last = option.rsplit("-", 1)[-1]  # kp of --validation-kp
+    last = option.rsplit("-", 1)[-1].rsplit("_", 1)[-1]  # kp of --validation-kp
     assert last in said or number.replace("1e300", "1e+300") in said

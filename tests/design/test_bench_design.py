@@ -167,7 +167,7 @@ def test_the_command_plans_and_designs(servo_fit_run, designed, tmp_path, capsys
     assert not folder.exists()
     assert main([*words, "--predicted", str(designed.directory), "--json"]) in (0, 3)
     printed = json.loads(capsys.readouterr().out)
-    assert printed["logs"][0]["command"].startswith("trueup actuator record --port PORT --motor")
+    assert printed["logs"][0]["command"].startswith("trueup actuator record --port PORT --actuator")
     assert printed["comparison"]["parameters"]
     assert (folder / "after_m1_1.csv").is_file()
     assert main(words) == 2 and "--overwrite" in capsys.readouterr().err

@@ -131,7 +131,7 @@ class ServoComparison(RunKind):
             "m1,m2",
             "--friction-only",
         ]
-        words += ["--method", "cmaes", "--trials", "60", "--validation-kp", "400"]
+        words += ["method=cmaes", "--evaluations", "60", "--validation-kp", "400"]
         return [*words, "--output", str(run)]
 
 

@@ -5,7 +5,7 @@ are; the library refuses others.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from trueup.fitting.searches.methods import method_names
 
@@ -69,14 +69,17 @@ def add_registered_names(registry: Any) -> Any:
 
     @registry.primitive_rule
     def rule(info: Any) -> PrimitiveConstructorSpec | None:
-        if not (isinstance(info.type, type) and issubclass(info.type, RegisteredName)):
+        kinds = [kind for kind in get_args(info.type) or (info.type,) if kind is not type(None)]
+        (kind, *others) = kinds or (None,)
+        if others or not (isinstance(kind, type) and issubclass(kind, RegisteredName)):
             return None
+        optional = kind is not info.type  # the help lists the names alone, without None
         return PrimitiveConstructorSpec(
             nargs=1,
-            metavar=f"{{{','.join(info.type.names())}}}",
+            metavar=f"{{{','.join(kind.names())}}}",
             instance_from_str=lambda given: given[0],
-            is_instance=lambda value: isinstance(value, str),
-            str_from_instance=lambda value: [value],
+            is_instance=lambda value: isinstance(value, str) or (optional and value is None),
+            str_from_instance=lambda value: [str(value)],
         )
 
     return registry

@@ -88,12 +88,13 @@ def _option(setting: Setting, given_type: Any) -> Any:
     option = setting.option
     assert option is not None
     shown = "" if option.flag or setting.default in (MISSING, None, "", ()) else setting.default
+    hint = "" if shown == "" else f"(default: {value_in_words(shown)})"
     words = arg(
         name=option.name,
         metavar=option.metavar or _words_in(setting.annotation),
         aliases=list(option.aliases),
         help=setting.help,
-        help_behavior_hint="" if shown == "" else f"(default: {value_in_words(shown)})",
+        help_behavior_hint="(required)" if setting.default is MISSING else hint,
     )
     if option.flag:
         return Annotated[bool, words]

@@ -221,7 +221,7 @@ def test_one_bad_log_is_named_and_can_be_skipped(tmp_path):
     bad = log_content()
     del bad["entries"][3]["speed"]
     folder_of(tmp_path, a=log_content(), b=bad, c=log_content(kp=100))
-    with pytest.raises(RecordingError, match=r"b\.json.*--skip-bad-logs"):
+    with pytest.raises(RecordingError, match=r"b\.json.*skip_bad_logs"):
         read_logs(tmp_path)
     skipped = []
     logs = read_logs(tmp_path, skip_bad=True, on_skip=skipped.append)
@@ -256,7 +256,7 @@ def test_mixed_servos_are_refused(tmp_path):
     both = r"a\.json and .*b\.json: the logs are of several servos: 1 of 'xl330', '.*a\.json'; "
     with pytest.raises(RecordingError, match=both + r"1 of 'mx64', '.*b\.json'\. Keep") as caught:
         read_logs(tmp_path, skip_bad=True)
-    assert "--skip-bad-logs" not in str(caught.value)
+    assert "skip_bad_logs" not in str(caught.value)
 
 
 def test_raw_logs_are_refused_where_even_ones_are_needed(tmp_path):

@@ -148,7 +148,7 @@ def test_a_log_of_gaps_alone_is_refused(tmp_path):
 def test_nothing_is_written_where_one_log_is_bad(tmp_path):
     save(tmp_path / "raw", "a.json", raw_log(uneven_times()))
     save(tmp_path / "raw", "b.json", {"mass": 1})
-    with pytest.raises(RecordingError, match=r"b\.json.*--skip-bad-logs"):
+    with pytest.raises(RecordingError, match=r"b\.json.*skip_bad_logs"):
         process(tmp_path / "raw", tmp_path / "even")
     assert not (tmp_path / "even").exists()
     skipped = []

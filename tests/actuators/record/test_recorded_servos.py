@@ -97,7 +97,7 @@ def test_an_own_servo_takes_the_table_of_its_family_with_changes(tmp_path, capsy
     assert table.current is not None
     assert table.current.decode(b"\x64\x00") == pytest.approx(0.269)
     assert [(r.address, r.size, value) for r, value in table.set_up] == [(11, 1, 3), (84, 2, 0)]
-    options = ["--port", "simulated", "--motor", "mine", "--catalogue", str(file)]
+    options = ["--port", "simulated", "--motor", "mine", f"catalogue={file}"]
     assert main(["actuator", "read", *options]) == 0
     assert "12.0" in capsys.readouterr().out
     bench = ["--mass", "0.3", "--length", "0.1", "--logdir", str(tmp_path / "raw")]
@@ -111,7 +111,7 @@ def test_an_own_servo_takes_the_table_of_its_family_with_changes(tmp_path, capsy
 @pytest.mark.parametrize("family", ["dynamixel", "dynamixel1", "feetech"])
 def test_a_family_is_named_on_the_command_line(family, tmp_path, capsys):
     pytest.importorskip("dynamixel_sdk")
-    options = ["--motor", "erob80_50", "--bus", family]
+    options = ["--motor", "erob80_50", f"bus={family}"]
     assert table_of(servos()["erob80_50"], family).motor == "erob80_50"
     if family == "dynamixel":  # its register of the voltage holds 48 V
         assert main(["actuator", "read", "--port", "simulated", *options]) == 0
@@ -133,7 +133,7 @@ def test_a_family_is_named_on_the_command_line(family, tmp_path, capsys):
             "  bus: {table: feetech, registers: {load: {address: 1, size: 2, unit: 0}}}\n",
             "load: expected address",
         ),
-        ("", r"'mine' has no control table.*--bus.*--driver"),
+        ("", r"'mine' has no control table.*bus=.*driver="),
     ],
 )
 def test_a_wrong_bus_of_a_servo_is_named(bus, message, tmp_path):
@@ -174,7 +174,7 @@ def open_servo(port, servo_id):
 def test_a_driver_of_a_user_reads_a_servo_on_another_bus(tmp_path, capsys):
     file = tmp_path / "ethercat.py"
     file.write_text(DRIVER)
-    options = ["--port", "eth0", "--id", "2", "--driver", str(file)]
+    options = ["--port", "eth0", "--id", "2", f"driver={file}"]
     assert main(["actuator", "read", "--motor", "erob80_100", "--json", *options]) == 0
     reading = json.loads(capsys.readouterr().out)["reading"]
     assert (reading["position"], reading["input_volts"]) == (2.0, 48.0)
@@ -195,7 +195,7 @@ def test_a_wrong_driver_is_named(content, message, tmp_path, capsys):
     file = tmp_path / "driver.py"
     if content is not None:
         file.write_text(content)
-    options = ["--port", "eth0", "--motor", "unitree_go1", "--driver", str(file)]
+    options = ["--port", "eth0", "--motor", "unitree_go1", f"driver={file}"]
     assert main(["actuator", "read", *options]) == 2
     assert message in " ".join(capsys.readouterr().err.split())
 

@@ -60,7 +60,7 @@ def test_what_is_no_trajectory_is_told(tmp_path, text, message):
 
 def test_the_command_records_a_file(file, tmp_path, capsys):
     words = ["actuator", "record", "--port", "simulated", "--motor", "xl330", "--mass", "0.1"]
-    words += ["--length", "0.1", "--kp", "300", "--rate", "50"]
+    words += ["--length", "0.1", "--kp", "300", "rate=50"]
     words += ["--output", str(tmp_path / "a.json")]
     assert main([*words, "--trajectory", str(tmp_path / "none.csv")]) == 2
     assert "No such file" in capsys.readouterr().err

@@ -43,7 +43,7 @@ def course(saturated_logs):
         "xl330",
         saturated_logs,
         models=("m1", "m3"),
-        terms=("winding_braking", "torque_saturation"),
+        try_terms=("winding_braking", "torque_saturation"),
         on_tried=told.append,
         on_progress=lambda words, share: shares.append(share),
         on_fit=fits.update,
@@ -90,7 +90,7 @@ def test_a_choice_goes_on_from_the_fits_of_an_earlier_one(course, saturated_logs
         "xl330",
         saturated_logs,
         models=("m1", "m3"),
-        terms=("winding_braking", "torque_saturation"),
+        try_terms=("winding_braking", "torque_saturation"),
         known={name: fits[name] for name in names[: len(names) // 2]},
         on_fit=new.append,
         workers=2,
@@ -100,14 +100,14 @@ def test_a_choice_goes_on_from_the_fits_of_an_earlier_one(course, saturated_logs
 
 
 def test_no_term_is_taken_where_none_acts():
-    choice = choose_model("xl330", logs_of(), models=("m1",), terms=("torque_saturation",))
+    choice = choose_model("xl330", logs_of(), models=("m1",), try_terms=("torque_saturation",))
     assert choice.chosen.label == "m1"
     assert [s.term for s in choice.screened] == ["torque_saturation"]
 
 
 def test_trials_end_a_choice_and_it_says_so(saturated_logs):
     def choose(limit):
-        return choose_model("xl330", saturated_logs, models=("m1", "m3"), terms=(), limit=limit)
+        return choose_model("xl330", saturated_logs, models=("m1", "m3"), try_terms=(), limit=limit)
 
     choice = choose(1200)
     assert not choice.complete
@@ -203,7 +203,7 @@ def test_terms_that_logs_cannot_show_are_not_tried():
         ({"by": "trajectory"}, RecordingError, "have one trajectory"),
         ({"models": ()}, FitError, "no friction model"),
         ({"models": ("m9",)}, FitError, "'m6'"),
-        ({"terms": ("saturation",)}, FitError, "torque_saturation"),
+        ({"try_terms": ("saturation",)}, FitError, "torque_saturation"),
         ({"least_gain": 1.5}, FitError, "0 to 1"),
     ],
 )

@@ -17,7 +17,7 @@ SETTINGS = ComparisonSettings(
     models=("m1", "m4"),
     fit=FitSettings("cmaes", trials=7, seed=3, vin=7.0, validation_kp=(400.0,)),
     extended=True,
-    terms=("command_delay",),
+    try_terms=("command_delay",),
     split_by="kp",
     png=True,
 )
@@ -103,6 +103,12 @@ def test_a_wrong_key_is_named(files, change, message):
         read_spec(directory)
 
 
+def test_the_former_key_of_terms_to_try_is_read():
+    content = SETTINGS.to_dict()
+    content["terms"] = content.pop("try_terms")
+    assert ComparisonSettings.from_dict(content) == SETTINGS
+
+
 def with_fit(**changes):
     return dataclasses.replace(SETTINGS, fit=dataclasses.replace(SETTINGS.fit, **changes))
 
@@ -113,7 +119,7 @@ def with_fit(**changes):
         ({"actuator": None}, {"actuator"}),
         ({"settings": with_fit(vin=6.0, seed=4)}, {"vin", "seed"}),
         ({"settings": dataclasses.replace(SETTINGS, models=("m1",))}, {"models"}),
-        ({"settings": with_fit(terms=("backlash",))}, {"terms of the fits"}),
+        ({"settings": with_fit(terms=("backlash",))}, {"terms"}),
         ({"settings": dataclasses.replace(SETTINGS, png=False)}, set()),
         ({"settings": with_fit(trials=99)}, set()),
         ({"limits": Budget(max_evaluations=99), "name": "two", "params": ()}, set()),

@@ -26,7 +26,7 @@ def test_a_term_that_acts_is_named_with_what_it_brings():
     found = fit("xl330", "m1", logs_with(torque_saturation=0.8), settings=SETTINGS)
     (sentence,) = [s for s in found.findings if "torque_saturation would take" in s]
     assert sentence.startswith("the torque per ampere falls as the current rises")
-    assert "--terms torque_saturation, or fit without --model" in sentence
+    assert "terms=torque_saturation, or fit without --model" in sentence
     brought = sentence.partition("would take")[2]
     without, beside = (float(w) for w in brought.split() if w.replace(".", "").isdigit())
     assert "% less torque per ampere at" in sentence
@@ -39,7 +39,7 @@ def test_the_terms_of_the_fit_stay_beside_a_further_one():
     settings = FitSettings(method="least-squares", trials=2000, terms=("torque_saturation",))
     found = fit("xl330", "m1", logs, settings=settings)
     (sentence,) = [s for s in found.findings if "command_delay would take" in s]
-    assert "--terms command_delay,torque_saturation" in sentence
+    assert "terms=command_delay,torque_saturation" in sentence
 
 
 @pytest.mark.parametrize("logs", [logs_with(), logs_with(torque_saturation=0.8)[:1]])

@@ -64,7 +64,7 @@ def test_mjcf_is_written_with_its_error(params, tmp_path, capsys):
     ],
 )
 def test_python_forms_are_python(params, form, words, capsys):
-    assert ExportServo(params=params, form=form, kp=200.0).run(Output()) == 0
+    assert ExportServo(params=params, form=form, keys=("kp=200",)).run(Output()) == 0
     text = capsys.readouterr().out
     ast.parse(text)
     assert words in text
@@ -124,9 +124,9 @@ def test_a_bad_log_can_be_skipped_and_the_error_is_told(params, tmp_path, capsys
     save_log(logs, "a.json")
     (logs / "b.json").write_text('{"mass": 1}')
     command = ExportServo(params=params, form="isaac-lab", logdir=logs, output=target)
-    with pytest.raises(RecordingError, match=r"b\.json.*--skip-bad-logs"):
+    with pytest.raises(RecordingError, match=r"b\.json.*skip_bad_logs"):
         command.run(Output())
-    assert replace(command, skip_bad_logs=True).run(Output()) == 0
+    assert replace(command, keys=("skip_bad_logs=1",)).run(Output()) == 0
     told = capsys.readouterr().out
     assert "left out" in told and "b.json" in told
     assert re.search(r"Position difference from the full model: [0-9.]+ mrad", told)

@@ -63,7 +63,7 @@ def test_compare_given_files(folder, capsys, tmp_path):
 def test_compare_fits_what_is_missing(folder, capsys, tmp_path):
     code, found = run(
         capsys, "compare", "--logdir", folder / "logs", "--params", folder / "m3.json",
-        "--models", "m1,m3", "--validation-kp", 300, "--trials", 60, "--output", tmp_path,
+        "--models", "m1,m3", "--validation-kp", 300, "--evaluations", 60, "--output", tmp_path,
     )  # fmt: skip
     assert code == 0
     assert [m["origin"] for m in found["models"]] == ["fitted here", str(folder / "m3.json")]
@@ -71,7 +71,7 @@ def test_compare_fits_what_is_missing(folder, capsys, tmp_path):
     assert set(fitted.provenance["training_logs"]) == {"kp100", "kp200"}
     assert any("m1 has not converged" in note for note in found["notes"])
     assert found["extended"] is None
-    assert any("60 trials are too few to choose a model" in note for note in found["notes"])
+    assert any("60 evaluations are too few to choose a model" in note for note in found["notes"])
     code, again = run(
         capsys, "compare", "--logdir", folder / "logs", "--params", tmp_path / "m1.json",
         "--given-only", "--validation-kp", 100, "--output", tmp_path / "again",
@@ -83,8 +83,8 @@ def test_compare_fits_what_is_missing(folder, capsys, tmp_path):
 def test_compare_takes_extended_terms_by_an_inner_split(folder, capsys, tmp_path):
     code, found = run(
         capsys, "compare", "--logdir", folder / "logs", "--params", folder / "m1.json",
-        "--models", "m1", "--validation-kp", 300, "--extended", "--terms", "torque_saturation",
-        "--method", "least-squares", "--trials", 3000, "--output", tmp_path,
+        "--models", "m1", "--validation-kp", 300, "extended=1", "try_terms=torque_saturation",
+        "method=least-squares", "--evaluations", 3000, "--output", tmp_path,
     )  # fmt: skip
     assert code == 0
     extended = found["extended"]
@@ -102,8 +102,8 @@ def test_compare_takes_extended_terms_by_an_inner_split(folder, capsys, tmp_path
 
 
 def test_compare_prints_the_table_of_the_choice_and_follows_it(folder, capsys, tmp_path):
-    words = ["compare", "--logdir", folder / "logs", "--models", "m1", "--terms",
-             "torque_saturation", "--method", "least-squares", "--trials", 4000,
+    words = ["compare", "--logdir", folder / "logs", "--models", "m1",
+             "try_terms=torque_saturation", "method=least-squares", "--evaluations", 4000,
              "--output", tmp_path]  # fmt: skip
     assert main(["actuator", *map(str, words), "--quiet"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
@@ -119,7 +119,7 @@ def test_compare_prints_the_table_of_the_choice_and_follows_it(folder, capsys, t
 def test_plot_with_and_without_models(folder, capsys, tmp_path):
     code, found = run(
         capsys, "plot", "--sim", "--logdir", folder / "logs", "--params", folder / "m1.json",
-        "--params", folder / "m3.json", "--worst", 1, "--output", tmp_path / "plot.html", "--png",
+        "--params", folder / "m3.json", "--worst", 1, "--output", tmp_path / "plot.html", "png=1",
     )  # fmt: skip
     assert code == 0 and list(found["models"]) == ["m1", "m3"] and len(found["logs"]) == 1
     assert (tmp_path / "plot.html").is_file() and (tmp_path / "plot.png").is_file()
@@ -133,7 +133,7 @@ def test_plot_with_and_without_models(folder, capsys, tmp_path):
 def test_drive_backdrive(folder, capsys, tmp_path):
     code, found = run(
         capsys, "drive-backdrive", "--params", folder / "m1.json", "--max_torque", 0.5,
-        "--speeds", 0, 2, "--output", tmp_path / "limits.html",
+        "speeds=0,2", "--output", tmp_path / "limits.html",
     )  # fmt: skip
     limits = found["models"]["m1"]
     assert code == 0 and limits["breakaway_torque"] == pytest.approx(0.02)
@@ -147,10 +147,11 @@ def test_drive_backdrive(folder, capsys, tmp_path):
         (["compare", "--models", "m1,m7"], ["'m7'", "'m6'"]),
         (["compare", "--given-only"], ["--params"]),
         (["compare", "--models", "m1", "--validation-kp", "150"], ["150", "100, 200, 300"]),
-        (["compare", "--terms", "backlash", "--friction-only"], ["--terms", "--friction-only"]),
-        (["compare", "--extended", "--friction-only"], ["--extended", "--friction-only"]),
-        (["compare", "--extended", "--terms", "backlsh"], ["'backlsh'", "'backlash'"]),
-        (["compare", "--extended", "--given-only", "--params", "{}/m1.json"], ["--extended"]),
+        (["compare", "try_terms=backlash", "--friction-only"], ["try_terms", "--friction-only"]),
+        (["compare", "extended=1", "--friction-only"], ["extended is given twice"]),
+        (["compare", "extended=1", "try_terms=backlsh"], ["'backlsh'", "'backlash'"]),
+        (["compare", "extended=1", "--given-only", "--params", "{}/m1.json"], ["extended"]),
+        (["compare", "--models", "m1", "--given-only"], ["models", "--given-only"]),
         (["plot", "--sim"], ["--params"]),
         (["plot", "--params", "{}/m1.json"], ["--sim"]),
         (["plot", "--sim", "--params", "{}/mx.json"], ["mx.json", "'mx64'"]),

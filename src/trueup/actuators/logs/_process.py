@@ -98,7 +98,9 @@ def process(
             parts = _resampled(path, dt, compat)
         except RecordingError as error:
             if not skip_bad:
-                advice = " (--skip-bad-logs goes on with the other logs)" if len(files) > 1 else ""
+                advice = (
+                    " (skip_bad_logs=1 continues with the other logs)" if len(files) > 1 else ""
+                )
                 raise RecordingError(f"{error}{advice}") from error
             tell(f"left out: {error}")
         else:

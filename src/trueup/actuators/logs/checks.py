@@ -281,7 +281,7 @@ def logs_of_one_servo(
         except RecordingError as error:
             if usual is None:
                 raise
-            advice = f" (--skip-bad-logs goes on with the logs of {usual!r})"
+            advice = f" (skip_bad_logs=1 continues with the logs of {usual!r})"
             raise RecordingError(f"{error}{advice}") from error
     for log in logs:
         if log.motor != usual:

@@ -226,7 +226,7 @@ def log_files(source: LogSource) -> list[Path]:
 def _with_advice(error: RecordingError, number: int) -> RecordingError:
     if number == 1:
         return error
-    return RecordingError(f"{error} (--skip-bad-logs goes on with the other logs)")
+    return RecordingError(f"{error} (skip_bad_logs=1 continues with the other logs)")
 
 
 def _named(source: LogSource) -> str:

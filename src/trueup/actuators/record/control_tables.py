@@ -312,9 +312,9 @@ def table_of(servo: Servo, family: str | None = None) -> ControlTable:
         )
     if not bus and servo.name not in tables:
         raise HardwareError(
-            f"servo {servo.name!r} has no control table. Name that of its family with --bus "
+            f"servo {servo.name!r} has no control table. Name that of its family with bus= "
             f"({listing(GENERIC)}) or with the key 'bus' of its catalogue entry; a servo on "
-            "another bus is recorded with a driver of yours (--driver)"
+            "another bus requires a custom driver (driver=FILE)"
         )
     table = control_table(bus.get("table", servo.name), tables)
     changed: dict[str, Any] = {"motor": servo.name}

@@ -2,8 +2,9 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
+from trueup._options import Option
 from trueup.actuators.record.trajectory import MotionLimits
 from trueup.errors import HardwareError
 
@@ -14,14 +15,14 @@ Finish: TypeAlias = Literal["limp", "hold"]
 class Bench:
     """Pendulum on the servo, as in the header of a log."""
 
-    mass: float
-    """Mass at the tip [kg]; 0 on a rig without a pendulum."""
-    length: float
+    mass: Annotated[float, Option("KG")]
+    """Mass at the tip of the pendulum [kg]; 0 on a rig without a pendulum."""
+    length: Annotated[float, Option("M")]
     """Distance from the axis to the tip mass [m]; 0 on a rig without a pendulum."""
     arm_mass: float = 0.0
     """Mass of the arm [kg]."""
     vin: float | None = None
-    """Nominal supply voltage [V]; None: measured at the start."""
+    """Nominal supply voltage [V]; by default that measured at the start."""
 
     def __post_init__(self) -> None:
         for name, unit, most in (
@@ -50,21 +51,21 @@ class RecordSettings:
     """Timing and limits of a recording."""
 
     rate: float = 200.0
-    """Sampling rate [Hz]; a slow bus may reach less."""
+    """Sampling rate [Hz]; a slow bus gives fewer samples."""
     start_speed: float = 0.8
     """Speed of the moves to the start and back to rest [rad/s]."""
     settle: float = 0.5
     """Waiting time at the start before the recording [s]."""
     finish: Finish = "limp"
-    """Torque at the end and after an interruption: off (``limp``), or holding the angle."""
+    """Torque at the end and after an interruption: off (limp), or holding the angle (hold)."""
     limits: MotionLimits = field(default_factory=MotionLimits)
     """Limits of trajectories; the limits set in the servo apply too."""
     margin: float = 0.3
     """Overshoot beyond the limits that stops the recording [rad]."""
     lowest_volts: float | None = None
-    """Lowest supply voltage [V]; None: the limit in the servo."""
+    """Lowest supply voltage [V]; by default the limit in the servo."""
     highest_volts: float | None = None
-    """Highest supply voltage [V]; None: the limit in the servo."""
+    """Highest supply voltage [V]; by default the limit in the servo."""
     highest_temperature: float = 60.0
     """Highest temperature [degrees C]; the limit in the servo applies too."""
     patience: int = 20
@@ -74,11 +75,26 @@ class RecordSettings:
     """Share of repeated packets above which the recording is stopped."""
 
     def __post_init__(self) -> None:
-        for name in ("rate", "start_speed", "highest_temperature"):
+        for name, unit, most in (
+            ("rate", " Hz", 1e5),
+            ("start_speed", " rad/s", 1e3),
+            ("highest_temperature", " degrees C", 200),
+            ("lowest_volts", " V", 1e3),
+            ("highest_volts", " V", 1e3),
+            ("patience", "", 1e6),
+        ):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise HardwareError(f"{name} must be positive, got {value}")
-        if self.rate > 1e5:
-            raise HardwareError(f"rate is {self.rate:g} Hz: a bus gives at most 100000")
+            if value is not None and not 0 < value <= most:
+                raise HardwareError(
+                    f"{name} is {value:g}{unit}; it must be positive and at most {most:g}"
+                )
+        for name, unit, most in (
+            ("settle", " s", 600),
+            ("margin", " rad", 100),
+            ("most_retries", "", 1),
+        ):
+            value = getattr(self, name)
+            if not 0 <= value <= most:
+                raise HardwareError(f"{name} is {value:g}{unit}; it must be from 0 to {most:g}")
         if self.finish not in ("limp", "hold"):
             raise HardwareError(f"finish is 'limp' or 'hold', got {self.finish!r}")

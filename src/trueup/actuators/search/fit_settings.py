@@ -4,11 +4,12 @@ import ast
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from trueup._finite_numbers import check_finite
+from trueup._options import Option
 from trueup._seeds import check_seed
 from trueup.actuators.bench.objective import Objective
+from trueup.actuators.bench.settings import SimulationSettings
 from trueup.errors import FitError, listing
 from trueup.fitting.searches.methods import SEARCH_METHODS, method_named, method_names
 
@@ -36,63 +37,57 @@ _TUPLES = ("terms", "models", "validation_kp", "validation_mass", "validation_tr
 
 
 @dataclass(frozen=True)
-class FitSettings:
+class FitSettings(SimulationSettings):
     """Settings of :func:`trueup.actuators.fit`; the course of a fit depends on all of them."""
 
-    method: str = "auto"
-    """``"auto"``: Sobol points, robust least squares from the best, CMA-ES on the objective,
-    polish, of M1 and then of each richer model up to the one wanted, from the optima of those that
-    it contains. ``"least-squares"``: the same without CMA-ES. ``"refine"``: least squares, CMA-ES
-    and polish of the model wanted, from the start values alone. ``"cmaes"``: CMA-ES over the whole
-    box with BIPOP restarts. ``"random"``: points at random. ``"nsgaii"``: NSGA-II on position and
-    speed error; the parameters are those of the front with the smallest objective. Others of
-    :data:`trueup.fitting.SEARCH_METHODS` search the objective as they are."""
-    trials: int = DEFAULT_TRIALS
-    """Evaluated candidates at most, in all; a batch that would pass it is not begun."""
-    seed: int = 0
-    """Seed of everything random."""
+    method: Annotated[str, Option()] = "auto"
+    """Search. auto: Sobol points, robust least squares from the best, CMA-ES and polish, of M1 and
+    then of each richer model up to the named one. least-squares: the same without CMA-ES. refine:
+    from the start values alone. cmaes: the whole box, with BIPOP restarts. random: random points.
+    nsgaii: position and speed error. Others minimise the objective as they are."""
+    trials: Annotated[int, Option("INT", name="evaluations", aliases=("--trials",))] = (
+        DEFAULT_TRIALS
+    )
+    """Maximum number of evaluated candidates; a batch that would exceed it is not started."""
+    seed: Annotated[int, Option("INT")] = 0
+    """Seed of all random numbers."""
     objective: Objective = field(default_factory=Objective)
-    """What is minimised over the training logs."""
-    scheme: str = "semi-implicit"
-    """How the bench steps, one of :data:`SCHEMES`."""
-    reset_period: float | None = None
-    """Take position and speed from the log again after this time [s]."""
-    vin: float | None = None
-    """Nominal bus voltage [V] in place of the logs' own."""
+    """Error over the training logs that is minimised."""
     terms: tuple[str, ...] = ()
-    """Extended terms, see :data:`EXTENDED_TERMS`."""
+    """Extended terms of the model, such as command_delay,measured_voltage; trueup actuator list
+    shows them."""
     models: tuple[str, ...] = ()
-    """Friction models that a fit without a named one chooses from; all where empty."""
+    """Friction models to choose from without a named one; all by default."""
     try_terms: tuple[str, ...] | None = None
-    """Extended terms that such a fit may add, ``("none",)`` for none; all that suit servo and
-    measurements where None."""
-    quadratic: str = "gated"
-    """Form of the quadratic term of M6."""
+    """Extended terms that the choice of a model may add, none for none; by default all that suit
+    servo and measurements."""
+    quadratic: Literal["gated", "ungated"] = "gated"
+    """Quadratic term of M6: only where load and motor oppose each other (gated), or always."""
     fixed: Mapping[str, float] = field(default_factory=dict)
-    """Values of parameters that are not fitted."""
-    validation_kp: tuple[float, ...] = ()
-    """Gains whose logs are held out."""
-    validation_mass: tuple[float, ...] = ()
-    """Masses whose logs are held out [kg]."""
-    validation_trajectory: tuple[str, ...] = ()
-    """Trajectories whose logs are held out."""
+    """Values of parameters that are not fitted, by name."""
+    validation_kp: Annotated[tuple[float, ...], Option("GAIN [GAIN ...]")] = ()
+    """Gains of the held-out logs; 0 holds out none."""
+    validation_mass: Annotated[tuple[float, ...], Option("KG [KG ...]")] = ()
+    """Masses of the held-out logs [kg]."""
+    validation_trajectory: Annotated[tuple[str, ...], Option("NAME [NAME ...]")] = ()
+    """Trajectories of the held-out logs."""
     level: float = 0.95
-    """Coverage of the intervals."""
+    """Coverage of the intervals, from 0.5 to below 1."""
 
     def __post_init__(self) -> None:
-        check_finite(self, FitError)
-        for name, limits in (("reset_period", "above 0"), ("vin", "above 0 and at most 1e6 V")):
-            if (value := getattr(self, name)) is not None and not value > 0:
-                raise FitError(f"{name} is {value}; it must be {limits}")
+        super().__post_init__()
         method = method_named(self.method, fit_methods(), "search of a servo fit")
         object.__setattr__(self, "method", method)
+        # the default of Better Actuator Models, which means the same as none
+        kept = tuple(kp for kp in self.validation_kp if kp != 0)
+        object.__setattr__(self, "validation_kp", kept)
         if self.try_terms == ("none",):
             object.__setattr__(self, "try_terms", ())
         if self.trials < 1:
-            raise FitError(f"trials are at least 1, got {self.trials}")
+            raise FitError(f"trials (--evaluations) is {self.trials}; it must be 1 or more")
         check_seed(self.seed)
         if not 0.5 <= self.level < 1.0:
-            raise FitError(f"the level of the intervals is between 0.5 and 1, got {self.level}")
+            raise FitError(f"level is {self.level}; it must be from 0.5 to below 1")
 
     @property
     def holds_out(self) -> bool:

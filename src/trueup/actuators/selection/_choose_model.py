@@ -48,7 +48,7 @@ def choose_model(
     *,
     settings: FitSettings | None = None,
     models: Sequence[str] = tuple(FRICTION_MODELS),
-    terms: Sequence[str] | None = None,
+    try_terms: Sequence[str] | None = None,
     by: str | Sequence[str] | None = "kp",
     least_gain: float = LEAST_GAIN,
     on_tried: Callable[[TriedModel], None] | None = None,
@@ -80,7 +80,7 @@ def choose_model(
       settings: settings of the fits, ``method`` aside: they are least-squares searches, each from
         the optima of other models too. Terms that it names are in every model.
       models: friction models to try.
-      terms: extended terms to try; by default all that suit the servo's law and what was measured.
+      try_terms: extended terms to try; by default all that suit servo and measurements.
       by: quantities that logs are split by, of ``"kp"``, ``"mass"`` and ``"trajectory"``; None: all
         that vary.
       least_gain: relative reduction of the error that is worth more parameters.
@@ -105,7 +105,7 @@ def choose_model(
     names = [friction_model(name).name for name in dict.fromkeys(models)]
     if not names:
         raise FitError(f"there is no friction model to try; there are {listing(FRICTION_MODELS)}")
-    suitable = suitable_terms(servo, logs, settings, terms)
+    suitable = suitable_terms(servo, logs, settings, try_terms)
     quantities = split_quantities(logs, by)
     fits = LeftOutFits(
         servo,
@@ -169,8 +169,8 @@ class _Choosing:
             complete = False
         if not self.tried:
             raise TooFewTrialsError(
-                f"{self._limit} trials are too few to choose a model: give more --trials, or name "
-                "a friction model with --model"
+                f"{self._limit} evaluations are too few to choose a model: raise --evaluations, or "
+                "name a friction model with --model"
             )
         tried = tuple(self.tried.values())
         chosen = simplest(tried, self.least_gain)

@@ -60,7 +60,7 @@ def fit_models(spec: ComparisonSpec, inputs: ComparisonInputs, run: Run) -> Fitt
         evaluations += int(result.solution.stats.get("evaluations", 0))
         if not result.reached_its_end:
             status = result.solution.status.value
-            notes.append(f"the fit of {label} has not converged ({status}): raise --trials")
+            notes.append(f"the fit of {label} has not converged ({status}): raise --evaluations")
         _show(run, f"fitted {label}: {1e3 * result.training.mae:.2f} mrad")
     return FittedModels(
         in_order({**fitted, **given}),
@@ -101,7 +101,7 @@ def _choice(
             inputs.training_logs,
             settings=_fit_settings(spec),
             models=settings.models,
-            terms=settings.terms,
+            try_terms=settings.try_terms,
             by=settings.split_by,
             on_tried=show,
             workers=run.session.execution.workers or default_threads(),

@@ -91,7 +91,7 @@ def _with_choice(spec: ComparisonSpec, found: ComparisonInputs) -> ComparisonInp
     try:
         split_quantities(found.training_logs, settings.split_by)
     except RecordingError:
-        if settings.extended or settings.terms is not None or settings.split_by is not None:
+        if settings.extended or settings.try_terms is not None or settings.split_by is not None:
             raise
         reason = (
             "friction models alone are compared: the training logs have one gain, one mass and one "

@@ -169,7 +169,7 @@ def choice_for_fit(
                 logs,
                 settings=inner,
                 models=settings.models or tuple(FRICTION_MODELS),
-                terms=settings.try_terms,
+                try_terms=settings.try_terms,
                 by=None,
                 on_tried=tell,
                 on_progress=progress.update,

@@ -2,47 +2,57 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from trueup._options import Option
 from trueup.actuators.equations.friction_models import FRICTION_MODELS, friction_model
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.errors import FitError, listing
 
-_TUPLES = ("models", "terms")
+_TUPLES = ("models", "try_terms")
+
+_FORMER_TRY_TERMS = "terms"
+"""Key of ``try_terms`` in runs of earlier versions."""
 
 
 @dataclass(frozen=True)
 class ComparisonSettings:
     """Settings of a run of :func:`trueup.actuators.compare`."""
 
-    models: tuple[str, ...] = tuple(FRICTION_MODELS)
+    models: Annotated[tuple[str, ...], Option("M1,M2,...")] = tuple(FRICTION_MODELS)
     """Friction models to compare, fitted where no parameter file of them is given."""
     fit: FitSettings = field(default_factory=FitSettings)
     """Settings of the fits; their objective is the error that models are compared by, and what they
     hold out is held out of the whole comparison."""
     extended: bool | None = None
-    """Compare one model more: friction model and extended terms that predict training logs best
-    that are left out in turn, see :func:`trueup.actuators.choose_model`. None: where models are
-    fitted, and gain, mass or trajectory varies among the training logs."""
-    terms: tuple[str, ...] | None = None
-    """Terms that the extended model may take; all that suit servo and measurements where None."""
-    split_by: str | None = None
-    """Quantity that training logs are left out by: ``"kp"``, ``"mass"`` or ``"trajectory"``; None:
-    all that vary."""
+    """Compare the model with extended terms that cross-validation over the training logs chooses,
+    see :func:`trueup.actuators.choose_model`; by default where models are fitted, and gain, mass or
+    trajectory varies among the training logs."""
+    try_terms: tuple[str, ...] | None = None
+    """Extended terms that this model may have; by default all that suit servo and measurements."""
+    split_by: Literal["kp", "mass", "trajectory"] | None = None
+    """Quantity whose values split the training logs of the cross-validation; by default all that
+    vary."""
     png: bool = False
     """Write ``comparison.png`` too."""
 
     def __post_init__(self) -> None:
         names = [friction_model(name).name for name in dict.fromkeys(self.models)]
         object.__setattr__(self, "models", tuple(names))
-        if self.terms is not None and self.extended is False:
-            raise FitError("--friction-only compares no extended terms, --terms names some")
-        if (self.extended or self.terms is not None) and not self.models:
+        if self.try_terms is not None and self.extended is False:
             raise FitError(
-                "--given-only fits nothing, --extended and --terms fit: give one of them"
+                "--friction-only (extended=0) compares no extended terms, try_terms names some: "
+                "remove one of them"
             )
-        if self.terms == ():
-            raise FitError("--terms names no term; trueup actuator list shows them")
+        if (self.extended or self.try_terms is not None) and not self.models:
+            raise FitError(
+                "--given-only fits nothing, extended and try_terms require fits: remove one of them"
+            )
+        if self.try_terms == ():
+            raise FitError(
+                "try_terms names no term: name terms of trueup actuator list, or compare friction "
+                "models only with --friction-only (extended=0)"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -57,6 +67,9 @@ class ComparisonSettings:
         Raises:
           FitError: an unknown setting.
         """
+        if _FORMER_TRY_TERMS in content and "try_terms" not in content:
+            content = dict(content)
+            content["try_terms"] = content.pop(_FORMER_TRY_TERMS)
         known = {each.name for each in fields(cls)}
         if unknown := [name for name in content if name not in known]:
             raise FitError(

@@ -80,7 +80,7 @@ class ComparisonSpec(LogsSpec):
         """All but the evaluations of a fit and the picture, which may be others."""
         same = super().identity()
         fit = same.pop("fit")
-        # models and terms are settings of both
+        # models and terms to try are settings of both
         same |= {f"{k} of the fits" if k in same and k != "seed" else k: fit[k] for k in fit}
         return {name: value for name, value in same.items() if name not in ("trials", "png")}
 

@@ -115,7 +115,7 @@ def untried_term_findings(
     )
     return [
         f"{symptom(term, signs)}: {term} would take the error on logs left "
-        f"out from {1e3 * plain:.1f} to {1e3 * error:.1f} mrad. Add --terms "
+        f"out from {1e3 * plain:.1f} to {1e3 * error:.1f} mrad. Add terms="
         f"{','.join(candidates[term].terms)}, or fit without --model"
         for error, term, _ in sorted(better)
     ]

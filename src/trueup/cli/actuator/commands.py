@@ -1,5 +1,6 @@
 """``trueup actuator``: its commands and their arguments; what they do is imported when they run."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -11,12 +12,21 @@ from trueup.cli.actuator import show_commands as actuator_show_commands
 from trueup.cli.actuator.compare_commands import CompareServoModels
 from trueup.cli.actuator.export import ExportServo
 from trueup.cli.actuator.fit_commands import EvaluateServo, FitServo, ListServos
+from trueup.cli.actuator.options import BadLogSettings, WithKeys, check_former
 from trueup.cli.output import Output
 from trueup.cli.study.options import Json
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProcessServoLogs:
+class ProcessKeys(BadLogSettings):
+    """Settings of the resampling of raw logs."""
+
+    compat: Literal["bam"] | None = None
+    """Resample as Better Actuator Models: goals interpolated and ends extrapolated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessServoLogs(WithKeys):
     """Resample raw logs evenly: commands held, measurements interpolated, nothing extrapolated.
 
     Examples:
@@ -26,49 +36,56 @@ class ProcessServoLogs:
     Exit codes: 0 done, 2 wrong input.
     """
 
+    KEYS: ClassVar[type] = ProcessKeys
+
     raw: Annotated[Path, arg(metavar="FOLDER")]
     """Folder of raw logs, or one file."""
     logdir: Annotated[Path, arg(metavar="FOLDER")]
     """Folder for the resampled logs."""
     dt: Annotated[float, arg(metavar="S")] = 0.005
     """Time step [s]."""
-    compat: Literal["bam"] | None = None
-    """Resample as Better Actuator Models does, goals interpolated and ends extrapolated."""
-    skip_bad_logs: bool = False
-    """Leave logs out that cannot be used, rather than refusing them all."""
     json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
         from trueup.cli.actuator.data import run_process
 
-        return run_process(self.raw, self.logdir, self.dt, self.compat, self.skip_bad_logs, output)
+        values = self.values()
+        skip = values.get("skip_bad_logs", False)
+        return run_process(self.raw, self.logdir, self.dt, values.get("compat"), skip, output)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServoLogJitter:
+class ServoLogJitter(WithKeys):
     """Show how evenly raw logs were sampled.
 
     Examples:
       trueup actuator jitter --raw data_raw
-      trueup actuator jitter --raw data_raw --report jitter.html
+      trueup actuator jitter --raw data_raw --output jitter.html
 
     Exit codes: 0 done, 2 wrong input.
     """
 
-    logdir: Annotated[Path, arg(aliases=["--raw"], metavar="FOLDER")]
+    KEYS: ClassVar[type] = BadLogSettings
+
+    raw: Annotated[Path, arg(metavar="FOLDER")]
     """Folder of raw logs."""
-    report: Annotated[Path | None, arg(metavar="FILE")] = None
-    """HTML file with a histogram."""
-    skip_bad_logs: bool = False
-    """Leave logs out that cannot be used, rather than refusing them all."""
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
+    """HTML file to write, with a histogram."""
     json: Json = False
+
+    @staticmethod
+    def prepare_words(words: Sequence[str]) -> list[str]:
+        """The words, which have no former option."""
+        check_former(words, {"--report": "--output", "--logdir": "--raw"})
+        return list(words)
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
         from trueup.cli.actuator.data import run_jitter
 
-        return run_jitter(self.logdir, self.report, self.skip_bad_logs, output)
+        skip = self.values().get("skip_bad_logs", False)
+        return run_jitter(self.raw, self.output, skip, output)
 
 
 @dataclass(frozen=True)

@@ -2,33 +2,70 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from tyro.conf import arg
 
-from trueup.actuators.bench.objective import Objective
-from trueup.actuators.search.fit_settings import FitSettings
-from trueup.cli.actuator.simulation_options import ParameterFiles, SimulationOptions
+from trueup._options import Option
+from trueup.actuators.search.fit_settings import DEFAULT_TRIALS, FitSettings
+from trueup.actuators.selection.settings import ComparisonSettings
+from trueup.cli.actuator.options import (
+    LogSettings,
+    ParameterFiles,
+    WithKeys,
+    check_former,
+    fit_settings_of,
+    part_of,
+)
 from trueup.cli.output import Output
-from trueup.cli.registered_names import ServoMethod
-from trueup.cli.study.options import Json
+from trueup.cli.settings import options_of
+from trueup.cli.study.options import Json, OfRuns
 from trueup.errors import FitError
+
+FORMER = {
+    "--terms": "try_terms=TERM,TERM,...",
+    "--error": "objective=mae or objective=rmse",
+    "--trials": "--evaluations",
+    "--workers": "--threads",
+}
+"""Options of earlier versions, and what replaces them."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareServoModels(SimulationOptions):
-    """Compare models of a servo on logs, and say which of them to take.
+class ComparisonKeys(LogSettings, ComparisonSettings, FitSettings):  # type: ignore[override]
+    """Settings of a comparison, of its fits and of its logs."""
 
-    Friction models M1 to M6 that no parameter file is given for are fitted to the logs that are not
-    held out, and so is the model, extended terms included, that trueup actuator fit would choose.
+    objective: Literal["mae", "rmse"] = "mae"  # type: ignore[assignment]
+    """Error that fits minimise and models are compared by: mae, mean absolute, or rmse, root mean
+    square."""
+    trials: Annotated[int, Option("INT", name="evaluations")] = DEFAULT_TRIALS
+    """Maximum number of evaluated candidates of each fit."""
+
+
+ComparisonOptions = options_of(
+    ComparisonKeys,
+    "ComparisonOptions",
+    only=(
+        *("models", "trials", "seed"),
+        *("validation_kp", "validation_mass", "validation_trajectory"),
+    ),
+)
+"""An option for the settings that most comparisons give."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareServoModels(OfRuns, ComparisonOptions, WithKeys):
+    """Compare models of a servo on logs, and recommend one of them.
+
+    Friction models without a parameter file are fitted to the training logs, and so is the model
+    with extended terms that trueup actuator fit would choose.
 
     Examples:
       trueup actuator compare --logdir logs --validation-kp 400
       trueup actuator compare --logdir logs --models m1,m3,m6 --validation-mass 0.5
       trueup actuator compare --logdir logs --validation-kp 400 --friction-only
-      trueup actuator compare --logdir logs --terms command_delay,torque_saturation
+      trueup actuator compare --logdir logs try_terms=command_delay,torque_saturation
       trueup actuator compare --logdir logs --params m1.json m6.json --given-only
 
     Writes comparison.html, comparison.json and the parameter files of what it fitted. Ctrl-C saves;
@@ -36,93 +73,58 @@ class CompareServoModels(SimulationOptions):
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
+    KEYS: ClassVar[type] = ComparisonKeys
+    WITHOUT: ClassVar[tuple[str, ...]] = ("fit", "terms", "png")
+
     logdir: Annotated[Path, arg(metavar="FOLDER")]
-    """Folder of evenly sampled logs; trueup actuator process makes them."""
+    """Folder of evenly sampled logs, as written by trueup actuator process."""
     actuator: Annotated[str | None, arg(metavar="SERVO")] = None
-    """Servo; that of the parameter files, or else of the logs, where absent."""
+    """Servo; by default that of the parameter files, or else of the logs."""
     params: Annotated[ParameterFiles, arg(metavar="FILE [FILE ...]")] = ()
     """Parameter files of models; may be given several times."""
-    models: Annotated[str, arg(metavar="M1,M2,...")] = "m1,m2,m3,m4,m5,m6"
-    """Models to compare, fitted where no file of them is given."""
-    extended: bool = False
-    """Insist on the model with extended terms; without it, it is left out where the training logs
-    are of one gain, mass and trajectory."""
     friction_only: bool = False
-    """Compare friction models alone, without extended terms."""
-    terms: Annotated[str | None, arg(metavar="TERM,TERM,...")] = None
-    """Extended terms to try; all that suit servo and measurements where absent."""
-    split_by: Literal["all", "kp", "mass", "trajectory"] = "all"
-    """Key by which training logs are left out, to choose extended terms."""
+    """Compare friction models only, as extended=0. By default extended terms are tried where gain,
+    mass or trajectory varies among the training logs; extended=1 requires them."""
     given_only: bool = False
-    """Compare the parameter files alone and fit nothing."""
-    validation_kp: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()
-    """Hold out the logs of these gains; 0 holds out none."""
-    validation_mass: Annotated[tuple[float, ...], arg(metavar="KG [KG ...]")] = ()
-    """Hold out the logs of these masses [kg]."""
-    validation_trajectory: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
-    """Hold out the logs of these trajectories."""
-    error: Literal["mae", "rmse"] = "mae"
-    """Error that fits minimise and models are compared by."""
-    method: ServoMethod = "auto"
-    """Search of the fits, as in trueup actuator fit."""
-    trials: Annotated[int | None, arg(metavar="INT")] = None
-    """Evaluated candidates of each fit at most; 100000 where absent."""
-    seed: int = 0
-    """Seed of everything random."""
+    """Compare the parameter files only; fit nothing."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="DIRECTORY")] = Path("comparison")
     """Run directory."""
     png: bool = False
     """Write comparison.png too."""
-    workers: Annotated[int | None, arg(metavar="INT")] = None
-    """Threads that simulate; all cores where absent. The result is the same with any number."""
+    threads: Annotated[int | None, arg(metavar="INT")] = None
+    """Simulation threads; by default one per core. The result does not depend on it."""
     resume: bool = False
     """Continue the comparison in the run directory."""
     overwrite: bool = False
-    """Replace the run that the directory holds."""
+    """Replace the run in the directory."""
     dry_run: bool = False
-    """Read and check everything, say what would be fitted, write nothing."""
+    """Check everything and report what would be fitted; write nothing."""
     quiet: bool = False
     """No progress."""
     json: Json = False
 
     @staticmethod
     def prepare_words(words: Sequence[str]) -> list[str]:
-        """The words; models that are separated by blanks are refused."""
-        for place, word in enumerate(words[:-2]):
-            following = list(takewhile(lambda w: not w.startswith("-"), words[place + 1 :]))
-            if word == "--models" and len(following) > 1:
-                names = ",".join(name.strip(",") for name in following)
-                raise FitError(f"--models takes one list, with commas: --models {names}")
+        """The words, which have no former option."""
+        check_former(words, FORMER)
         return list(words)
 
-    @property
-    def settings(self) -> Any:
-        """The options as settings of the library."""
-        from trueup.actuators import ComparisonSettings
-
-        models = tuple(name.strip().lower() for name in self.models.split(",") if name.strip())
-        if not models and not self.given_only:
+    def settings_values(self) -> dict[str, Any]:
+        """Values of the settings that are given."""
+        values = self.values({"extended": False} if self.friction_only else {})
+        if self.given_only:
+            if values.get("models"):
+                raise FitError("--given-only fits no models, models names some: remove one of them")
+            values["models"] = ()
+        elif values.get("models") == ():
             raise FitError("no model is named: --models m1,m3, or --given-only for parameter files")
-        if self.extended and self.friction_only:
-            raise FitError("--extended tries extended terms, --friction-only none: give one")
-        fit = FitSettings(
-            method=self.method,
-            seed=self.seed,
-            objective=Objective(self.error),
-            validation_kp=tuple(kp for kp in self.validation_kp if kp != 0),
-            validation_mass=self.validation_mass,
-            validation_trajectory=self.validation_trajectory,
-            **self.simulation,
-        )
-        terms = None if self.terms is None else self.terms.split(",")
-        return ComparisonSettings(
-            models=() if self.given_only else models,
-            fit=fit,
-            extended=False if self.friction_only else self.extended or None,
-            terms=None if terms is None else tuple(t.strip() for t in terms if t.strip()),
-            split_by=None if self.split_by == "all" else self.split_by,
-            png=self.png,
-        )
+        return values
+
+    def settings_from(self, values: dict[str, Any]) -> ComparisonSettings:
+        """Settings of the comparison from their values."""
+        of_comparison = part_of(values, ComparisonSettings)
+        others = {name: value for name, value in values.items() if name not in of_comparison}
+        return ComparisonSettings(**of_comparison, fit=fit_settings_of(others), png=self.png)
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -131,21 +133,22 @@ class CompareServoModels(SimulationOptions):
         from trueup.runs import Execution
         from trueup.runs.loop.budget import Budget
 
+        values = self.settings_values()
         spec = ComparisonSpec.of(
             [file for files in self.params for file in files],
             self.logdir,
-            self.settings,
+            self.settings_from(values),
             servo=self.actuator,
             name=self.output.resolve().name,
-            limits=Budget(max_evaluations=self.trials),
-            catalogue=self.catalogue,
-            skip_bad_logs=self.skip_bad_logs,
+            limits=Budget(max_evaluations=values.get("trials")),
+            catalogue=values.get("catalogue"),
+            skip_bad_logs=values.get("skip_bad_logs", False),
             anyway=self.anyway,
         )
         return run_compare(
             spec,
             self.output,
-            Execution(workers=self.workers),
+            Execution(workers=self.threads),
             output,
             resume=self.resume,
             overwrite=self.overwrite,

@@ -10,6 +10,7 @@ from typing import cast
 from trueup.actuators import Servo, load_catalogue
 from trueup.actuators import record as recording
 from trueup.actuators.catalogue.entries import find_servo
+from trueup.cli.actuator.connection_settings import ConnectionSettings
 from trueup.errors import HardwareError
 
 SIMULATED = "simulated"
@@ -19,29 +20,8 @@ _OPEN = "open_servo"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Connection:
+class Connection(ConnectionSettings):
     """Connection to a servo."""
-
-    port: str
-    """Serial port, or ``simulated``."""
-    motor: str
-    """Name of the servo in the catalogue."""
-    servo_id: int = 1
-    """Number of the servo on the bus."""
-    zero: float = 0.0
-    """Angle that the servo measures where the pendulum hangs down [rad]."""
-    reverse: bool = False
-    """The servo turns clockwise for growing angles."""
-    baud_rate: int = 1_000_000
-    """Speed of the bus [bit/s]."""
-    timeout: float = 0.02
-    """Time to wait for an answer [s]."""
-    catalogue: Path | None = None
-    """Catalogue of the user that describes the servo."""
-    family: str | None = None
-    """Control table to use; None: that of the servo."""
-    driver_file: Path | None = None
-    """Python file that opens the servo."""
 
     def servo(self) -> Servo:
         """The servo's entry in the catalogue.
@@ -60,10 +40,10 @@ class Connection:
         Raises:
             HardwareError: it has no control table, or the driver's file cannot be used.
         """
-        if self.driver_file is not None:
-            _opening_function(self.driver_file)
-        elif self.port != SIMULATED or servo.bus or self.family:
-            recording.table_of(servo, self.family)
+        if self.driver is not None:
+            _opening_function(self.driver)
+        elif self.port != SIMULATED or servo.bus or self.bus:
+            recording.table_of(servo, self.bus)
 
     @contextlib.contextmanager
     def opened(self, bench: recording.Bench | None = None) -> Iterator[recording.ServoDriver]:
@@ -71,19 +51,19 @@ class Connection:
         servo = self.servo()
         self.check(servo)
         with contextlib.ExitStack() as stack:
-            if self.driver_file is not None:
+            if self.driver is not None:
                 driver = self._of_the_user()
             elif self.port == SIMULATED:
                 driver = self._simulated(servo, bench, stack)
             else:
-                driver = self._on_bus(recording.table_of(servo, self.family), self.port)
+                driver = self._on_bus(recording.table_of(servo, self.bus), self.port)
             yield stack.enter_context(driver)
 
     def _on_bus(self, table, port: str, timeout: float | None = None) -> recording.ServoDriver:
         return recording.BusDriver(
             table,
             port,
-            self.servo_id,
+            self.id,
             zero=self.zero,
             reverse=self.reverse,
             baud_rate=self.baud_rate,
@@ -94,28 +74,27 @@ class Connection:
         self, servo: Servo, bench: recording.Bench | None, stack: contextlib.ExitStack
     ) -> recording.ServoDriver:
         # a servo on another bus is simulated on this one
-        has_table = servo.bus or self.family or servo.name in recording.STANDARD_GAINS
-        table = recording.table_of(servo, self.family if has_table else "dynamixel")
+        has_table = servo.bus or self.bus or servo.name in recording.STANDARD_GAINS
+        table = recording.table_of(servo, self.bus if has_table else "dynamixel")
         pendulum = None
         if bench is not None and bench.mass * bench.length > 0:
             pendulum = recording.Pendulum.of(servo, bench.mass, bench.length)
-        simulated = recording.SimulatedServo(table, self.servo_id, servo=servo, pendulum=pendulum)
+        simulated = recording.SimulatedServo(table, self.id, servo=servo, pendulum=pendulum)
         # it shares the processor with everything else
         timeout = max(self.timeout, 0.2) if self.timeout > 0 else self.timeout
         return self._on_bus(table, stack.enter_context(simulated).port, timeout)
 
     def _of_the_user(self) -> recording.ServoDriver:
-        assert self.driver_file is not None
-        driver = _opening_function(self.driver_file)(self.port, self.servo_id)
+        assert self.driver is not None
+        driver = _opening_function(self.driver)(self.port, self.id)
         if not isinstance(driver, recording.ServoDriver):
             raise HardwareError(
-                f"{self.driver_file}: {_OPEN} returned {type(driver).__name__}, not a driver with "
+                f"{self.driver}: {_OPEN} returned {type(driver).__name__}, not a driver with "
                 "motor, retries, limits, open, close, read, write_goal, write_torque and write_gain"
             )
         if driver.motor != self.motor:
             raise HardwareError(
-                f"{self.driver_file}: the driver is of the servo {driver.motor!r}, not "
-                f"{self.motor!r}"
+                f"{self.driver}: the driver is of the servo {driver.motor!r}, not {self.motor!r}"
             )
         return cast("recording.ServoDriver", driver)
 

@@ -1,13 +1,14 @@
 """``trueup actuator export``: an identified servo for a simulator."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from tyro.conf import arg
 
 from trueup._marks import KEY
+from trueup.cli.actuator.options import LogSettings, WithKeys, check_former
 from trueup.cli.output import Output
 from trueup.cli.study.options import Json, OfRuns
 from trueup.deploy.forms import SERVO, described_forms, find_form
@@ -15,7 +16,20 @@ from trueup.runs.loop.progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportServo(OfRuns):
+class ExportKeys(LogSettings):
+    """Settings of an export, and of the logs that it is fitted to."""
+
+    kp: float | None = None
+    """Firmware gain; by default that of the servo."""
+    vin: float | None = None
+    """Bus voltage [V]; by default that of the logs, or of the logs of the fit, if it is one, else
+    that of the servo."""
+    timestep: float = 0.001
+    """Time step of the simulation [s]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportServo(OfRuns, WithKeys):
     """Write an identified servo for a simulator, its error against the full model stated.
 
     Examples:
@@ -30,30 +44,25 @@ class ExportServo(OfRuns):
     Exit codes: 0 done, 2 wrong input.
     """
 
+    KEYS: ClassVar[type] = ExportKeys
+
     params: Annotated[Path, arg(metavar="FILE")]
     """Parameter file of the servo."""
-    form: Annotated[str, arg(aliases=["--to"], metavar="FORM", help=described_forms(SERVO))] = (
-        "mjcf-dcmotor"
-    )
+    form: Annotated[str, arg(metavar="FORM", help=described_forms(SERVO))] = "mjcf-dcmotor"
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """File to write; printed where absent."""
+    """File to write; printed by default."""
     logdir: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """Resampled logs that the numbers of the form are fitted to, over all gains and voltages; the
-    full model's own motion where absent."""
-    kp: Annotated[float | None, arg(metavar="GAIN")] = None
-    """Firmware gain; the servo's own where absent."""
-    vin: Annotated[float | None, arg(metavar="V")] = None
-    """Bus voltage [V]; where absent that of the logs, or of the fit's, if it is one, else the
-    servo's."""
-    timestep: Annotated[float, arg(metavar="S")] = 0.001
-    """Time step of the simulation [s]."""
-    catalogue: Annotated[Path | None, arg(metavar="FILE")] = None
-    """YAML file with further servos."""
-    skip_bad_logs: bool = False
-    """Leave logs out that cannot be used, rather than refusing them all."""
+    """Resampled logs that the numbers of the form are fitted to, over all gains and voltages; by
+    default the motion of the full model."""
     overwrite: bool = False
-    """Replace a file that is there."""
+    """Replace the file."""
     json: Json = False
+
+    @staticmethod
+    def prepare_words(words: Sequence[str]) -> list[str]:
+        """The words, which have no former option."""
+        check_former(words, {"--to": "--form"})
+        return list(words)
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -75,30 +84,28 @@ def run_export(command: ExportServo, output: Output) -> int:
     from trueup.errors import ReportError
     from trueup.runs.store import atomic
 
+    values = command.values()
     form = find_form(command.form, SERVO)
     target = command.output
     if target is not None and target.exists() and not command.overwrite:
         raise ReportError(f"{target} exists: give another --output, or --overwrite")
-    if command.catalogue is not None:
-        load_catalogue(command.catalogue, replace=True)
+    if (catalogue := values.get("catalogue")) is not None:
+        load_catalogue(catalogue, replace=True)
     model = load_model(command.params, anyway=command.anyway)
     skipped: list[str] = []
     logs = None
     if command.logdir is not None:
-        logs = read_logs(
-            command.logdir, uniform=True, skip_bad=command.skip_bad_logs, on_skip=skipped.append
-        )
+        skip_bad = values.get("skip_bad_logs", False)
+        logs = read_logs(command.logdir, uniform=True, skip_bad=skip_bad, on_skip=skipped.append)
     with Progress(not output.json) as progress:
         exported = export_servo(
             model,
             form.name,
             path=command.params,
             logs=logs,
-            kp=command.kp,
-            vin=command.vin,
-            timestep=command.timestep,
             output=target,
             report=lambda share: progress.update(f"fitting {form.name}", share),
+            **{k: values[k] for k in ("kp", "vin", "timestep") if k in values},
         )
     text, errors = exported.text, exported.errors
     if target is None:

@@ -53,7 +53,7 @@ def run_list(actuator: str | None, catalogue: Path | None, output: Output) -> in
     )
     friction = {p.name: p for model in FRICTION_MODELS.values() for p in model.parameters}
     output.table(_COLUMNS, _rows(friction.values()), "Parameters of friction")
-    output.table(_COLUMNS, _rows(EXTENDED_TERMS.values()), "Extended terms, of --terms")
+    output.table(_COLUMNS, _rows(EXTENDED_TERMS.values()), "Extended terms, of the key terms")
     output.text("The motor's parameters and its bounds:  trueup actuator list --actuator SERVO")
     return 0
 
@@ -87,7 +87,7 @@ def _rows(parameters: Iterable[ModelParameter]) -> list[list[str]]:
 def _models_with(name: str) -> str:
     models = [m.name for m in FRICTION_MODELS.values() if name in m.parameter_names]
     if not models:
-        return "--terms" if name in EXTENDED_TERMS else "all"
+        return "terms=" if name in EXTENDED_TERMS else "all"
     return "all" if len(models) == len(FRICTION_MODELS) else " ".join(models)
 
 

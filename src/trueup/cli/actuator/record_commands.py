@@ -2,99 +2,64 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from tyro.conf import Positional, arg
 
+from trueup.actuators.record.settings import Bench, RecordSettings
+from trueup.cli.actuator.connection_settings import ConnectionSettings
+from trueup.cli.actuator.options import WithKeys, part_of
 from trueup.cli.output import Output
+from trueup.cli.settings import options_of
 from trueup.cli.study.options import Json
 
-
-@dataclass(frozen=True, kw_only=True)
-class ConnectionOptions:
-    """Connection to a servo."""
-
-    port: Annotated[str, arg(metavar="PORT")]
-    """Serial port such as /dev/ttyUSB0, or simulated."""
-    motor: Annotated[str, arg(aliases=["--actuator"], metavar="SERVO")]
-    """Servo of the catalogue, as trueup actuator list shows them."""
-    catalogue: Annotated[Path | None, arg(metavar="FILE")] = None
-    """YAML file that describes the servo; its key bus says how it is recorded."""
-    bus: Annotated[str | None, arg(metavar="FAMILY")] = None
-    """Control table to use: dynamixel (X series), dynamixel1 (MX, Protocol 1.0), feetech (STS)."""
-    driver: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Python file with a function open_servo(port, servo_id): a driver for another bus."""
-    id: Annotated[int, arg(metavar="INT")] = 1
-    """Number of the servo on the bus."""
-    zero: Annotated[float, arg(metavar="RAD")] = 0.0
-    """Angle that the servo measures where the pendulum hangs down [rad]."""
-    reverse: bool = False
-    """The servo turns clockwise for growing angles."""
-    baud_rate: Annotated[int, arg(metavar="INT")] = 1_000_000
-    """Speed of the bus [bit/s]."""
-    timeout: Annotated[float, arg(metavar="S")] = 0.02
-    """Time to wait for an answer [s]."""
-
-    @property
-    def connection(self):
-        """The same, as the driver takes it."""
-        from trueup.cli.actuator.record import Connection
-
-        return Connection(
-            port=self.port,
-            motor=self.motor,
-            servo_id=self.id,
-            zero=self.zero,
-            reverse=self.reverse,
-            baud_rate=self.baud_rate,
-            timeout=self.timeout,
-            catalogue=self.catalogue,
-            family=self.bus,
-            driver_file=self.driver,
-        )
+if TYPE_CHECKING:
+    from trueup.cli.actuator.connection import Connection
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordOptions(ConnectionOptions):
-    """What stands on the servo, and how it is recorded."""
+class RecordKeys(ConnectionSettings, RecordSettings, Bench):
+    """Settings of a recording: the connection, the bench, timing and limits."""
 
-    mass: Annotated[float, arg(metavar="KG")]
-    """Mass at the tip of the pendulum [kg]."""
-    length: Annotated[float, arg(metavar="M")]
-    """Distance from the axis to the tip mass [m]."""
-    arm_mass: Annotated[float, arg(metavar="KG")] = 0.0
-    """Mass of the arm [kg]."""
-    vin: Annotated[float | None, arg(metavar="V")] = None
-    """Nominal supply voltage [V]; what is measured at the start where absent."""
-    rate: Annotated[float, arg(metavar="HZ")] = 200.0
-    """Samples a second; a slower bus gives fewer."""
-    finish: Literal["limp", "hold"] = "limp"
-    """Torque at the end: off, or holding the angle it has."""
+
+ConnectionOptions = options_of(ConnectionSettings, "ConnectionOptions")
+"""An option for each marked setting of a connection."""
+
+RecordOptions = options_of(RecordKeys, "RecordOptions")
+"""An option for each marked setting of a recording."""
+
+
+def connection_of(values: dict[str, Any]) -> "Connection":
+    """The connection from the values of settings."""
+    from trueup.cli.actuator.connection import Connection
+
+    return Connection(**part_of(values, ConnectionSettings))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording(RecordOptions, WithKeys):
+    """A command that records."""
+
+    KEYS: ClassVar[type] = RecordKeys
+    WITHOUT: ClassVar[tuple[str, ...]] = ("limits",)
+
     quiet: bool = False
     """No progress."""
     json: Json = False
 
-    @property
-    def bench(self):
-        """The pendulum."""
-        from trueup.actuators.record import Bench
-
-        return Bench(self.mass, self.length, self.arm_mass, self.vin)
-
-    @property
-    def settings(self):
-        """How it is recorded."""
-        from trueup.actuators.record import RecordSettings
-
-        return RecordSettings(rate=self.rate, finish=self.finish)
+    def parts(self) -> tuple["Connection", Bench, RecordSettings]:
+        """Connection, bench and settings of the recording."""
+        values = self.values()
+        bench = Bench(**part_of(values, Bench))
+        return connection_of(values), bench, RecordSettings(**part_of(values, RecordSettings))
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordServo(RecordOptions):
+class RecordServo(Recording):
     """Record one trajectory on hardware; the servo moves.
 
     Examples:
-      trueup actuator record --port /dev/ttyUSB0 --motor xl330 --mass 0.49 --length 0.1 --kp 200
+      trueup actuator record --port /dev/ttyUSB0 --actuator xl330 --mass 0.49 --length 0.1 --kp 200
           --trajectory sin_sin --output data_raw/kp200_sin_sin.json
 
     Exit codes: 0 done, 2 wrong input or a fault of the servo, 130 interrupted, 143 terminated.
@@ -112,24 +77,25 @@ class RecordServo(RecordOptions):
         """Run the command; returns the exit code."""
         from trueup.cli.actuator.record import run_record
 
+        connection, bench, settings = self.parts()
         return run_record(
-            self.connection,
+            connection,
             self.kp,
             self.trajectory,
             self.output,
-            self.bench,
-            self.settings,
+            bench,
+            settings,
             self.quiet or self.json,
             output,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepServo(RecordOptions):
-    """Record every trajectory at every gain; what is done already is skipped.
+class SweepServo(Recording):
+    """Record every trajectory at every gain; finished recordings are skipped.
 
     Examples:
-      trueup actuator sweep --port /dev/ttyUSB0 --motor xl330 --mass 0.49 --length 0.1
+      trueup actuator sweep --port /dev/ttyUSB0 --actuator xl330 --mass 0.49 --length 0.1
           --logdir data_raw --dry-run
 
     Exit codes: 0 done, 2 wrong input or a fault of the servo, 130 interrupted, 143 terminated.
@@ -138,23 +104,24 @@ class SweepServo(RecordOptions):
     logdir: Annotated[Path, arg(metavar="FOLDER")]
     """Folder for the raw logs."""
     kp: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()
-    """Gains; the standard ones of the servo where absent."""
+    """Gains; by default the standard ones of the servo."""
     trajectory: Annotated[tuple[str, ...], arg(metavar="NAME|FILE [NAME|FILE ...]")] = ()
-    """Trajectories, by name or from CSV files; the standard ones where absent."""
+    """Trajectories, by name or from CSV files; by default the standard ones."""
     dry_run: bool = False
-    """Say what would be recorded and how long it takes; nothing moves."""
+    """Report what would be recorded and how long it takes; nothing moves."""
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
         from trueup.cli.actuator.record import run_sweep
 
+        connection, bench, settings = self.parts()
         return run_sweep(
-            self.connection,
+            connection,
             self.kp,
             self.trajectory,
             self.logdir,
-            self.bench,
-            self.settings,
+            bench,
+            settings,
             self.dry_run,
             self.quiet or self.json,
             output,
@@ -162,14 +129,16 @@ class SweepServo(RecordOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadServo(ConnectionOptions):
+class ReadServo(ConnectionOptions, WithKeys):
     """Show what a servo measures now, such as its angle where the pendulum hangs down.
 
     Examples:
-      trueup actuator read --port /dev/ttyUSB0 --motor xl330
+      trueup actuator read --port /dev/ttyUSB0 --actuator xl330
 
     Exit codes: 0 done, 2 wrong input or a fault of the servo.
     """
+
+    KEYS: ClassVar[type] = ConnectionSettings
 
     json: Json = False
 
@@ -177,12 +146,12 @@ class ReadServo(ConnectionOptions):
         """Run the command; returns the exit code."""
         from trueup.cli.actuator.record import run_read
 
-        return run_read(self.connection, output)
+        return run_read(connection_of(self.values()), output)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecoverServoLog:
-    """Turn what an interrupted recording left into a raw log.
+    """Convert the partial file of an interrupted recording to a raw log.
 
     Examples:
       trueup actuator recover data_raw/kp200_sin_sin.partial.jsonl
@@ -191,9 +160,9 @@ class RecoverServoLog:
     """
 
     partial: Annotated[Positional[Path], arg(metavar="FILE")]
-    """File that the interruption left."""
+    """Partial file of the recording."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """Raw log to write; named after the partial one where absent."""
+    """Raw log to write; by default named after the partial file."""
     json: Json = False
 
     def run(self, output: Output) -> int:

@@ -2,28 +2,54 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from tyro.conf import UseAppendAction, arg
 
-from trueup.cli.actuator.simulation_options import Catalogue, ParameterFiles, SimulationOptions
+from trueup.cli.actuator.options import (
+    CatalogueSettings,
+    LogSimulationSettings,
+    ParameterFiles,
+    WithKeys,
+    simulation_of,
+)
 from trueup.cli.output import Output
 from trueup.cli.study.options import Json, OfRuns
 from trueup.errors import ParameterError
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlotServoLogs(SimulationOptions):
+class PlotKeys(LogSimulationSettings):
+    """Settings of plots of logs."""
+
+    png: bool = False
+    """Write PNG files of the same name too, four logs each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitKeys(CatalogueSettings):
+    """Settings of diagrams of driving and backdriving."""
+
+    speeds: tuple[float, ...] = ()
+    """Speeds of the joint [rad/s]; by default from 0 to 4."""
+    png: bool = False
+    """Write a PNG file of the same name too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlotServoLogs(OfRuns, WithKeys):
     """Draw logs, and with --sim the motions of identified models over them.
 
     Examples:
       trueup actuator plot --logdir logs
       trueup actuator plot --sim --logdir logs --params m1.json --params m6.json
-      trueup actuator plot --sim --logdir logs --params m6.json --worst 4 --png
+      trueup actuator plot --sim --logdir logs --params m6.json --worst 4 png=1
 
     Logs that the best model explains worst come first.
     Exit codes: 0 done, 2 wrong input.
     """
+
+    KEYS: ClassVar[type] = PlotKeys
 
     logdir: Annotated[Path, arg(metavar="FOLDER")]
     """Folder of logs; evenly sampled ones with --sim."""
@@ -32,15 +58,13 @@ class PlotServoLogs(SimulationOptions):
     params: Annotated[ParameterFiles, arg(metavar="FILE [FILE ...]")] = ()
     """Parameter files of models; may be given several times."""
     actuator: Annotated[str | None, arg(metavar="SERVO")] = None
-    """Servo that the parameter files have to be of."""
+    """Servo that the parameter files must be of."""
     only: Annotated[UseAppendAction[tuple[str, ...]], arg(metavar="PATTERN")] = ()
     """Draw logs whose name matches, such as '*kp400*'; may be given several times."""
     worst: Annotated[int | None, arg(metavar="INT")] = None
     """Draw this many logs, those that the best model explains worst."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("plot.html")
     """HTML file to write."""
-    png: bool = False
-    """Write PNG files of the same name too, four logs each."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -53,58 +77,56 @@ class PlotServoLogs(SimulationOptions):
             raise ParameterError(
                 "parameter files are given, but nothing to do with them: add --sim"
             )
+        values = self.values()
         return run_plot(
             self.logdir,
             [file for files in self.params for file in files],
             self.output,
             output,
             servo=self.actuator,
-            catalogue=self.catalogue,
-            skip_bad=self.skip_bad_logs,
-            simulation=self.simulation,
+            catalogue=values.get("catalogue"),
+            skip_bad=values.get("skip_bad_logs", False),
+            simulation=simulation_of(values),
             only=self.only,
             worst=self.worst,
-            png=self.png,
+            png=values.get("png", False),
             anyway=self.anyway,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class DriveBackdriveLimits(OfRuns):
+class DriveBackdriveLimits(OfRuns, WithKeys):
     """Draw what a servo can drive and what drives it back: motor torque against load, by speed.
 
     Examples:
       trueup actuator drive-backdrive --params m6.json
-      trueup actuator drive-backdrive --params m3.json --params m6.json --max-torque 2 --png
+      trueup actuator drive-backdrive --params m3.json --params m6.json --max-torque 2 png=1
 
     Exit codes: 0 done, 2 wrong input.
     """
 
+    KEYS: ClassVar[type] = LimitKeys
+
     params: Annotated[ParameterFiles, arg(metavar="FILE [FILE ...]")]
     """Parameter files of models; may be given several times."""
     max_torque: Annotated[float | None, arg(metavar="NM")] = None
-    """Greatest motor torque of the diagram [N m]; the servo's torque at standstill where absent."""
-    catalogue: Catalogue = None
-    """YAML file with further servos."""
-    speeds: Annotated[tuple[float, ...], arg(metavar="RAD/S [RAD/S ...]")] = ()
-    """Speeds of the joint [rad/s]; from 0 to 4 where absent."""
+    """Maximum motor torque of the diagram [N m]; by default the servo's torque at standstill."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("drive_backdrive.html")
     """HTML file to write."""
-    png: bool = False
-    """Write a PNG file of the same name too."""
     json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
         from trueup.cli.actuator.show import run_drive_backdrive
 
+        values = self.values()
         return run_drive_backdrive(
             [file for files in self.params for file in files],
-            self.catalogue,
+            values.get("catalogue"),
             self.max_torque,
-            self.speeds,
+            values.get("speeds", ()),
             self.output,
-            self.png,
+            values.get("png", False),
             self.anyway,
             output,
         )

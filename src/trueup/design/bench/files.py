@@ -19,7 +19,7 @@ def record_command(log: ServoLog) -> str:
     """The command that records a designed log, in the folder of its trajectory."""
     arm = f" --arm-mass {log.arm_mass:g}" if log.arm_mass else ""
     return (
-        f"trueup actuator record --port PORT --motor {log.motor} --mass {log.mass:g} "
+        f"trueup actuator record --port PORT --actuator {log.motor} --mass {log.mass:g} "
         f"--length {log.length:g}{arm} --kp {log.kp:g} --trajectory {log.name}.csv "
         f"--output raw/{log.name}.json"
     )

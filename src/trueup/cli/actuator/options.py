@@ -1,0 +1,145 @@
+"""Options and keys that commands of servos share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from tyro.conf import UseAppendAction
+
+from trueup._options import MISSING, Setting, settings_of
+from trueup.actuators.bench.objective import OBJECTIVES, Objective
+from trueup.actuators.bench.settings import SimulationSettings
+from trueup.actuators.search.fit_settings import FitSettings
+from trueup.cli.settings import Keys, check_type, given, values_of
+from trueup.errors import ExperimentError
+
+ParameterFiles = UseAppendAction[tuple[tuple[Path, ...], ...]]
+"""``--params A --params B`` and ``--params A B``."""
+
+
+# --- settings of the command line ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogueSettings:
+    """Servos that a command supports."""
+
+    catalogue: Path | None = None
+    """YAML file with further servos."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadLogSettings:
+    """Logs that cannot be used."""
+
+    skip_bad_logs: bool = False
+    """Skip logs that cannot be used; by default they are an error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogSettings(BadLogSettings, CatalogueSettings):
+    """Logs that a command reads, and their servos."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogSimulationSettings(LogSettings, SimulationSettings):
+    """Logs that are read, and how they are simulated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectiveSettings:
+    """Error that a fit minimises, with a weight of 1 for the position."""
+
+    objective: Literal[*OBJECTIVES] = "mae"  # pyright: ignore[reportInvalidTypeForm]
+    """Error to minimise: mae, mean absolute; rmse, root mean square; or huber."""
+    speed_weight: float = 0.0
+    """Weight of the speed error [s]."""
+    duty_weight: float = 0.0
+    """Weight of the duty cycle error [rad], for logs with a measured load."""
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithKeys:
+    """A command with settings, as options and as ``KEY=VALUE``."""
+
+    KEYS: ClassVar[type]
+    WITHOUT: ClassVar[tuple[str, ...]] = ()
+
+    keys: Keys = ()
+
+    def values(self, further: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Values of the settings that are given, by name.
+
+        Args:
+          further: values of options that the command converts itself.
+
+        Raises:
+          ExperimentError: a setting is unknown, given twice, missing or of another type.
+        """
+        known = settings_of(self.KEYS)
+        options = {k: _split(v) for k, v in given(self, self.KEYS).items()}
+        options |= further or {}
+        found = values_of(self.KEYS, self.keys, options, without=self.WITHOUT)
+        if "try_terms" in found and found["try_terms"] is None:
+            found["try_terms"] = ()  # none means no term, the default is all that suit
+        values = check_type(self.KEYS, found)
+        missing = [s for s in known.values() if s.default is MISSING and s.name not in values]
+        if missing:
+            raise ExperimentError(f"missing: {', '.join(map(_form, missing))}")
+        return values
+
+
+def _split(value: Any) -> Any:
+    """A list of texts, whose words may be separated by commas as in ``KEY=VALUE``."""
+    if isinstance(value, tuple) and all(isinstance(word, str) for word in value):
+        parts = [part.strip() for word in value for part in word.split(",")]
+        return tuple(part for part in parts if part)
+    return value
+
+
+def _form(setting: Setting) -> str:
+    option = setting.option
+    assert option is not None
+    return f"--{option.name or setting.name} {option.metavar}"
+
+
+def part_of(values: Mapping[str, Any], settings: type) -> dict[str, Any]:
+    """Values that are settings of one class."""
+    return {name: values[name] for name in settings_of(settings) if name in values}
+
+
+def simulation_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """How logs are simulated, by the names of the library.
+
+    Raises:
+      FitError: a value out of range.
+    """
+    settings = SimulationSettings(**part_of(values, SimulationSettings))
+    return {name: getattr(settings, name) for name in settings_of(SimulationSettings)}
+
+
+def fit_settings_of(values: Mapping[str, Any]) -> FitSettings:
+    """Settings of a fit; ``objective`` is a word, with the weights next to it.
+
+    Raises:
+      FitError: a value out of range.
+    """
+    default = ObjectiveSettings()
+    objective = Objective(
+        kind=values.get("objective", default.objective),
+        speed=values.get("speed_weight", default.speed_weight),
+        duty=values.get("duty_weight", default.duty_weight),
+    )
+    return FitSettings(**{**part_of(values, FitSettings), "objective": objective})
+
+
+def check_former(words: Sequence[str], former: Mapping[str, str]) -> None:
+    """Raise ExperimentError where the words have an option that has another name now."""
+    for word in words:
+        name = word.partition("=")[0].replace("_", "-")
+        if name in former:
+            raise ExperimentError(f"{name} is now {former[name]}")
