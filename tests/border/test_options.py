@@ -17,7 +17,7 @@ BENCH = ("--port", "simulated", "--motor", "xl330", "--mass", "0.5", "--length",
 BASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "identify": ("sysid", ("./experiment.yaml",)),
     "demo": ("study", ("-o", "./demo")),
-    "study run": ("study", ("sphere", "-o", "./run", "--max-generations", "2")),
+    "study run": ("study", ("sphere", "-o", "./run", "--generations", "2")),
     "actuator process": ("servo", ("--raw", "./logs", "--logdir", "./out")),
     "actuator fit": (
         "servo",
@@ -51,9 +51,8 @@ BASES: dict[str, tuple[str, tuple[str, ...]]] = {
 """Kind of the inputs, and the words of a command that works."""
 
 FITTING: dict[str, tuple[str, ...]] = {
-    "study run --target-cost": ("-inf", "-1", "1e300"),
-    "study run --max-seconds": ("inf", "1e300"),
-    "gait optimize --max-seconds": ("inf", "1e300"),
+    "study run --seconds": ("inf", "1e300"),
+    "gait optimize --seconds": ("inf", "1e300"),
     "gait optimize --tgt-vel": ("-1",),
     "gait optimize --tgt-slope": ("-1",),
     "gait device --tgt-slope": ("-1",),
@@ -65,7 +64,6 @@ FITTING: dict[str, tuple[str, ...]] = {
     "actuator drive-backdrive --speeds": ("1e300", ""),
     "actuator fit --validation-kp": ("",),
     "actuator fit --validation-mass": ("",),
-    "network synthesize --kd": ("-1",),
     "actuator record --zero": ("-1",),
     "actuator sweep --zero": ("-1",),
     "actuator read --zero": ("-1",),
@@ -74,7 +72,7 @@ FITTING: dict[str, tuple[str, ...]] = {
 
 
 NEVER_ZERO: dict[str, str] = {
-    "study run": "--population --sigma --dimension",
+    "study run": "--dimension",
     "actuator process": "--dt",
     "actuator fit": "--workers --reset-period --vin",
     "actuator evaluate": "--reset-period --vin",
@@ -85,7 +83,6 @@ NEVER_ZERO: dict[str, str] = {
     "actuator record": "--baud-rate --timeout --length --vin --rate",
     "actuator sweep": "--baud-rate --timeout --length --vin --rate",
     "actuator read": "--baud-rate --timeout",
-    "network synthesize": "--inertias --repeats --duration --rate --substeps --highest-frequency",
     "gait device": "--max-torque --seeds --tgt-vel --popsize --maxiter",
     "gait optimize": "--musc-model --sim-time --popsize --sigma-gain --exo-sigma-gain",
 }

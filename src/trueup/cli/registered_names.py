@@ -5,7 +5,8 @@ are; the library refuses others.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args
 
 from trueup.fitting.searches.methods import method_names
 
@@ -69,14 +70,20 @@ def add_registered_names(registry: Any) -> Any:
 
     @registry.primitive_rule
     def rule(info: Any) -> PrimitiveConstructorSpec | None:
-        if not (isinstance(info.type, type) and issubclass(info.type, RegisteredName)):
+        # also the type of an option that may be absent, so that None is not among its words
+        kinds = [kind for kind in get_args(info.type) or (info.type,) if kind is not NoneType]
+        if len(kinds) != 1 or not _is_registered(kinds[0]):
             return None
         return PrimitiveConstructorSpec(
             nargs=1,
-            metavar=f"{{{','.join(info.type.names())}}}",
+            metavar=f"{{{','.join(kinds[0].names())}}}",
             instance_from_str=lambda given: given[0],
-            is_instance=lambda value: isinstance(value, str),
-            str_from_instance=lambda value: [value],
+            is_instance=lambda value: value is None or isinstance(value, str),
+            str_from_instance=lambda value: [str(value)],
         )
 
     return registry
+
+
+def _is_registered(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, RegisteredName)

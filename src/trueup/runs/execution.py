@@ -3,8 +3,9 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from trueup._options import Option
 from trueup._secrets import mask
 from trueup.errors import FitError, listing
 from trueup.parameters import Space
@@ -18,17 +19,17 @@ class Execution:
     A resumed run takes over what it was started with, unless other values are given.
     """
 
-    workers: int | None = None
-    """Processes that evaluate candidates (threads, of a servo fit); 0: one a core; None: this
-    process."""
+    workers: Annotated[int | None, Option("INT")] = None
+    """Processes that evaluate candidates, threads for a servo fit; 0 uses all cores; by default
+    this process alone."""
     scheduler: str | None = None
-    """Address of a Dask scheduler, such as ``tcp://host:8786``, or ``local``."""
+    """Dask scheduler that evaluates candidates: an address such as tcp://host:8786, or local."""
     storage: str | None = None
     """URL of an Optuna storage that mirrors the study, such as ``sqlite:///study.db``."""
     load_study: str | None = None
     """Name of the Optuna study in ``storage`` that the run continues."""
     trackers: tuple[str, ...] = ()
-    """Trackers by name, see :data:`trueup.runs.trackers.TRACKERS`."""
+    """Trackers by name, such as wandb; a resumed run keeps those that it has."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``experiment.yaml``; an address with a password is left out."""
@@ -44,7 +45,8 @@ class Execution:
         if self.workers is not None or self.scheduler is not None:
             known -= {"workers", "scheduler"}
         changes = {k: record.get(k) for k in known if not getattr(self, k) and record.get(k)}
-        trackers = tuple(n for n in TRACKERS if n in self.trackers or record.get(n))
+        former = [name for name in TRACKERS if record.get(name)]
+        trackers = tuple(dict.fromkeys((*former, *self.trackers)))
         return dataclasses.replace(self, **changes, trackers=trackers)
 
     def check(self, name: str, space: Space, objectives: Sequence[str]) -> None:

@@ -89,7 +89,7 @@ def test_a_damaged_checkpoint_is_named(monkeypatch, logs, tmp_path, capsys):
 
 def test_a_plan_writes_nothing(logs, tmp_path, capsys):
     words = ["network", "train-motion", str(logs), "--servo", str(logs.parent / "m4.json")]
-    words += ["--output", str(tmp_path / "run"), "--steps", "50", "--horizons", "0.05", "--dry-run"]
+    words += ["--output", str(tmp_path / "run"), "max_steps=50", "horizons=0.05", "--dry-run"]
     assert main(words) == 0
     text = capsys.readouterr().out
     assert "50 gradient steps at most" in text
