@@ -90,7 +90,7 @@ def test_a_time_step_that_is_none_is_refused(value, place, capfd):
 
 def test_more_workers_than_a_machine_starts_are_refused(place, capfd):
     folder, _ = place("study")
-    words = ["study", "run", "sphere", "--workers", "100000", "-o", f"{folder}/run"]
+    words = ["study", "run", "sphere", "workers=100000", "-o", f"{folder}/run"]
     refused(words, folder, capfd, named=("100000", "cores"))
 
 

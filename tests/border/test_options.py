@@ -1,4 +1,4 @@
-"""Every option of every command with numbers that it cannot have, and words that are none."""
+"""Every option and key of a command with numbers that it cannot have, and words that are none."""
 
 import dataclasses
 import typing
@@ -9,6 +9,8 @@ import pytest
 from work import refused
 
 from trueup.cli.commands import COMMANDS
+from trueup.cli.help import words_of
+from trueup.cli.settings import further_keys
 
 NUMBERS = ("nan", "inf", "-inf", "-1", "1e300", "abc", "")
 
@@ -52,6 +54,7 @@ BASES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 FITTING: dict[str, tuple[str, ...]] = {
     "study run --seconds": ("inf", "1e300"),
+    "study run target_cost": ("-1", "1e300"),
     "gait optimize --seconds": ("inf", "1e300"),
     "gait optimize --tgt-vel": ("-1",),
     "gait optimize --tgt-slope": ("-1",),
@@ -72,7 +75,7 @@ FITTING: dict[str, tuple[str, ...]] = {
 
 
 NEVER_ZERO: dict[str, str] = {
-    "study run": "--dimension",
+    "study run": "--dimension population sigma",
     "actuator process": "--dt",
     "actuator fit": "--workers --reset-period --vin",
     "actuator evaluate": "--reset-period --vin",
@@ -83,10 +86,14 @@ NEVER_ZERO: dict[str, str] = {
     "actuator record": "--baud-rate --timeout --length --vin --rate",
     "actuator sweep": "--baud-rate --timeout --length --vin --rate",
     "actuator read": "--baud-rate --timeout",
+    "network synthesize": "inertias repeats duration rate substeps highest_frequency",
     "gait device": "--max-torque --seeds --tgt-vel --popsize --maxiter",
     "gait optimize": "--musc-model --sim-time --popsize --sigma-gain --exo-sigma-gain",
 }
-"""Options that cannot be zero."""
+"""Options and keys that cannot be zero."""
+
+WITH_KEYS = ("study run", "network synthesize")
+"""Commands whose keys are tried too."""
 
 
 def commands() -> Iterator[tuple[str, type]]:
@@ -105,23 +112,33 @@ def numbers_of(kind: Any) -> set[Any]:
 
 
 def options_of(command: type) -> list[str]:
-    """Options of a command that take a number."""
-    hints = typing.get_type_hints(command)
+    """Options of a command that take a number, by the names that a user types."""
+    hints, marks = typing.get_type_hints(command), typing.get_type_hints(command, None, None, True)
     found = []
     for field in dataclasses.fields(command):
         hint = hints[field.name]
         if dataclasses.is_dataclass(hint):
             found += options_of(hint)
         elif hint is not bool and {int, float} & numbers_of(hint):
-            found.append(f"--{field.name.replace('_', '-')}")
+            name = words_of(marks[field.name]).name or field.name
+            found.append(f"--{name.replace('_', '-')}")
     return found
+
+
+def keys_of(command: type) -> list[str]:
+    """Keys of a command that take a number."""
+    return [
+        setting.key
+        for setting in further_keys(command)
+        if {int, float} & numbers_of(setting.annotation)
+    ]
 
 
 CASES = [
     (base, option, number)
     for base, command in commands()
     if base in BASES
-    for option in options_of(command)
+    for option in [*options_of(command), *(keys_of(command) if base in WITH_KEYS else ())]
     for number in NUMBERS
     if number not in FITTING.get(f"{base} {option}", ())
 ] + [(base, option, "0") for base, options in NEVER_ZERO.items() for option in options.split()]

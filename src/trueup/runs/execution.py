@@ -3,9 +3,8 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from trueup._options import Option
 from trueup._secrets import mask
 from trueup.errors import FitError, listing
 from trueup.parameters import Space
@@ -19,7 +18,7 @@ class Execution:
     A resumed run takes over what it was started with, unless other values are given.
     """
 
-    workers: Annotated[int | None, Option("INT")] = None
+    workers: int | None = None
     """Processes that evaluate candidates, threads for a servo fit; 0 uses all cores; by default
     this process alone."""
     scheduler: str | None = None

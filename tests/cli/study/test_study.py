@@ -141,7 +141,7 @@ def test_a_problem_of_ones_own(command, own, tmp_path):
 def test_worker_processes_give_the_same_history(command, own, tmp_path):
     common = (f"{own}:problem", "--method", "cmaes", "--generations", 4)
     command("study", "run", *common, "-o", tmp_path / "here")
-    command("study", "run", *common, "--workers", 2, "-o", tmp_path / "there")
+    command("study", "run", *common, "workers=2", "-o", tmp_path / "there")
     assert same(history(tmp_path / "here"), history(tmp_path / "there"))
 
 

@@ -72,7 +72,7 @@ BAD = {
     "a start from nowhere": (["sphere", "--param-path", "none.json"], "does not exist"),
     "an Optuna study without its storage": (["sphere", "--load-study", "a"], "--storage"),
     "a storage of no kind": (["sphere", "--storage", "nonsense"], "nonsense"),
-    "negative workers": (["sphere", "--workers", "-2"], "workers"),
+    "negative workers": (["sphere", "workers=-2"], "workers"),
     "a scheduler that is away": (["sphere", "scheduler=tcp://127.0.0.1:1"], "reached"),
     "a storage that is away": (
         ["sphere", "--storage", "postgresql://u:hidden@127.0.0.1:1/x"],

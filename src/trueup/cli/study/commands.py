@@ -33,7 +33,7 @@ class StudyRun(OptunaOptions, TrackerOptions, StudyOptions):
       trueup study run sphere --dimension 10
       trueup study run rastrigin restarts=bipop target_cost=1e-8
       trueup study run zdt1 --method nsgaii --evaluations 5000
-      trueup study run mine.py:problem --workers 4 --output runs/mine
+      trueup study run mine.py:problem workers=4 --output runs/mine
       trueup study run mine.py:problem --param-path runs/mine --output runs/finer sigma=0.05
 
     mine.py:problem is a function without arguments in a Python file that returns a
@@ -88,7 +88,7 @@ class StudyRun(OptunaOptions, TrackerOptions, StudyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyResume(OptunaOptions, BudgetOptions):
+class StudyResume(OptunaOptions, TrackerOptions, BudgetOptions):
     """Continue a run of any kind from its last checkpoint.
 
     Examples:

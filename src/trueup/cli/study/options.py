@@ -75,10 +75,10 @@ def execution_of(command: Any, values: Mapping[str, Any]) -> Execution:
     """Where a command evaluates candidates, and the trackers that follow it.
 
     Args:
-      command: a command with :class:`OptunaOptions`, and switches of trackers or not.
+      command: a command with :class:`OptunaOptions`, and switches of trackers.
       values: its settings, by name.
     """
-    switched = [name for name in TRACKERS if getattr(command, name, False)]
+    switched = [name for name in TRACKERS if getattr(command, name)]
     return dataclasses.replace(
         made_of(Execution, values),
         storage=command.storage,

@@ -1,4 +1,4 @@
-"""The evaluator that the options ``--workers`` and ``--scheduler`` ask for."""
+"""The evaluator that the settings ``workers`` and ``scheduler`` select."""
 
 import os
 

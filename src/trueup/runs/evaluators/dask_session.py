@@ -92,8 +92,8 @@ class DaskSession:
             if not self._answered and deaths > _FRUITLESS:
                 raise EvaluationError(
                     "workers died whatever they evaluated, and none has evaluated a candidate: "
-                    "evaluate in this process (no --scheduler) to see why. A lack of memory ends "
-                    "processes by SIGKILL: fewer workers a machine need less"
+                    "evaluate in this process (without scheduler) to see why. A lack of memory "
+                    "ends processes by SIGKILL: fewer workers a machine need less"
                 )
             part = suspects.pop()
             middle = (part.start + part.stop) // 2
@@ -197,8 +197,8 @@ class DaskSession:
         except _UNREACHABLE as error:
             what = "the connection broke" if isinstance(error, CancelledError) else str(error)
             raise EvaluationError(
-                f"the Dask scheduler at {self._address} is lost: {what}. Go on with another "
-                "--scheduler, or without it in this process"
+                f"the Dask scheduler at {self._address} is lost: {what}. Continue with another "
+                "scheduler=ADDRESS, or without it in this process"
             ) from error
 
     @property

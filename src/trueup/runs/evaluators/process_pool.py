@@ -145,8 +145,8 @@ class _Pool:
         if not self._answered and self._deaths >= 2 * self.count + 2:
             raise EvaluationError(
                 f"{self._deaths} workers died, the last one {cause}, and none has evaluated a "
-                "candidate: evaluate in this process (no --workers) to see why. A lack of memory "
-                "ends processes by SIGKILL: fewer --workers need less"
+                "candidate: evaluate in this process (without workers) to see why. A lack of "
+                "memory ends processes by SIGKILL: fewer workers need less"
             )
         self._add().send(self._payload)
         if chunk.size > 1:
