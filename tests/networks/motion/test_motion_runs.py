@@ -95,6 +95,6 @@ def test_a_plan_writes_nothing(logs, tmp_path, capsys):
     assert "50 gradient steps at most" in text
     assert not (tmp_path / "run").exists()
     assert main(["network", "train-motion", str(logs), "--resume", "-o", str(tmp_path)]) == 2
-    assert "leave everything but --output out" in capsys.readouterr().err
+    assert "remove everything but --output" in capsys.readouterr().err
     assert main(["network", "train-motion", "--output", str(tmp_path / "run")]) == 2
     assert "with --servo" in capsys.readouterr().err
