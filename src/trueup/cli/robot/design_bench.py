@@ -5,8 +5,8 @@ from typing import Any
 
 from trueup.cli.command_settings import made_of
 from trueup.cli.output import Output
-from trueup.cli.robot.design_commands import search_of, share_of
 from trueup.cli.robot.design_results import run_or_plan, show_bench_design, show_bench_plan
+from trueup.cli.robot.design_values import search_of, share_of
 from trueup.design import BenchChoices, BenchLimits
 from trueup.design.bench.run import plan_bench_design, run_bench_design
 from trueup.design.bench.spec import BenchDesignSpec

@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar
 from tyro.conf import Positional, arg
 
 from trueup._options import settings_of
-from trueup.cli.command_settings import made_of, settings_in
+from trueup.cli.command_settings import settings_in
 from trueup.cli.output import Output
+from trueup.cli.robot.design_values import search_of, share_of
 from trueup.cli.settings import Keys, options_of
 from trueup.cli.study.options import Json, OfRuns
 from trueup.design.bench.choices import BenchChoices
@@ -154,33 +155,3 @@ class Design(DesignOptions, OfRuns):
             name, reason = first["loc"][0], first["msg"].lower()
             raise ExperimentError(f"{name} is {first['input']}: {reason}") from error
         return experiment.model_copy(update={"design": part}), folder, after
-
-
-def search_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Limits, seed and library of the search of a design, as its specs take them."""
-    from trueup.runs.loop.budget import Budget
-
-    search = made_of(DesignSearchSettings, values)
-    return {
-        "limits": Budget(max_seconds=search.max_seconds, max_evaluations=search.max_evaluations),
-        "seed": search.seed,
-        "library": search.library,
-    }
-
-
-def share_of(text: str) -> float:
-    """Share that a text names: ``5%``, ``5 %`` or ``0.05``.
-
-    Raises:
-      ExperimentError: it is not a share between 0 and 1.
-    """
-    from trueup.errors import ExperimentError
-
-    words = text.strip()
-    try:
-        value = float(words.removesuffix("%")) / (100 if words.endswith("%") else 1)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < 1:
-        raise ExperimentError(f"target_interval is {text!r}; give a share such as 5% or 0.05")
-    return value
