@@ -217,21 +217,21 @@ def test_a_servo_fit_that_cannot_be_is_refused(wrong, place, capfd):
     ("words", "named"),
     [
         (("--dimension", "2000000000"), "--dimension"),
-        (("--population", "2000000000"), "population"),
-        (("--method", "nsgaii", "--population", "2000000000"), "population"),
+        (("population=2000000000",), "population"),
+        (("--method", "nsgaii", "population=2000000000"), "population"),
         (("--seed", str(10**22)), "seed"),
     ],
 )
 def test_a_study_of_sizes_that_no_machine_holds_is_refused(words, named, tmp_path, capfd):
     problem = "zdt1" if "nsgaii" in words else "sphere"
-    given = ["study", "run", problem, *words, "--max-generations", "1", "-o", f"{tmp_path}/run"]
+    given = ["study", "run", problem, *words, "--generations", "1", "-o", f"{tmp_path}/run"]
     refused(given, tmp_path, capfd, named=(named,))
 
 
 @pytest.mark.parametrize("seed", [2**32, 2**63 - 1])
 def test_a_seed_of_64_bits_is_one(seed, tmp_path):
     words = ["study", "run", "sphere", "--method", "cmaes", "--seed", str(seed)]
-    assert main([*words, "--max-generations", "2", "-o", str(tmp_path / "run")]) in (0, 3)
+    assert main([*words, "--generations", "2", "-o", str(tmp_path / "run")]) in (0, 3)
 
 
 DEEP = 400

@@ -9,7 +9,7 @@ from trueup.networks import SyntheticSettings, synthesize
 
 def test_a_pattern_needs_no_quotes(tmp_path, capsys):
     synthesize(SyntheticSettings(inertias=(0.05,), duration=3.0), tmp_path / "data")
-    words = ["network", "check", "--data", str(tmp_path / "data")]
+    words = ["network", "check", str(tmp_path / "data")]
     assert main([*words, "data.pattern=*.nothing"]) == 2
     assert "*.nothing" in capsys.readouterr().err
     assert main([*words, "data.pattern=*.csv"]) == 0

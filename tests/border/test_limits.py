@@ -90,7 +90,7 @@ def test_a_time_step_that_is_none_is_refused(value, place, capfd):
 
 def test_more_workers_than_a_machine_starts_are_refused(place, capfd):
     folder, _ = place("study")
-    words = ["study", "run", "sphere", "--workers", "100000", "-o", f"{folder}/run"]
+    words = ["study", "run", "sphere", "workers=100000", "-o", f"{folder}/run"]
     refused(words, folder, capfd, named=("100000", "cores"))
 
 
@@ -158,7 +158,7 @@ def test_a_terminated_command_says_so(tmp_path):
     """SIGTERM ends a run as Ctrl-C does: in words, and so that it can be resumed."""
     run = tmp_path / "run"
     words = [sys.executable, "-m", "trueup", "study", "run", "rosenbrock", "--dimension", "40"]
-    words += ["--method", "cmaes", "--target-cost", "-1", "-o", str(run)]
+    words += ["--method", "cmaes", "target_cost=-1", "-o", str(run)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     log = run / "parameters.json"
     for _ in range(600):
@@ -174,4 +174,4 @@ def test_a_terminated_command_says_so(tmp_path):
     assert process.returncode == 143, err
     assert "Traceback" not in out + err
     assert "trueup study resume" in err
-    assert main(["study", "resume", str(run), "--max-generations", "20"]) in (0, 3)
+    assert main(["study", "resume", str(run), "--generations", "20"]) in (0, 3)

@@ -1,4 +1,4 @@
-"""Every option and key of commands with numbers that it cannot have, and words that are none."""
+"""Every option and key of a command with numbers that it cannot have, and words that are none."""
 
 import dataclasses
 import typing
@@ -9,7 +9,8 @@ import pytest
 from work import refused
 
 from trueup.cli.commands import COMMANDS
-from trueup.cli.help import further_keys
+from trueup.cli.help import words_of
+from trueup.cli.settings import further_keys
 
 NUMBERS = ("nan", "inf", "-inf", "-1", "1e300", "abc", "")
 
@@ -18,7 +19,7 @@ BENCH = ("--port", "simulated", "--motor", "xl330", "--mass", "0.5", "--length",
 BASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "identify": ("sysid", ("./experiment.yaml",)),
     "demo": ("study", ("-o", "./demo")),
-    "study run": ("study", ("sphere", "-o", "./run", "--max-generations", "2")),
+    "study run": ("study", ("sphere", "-o", "./run", "--generations", "2")),
     "actuator process": ("servo", ("--raw", "./logs", "--logdir", "./out")),
     "actuator fit": (
         "servo",
@@ -52,19 +53,21 @@ BASES: dict[str, tuple[str, tuple[str, ...]]] = {
 """Kind of the inputs, and the words of a command that works."""
 
 FITTING: dict[str, tuple[str, ...]] = {
-    "study run --target-cost": ("-inf", "-1", "1e300"),
-    "study run --max-seconds": ("inf", "1e300"),
-    "gait optimize --max-seconds": ("inf", "1e300"),
+    "study run --seconds": ("inf", "1e300"),
+    "study run target_cost": ("-1", "1e300"),
+    "gait optimize --seconds": ("inf", "1e300"),
     "gait optimize --tgt-vel": ("-1",),
-    "gait optimize --tgt-slope": ("-1",),
+    "gait optimize --slope": ("-1",),
+    "gait optimize --speed": ("-1",),
     "gait device --tgt-slope": ("-1",),
     "actuator fit --reset-period": ("inf", "1e300"),
     "actuator evaluate reset_period": ("inf", "1e300"),
     "actuator compare reset_period": ("inf", "1e300"),
     "actuator plot reset_period": ("inf", "1e300"),
     "actuator drive-backdrive --max-torque": ("1e300",),
-    "actuator drive-backdrive speeds": ("1e300",),
-    "network synthesize --kd": ("-1",),
+    "actuator drive-backdrive speeds": ("1e300", ""),
+    "actuator fit --validation-kp": ("",),
+    "actuator fit --validation-mass": ("",),
     "actuator record zero": ("-1",),
     "actuator sweep zero": ("-1",),
     "actuator read zero": ("-1",),
@@ -73,7 +76,7 @@ FITTING: dict[str, tuple[str, ...]] = {
 
 
 NEVER_ZERO: dict[str, str] = {
-    "study run": "--population --sigma --dimension",
+    "study run": "--dimension population sigma",
     "actuator process": "--dt",
     "actuator fit": "--threads --evaluations --reset-period vin level",
     "actuator evaluate": "reset_period vin",
@@ -84,11 +87,14 @@ NEVER_ZERO: dict[str, str] = {
     "actuator record": "baud_rate timeout --length vin rate start_speed highest_temperature",
     "actuator sweep": "baud_rate timeout --length vin rate start_speed highest_temperature",
     "actuator read": "baud_rate timeout",
-    "network synthesize": "--inertias --repeats --duration --rate --substeps --highest-frequency",
+    "network synthesize": "inertias repeats duration rate substeps highest_frequency",
     "gait device": "--max-torque --seeds --tgt-vel --popsize --maxiter",
-    "gait optimize": "--musc-model --sim-time --popsize --sigma-gain --exo-sigma-gain",
+    "gait optimize": "--musc-model --sim-time --population --sigma-gain",
 }
-"""Options that cannot be zero."""
+"""Options and keys that cannot be zero."""
+
+WITH_KEYS = ("study run", "network synthesize")
+"""Commands whose keys are tried too, with those of servos."""
 
 
 def commands() -> Iterator[tuple[str, type]]:
@@ -107,28 +113,36 @@ def numbers_of(kind: Any) -> set[Any]:
 
 
 def options_of(command: type) -> list[str]:
-    """Options of a command that take a number."""
-    hints = typing.get_type_hints(command)
+    """Options of a command that take a number, by the names that a user types."""
+    hints, marks = typing.get_type_hints(command), typing.get_type_hints(command, None, None, True)
     found = []
     for field in dataclasses.fields(command):
         hint = hints[field.name]
         if dataclasses.is_dataclass(hint):
             found += options_of(hint)
         elif hint is not bool and {int, float} & numbers_of(hint):
-            found.append(f"--{field.name.replace('_', '-')}")
+            name = words_of(marks[field.name]).name or field.name
+            found.append(f"--{name.replace('_', '-')}")
     return found
 
 
 def keys_of(command: type) -> list[str]:
-    """Keys of a command of servos that take a number."""
-    return [s.key for s in further_keys(command) if {int, float} & numbers_of(s.annotation)]
+    """Keys of a command that take a number."""
+    return [
+        setting.key
+        for setting in further_keys(command)
+        if {int, float} & numbers_of(setting.annotation)
+    ]
 
 
 CASES = [
     (base, option, number)
     for base, command in commands()
     if base in BASES
-    for option in options_of(command) + (keys_of(command) if "actuator" in base else [])
+    for option in [
+        *options_of(command),
+        *(keys_of(command) if base in WITH_KEYS or "actuator" in base else ()),
+    ]
     for number in NUMBERS
     if number not in FITTING.get(f"{base} {option}", ())
 ] + [(base, option, "0") for base, options in NEVER_ZERO.items() for option in options.split()]

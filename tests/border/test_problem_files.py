@@ -66,8 +66,8 @@ def test_workers_find_the_file_of_the_problem_that_is_run(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "bowl_of_workers.py").write_text(optimum_at(at))
     for name, at in (("left", -0.5), ("right", 0.5)):
-        words = ["study", "run", f"{tmp_path}/{name}/bowl_of_workers.py:problem", "--workers", "2"]
-        words += ["--method", "sobol", "--max-generations", "1", "-o", f"{tmp_path}/{name}/run"]
+        words = ["study", "run", f"{tmp_path}/{name}/bowl_of_workers.py:problem", "workers=2"]
+        words += ["--method", "sobol", "--generations", "1", "-o", f"{tmp_path}/{name}/run"]
         assert main(words) in (0, 3)
         found = runs.Store.open(tmp_path / name / "run" / "study.sqlite")
         with found as store:

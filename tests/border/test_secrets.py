@@ -179,7 +179,7 @@ def test_words_of_the_user_are_stored_without_secrets(tmp_path, capfd):
     model.write_text(model.read_text().replace("<worldbody>", text))
     assert main(work.command(tmp_path)) in (0, 3)
     run = tmp_path / work.run
-    assert main(["export", "dr", str(run), "--draws", "32", "-o", str(tmp_path / "dr")]) == 0
+    assert main(["export", "dr", str(run), "draws=32", "-o", str(tmp_path / "dr")]) == 0
     assert_clean(run, tmp_path / "dr")
     for name in ("identified_parameters.yaml", "experiment.yaml", "model.xml"):
         assert "***" in (run / name).read_text(), name
@@ -205,9 +205,7 @@ def test_reasons_of_invalid_candidates_are_stored_without_secrets(tmp_path, vari
         PROBLEM.replace("    return VectorisedCosts(lambda X: (X**2).sum(axis=1), space)\n", OWN)
     )
     run = tmp_path / "run"
-    main(
-        ["study", "run", f"{tmp_path}/reasons.py:problem", "--max-generations", "2", "-o", str(run)]
-    )
+    main(["study", "run", f"{tmp_path}/reasons.py:problem", "--generations", "2", "-o", str(run)])
     assert main(["study", "export", str(run), "-o", str(tmp_path / "table.csv")]) == 0
     # the file of the user, and the bytecode that Python keeps of it
     (tmp_path / "reasons.py").unlink()

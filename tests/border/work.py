@@ -49,7 +49,7 @@ class Work:
 def study(folder: Path) -> Work:
     """A search over a problem of the user's own."""
     (folder / "own.py").write_text(PROBLEM)
-    words = ("study", "run", "./own.py:problem", "--method", "sobol", "--max-generations", "3")
+    words = ("study", "run", "./own.py:problem", "--method", "sobol", "--generations", "3")
     return Work(("own.py",), (*words, "-o", "./run"), "run")
 
 
@@ -93,7 +93,7 @@ def motion(folder: Path) -> Work:
     write_logs(folder / "logs")
     save_model(TRUTH, folder / "p.json")
     words = ("network", "train-motion", "./logs", "--servo", "./p.json", "--output", "./run")
-    words += ("--steps", "2", "--horizons", "0.05")
+    words += ("max_steps=2", "horizons=0.05")
     inputs = ("p.json", *(f"logs/kp{kp}.json" for kp in (100, 200, 400)))
     return Work(inputs, words, "run")
 

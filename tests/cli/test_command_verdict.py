@@ -146,8 +146,8 @@ def test_a_limit_of_what_exists_is_one_to_look_at(tmp_path, command):
     ("options", "code", "grade"),
     [
         (("--method", "cmaes"), 0, "use"),
-        (("--method", "cmaes", "--max-evaluations", 30), 3, "look"),
-        (("--method", "random", "--max-evaluations", 30), 0, "look"),
+        (("--method", "cmaes", "--evaluations", 30), 3, "look"),
+        (("--method", "random", "--evaluations", 30), 0, "look"),
     ],
 )
 def test_of_a_study_the_search_is_judged(command, tmp_path, options, code, grade):
@@ -170,7 +170,7 @@ def test_a_study_without_a_valid_candidate_is_not_to_be_used(command, tmp_path):
         "    space = ParameterDict({'a': Parameter('a', 0.5, 0.0, 1.0)}).space()\n"
         "    return VectorisedCosts(lambda X: np.full(len(X), np.nan), space)\n"
     )
-    options = ("--method", "random", "--max-evaluations", 8, "-o", tmp_path / "run")
+    options = ("--method", "random", "--evaluations", 8, "-o", tmp_path / "run")
     _, said = command("study", "run", f"{file}:lost", *options)
     assert said["verdict"]["grade"] == "do not use"
     assert "No candidate was valid" in sentences(said["verdict"])

@@ -159,8 +159,8 @@ def test_the_prediction_is_compared_with_what_a_fit_obtained(designed, servo_fit
 
 def test_the_command_plans_and_designs(servo_fit_run, designed, tmp_path, capsys):
     folder = tmp_path / "design"
-    words = ["design", str(servo_fit_run), "--masses", "0.3", "--gains", "200", "--logs", "1"]
-    words += ["--duration", "3", "--library", "20", "--evaluations", "60", "-o", str(folder)]
+    words = ["design", str(servo_fit_run), "masses=0.3", "gains=200", "logs=1"]
+    words += ["duration=3", "library=20", "--evaluations", "60", "-o", str(folder)]
     assert main([*words, "--dry-run", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["conditions"] == [{"mass": 0.3, "length": 0.1, "kp": 200.0}]
@@ -185,7 +185,7 @@ def test_loads_and_limits_that_exclude_any_motion_are_told(servo_fit_run, tmp_pa
         BenchLimits(heat=0.0)
     with pytest.raises(FitError, match="wider"):
         BenchLimits(reach=4.0)
-    with pytest.raises(ExperimentError, match=r"exclude every one of 8 motions.*heat in 8.*--heat"):
+    with pytest.raises(ExperimentError, match=r"every one of 8 motions.*heat in 8.*speed or heat"):
         design_bench(
             servo_fit_run, tmp_path / "no", choices=CHOICES, library=8, verbose=False,
             motion_limits=BenchLimits(heat=1e-3),
@@ -198,7 +198,7 @@ def test_a_prediction_that_is_not_there_is_told_before_the_search(servo_fit_run,
     assert main([*words, str(tmp_path / "nowhere")]) == 2
     assert "nowhere does not exist" in capsys.readouterr().err
     assert main(["design", str(servo_fit_run), "--after", str(servo_fit_run)]) == 2
-    assert "leave --after out" in capsys.readouterr().err
+    assert "remove --after" in capsys.readouterr().err
     with pytest.raises(ExperimentError, match="the library of pieces is 0"):
         BenchDesignSpec.of(servo_fit_run, library=0)
     assert not (tmp_path / "x").exists()

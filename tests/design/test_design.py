@@ -166,8 +166,8 @@ def test_the_next_design_follows_the_run_and_compares_its_prediction(folder, ide
 def test_one_command_compares_the_last_prediction_and_designs_what_is_next(
     folder, identified, capsys
 ):
-    words = ["design", str(identified), "--predicted", str(folder / "design"), "--duration", "2"]
-    words += ["--library", "4", "--evaluations", "12", "-o", str(folder / "second"), "--json"]
+    words = ["design", str(identified), "--predicted", str(folder / "design"), "duration=2"]
+    words += ["library=4", "--evaluations", "12", "-o", str(folder / "second"), "--json"]
     assert main(words) in (0, 3)
     printed = json.loads(capsys.readouterr().out)
     assert 0.8 < printed["comparison"]["median"] < 1.25
@@ -249,7 +249,7 @@ def written(folder):
 def test_the_command_plans_without_writing(folder, capsys):
     path = written(folder)
     words = ["design", str(path), "--dry-run", "--seconds", "1", "--json", "-o", str(folder / "x")]
-    assert main([*words, "--duration", "3", "--target-interval", "5%"]) == 0
+    assert main([*words, "duration=3", "target_interval=5%"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["pieces"] == 1 and plan["joints"] == ["shoulder", "elbow"]
     assert plan["simulations_a_piece"] == 2 * (4 + 2)
@@ -260,12 +260,13 @@ def test_the_command_plans_without_writing(folder, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--target-interval", "half"], "--target-interval is 'half'"),
-        (["--duration", "-1"], "--duration is -1"),
+        (["target_interval=half"], "target_interval is 'half'"),
+        (["duration=-1"], "duration is -1"),
+        (["duration=4000"], "duration is 4000.0: input should be less than or equal to 3600"),
         (["--after", "nowhere"], "nowhere"),
         (["--predicted", "nowhere"], "name it with --after"),
-        (["--masses", "0.3"], "--masses is for servo benches"),
-        (["--library", "0"], "the library of pieces is 0"),
+        (["masses=0.3"], "masses is for servo benches"),
+        (["library=0"], "the library of pieces is 0"),
     ],
 )
 def test_the_command_tells_what_is_wrong(folder, capsys, words, message):
@@ -322,7 +323,7 @@ def test_a_stopped_design_leaves_a_motion_that_can_be_recorded(folder, monkeypat
 
     monkeypatch.setattr(DesignSearch, "tell", tell)
     run = folder / "stopped"
-    words = ["design", str(written(folder)), "--duration", "2", "--library", "4", "-o", str(run)]
+    words = ["design", str(written(folder)), "duration=2", "library=4", "-o", str(run)]
     assert main([*words, "--quiet"]) == 130
     assert "best motion so far lies in" in capsys.readouterr().err
     assert len(signals.read(run / "motion.csv", time="t").column("elbow")[1]) == 200

@@ -157,7 +157,7 @@ def test_what_resumes_may_change_is_taken_from_the_call(spec, place):
     assert (resumed.anyway, resumed.predicted) == (False, None)
     assert (resumed.library, resumed.turns, resumed.notes) == (7, 9, spec.notes)
     assert resumed.limits == Budget(max_seconds=3.0, max_evaluations=80)
-    with pytest.raises(RunDirectoryError, match="does not know '--max-generations'"):
+    with pytest.raises(RunDirectoryError, match="does not support --generations"):
         former.with_limits(Budget(max_generations=3))
 
 

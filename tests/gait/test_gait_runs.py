@@ -75,7 +75,7 @@ def test_a_run_begun_in_python_goes_on_on_the_command_line(tmp_path, whole, caps
     assert not (run / "solution.json").exists()
     assert main(["report", str(run)]) == 0
     assert "not finished" in (run / "report.html").read_text()
-    assert main(["study", "resume", str(run), "--max-generations", "4", "--quiet"]) == 0
+    assert main(["study", "resume", str(run), "--generations", "4", "--quiet"]) == 0
     assert "Verdict:" in capsys.readouterr().out
     check_beginning(run, whole)
     if generations(run) == 4:  # it was killed before the fifth one

@@ -65,13 +65,13 @@ def band_inputs(made, run, ensemble):
 
 def test_what_an_ensemble_cannot_do_is_said(ensemble_run, tmp_path, capsys):
     target = tmp_path / "none"
-    with pytest.raises(TrueupError, match=r"how many joints .* --joints"):
+    with pytest.raises(TrueupError, match=r"how many joints .* with joints"):
         export_randomisation(ensemble_run, target, "isaac-lab", anyway=True)
     with pytest.raises(TrueupError, match=r"of mjlab takes .* family 'lstm'"):
         export_randomisation(ensemble_run, target, "mjlab", joints=2, anyway=True)
     assert not target.exists()
     arguments = ["export", "dr", str(ensemble_run), "--anyway", "--output", str(target)]
-    assert main([*arguments, "--form", "playground", "--joints", "2"]) == 2
+    assert main([*arguments, "--form", "playground", "joints=2"]) == 2
     assert "'isaac-lab'" in capsys.readouterr().err
     assert main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["draws"] == 2

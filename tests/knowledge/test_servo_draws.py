@@ -34,7 +34,7 @@ def test_draws_of_a_servo_hold_its_truth_and_the_band_holds_the_log_left_out(
 
 def test_the_command_takes_a_servo_and_refuses_what_it_cannot_do(servo_fit_run, tmp_path, capsys):
     target = tmp_path / "mjlab"
-    arguments = ["export", "dr", str(servo_fit_run), "--draws", "64", "--output", str(target)]
+    arguments = ["export", "dr", str(servo_fit_run), "draws=64", "--output", str(target)]
     assert main([*arguments, "--form", "mjlab"]) == 0
     assert (target / "posterior_servo.py").is_file() and (target / "report.html").is_file()
     description = json.loads((target / "dr.json").read_text())

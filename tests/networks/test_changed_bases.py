@@ -83,7 +83,7 @@ def refused(words, target, capsys):
 def test_a_training_by_motion_refuses_or_marks(servo, logs, tmp_path, capsys):
     run = tmp_path / "run"
     words = ["network", "train-motion", str(logs), "--output", str(run), "--quiet"]
-    words += ["--steps", "6", "--horizons", "0.05", "--no-learn-base"]
+    words += ["max_steps=6", "horizons=0.05", "learn_base=0"]
     refused([*words, "--servo", str(servo)], run, capsys)
     assert main([*words, "--servo", str(servo), "--anyway", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["made_although"] == MARK

@@ -163,7 +163,7 @@ def test_what_the_generator_writes_is_trained_on_as_documented(tmp_path, monkeyp
     from trueup.cli import main
 
     monkeypatch.chdir(tmp_path)
-    assert main(["network", "synthesize", "data/synthetic_raw", "--duration", "4"]) == 0
+    assert main(["network", "synthesize", "data/synthetic_raw", "duration=4"]) == 0
     before = {p: hashlib.sha256(p.read_bytes()).digest() for p in files_of(tmp_path / "data")}
     small = [
         "model.model_type.name=gru",

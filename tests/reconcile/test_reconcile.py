@@ -184,7 +184,7 @@ def test_draws_of_a_fleet_have_its_spread_and_leave_out_what_does_not_fit(fleet,
     assert [o["run"][-4:] for o in made.description["fleet"]["outlying"]] == ["run5"]
     assert not made.description["checked"]
     assert "Left out" in (tmp_path / "draws" / "report.html").read_text()
-    words = ["export", "dr", *map(str, runs), "--draws", "64", "--quiet"]
+    words = ["export", "dr", *map(str, runs), "draws=64", "--quiet"]
     assert main(words) == 2
     assert "--output" in capsys.readouterr().err
     assert main([*words, "--output", str(tmp_path / "again")]) == 0

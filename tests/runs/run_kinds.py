@@ -64,7 +64,7 @@ class Study(RunKind):
 
     def command(self, run):
         words = ["study", "run", "sphere", "--dimension", "3", "--method", "cmaes", "--seed", "1"]
-        return [*words, "--max-evaluations", "60", "--output", str(run)]
+        return [*words, "--evaluations", "60", "--output", str(run)]
 
 
 class Identification(RunKind):
@@ -172,7 +172,7 @@ class MotionTraining(RunKind):
 
     def command(self, run):
         words = ["network", "train-motion", str(self.logs), "--servo", str(self.servo)]
-        return [*words, "--steps", "24", "--horizons", "0.05", "--output", str(run)]
+        return [*words, "max_steps=24", "horizons=0.05", "--output", str(run)]
 
 
 class ModelTraining(RunKind):
@@ -189,8 +189,8 @@ class ModelTraining(RunKind):
         )
 
     def command(self, run):
-        words = ["network", "train-motion", str(self.file), "--steps", "24"]
-        return [*words, "--horizons", "0.02", "--output", str(run)]
+        words = ["network", "train-motion", str(self.file), "max_steps=24"]
+        return [*words, "horizons=0.02", "--output", str(run)]
 
 
 class Walk(RunKind):
@@ -245,7 +245,7 @@ class Design(RunKind):
         return design(experiment, self.folder, run, **limits, resume=resume, verbose=False)
 
     def command(self, run):
-        words = ["design", str(self.file), "--library", "4", "--evaluations", "16"]
+        words = ["design", str(self.file), "library=4", "--evaluations", "16"]
         return [*words, "--seconds", "10000", "--output", str(run)]
 
 
@@ -274,8 +274,8 @@ class BenchDesign(RunKind):
         )
 
     def command(self, run):
-        words = ["design", str(self.fit.directory), "--logs", "1", "--duration", "2", "--library"]
-        words += ["20", "--evaluations", "80", "--seconds", "10000", "--anyway"]
+        words = ["design", str(self.fit.directory), "logs=1", "duration=2"]
+        words += ["library=20", "--evaluations", "80", "--seconds", "10000", "--anyway"]
         return [*words, "--output", str(run)]
 
 

@@ -32,14 +32,14 @@ def stopped(tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)
     words = ["study", "run", f"{tmp_path}/slow.py:problem", "--method", "sobol"]
     run = tmp_path / "run"
-    assert main([*words, "--max-generations", "10", "--output", str(run)]) in (0, 3)
+    assert main([*words, "--generations", "10", "--output", str(run)]) in (0, 3)
     return words, run
 
 
 @pytest.mark.parametrize("way", ["command", "study resume", "python"])
 def test_the_time_of_a_resumed_search_counts_from_there(way, stopped):
     words, run = stopped
-    limits = ["--max-generations", "1000", "--max-seconds", "0.5"]
+    limits = ["--generations", "1000", "--seconds", "0.5"]
     if way == "command":
         main([*words, *limits, "--output", str(run), "--resume"])
     elif way == "study resume":

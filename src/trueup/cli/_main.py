@@ -166,7 +166,7 @@ def _choose(
                 choices,  # type: ignore[arg-type]
                 prog=program,
                 description=description,
-                args=words or ["--help"],
+                args=words if words or alone else ["--help"],
                 config=(tyro.conf.FlagCreatePairsOff,),
                 registry=add_registered_names(whole_numbers(words)),
             )

@@ -35,15 +35,15 @@ class Identify:
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT")]
     """Experiment file; write one with trueup init."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
-    """Run directory; the experiment's own where absent."""
+    """Run directory; by default that of the experiment."""
     resume: bool = False
     """Continue an interrupted run."""
     overwrite: bool = False
-    """Replace the run that the directory holds."""
+    """Replace the run in the directory."""
     seed: Annotated[int | None, arg(metavar="INT")] = None
-    """Seed of everything random; the experiment's own where absent."""
+    """Seed of everything random; by default that of the experiment."""
     dry_run: bool = False
-    """Read and check everything, say what would be done and how long it takes, write nothing."""
+    """Read and check everything, report what would be fitted and the time; write nothing."""
     quiet: bool = False
     """No progress."""
     json: Json = False
@@ -100,7 +100,7 @@ class Report(OfRuns):
     directory: Annotated[Positional[Path], arg(metavar="RUN")]
     """Run directory."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """HTML file; report.html in the run directory where absent."""
+    """HTML file; by default report.html in the run directory."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -149,7 +149,7 @@ class Init:
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("experiment.yaml")
     """Experiment file to write."""
     overwrite: bool = False
-    """Replace a file that exists."""
+    """Replace an existing file."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -164,7 +164,7 @@ class Import:
     """Write an experiment file from the logs of a robot: ROS, Unitree, LeRobot, PACE, tables.
 
     Joints are matched by name, else by order; units, signs, zeros, gains and the clock follow from
-    the log. A table says how sure each is; what cannot be told is listed.
+    the log. A table shows how certain each is; what the log does not determine is listed.
 
     Examples:
       trueup import run.csv --model arm.xml
@@ -180,7 +180,7 @@ class Import:
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("experiment.yaml")
     """Experiment file to write."""
     overwrite: bool = False
-    """Replace a file that exists."""
+    """Replace an existing file."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -204,8 +204,8 @@ class Demo:
     output: Annotated[Path, arg(aliases=["-o"], metavar="DIRECTORY")] = Path("trueup-demo")
     """Folder for the model, the recordings, the experiment file and the run."""
     overwrite: bool = False
-    """Replace a demonstration that the folder holds."""
-    seed: int = 0
+    """Replace a demonstration in the folder."""
+    seed: Annotated[int, arg(metavar="INT")] = 0
     """Seed of the sensor noise."""
     json: Json = False
 

@@ -5,6 +5,7 @@ from typing import get_args, get_type_hints
 
 from tyro.conf import Positional
 
+from trueup._options import settings_of
 from trueup.cli.help import words_of
 from trueup.cli.settings import keys_of
 from trueup.errors import ExperimentError, did_you_mean
@@ -35,12 +36,13 @@ def check_options(
         key = name.removeprefix("--").replace("-", "_")
         having = [other for other, kind in others.items() if name in spellings(kind)]
         if setting := next((k for k in keys_of(command) if k.lower() == key), None):
-            advice = f"give it as {setting}=VALUE"
+            option = _normal(f"--{_name_of_option(command, setting)}")
+            advice = f"it is {option}" if option in known else f"give it as {setting}=VALUE"
         elif having:
             several = f"{', '.join(having[:-1])} and {having[-1]} have it"
             advice = several if len(having) > 1 else f"{having[0]} has it"
         else:
-            advice = f"see {program} --help.{did_you_mean(name, known)}"
+            advice = f"see {program} --help.{did_you_mean(name, [*known, *keys_of(command)])}"
         raise ExperimentError(f"{program} has no option {name}; {advice}")
 
 
@@ -54,6 +56,13 @@ def spellings(command: type) -> list[str]:
         found.append(_normal(f"--{name if words.name is None else words.name}"))
         found += [_normal(alias) for alias in words.aliases or () if alias.startswith("--")]
     return found
+
+
+def _name_of_option(command: type, key: str) -> str:
+    """Name of the option of a setting, whatever the command has of it."""
+    settings = settings_of(command.KEYS).values()  # type: ignore[attr-defined]
+    setting = next(each for each in settings if each.key == key)
+    return (setting.option and setting.option.name) or setting.name
 
 
 def commands_by_name(commands: Iterable[type]) -> dict[str, type]:

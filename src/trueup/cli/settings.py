@@ -184,8 +184,12 @@ def value_of(setting: Setting, text: str) -> Any:
     """
     if not text.strip():
         raise ExperimentError(f"{setting.key} requires a value; give one or remove it")
-    value = read_value(text, setting.key)
     kind = _plain(setting.annotation)
+    if get_origin(kind) is Literal and text.strip() in get_args(kind):
+        return text.strip()  # a word may be none, or one that YAML takes for a number
+    value = _value_or_none(text, setting.key)
+    if kind is str and value is not None:
+        return text.strip() if not isinstance(value, str) else value
     if get_origin(kind) in (dict, Mapping) and isinstance(value, str):
         if get_origin(get_args(kind)[1]) is dict:  # names choose among mappings that there are
             return tuple(part.strip() for part in text.split(","))
@@ -198,24 +202,28 @@ def value_of(setting: Setting, text: str) -> Any:
         names = [name.strip() for name, _, _ in pairs]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ExperimentError(f"{setting.key} has {listing(twice)} twice")
-        return {name.strip(): read_value(number, setting.key) for name, _, number in pairs}
+        return {name.strip(): _value_or_none(number, setting.key) for name, _, number in pairs}
     if get_origin(kind) in (tuple, list) or kind in (tuple, list):
         parts = value if isinstance(value, list) else None
-        if parts is None and value is not None:
-            parts = [read_value(part, setting.key) for part in text.split(",")]
+        if parts is None and value is not None and get_args(kind)[:1] == (str,):
+            parts = [part.strip() for part in text.split(",")]  # names may look like numbers
+        elif parts is None and value is not None:
+            parts = [_value_or_none(part, setting.key) for part in text.split(",")]
         return None if parts is None else tuple(parts)
     return value
 
 
+def _value_or_none(text: str, key: str) -> Any:
+    return None if text.strip() in ("none", "None") else read_value(text, key)
+
+
 def read_value(text: str, key: str) -> Any:
-    """A value that is written as in YAML; ``none`` is None, a text beginning with ``*`` is text.
+    """A value that is written as in YAML; a text beginning with ``*`` is text.
 
     Raises:
       ExperimentError: it is not YAML.
     """
     text = text.strip()
-    if text in ("none", "None"):
-        return None
     if _EXPONENT.fullmatch(text):
         return float(text)
     try:
@@ -240,7 +248,7 @@ def check_type(settings: type, values: Mapping[str, Any]) -> dict[str, Any]:
             found[key] = TypeAdapter(known[key].annotation).validate_python(value)
         except ValidationError as error:
             reason = error.errors()[0]["msg"].lower()
-            raise ExperimentError(f"{key}={value}: {reason}") from error
+            raise ExperimentError(f"{key}={value_in_words(value)}: {reason}") from error
     return found
 
 

@@ -3,7 +3,8 @@
 import os
 
 from trueup.design.run import Design, run_design
-from trueup.design.spec import SECONDS, DesignSpec
+from trueup.design.search_settings import SECONDS
+from trueup.design.spec import DesignSpec
 from trueup.runs import start
 from trueup.runs.loop.budget import Budget
 from trueup.sysid.experiment.settings import Experiment

@@ -20,7 +20,8 @@ from trueup.design.robot.designed_robot import DesignedRobot, designed_robot
 from trueup.design.robot.piece_information import PieceSimulator
 from trueup.design.search import DesignSearch
 from trueup.design.search_run import compared_prediction
-from trueup.design.spec import SECONDS, DesignSpec
+from trueup.design.search_settings import SECONDS
+from trueup.design.spec import DesignSpec
 from trueup.knowledge.identified import IdentifiedRun, identified_run
 from trueup.runs.loop.budget import Budget
 from trueup.sysid.experiment.settings import Experiment

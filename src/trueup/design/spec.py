@@ -7,13 +7,11 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import field_validator
 
 from trueup._seeds import check_count, check_seed
+from trueup.design.search_settings import SECONDS
 from trueup.errors import ExperimentError
 from trueup.runs.loop.budget import Budget
 from trueup.runs.spec import InputPath, OnResume, Spec
 from trueup.sysid.experiment.settings import Experiment
-
-SECONDS = 240.0
-"""Time of the search [s] unless another is given."""
 
 _LARGEST_LIBRARY = 1_000_000
 

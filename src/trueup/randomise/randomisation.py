@@ -174,7 +174,7 @@ def _form_for(source: DrawnRun, name: str, joints: int | None) -> Form:
     if thing == NETWORK_DRAWS and form.files and joints is None:
         raise FitError(
             "the file of an ensemble divides its rows among environments: say how many joints "
-            "of an environment the networks drive, --joints"
+            "of an environment the networks drive, with joints"
         )
     return form
 

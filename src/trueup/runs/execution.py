@@ -19,16 +19,16 @@ class Execution:
     """
 
     workers: int | None = None
-    """Number of processes that evaluate candidates (threads, for a servo fit); 0: one per core;
-    None: this process."""
+    """Processes that evaluate candidates, threads for a servo fit; 0 uses all cores; by default
+    this process alone."""
     scheduler: str | None = None
-    """Address of a Dask scheduler, such as ``tcp://host:8786``, or ``local``."""
+    """Dask scheduler that evaluates candidates: an address such as tcp://host:8786, or local."""
     storage: str | None = None
     """URL of an Optuna storage that mirrors the study, such as ``sqlite:///study.db``."""
     load_study: str | None = None
     """Name of the Optuna study in ``storage`` that the run continues."""
     trackers: tuple[str, ...] = ()
-    """Trackers by name, see :data:`trueup.runs.trackers.TRACKERS`."""
+    """Trackers by name, such as wandb; a resumed run keeps those that it has."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``experiment.yaml``; an address with a password is omitted."""
@@ -44,7 +44,8 @@ class Execution:
         if self.workers is not None or self.scheduler is not None:
             known -= {"workers", "scheduler"}
         changes = {k: record.get(k) for k in known if not getattr(self, k) and record.get(k)}
-        trackers = tuple(n for n in TRACKERS if n in self.trackers or record.get(n))
+        former = [name for name in TRACKERS if record.get(name)]
+        trackers = tuple(dict.fromkeys((*former, *self.trackers)))
         return dataclasses.replace(self, **changes, trackers=trackers)
 
     def check(self, name: str, space: Space, objectives: Sequence[str]) -> None:

@@ -36,7 +36,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from trueup.errors import RunDirectoryError, TrueupError, listing
 from trueup.runs.interruption import RunInterrupted
-from trueup.runs.loop.budget import Budget
+from trueup.runs.loop.budget import Budget, limit_in_words
 
 LIMITS = ("max_evaluations", "max_generations", "max_seconds", "target_cost")
 """Fields of a budget."""
@@ -251,10 +251,11 @@ class Spec(BaseModel):
         given = {name: getattr(limits, name) for name in LIMITS}
         given = {name: value for name, value in given.items() if value is not None}
         if unknown := [name for name in given if name not in self.known_limits]:
-            known = ", ".join(map(_option, self.known_limits))
+            names = ", ".join(map(limit_in_words, unknown))
+            known = ", ".join(map(limit_in_words, self.known_limits))
             raise RunDirectoryError(
-                f"the run is {self.noun}, which does not support {listing(map(_option, unknown))}"
-                + (f"; supported: {known}" if known else "")
+                f"the run is {self.noun}, which does not support {names}"
+                + (f"; it supports {known}" if known else " or another limit; remove it")
             )
         whole = {name: getattr(self.limits, name) for name in LIMITS} | given
         return self.model_copy(update={"limits": Budget(**whole)})
@@ -274,7 +275,3 @@ class Spec(BaseModel):
 def _names_inputs(annotation: Any) -> bool:
     """Whether a type, such as ``InputPath | None`` or ``list[InputPath]``, contains input paths."""
     return any(part is _INPUT or _names_inputs(part) for part in get_args(annotation))
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"

@@ -167,7 +167,7 @@ def test_a_call_that_resumes_gives_evaluations_and_what_no_file_holds(files):
     assert again.fit_settings.trials == 20 and again.output == former.output
     assert former.resumed_by(call.model_copy(update={"limits": Budget()})).fit_settings.trials == 9
     assert former.model_copy(update={"limits": Budget()}).fit_settings.trials == 7
-    with pytest.raises(RunDirectoryError, match="does not know '--max-seconds'; it knows --max-ev"):
+    with pytest.raises(RunDirectoryError, match="does not support --seconds; it supports --eval"):
         former.with_limits(Budget(max_seconds=3.0))
     log = bench_log("x", 100.0)
     servo = dataclasses.replace(servos()["xl330"], kp=300.0)

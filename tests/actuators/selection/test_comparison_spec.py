@@ -143,7 +143,7 @@ def test_a_call_that_resumes_gives_evaluations_and_the_picture(files):
     again = former.resumed_by(call)
     assert (again.fit_settings.trials, again.settings.png, again.anyway) == (20, False, True)
     assert again.full_settings.fit.trials == 20
-    with pytest.raises(RunDirectoryError, match="does not know '--max-generations'"):
+    with pytest.raises(RunDirectoryError, match="does not support --generations"):
         former.with_limits(Budget(max_generations=3))
     with pytest.raises(ParameterError, match="--given-only"):
         ComparisonSpec.of([], files, ComparisonSettings(models=()))

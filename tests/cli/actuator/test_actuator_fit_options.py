@@ -95,13 +95,13 @@ def test_weights_and_biases_keeps_an_offline_copy(fit, tmp_path, monkeypatch):
 def test_a_raised_budget_goes_on_where_it_ended(fit, command, tmp_path):
     fit("short", "--method", "cmaes", "--trials", "64", "--seed", "3")
     fit("long", "--method", "cmaes", "--trials", "160", "--seed", "3")
-    code, _ = command("study", "resume", tmp_path / "short.run", "--max-evaluations", 160)
+    code, _ = command("study", "resume", tmp_path / "short.run", "--evaluations", 160)
     assert code in (0, 3)
     short, straight = costs(tmp_path / "short.run"), costs(tmp_path / "long.run")
     assert len(straight) > 64
     assert np.array_equal(short[: len(straight)], straight)
-    code, refused = command("study", "resume", tmp_path / "short.run", "--max-generations", 3)
-    assert (code, "--max-evaluations" in refused["message"]) == (2, True)
+    code, refused = command("study", "resume", tmp_path / "short.run", "--generations", 3)
+    assert (code, "--evaluations" in refused["message"]) == (2, True)
 
 
 def test_the_report_can_be_made_again(fit, command, tmp_path):

@@ -38,31 +38,29 @@ def network(folder):
 
 def test_synthesize_says_the_noise_floor(tmp_path, command, capsys):
     code, result = command(
-        "network", "synthesize", tmp_path / "a", "--inertias", 0.083, 0.1, "--duration", 2,
-        "--signals", "steps", "chirp", "--seed", 5,
+        "network", "synthesize", tmp_path / "a", "inertias=0.083,0.1", "duration=2",
+        "signals=steps,chirp", "--seed", 5,
     )  # fmt: skip
     assert code == 0
     assert result["noise_floor"]["0.083kgm2"] == pytest.approx(0.065, abs=5e-4)
     assert len(result["files"]) == 4
-    assert main(["network", "synthesize", str(tmp_path / "b"), "--duration", "2"]) == 0
+    assert main(["network", "synthesize", str(tmp_path / "b"), "duration=2"]) == 0
     out = capsys.readouterr().out
     assert "no network can do better than an RMSE of 0.0650 N m" in out
-    code, result = command("network", "synthesize", tmp_path / "a", "--inertias", 0.083)
+    code, result = command("network", "synthesize", tmp_path / "a", "inertias=0.083")
     assert (code, result["error"]) == (2, "RecordingError")
 
 
 def test_check_tells_usable_from_unusable(folder, command, capsys):
-    code, result = command("network", "check", "--data", folder / "data")
+    code, result = command("network", "check", folder / "data")
     assert code == 0
     assert result["usable"]
     assert [file["group"] for file in result["files"]] == ["0.08kgm2", "0.1245kgm2"]
-    code, result = command(
-        "network", "check", "--data", folder / "data", "data.gyro_axis_for_ang_vel=Gyro_X"
-    )
+    code, result = command("network", "check", folder / "data", "data.gyro_axis_for_ang_vel=Gyro_X")
     # that axis measures noise alone
     words = json.dumps(result)
     assert "current_ang_vel_rad_s hardly moves" in words
-    assert main(["network", "check", "--data", str(folder / "data")]) == 0
+    assert main(["network", "check", str(folder / "data")]) == 0
     assert "can be trained on" in capsys.readouterr().out
 
 
@@ -72,9 +70,9 @@ def test_unusable_data_exit_with_2(tmp_path, folder, command):
     # the second row twice: its time repeats
     (tmp_path / "g" / "a.csv").write_text("\n".join([*source[:3], source[2], *source[3:]]))
     groups = "data.inertia_groups=[{id: g, folder: g, inertia: 0.08}]"
-    code, result = command("network", "check", "--data", tmp_path, groups)
+    code, result = command("network", "check", tmp_path, groups)
     assert (code, result["usable"]) == (2, False)
-    code, result = command("network", "check", "--data", tmp_path, groups, "data.repair=true")
+    code, result = command("network", "check", tmp_path, groups, "data.repair=true")
     assert (code, result["usable"]) == (0, True)
 
 
@@ -189,10 +187,10 @@ def test_an_ensemble_tells_how_far_its_members_disagree(folder, tmp_path, comman
             "ColumnError",
             "Gyro_X",
         ),
-        (["check"], "ExperimentError", "--data FOLDER"),
+        (["check"], "ExperimentError", "data.data_base_dir=FOLDER"),
         (["evaluate", "{run}/inner", "data.batch_size=2.5"], "ExperimentError", "expected int"),
         (["evaluate", "{run}/inner", "data.rate=1e9"], "RecordingError", "at most 1000 Hz"),
-        (["check", "--data", "{run}"], "RecordingError", "no file"),
+        (["check", "{run}"], "RecordingError", "no file"),
     ],
 )
 def test_bad_input_is_one_error(arguments, kind, message, folder, command):
@@ -213,7 +211,7 @@ def test_a_corrupt_network_file_is_refused(tmp_path, command):
 
 def test_every_command_reads_a_network_by_every_name(folder, network, tmp_path, command):
     archive, data = tmp_path / "network.npz", ("--data", folder / "data")
-    form = ("--format", "numpy", "--output")
+    form = ("--form", "numpy", "--output")
     assert command("network", "export", network, *form, archive)[0] == 0
     scores = [
         command("network", "evaluate", name, *data)[1]["rmse"]
@@ -242,8 +240,8 @@ def test_settings_come_from_a_file_too(folder, tmp_path, command):
     path = tmp_path / "data.yaml"
     path.write_text("data:\n  radius_accel: 0.4\n  inertia_groups: []\n")
     code, result = command(
-        "network", "evaluate", folder / "run" / "inner", "--settings", path,
-        "--data", folder / "data",
+        "network", "evaluate", folder / "run" / "inner", "--data", path,
+        f"data.data_base_dir={folder / 'data'}",
     )  # fmt: skip
     assert code == 0
     plain = command("network", "evaluate", folder / "run" / "inner")[1]

@@ -69,7 +69,7 @@ def test_the_seed_decides_the_history(command, tmp_path, method):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         command(
             *("study", "run", "sphere", "--dimension", 4, "--method", method, "--seed", seed),
-            *("--max-generations", 6, "-o", tmp_path / name),
+            *("--generations", 6, "-o", tmp_path / name),
         )
     assert same(history(tmp_path / "a"), history(tmp_path / "b"))
     assert not same(history(tmp_path / "a"), history(tmp_path / "c"))
@@ -79,27 +79,27 @@ def test_the_seed_decides_the_history(command, tmp_path, method):
     "search",
     [
         ["sphere", "--dimension", "4", "--method", "cmaes"],
-        ["zdt1", "--method", "nsgaii", "--population", "12"],
+        ["zdt1", "--method", "nsgaii", "population=12"],
         ["exponential_decay", "--method", "multi-start"],
         ["exponential_decay"],
     ],
 )
 def test_a_resumed_study_has_the_history_of_one_without_a_stop(command, tmp_path, search):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    command("study", "run", *search, "--max-generations", 20, "-o", whole)
-    code, said = command("study", "run", *search, "--max-generations", 5, "-o", parts)
+    command("study", "run", *search, "--generations", 20, "-o", whole)
+    code, said = command("study", "run", *search, "--generations", 5, "-o", parts)
     assert said["status"] in ("iteration limit", "exact")
     assert code == (0 if "nsgaii" in search or said["status"] == "exact" else 3)
-    command("study", "resume", parts, "--max-generations", 12)
-    command("study", "run", *search, "--max-generations", 20, "-o", parts, "--resume")
+    command("study", "resume", parts, "--generations", 12)
+    command("study", "run", *search, "--generations", 20, "-o", parts, "--resume")
     assert same(history(whole), history(parts))
 
 
 def test_a_resumed_study_keeps_its_budget_and_is_told_the_rest(command, tmp_path):
     run = tmp_path / "run"
     common = ("sphere", "--dimension", 4, "--method", "cmaes")
-    command("study", "run", *common, "--max-generations", 5, "--target-cost", 1e-3, "-o", run)
-    code, said = command("study", "resume", run, "--max-generations", 500)
+    command("study", "run", *common, "--generations", 5, "target_cost=1e-3", "-o", run)
+    code, said = command("study", "resume", run, "--generations", 500)
     assert (code, said["status"]) == (0, "target reached")
     _, said = command("study", "resume", run)
     assert said["status"] == "target reached"
@@ -107,7 +107,7 @@ def test_a_resumed_study_keeps_its_budget_and_is_told_the_rest(command, tmp_path
 
 def test_the_front_is_saved_and_drawn(command, tmp_path):
     run = tmp_path / "run"
-    code, said = command("study", "run", "zdt1", "--max-evaluations", 1500, "-o", run)
+    code, said = command("study", "run", "zdt1", "--evaluations", 1500, "-o", run)
     assert (code, said["status"]) == (0, "evaluation limit")
     with (run / "pareto_front.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -139,15 +139,15 @@ def test_a_problem_of_ones_own(command, own, tmp_path):
 
 @pytest.mark.slow
 def test_worker_processes_give_the_same_history(command, own, tmp_path):
-    common = (f"{own}:problem", "--method", "cmaes", "--max-generations", 4)
+    common = (f"{own}:problem", "--method", "cmaes", "--generations", 4)
     command("study", "run", *common, "-o", tmp_path / "here")
-    command("study", "run", *common, "--workers", 2, "-o", tmp_path / "there")
+    command("study", "run", *common, "workers=2", "-o", tmp_path / "there")
     assert same(history(tmp_path / "here"), history(tmp_path / "there"))
 
 
 def test_export_holds_every_evaluation(command, own, tmp_path):
     run = tmp_path / "run"
-    command("study", "run", f"{own}:problem", "--method", "random", "--max-evaluations", 64,
+    command("study", "run", f"{own}:problem", "--method", "random", "--evaluations", 64,
             "-o", run)  # fmt: skip
     for suffix in ("csv", "json", "parquet"):
         code, said = command("study", "export", run, "--output", tmp_path / f"table.{suffix}")
@@ -170,7 +170,7 @@ def test_export_holds_every_evaluation(command, own, tmp_path):
 def test_export_keeps_columns_of_one_name_apart(command, tmp_path, own):
     own.write_text(own.read_text().replace('"mass"', '"cost"').replace('"delay"', '"reason"'))
     run = tmp_path / "run"
-    command("study", "run", f"{own}:problem", "--method", "cmaes", "--max-generations", 2,
+    command("study", "run", f"{own}:problem", "--method", "cmaes", "--generations", 2,
             "-o", run)  # fmt: skip
     _, said = command("study", "export", run, "-o", tmp_path / "table.csv")
     assert said["columns"] == [
@@ -184,30 +184,18 @@ def test_a_warm_start_is_told_and_needs_its_file_no_more(command, own, tmp_path)
     earlier.write_text('{"mass": 1.9, "friction": 2.0, "gear": 3}')
     run, search = tmp_path / "run", (f"{own}:problem", "--method", "cmaes")
     _, said = command(
-        *("study", "run", *search, "--param-path", earlier, "--max-generations", 3, "-o", run)
+        *("study", "run", *search, "--param-path", earlier, "--generations", 3, "-o", run)
     )
     told = " ".join(said["notes"])
     assert "2 start values" in told
     assert "default: 'delay'" in told and "unknown here: 'gear'" in told
     np.testing.assert_array_equal(history(run).X[0], [1.9, 1.0, 0.04])
     earlier.unlink()
-    code, said = command("study", "resume", run, "--max-generations", 200)
+    code, said = command("study", "resume", run, "--generations", 200)
     assert (code, said["status"]) == (0, "converged")
     finer = tmp_path / "finer"
-    command("study", "run", *search, "--param-path", run, "--max-generations", 1, "-o", finer)
+    command("study", "run", *search, "--param-path", run, "--generations", 1, "-o", finer)
     np.testing.assert_array_equal(history(finer).X[0], [row["value"] for row in said["parameters"]])
-
-
-def test_the_former_name_of_resume(command, tmp_path):
-    run, search = tmp_path / "run", ("sphere", "--dimension", 3, "--method", "cmaes")
-    command("study", "run", *search, "--max-generations", 3, "-o", run)
-    code, said = command("study", "run", *search, "--max-generations", 6, "--pickle-path", run)
-    assert (code, said["stats"]["generations"]) == (3, 6)
-    (tmp_path / "foreign").mkdir()
-    (tmp_path / "foreign" / "Pickle.pkl").write_bytes(b"cos\nsystem\n(S'false'\ntR.")
-    code, said = command("study", "run", *search, "--pickle-path", tmp_path / "foreign")
-    assert (code, "never read" in said["message"]) == (2, True)
-    assert "--param-path" in said["message"]
 
 
 def test_a_dry_run_writes_nothing(command, tmp_path, monkeypatch):
@@ -221,7 +209,7 @@ def test_an_optuna_study_is_mirrored_and_loaded(command, tmp_path):
     optuna = pytest.importorskip("optuna")
     url = f"sqlite:///{tmp_path / 'study.db'}"
     run = tmp_path / "first"
-    search = ("sphere", "--dimension", 3, "--method", "cmaes", "--max-generations", 4)
+    search = ("sphere", "--dimension", 3, "--method", "cmaes", "--generations", 4)
     command("study", "run", *search, "--storage", url, "-o", run)
     study = optuna.load_study(study_name="first", storage=url)
     assert len(study.trials) == len(history(run).X)
@@ -236,7 +224,7 @@ def test_an_optuna_study_is_mirrored_and_loaded(command, tmp_path):
 
 
 def test_list_names_damaged_runs_and_goes_on(command, tmp_path):
-    search = ("sphere", "--dimension", 2, "--method", "cmaes", "--max-generations", 2)
+    search = ("sphere", "--dimension", 2, "--method", "cmaes", "--generations", 2)
     for name in ("good", "foreign", "newer", "broken"):
         command("study", "run", *search, "-o", tmp_path / "deep" / name)
     (tmp_path / "deep" / "foreign" / "study.sqlite").write_bytes(b"not a database" * 100)
@@ -258,7 +246,7 @@ def test_list_names_damaged_runs_and_goes_on(command, tmp_path):
 
 def test_a_run_in_progress_is_shown_as_such(command, tmp_path):
     run = tmp_path / "run"
-    command("study", "run", "sphere", "--dimension", 2, "--max-generations", 2, "-o", run)
+    command("study", "run", "sphere", "--dimension", 2, "--generations", 2, "-o", run)
     with RunDirectory.open(run).lock():
         _, said = command("study", "show", run)
         assert said["state"] == "running"
@@ -278,8 +266,8 @@ def test_an_identification_goes_on_by_the_same_command(command, tmp_path, monkey
     assert [run["kind"] for run in said["runs"]] == ["identification"]
     _, said = command("study", "show", files.run)
     assert [row["name"] for row in said["parameters"]] == [r["name"] for r in former["parameters"]]
-    code, said = command("study", "resume", files.run, "--target-cost", 1)
-    assert (code, "--target-cost" in said["message"]) == (2, True)
+    code, said = command("study", "resume", files.run, "target_cost=1")
+    assert (code, "target_cost" in said["message"]) == (2, True)
 
 
 def test_the_report_and_the_comparison_know_studies(command, tmp_path):
@@ -300,12 +288,12 @@ def test_the_report_and_the_comparison_know_studies(command, tmp_path):
 
 def test_the_resolved_experiment_is_plain_and_complete(command, tmp_path):
     run = tmp_path / "run"
-    command("study", "run", "sphere", "--dimension", 2, "--restarts", "ipop", "--tensorboard",
-            "--max-generations", 2, "-o", run)  # fmt: skip
+    command("study", "run", "sphere", "--dimension", 2, "restarts=ipop", "--tensorboard",
+            "--generations", 2, "-o", run)  # fmt: skip
     content = yaml.safe_load((run / "experiment.yaml").read_text())
     assert content["settings"]["restarts"] == "ipop"
     assert content["execution"]["tensorboard"] is True
-    command("study", "resume", run, "--max-generations", 4)
+    command("study", "resume", run, "--generations", 4)
     assert len(list((run / "tensorboard").iterdir())) == 2, "the tracker goes on unasked"
 
 

@@ -48,33 +48,32 @@ BAD = {
     "dimension zero": (["sphere", "--dimension", "0"], "has to be 1 or larger"),
     "a dimension that is fixed": (["bard", "--dimension", "9"], "remove --dimension"),
     "a near option of cma": (
-        ["sphere", "--cma-options", "tolfunn:1e-9"],
+        ["sphere", "cma_options=tolfunn:1e-9"],
         "tolfun",
     ),
-    "no value for an option of cma": (["sphere", "--cma-options", "tolfun"], "key:value"),
-    "a scatter without end": (["zdt1", "--method", "scatter"], "has no end of its own"),
+    "no value for an option of cma": (["sphere", "cma_options=tolfun"], "key:value"),
+    "a scatter without end": (["zdt1", "--method", "scatter"], "does not end by itself"),
     "a scatter of no width": (
-        ["zdt1", "--method", "scatter", "--sigma", "0", "--max-evaluations", "9"],
-        "--sigma is 0",
+        ["zdt1", "--method", "scatter", "sigma=0", "--evaluations", "9"],
+        "sigma is 0",
     ),
-    "options of another method": (["zdt1", "--sigma", "0.1"], "--sigma is for the methods"),
+    "options of another method": (["zdt1", "sigma=0.1"], "sigma is for the methods"),
     "several costs for one": (["zdt1", "--method", "cmaes"], "minimises one cost"),
     "costs for residuals": (["sphere", "--method", "least-squares"], "needs residuals"),
-    "no end": (["sphere", "--method", "sobol"], "has no end of its own"),
-    "a budget of nothing": (["sphere", "--max-evaluations", "0"], "has to be positive"),
-    "a target that no cost reaches": (["sphere", "--target-cost", "nan"], "a finite number"),
+    "no end": (["sphere", "--method", "sobol"], "does not end by itself"),
+    "a budget of nothing": (["sphere", "--evaluations", "0"], "has to be positive"),
+    "a target that no cost reaches": (["sphere", "target_cost=.nan"], "a finite number"),
     "a negative seed": (["sphere", "--seed", "-1"], "between 0 and"),
     "a population for nobody": (
-        ["exponential_decay", "--method", "least-squares", "--population", "4"],
+        ["exponential_decay", "--method", "least-squares", "population=4"],
         "no population",
     ),
     "resume and overwrite": (["sphere", "--resume", "--overwrite"], "give one of them"),
-    "two folders": (["sphere", "--pickle-path", "a", "-o", "b"], "give one of them"),
     "a start from nowhere": (["sphere", "--param-path", "none.json"], "does not exist"),
     "an Optuna study without its storage": (["sphere", "--load-study", "a"], "--storage"),
     "a storage of no kind": (["sphere", "--storage", "nonsense"], "nonsense"),
-    "negative workers": (["sphere", "--workers", "-2"], "workers"),
-    "a scheduler that is away": (["sphere", "--scheduler", "tcp://127.0.0.1:1"], "reached"),
+    "negative workers": (["sphere", "workers=-2"], "workers"),
+    "a scheduler that is away": (["sphere", "scheduler=tcp://127.0.0.1:1"], "reached"),
     "a storage that is away": (
         ["sphere", "--storage", "postgresql://u:hidden@127.0.0.1:1/x"],
         "//***@127.0.0.1",
@@ -141,11 +140,11 @@ def test_a_file_in_the_working_folder_is_no_other_module(command, own, tmp_path,
 def test_a_run_is_resumed_only_as_what_it_is(command, own, tmp_path):
     run = tmp_path / "run"
     search = ("study", "run", f"{own}:problem", "--method", "cmaes", "-o", run)
-    command(*search, "--max-generations", 3)
+    command(*search, "--generations", 3)
     kept = rows(run)
     for words, said in (
         (["--seed", 7, "--resume"], "another 'seed'"),
-        (["--population", 9, "--resume"], "another 'population'"),
+        (["population=9", "--resume"], "another 'population'"),
         ([], "already contains a run"),
     ):
         code, answer = command(*search, *words)
@@ -165,11 +164,11 @@ def test_a_run_may_move_with_its_file(command, own, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     file = own.rename(home / own.name)
-    search = (f"{file}:problem", "--method", "cmaes", "--max-generations", 3)
+    search = (f"{file}:problem", "--method", "cmaes", "--generations", 3)
     command("study", "run", *search, "-o", home / "run")
     moved = home.rename(tmp_path / "moved")
     sys.modules.pop("own_problems")
-    code, said = command("study", "resume", moved / "run", "--max-generations", 5)
+    code, said = command("study", "resume", moved / "run", "--generations", 5)
     assert (code, said["stats"]["generations"]) == (3, 5)
 
 
@@ -188,7 +187,7 @@ def test_a_run_may_move_with_its_file(command, own, tmp_path):
 )
 def test_a_damaged_or_newer_run_is_refused(command, tmp_path, change, said):
     run = tmp_path / "run"
-    command("study", "run", "sphere", "--dimension", 2, "--max-generations", 2, "-o", run)
+    command("study", "run", "sphere", "--dimension", 2, "--generations", 2, "-o", run)
     change(run)
     code, answer = command("study", "resume", run)
     assert code == 2
@@ -197,7 +196,7 @@ def test_a_damaged_or_newer_run_is_refused(command, tmp_path, change, said):
 
 def test_export_refuses_what_it_cannot_write(command, tmp_path):
     run = tmp_path / "run"
-    command("study", "run", "sphere", "--dimension", 2, "--max-generations", 2, "-o", run)
+    command("study", "run", "sphere", "--dimension", 2, "--generations", 2, "-o", run)
     code, said = command("study", "export", run, "-o", tmp_path / "a.xlsx")
     assert (code, "'.parquet', '.csv', '.json'" in said["message"]) == (2, True)
     (tmp_path / "a.csv").write_text("mine")
@@ -215,8 +214,8 @@ def test_a_disk_that_fills_up_costs_one_error_and_no_checkpoint(command, own, tm
     Half a second passes before the first checkpoint, and the whole search takes three.
     """
     whole, run = tmp_path / "whole", tmp_path / "run"
-    search = ["run", f"{own}:slower", "--method", "cmaes", "--max-generations", "30"]
-    search += ["--population", "60"]
+    search = ["run", f"{own}:slower", "--method", "cmaes", "--generations", "30"]
+    search += ["population=60"]
     command("study", *search, "--output", whole)
     size = (whole / "study.sqlite").stat().st_size
 
@@ -241,7 +240,7 @@ def test_a_disk_that_fills_up_costs_one_error_and_no_checkpoint(command, own, tm
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_study_that_is_stopped_goes_on(command, own, tmp_path, number):
     whole, run = tmp_path / "whole", tmp_path / "run"
-    search = ["run", f"{own}:slow", "--method", "cmaes", "--max-generations", "60"]
+    search = ["run", f"{own}:slow", "--method", "cmaes", "--generations", "60"]
     command("study", *search, "--output", whole)
     process = subprocess.Popen(
         [sys.executable, "-m", "trueup", "study", *search, "--output", str(run)],
@@ -267,7 +266,7 @@ def test_a_study_that_is_stopped_goes_on(command, own, tmp_path, number):
 def test_a_study_of_that_name_is_found_before_anything_is_written(command, tmp_path):
     pytest.importorskip("optuna")
     url = f"sqlite:///{tmp_path / 'study.db'}"
-    search = ("study", "run", "sphere", "--method", "cmaes", "--max-generations", 2)
+    search = ("study", "run", "sphere", "--method", "cmaes", "--generations", 2)
     run, other = tmp_path / "one" / "arm", tmp_path / "other" / "arm"
     command(*search, "--storage", url, "-o", run)
     code, answer = command(*search, "--storage", url, "-o", other)
@@ -303,14 +302,14 @@ def test_costs_that_cannot_be_used_leave_no_folder(tmp_path, values, told):
         "    space = ParameterDict(names).space()\n"
         f"    return VectorisedCosts(lambda X: {values}, space, objectives=('a', 'b'))\n"
     )
-    answer = study("run", "mine.py:problem", "--max-evaluations", 200, cwd=tmp_path)
+    answer = study("run", "mine.py:problem", "--evaluations", 200, cwd=tmp_path)
     assert answer.returncode != 0 and told in answer.stderr
     assert not (tmp_path / "runs" / "mine").exists()
 
 
 def test_fewer_evaluations_than_a_first_batch_leave_no_folder(command, tmp_path):
     run = tmp_path / "run"
-    code, answer = command("study", "run", "zdt1", "--max-evaluations", 20, "-o", run)
+    code, answer = command("study", "run", "zdt1", "--evaluations", 20, "-o", run)
     assert code == 2 and "increase the limit" in answer["message"]
     assert not run.exists()
 
@@ -324,6 +323,6 @@ def test_a_problem_without_a_valid_candidate_says_so(tmp_path):
         "    space = ParameterDict({'a': Parameter('a', 0.5, 0.0, 1.0)}).space()\n"
         "    return VectorisedCosts(lambda X: np.nan * X[:, 0], space)\n"
     )
-    answer = study("run", "mine.py:problem", "--max-evaluations", 20, cwd=tmp_path)
+    answer = study("run", "mine.py:problem", "--evaluations", 20, cwd=tmp_path)
     assert answer.returncode == 3
     assert "No candidate was valid" in answer.stdout and "Increase the budget" not in answer.stdout

@@ -78,7 +78,7 @@ def test_base_and_limit_can_be_left_out(tmp_path):
 
 def test_the_command_names_the_files_and_their_use(tmp_path, capsys):
     save_network(random_network("gru"), tmp_path / "network.safetensors")
-    words = ["network", "export", str(tmp_path / "network.safetensors"), "--format", "c"]
+    words = ["network", "export", str(tmp_path / "network.safetensors"), "--form", "c"]
     assert main([*words, "--output", str(tmp_path / "4 knee-joint.c")]) == 0
     assert "double torque = network_4_knee_joint_step(&state, inputs);" in capsys.readouterr().out
     header = (tmp_path / "4 knee-joint.h").read_text()

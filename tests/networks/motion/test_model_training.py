@@ -95,7 +95,7 @@ def test_where_the_model_suffices_it_is_what_is_written(arm, tmp_path, monkeypat
     monkeypatch.setattr(friction_arm, "FRICTION", np.zeros(2))
     exact = friction_arm.write(tmp_path)
     words = ["network", "train-motion", str(exact), "-o", str(tmp_path / "run")]
-    words += ["--steps", "10", "--horizons", "0.05"]
+    words += ["max_steps=10", "horizons=0.05"]
     assert main([*words, "--dry-run"]) == 0
     assert "Angle error of the model" in capsys.readouterr().out
     assert not (tmp_path / "run").exists()
@@ -145,11 +145,11 @@ def test_experiments_that_cannot_be_trained_on_are_refused(change, words, tmp_pa
 
 def test_options_of_servo_logs_are_refused(arm, tmp_path, capsys):
     for words, message in (
-        (["--base", "pd"], "leave --servo"),
-        (["--inputs", "kp"], "is a condition of servo logs"),
-        (["--target", "torque"], "are trained on their motion"),
-        (["--validation", "swing9"], "no training recording named 'swing9'"),
-        (["--horizons", "9"], "longer than the shortest recording"),
+        (["--base", "pd"], "remove --servo"),
+        (["inputs=kp"], "is a condition of servo logs"),
+        (["target=torque"], "are trained on their motion"),
+        (["validation=swing9"], "no training recording named 'swing9'"),
+        (["horizons=9"], "longer than the shortest recording"),
     ):
         assert main(["network", "train-motion", str(arm), "-o", str(tmp_path / "r"), *words]) == 2
         assert message in capsys.readouterr().err

@@ -204,6 +204,6 @@ def test_raw_logs_are_resampled(tmp_path, capsys):
         )
     save_model(MODEL, tmp_path / "m4.json")
     words = ["network", "train-motion", f"{tmp_path}/logs", "--servo", f"{tmp_path}/m4.json"]
-    words += ["--output", f"{tmp_path}/run", "--steps", "2", "--horizons", "0.05", "--dry-run"]
+    words += ["--output", f"{tmp_path}/run", "max_steps=2", "horizons=0.05", "--dry-run"]
     assert main([*words, "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["logs"]["training"]) == 2

@@ -126,7 +126,7 @@ def test_another_training_is_not_resumed(change, named, logs):
 def test_a_training_knows_no_limits(logs, arm):
     model = ModelMotionSpec.of(load_experiment(arm), arm.parent)
     for spec in (spec_of(logs), model):
-        with pytest.raises(RunDirectoryError, match="does not know '--max-seconds'"):
+        with pytest.raises(RunDirectoryError, match="does not support --seconds"):
             spec.with_limits(Budget(max_seconds=5.0))
 
 

@@ -195,15 +195,15 @@ def test_the_command_trains_and_says_what_it_is_worth(tmp_path, capsys):
         "--servo",
         str(tmp_path / "m4.json"),
     ]
-    words += ["--output", str(tmp_path / "run"), "--steps", "10", "--horizons", "0.05"]
-    assert main([*words, "--test", "t1", "--json"]) == 0
+    words += ["--output", str(tmp_path / "run"), "max_steps=10", "horizons=0.05"]
+    assert main([*words, "test=t1", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert set(result["test"]) == {f"xl330_kp{kp}_t1" for kp in (100, 200, 400)}
     assert result["verdict"]["grade"] in ("use", "look", "do not use")
     assert main([*words, "--quiet"]) == 2
     assert "already contains a run" in capsys.readouterr().err
-    assert main([*words, "--overwrite", "--time", "soon"]) == 2
-    assert "such as 10min" in capsys.readouterr().err
+    assert main([*words, "--overwrite", "--seconds", "soon"]) == 2
+    assert "--seconds" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

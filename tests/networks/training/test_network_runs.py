@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import yaml
 from small_trainings import SMALL, configured
-from trueup.cli.network.override_words import overrides_together
 
 from trueup.cli import main
+from trueup.cli.key_words import split_keys
 from trueup.cli.network.train import TrainNetwork
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting import Grade, Verdict
@@ -400,21 +400,22 @@ def test_overrides_may_stand_before_and_after_options(data, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "together"),
+    ("words", "others", "keys"),
     [
-        (["a=1", "--quiet", "b.c=2"], ["--quiet", "a=1", "b.c=2"]),
+        (["a=1", "--quiet", "b.c=2"], ["--quiet"], ("a=1", "b.c=2")),
         (
             ["a=1", "--output", "x=y", "b=2", "-o", "z"],
-            ["--output", "x=y", "a=1", "b=2", "-o", "z"],
+            ["--output", "x=y", "-o", "z"],
+            ("a=1", "b=2"),
         ),
-        (["a=1", "--output=x", "b=2"], ["--output=x", "a=1", "b=2"]),
-        (["a=1", "--dry_run", "b=2", "--output"], ["--dry_run", "a=1", "b=2", "--output"]),
-        (["--seed", "3", "a=1"], ["--seed", "3", "a=1"]),
-        (["--quiet"], ["--quiet"]),
+        (["a=1", "--output=x", "b=2"], ["--output=x"], ("a=1", "b=2")),
+        (["a=1", "--dry_run", "b=2", "--output"], ["--dry_run", "--output"], ("a=1", "b=2")),
+        (["--seed", "3", "a=1"], ["--seed", "3"], ("a=1",)),
+        (["--quiet"], ["--quiet"], ()),
     ],
 )
-def test_values_of_options_are_no_overrides(words, together):
-    assert overrides_together(words, TrainNetwork) == together
+def test_values_of_options_are_no_overrides(words, others, keys):
+    assert split_keys(words, TrainNetwork) == (others, keys)
 
 
 @pytest.mark.parametrize(

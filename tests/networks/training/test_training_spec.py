@@ -100,5 +100,5 @@ def test_the_configuration_of_the_call_counts_on_resume(data):
 def test_a_training_knows_no_limits(data):
     spec = TrainingSpec.of(configured(data), "run")
     assert spec.with_limits(Budget()) == spec
-    with pytest.raises(RunDirectoryError, match="does not know '--max-evaluations'"):
+    with pytest.raises(RunDirectoryError, match="does not support --evaluations"):
         spec.with_limits(Budget(max_evaluations=5))

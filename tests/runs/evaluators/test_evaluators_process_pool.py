@@ -107,7 +107,7 @@ def test_the_candidate_that_ends_its_workers_is_invalid_and_no_other():
 def test_workers_that_always_die_stop_the_study():
     with (
         ProcessPool(2).over(Faulty("exit")) as remote,
-        pytest.raises(EvaluationError, match=r"exit code 7.*no --workers"),
+        pytest.raises(EvaluationError, match=r"exit code 7.*without workers"),
     ):
         remote.costs(X)
     assert not _children()

@@ -66,7 +66,7 @@ def commands(robot):
     """Every command that reads the finished identification, but for what it writes."""
     run, out = str(robot / "runs/pendulum"), robot.parent
     return {
-        "export dr": ["export", "dr", run, "--draws", "32", "--quiet", "--output", f"{out}/dr"],
+        "export dr": ["export", "dr", run, "draws=32", "--quiet", "--output", f"{out}/dr"],
         "report": ["report", run, "--output", f"{out}/page.html"],
         "compare": ["compare", run, run],
         "reconcile": ["reconcile", run, run, run, "--output", f"{out}/common"],
@@ -117,7 +117,7 @@ def test_anyway_goes_on_and_marks_what_is_made(robot, capsys):
         assert json.loads(capsys.readouterr().out)["made_although"] == mark, command
     assert mark in (out / "page.html").read_text()
     assert (out / "table.csv").read_text().startswith(f"# {mark}\n")
-    assert main([*words["export dr"], "--simulator", "mjlab", "--anyway", "--json"]) == 0
+    assert main([*words["export dr"], "--form", "mjlab", "--anyway", "--json"]) == 0
     assert mark in json.loads(capsys.readouterr().out)["made_although"]
     for file in ("dr.json", "report.html", "posterior_event.py"):
         assert mark in (out / "dr" / file).read_text(), file

@@ -105,7 +105,7 @@ sys.exit(main(sys.argv[1:]))
 
     for command in (["study", "run"], ["study", "resume"], ["actuator", "fit"]):
         assert "--recorder" in run(*command, "--help").stdout
-    end = ("--max-generations", "3", "--quiet")
+    end = ("--generations", "3", "--quiet")
     done = run("study", "run", "sphere", "--method", "random", "--recorder", *end)
     assert done.returncode == 0, done.stderr
     begun, *steps, status = json.loads((tmp_path / "told.json").read_text())

@@ -143,7 +143,7 @@ def test_a_time_limit_is_one_number_and_others_are_not_known():
     spec = with_changes().with_limits(Budget(max_seconds=7))
     assert spec.limits.max_seconds == spec.experiment.search.time_limit == 7
     assert with_changes().with_limits(Budget()) == with_changes()
-    with pytest.raises(RunDirectoryError, match="an identification, which does not know '--max-ev"):
+    with pytest.raises(RunDirectoryError, match="an identification, which does not support --eval"):
         with_changes().with_limits(Budget(max_evaluations=3))
 
 

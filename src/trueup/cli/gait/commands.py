@@ -19,10 +19,14 @@ from trueup.cli.gait.options import (
     with_cost,
 )
 from trueup.cli.output import Output
-from trueup.cli.settings import Keys
+from trueup.cli.settings import Keys, given, options_of
 from trueup.cli.study.options import Json, OfRuns
 from trueup.errors import GaitError
 from trueup.gait.search.configuration import GaitConfiguration
+from trueup.runs.loop.budget import Budget
+
+GaitLimits = options_of(Budget, "GaitLimits", only=("max_evaluations", "max_seconds"))
+"""Limits of a search, which counts its generations by maxiter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +50,7 @@ class ListGait:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OptimizeGait(GaitOptions, OfRuns):
+class OptimizeGait(GaitOptions, GaitLimits, OfRuns):
     """Search gains, pose and exoskeleton torque of a walk for the lowest cost.
 
     Examples:
@@ -74,10 +78,6 @@ class OptimizeGait(GaitOptions, OfRuns):
     """Run directory; by default runs/CONFIG."""
     threads: Annotated[int, arg(metavar="INT")] = 0
     """Simulation threads; 0 uses all cores. The result does not depend on it."""
-    max_evaluations: Annotated[int | None, arg(metavar="INT")] = None
-    """Maximum number of evaluated candidates; a generation that would exceed it is not started."""
-    max_seconds: Annotated[float | None, arg(metavar="S")] = None
-    """Maximum time [s], counted anew on resume; the generation in progress is completed."""
     resume: bool = False
     """Continue the run in the run directory."""
     pickle_path: Annotated[Path | None, arg(metavar="DIRECTORY")] = None
@@ -108,7 +108,7 @@ class OptimizeGait(GaitOptions, OfRuns):
             self.configuration,
             self.pickle_path or self.output,
             changes_of(self.keys, current_options(self), without=self.WITHOUT),
-            (self.max_evaluations, self.max_seconds),
+            Budget(**given(self, Budget)),
             self.threads,
             output,
             pickle=self.pickle_path is not None,

@@ -23,7 +23,7 @@ def run_optimize(
     configuration: str,
     target: Path | None,
     changes: dict[str, Any],
-    limits: tuple[int | None, float | None],
+    limits: Budget,
     threads: int,
     output: Output,
     *,
@@ -40,7 +40,7 @@ def run_optimize(
       configuration: name or file of the configuration.
       target: run directory; that of the configuration where absent.
       changes: values that replace those of the configuration, by key.
-      limits: evaluated candidates and time [s] at most.
+      limits: evaluated candidates and time at most.
       threads: threads that simulate.
       output: where the result is printed.
       pickle: whether ``target`` was given as ``--pickle-path``.
@@ -59,7 +59,6 @@ def run_optimize(
     full = load_configuration(configuration).with_changes(changes)
     if full.optim_mode == "evaluate":
         return _evaluate(configuration, changes, full.param_path, threads, anyway, output)
-    budget = Budget(max_evaluations=limits[0], max_seconds=limits[1])
     if dry_run:
         if resume or pickle:
             raise GaitError("--dry-run says what a new search would do: leave --resume out")
@@ -67,7 +66,7 @@ def run_optimize(
             configuration,
             target,
             changes=changes,
-            limits=budget,
+            limits=limits,
             threads=threads,
             overwrite=overwrite,
             anyway=anyway,
@@ -77,7 +76,7 @@ def run_optimize(
         configuration,
         target,
         changes=changes,
-        limits=budget,
+        limits=limits,
         threads=threads,
         resume=resume or pickle,
         overwrite=overwrite,

@@ -1,23 +1,26 @@
 """``trueup network``: its commands and their arguments; what they do is imported when they run."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
+from trueup.cli.command_settings import made_of, settings_in
 from trueup.cli.network.export import ExportNetwork
 from trueup.cli.network.motion import TrainMotion
 from trueup.cli.network.train import TrainNetwork
 from trueup.cli.output import Output
+from trueup.cli.settings import Keys
 from trueup.cli.study.options import Json, OfRuns
 from trueup.networks.data.synthetic_settings import SyntheticSettings
 
-Settings = Annotated[
+Data = Annotated[
     Path | None,
     arg(
-        metavar="FILE",
-        help="YAML file with keys of data, such as columns, inertia_groups and rate.",
+        metavar="FOLDER|FILE",
+        help="Folder of the recordings, or YAML file with keys of data, such as data_base_dir, "
+        "columns, inertia_groups and rate; by default the recordings of the training.",
     ),
 ]
 Overrides = Annotated[
@@ -31,23 +34,24 @@ Overrides = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class SynthesizeRecordings:
-    """Write synthetic recordings of an actuator, and say how well a network can do at best.
+    """Write synthetic recordings of an actuator, with the lowest RMSE that a network can reach.
 
     Examples:
       trueup network synthesize data/synthetic
-      trueup network synthesize data/five --inertias 0.05 0.083 0.1 0.125 0.166
-          --signals sine chirp multisine steps
-      trueup network synthesize data/hard --signals multisine steps --coulomb 0.4 --delay 0.02
-          --torque-limit 3 --no-load-speed 12
+      trueup network synthesize data/five inertias=0.05,0.083,0.1,0.125,0.166
+          signals=sine,chirp,multisine,steps
+      trueup network synthesize data/hard signals=multisine,steps coulomb=0.4 delay=0.02
+          torque_limit=3 no_load_speed=12
 
     Exit codes: 0 done, 2 wrong input.
     """
 
+    KEYS: ClassVar[type] = SyntheticSettings
+
     folder: Annotated[Positional[Path], arg(metavar="FOLDER")]
-    """Folder to write; one folder an inertia, one CSV file a recording."""
-    settings: Annotated[SyntheticSettings, arg(name="")] = field(default_factory=SyntheticSettings)
-    """Joint, motion and sensors."""
-    seed: int = 0
+    """Folder to write: a folder per inertia, a CSV file per recording."""
+    keys: Keys = ()
+    seed: Annotated[int, arg(metavar="INT")] = 0
     """Seed of phases, levels and noise."""
     json: Json = False
 
@@ -55,7 +59,8 @@ class SynthesizeRecordings:
         """Run the command; returns the exit code."""
         from trueup.cli.network.data import run_synthesize
 
-        return run_synthesize(self.folder, self.settings, self.seed, output)
+        settings = made_of(SyntheticSettings, settings_in(self))
+        return run_synthesize(self.folder, settings, self.seed, output)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,16 +68,16 @@ class CheckRecordings:
     """Check recordings before a network is trained on them.
 
     Examples:
-      trueup network check --data data/synthetic
-      trueup network check --data data/real data.gyro_axis_for_ang_vel=Gyro_X data.repair=true
-      trueup network check --data bench --settings bench.yaml --json
+      trueup network check data/synthetic
+      trueup network check data/real data.gyro_axis_for_ang_vel=Gyro_X data.repair=true
+      trueup network check bench.yaml data.data_base_dir=bench --json
 
     Exit codes: 0 they can be trained on, 2 wrong input, unusable data included.
     """
 
-    data: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """Folder of the recordings; that of the settings where absent."""
-    settings: Settings = None
+    data: Annotated[Positional[Path | None], arg(metavar="FOLDER|FILE")] = None
+    """Folder of the recordings, or YAML file with keys of data, such as data_base_dir, columns,
+    inertia_groups and rate."""
     keys: Overrides = ()
     json: Json = False
 
@@ -80,18 +85,18 @@ class CheckRecordings:
         """Run the command; returns the exit code."""
         from trueup.cli.network.data import run_check
 
-        return run_check(self.data, self.settings, self.keys, output)
+        return run_check(self.data, self.keys, output)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateNetwork(OfRuns):
     """Score a trained network over whole recordings, from a cold start.
 
-    The recordings are read as those of its training were, but for what is given here.
+    The recordings are read as those of the training, except for the keys given here.
 
     Examples:
       trueup network evaluate outputs/arm --data data/real
-      trueup network export outputs/arm --format onnx --output arm.onnx
+      trueup network export outputs/arm --form onnx --output arm.onnx
       trueup network evaluate network.safetensors --data data/real --json
       trueup network evaluate outputs/arm --data data/real --inertia 0.083 --report scores.html
       trueup network evaluate outputs/arm --data data/real --model-file arm.xml --joint elbow
@@ -101,17 +106,16 @@ class EvaluateNetwork(OfRuns):
 
     network: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
     """Run directory of a training, or network file (.safetensors, .npz)."""
-    data: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """Folder of the recordings; that of the training where absent."""
+    data: Data = None
     report: Annotated[Path | None, arg(metavar="FILE")] = None
     """HTML file with the time series, scatter and bands."""
     inertia: Annotated[float | None, arg(metavar="KG_M2")] = None
-    """Drive a joint of this inertia with the network, and compare its angle with the recorded."""
+    """Inertia of a single joint that the network drives, to compare its angle with the recorded one
+    [kg m2]."""
     model_file: Annotated[Path | None, arg(metavar="FILE")] = None
-    """MuJoCo model of which the network drives a joint, in the place of a joint by itself."""
+    """MuJoCo model with the joint that the network drives, in place of a single joint."""
     joint: Annotated[str | None, arg(metavar="NAME")] = None
-    """Joint of that model; needless where it has one."""
-    settings: Settings = None
+    """Joint of that model; by default its only one."""
     keys: Overrides = ()
     json: Json = False
 
@@ -120,14 +124,14 @@ class EvaluateNetwork(OfRuns):
         from trueup.cli.network.evaluate import NamedJoint, run_evaluate
         from trueup.cli.network.trained_recordings import NamedRecordings
 
-        named = NamedRecordings(self.network, self.data, self.settings, self.keys, self.anyway)
+        named = NamedRecordings(self.network, self.data, self.keys, self.anyway)
         joint = NamedJoint(self.inertia, self.model_file, self.joint)
         return run_evaluate(named, joint, self.report, output)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PredictTorque(OfRuns):
-    """Write the torque that a network gives for recordings, one CSV file each.
+    """Write the torque that a network predicts for recordings, one CSV file each.
 
     Examples:
       trueup network predict outputs/arm --data data/new --output predictions
@@ -137,12 +141,10 @@ class PredictTorque(OfRuns):
 
     network: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
     """Run directory of a training, or network file (.safetensors, .npz)."""
-    data: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """Folder of the recordings; that of the training where absent."""
+    data: Data = None
     output: Annotated[Path, arg(aliases=["-o"], metavar="FOLDER")]
-    """Folder for the files: time, features, torque, torque predicted, whether out of the range of
+    """Folder for the files: time, features, torque, predicted torque, whether out of the range of
     training, and mean and spread of an ensemble."""
-    settings: Settings = None
     keys: Overrides = ()
     json: Json = False
 
@@ -151,21 +153,21 @@ class PredictTorque(OfRuns):
         from trueup.cli.network.evaluate import run_predict
         from trueup.cli.network.trained_recordings import NamedRecordings
 
-        named = NamedRecordings(self.network, self.data, self.settings, self.keys, self.anyway)
+        named = NamedRecordings(self.network, self.data, self.keys, self.anyway)
         return run_predict(named, self.output, output)
 
 
 @dataclass(frozen=True)
 class Network:
-    """Learn an actuator from recordings: train a network, score it, take it to a simulator.
+    """Learn an actuator from recordings: train a network, score it, export it to a simulator.
 
     Examples:
       trueup network synthesize data/synthetic
-      trueup network check --data data/synthetic
+      trueup network check data/synthetic
       trueup network train data.data_base_dir=data/synthetic --output outputs/arm
       trueup network train-motion logs --servo m4.json --output outputs/servo
       trueup network evaluate outputs/arm --data data/real
-      trueup network export outputs/arm --format onnx --output arm.onnx
+      trueup network export outputs/arm --form onnx --output arm.onnx
     """
 
     COMMANDS: ClassVar[dict[str, type]] = {

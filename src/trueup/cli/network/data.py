@@ -42,11 +42,9 @@ def run_synthesize(folder: Path, settings: SyntheticSettings, seed: int, output:
     return 0
 
 
-def run_check(
-    folder: Path | None, settings: Path | None, overrides: Sequence[str], output: Output
-) -> int:
+def run_check(data: Path | None, overrides: Sequence[str], output: Output) -> int:
     """Check recordings; returns the exit code."""
-    checked = check_data(data_settings(folder, settings, overrides))
+    checked = check_data(data_settings(data, overrides))
     output.table(
         ["recording", "group", "samples", "rate Hz", "seconds", "verdict"],
         [

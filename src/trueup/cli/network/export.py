@@ -31,20 +31,18 @@ class ExportNetwork(OfRuns):
     """
 
     network: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
-    """Folder of a training run, or its network file (.safetensors, .npz)."""
-    form: Annotated[
-        str, arg(aliases=["--format", "--to"], metavar="FORM", help=described_forms(NETWORK))
-    ]
+    """Run directory of a training, or network file (.safetensors, .npz)."""
+    form: Annotated[str, arg(metavar="FORM", help=described_forms(NETWORK))]
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """File to write, a folder for isaac-lab-combined; named after the form, beside the network,
-    where absent."""
+    """File to write, a folder for isaac-lab-combined; by default named after the form, next to the
+    network."""
     without: Annotated[
         tuple[Literal["normalization", "base", "limits"], ...], arg(metavar="PART [PART ...]")
     ] = ()
-    """Leave parts out of the graph: normalization, base, limits. Without the base there is no limit
-    inside either, as it is one of the sum; without normalization there is neither."""
+    """Parts to omit from the graph: normalization, base, limits. Omitting the base omits the limits
+    too, which apply to the sum; omitting the normalization omits both."""
     overwrite: bool = False
-    """Replace what is there."""
+    """Replace an existing output."""
     json: Json = False
 
     def run(self, output: Output) -> int:

@@ -1,13 +1,10 @@
 """Data settings and networks that the arguments of ``trueup network`` name."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from trueup._input_files import safe_yaml
+from trueup.cli.settings import read_value
 from trueup.errors import ExperimentError, FitError, RunDirectoryError, listing
 from trueup.networks import DataSettings, Network, load_network
 from trueup.networks.runtime.ensemble import MEMBERS, NetworkEnsemble
@@ -19,31 +16,45 @@ NETWORK_FILE = "network.safetensors"
 _PROGRAMS = (".pt", ".pt2", ".ckpt", ".pth", ".pkl", ".onnx")
 """Endings of files that are never read here."""
 
-_EXPONENT = re.compile(r"[-+]?\d+[eE][-+]?\d+")
-"""A number that YAML reads as text, for want of a point."""
+
+SETTINGS = (".yaml", ".yml")
+"""Endings of a file of settings, which recordings do not have."""
+
+
+def data_values(
+    data: Path | None, overrides: Sequence[str], start: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Values of data settings from ``start``, a folder or a YAML file, and ``data.key=value``.
+
+    Raises:
+      ExperimentError: a word has another form, or the folder is given twice.
+    """
+    values: dict[str, Any] = dict(start or {})
+    if data is not None and data.suffix.lower() in SETTINGS and not data.is_dir():
+        content = read_mapping(data)
+        values |= content["data"] if isinstance(content.get("data"), dict) else content
+    elif data is not None:
+        if any(word.removeprefix("data.").startswith("data_base_dir=") for word in overrides):
+            raise ExperimentError("data.data_base_dir is given twice; give it once")
+        values["data_base_dir"] = str(data)
+    for override in overrides:
+        _set(values, override)
+    return values
 
 
 def data_settings(
-    folder: Path | None,
-    file: Path | None,
-    overrides: Sequence[str],
-    start: Mapping[str, Any] | None = None,
+    data: Path | None, overrides: Sequence[str], start: Mapping[str, Any] | None = None
 ) -> DataSettings:
-    """Settings from, in this order: ``start``, a YAML file, ``data.key=value``, the folder.
+    """Data settings from the values of :func:`data_values`.
 
     Raises:
       ExperimentError: a key is unknown, or no folder is given.
     """
-    values: dict[str, Any] = dict(start or {})
-    if file is not None:
-        content = read_mapping(file)
-        values |= content["data"] if isinstance(content.get("data"), dict) else content
-    for override in overrides:
-        _set(values, override)
-    if folder is not None:
-        values["data_base_dir"] = str(folder)
+    values = data_values(data, overrides, start)
     if "data_base_dir" not in values:
-        raise ExperimentError("no recordings are named: give --data FOLDER")
+        raise ExperimentError(
+            "no recordings are named: give their folder, or data.data_base_dir=FOLDER"
+        )
     return DataSettings.from_dict(values)
 
 
@@ -113,13 +124,7 @@ def _set(values: dict[str, Any], override: str) -> None:
     path = key.removeprefix("data.").split(".")
     if not equals or not all(path):
         raise ExperimentError(f"{override!r} is not of the form data.key=value")
-    try:
-        # a pattern such as *.json is text, which YAML would take for an alias
-        value = text if text.startswith("*") else safe_yaml(text)
-    except yaml.YAMLError as error:
-        raise ExperimentError(f"the value of {key} cannot be read: {error}") from error
-    if _EXPONENT.fullmatch(text.strip()):
-        value = float(text)
+    value = read_value(text, key)
     place = values
     for name in path[:-1]:
         inner = place.get(name)

@@ -16,7 +16,7 @@ _RUN_FOLDER = "hydra.run.dir"
 
 @dataclass(frozen=True, kw_only=True)
 class TrainNetwork(OfRuns):
-    """Train a network on recordings, score it on what it has not seen, beside a linear model.
+    """Train a network on recordings, and score it on held-out ones, compared with a linear model.
 
     Examples:
       trueup network train data.data_base_dir=data/synthetic
@@ -34,17 +34,17 @@ class TrainNetwork(OfRuns):
     keys: Annotated[Positional[tuple[str, ...]], arg(metavar="[KEY=VALUE ...]")] = ()
     """Settings, such as model.gru_hidden_dim=256."""
     config: Annotated[Path | None, arg(metavar="FILE")] = None
-    """YAML file with any of the keys, such as config.yaml of a run; overrides win."""
+    """YAML file with any of the keys, such as config.yaml of a run; KEY=VALUE replaces values."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
-    """Run directory; a new one under outputs_dir where absent."""
+    """Run directory; by default a new one under outputs_dir."""
     resume: bool = False
-    """Go on with the run that --output names."""
+    """Continue the run in the run directory."""
     overwrite: bool = False
-    """Replace the run that the directory holds."""
+    """Replace the run in the directory."""
     seed: Annotated[int | None, arg(metavar="INT")] = None
-    """Seed of everything random; that of the configuration where absent."""
+    """Seed of everything random; by default that of the configuration."""
     dry_run: bool = False
-    """Read and check everything, time an epoch, print the configuration, write nothing."""
+    """Read and check everything, time an epoch and print the configuration; write nothing."""
     quiet: bool = False
     """No progress."""
     json: Json = False
@@ -75,8 +75,8 @@ class TrainNetwork(OfRuns):
             given = (overrides, self.config, self.overwrite, self.anyway)
             if any(given) or self.seed is not None:
                 raise ExperimentError(
-                    "--resume goes on with a run as it was started: leave overrides, --config, "
-                    "--seed, --overwrite and --anyway out, or start a new run with another --output"
+                    "--resume continues a run as it was started: remove KEY=VALUE, --config, "
+                    "--seed, --overwrite and --anyway, or start a new run with another --output"
                 )
             return run_resume(target, verbose, output)
         seed = () if self.seed is None else (f"seed={self.seed}",)

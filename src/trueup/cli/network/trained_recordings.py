@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueup.cli.network.options import data_settings, settings_of_network
+from trueup.cli.network.options import data_settings, data_values, settings_of_network
 from trueup.errors import ExperimentError, RecordingError, RunDirectoryError
 from trueup.networks import ActuatorSeries, DataSettings, Network
 from trueup.networks.training import run_files
@@ -22,10 +22,8 @@ class NamedRecordings:
 
     network: Path
     """Run directory or network file."""
-    folder: Path | None
-    """Folder of the recordings; that of the training where absent."""
-    settings: Path | None
-    """YAML file with keys of data."""
+    data: Path | None
+    """Folder of the recordings, or YAML file with keys of data; by default that of the training."""
     overrides: Sequence[str]
     """Further keys, as ``data.key=value``."""
     anyway: bool = False
@@ -33,14 +31,15 @@ class NamedRecordings:
 
     def settings_for(self, network: Network) -> DataSettings:
         """How the recordings are read for a network: as those of its training, but for these."""
-        keys = [override.partition("=")[0].removeprefix("data.") for override in self.overrides]
-        given = self.folder is not None or "data_base_dir" in keys or self.settings is not None
-        start = start_settings(self.network, network, given)
-        if self.folder is not None:
+        folder = data_values(self.data, self.overrides).get(_BASE)
+        named = folder is not None or self.data is not None
+        start = start_settings(self.network, network, named)
+        if folder is not None:
             # groups are folders of the training's recordings; others may have their own
             groups = start.get("inertia_groups") or ()
-            start["inertia_groups"] = [g for g in groups if (self.folder / g["folder"]).is_dir()]
-        return data_settings(self.folder, self.settings, self.overrides, start)
+            place = Path(str(folder))
+            start["inertia_groups"] = [g for g in groups if (place / g["folder"]).is_dir()]
+        return data_settings(self.data, self.overrides, start)
 
 
 @dataclass(frozen=True)

@@ -1,80 +1,80 @@
-"""``trueup design``: the recording that tells the unknowns apart."""
+"""``trueup design``: the recording that separates the unknowns."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from tyro.conf import Positional, arg
 
+from trueup._options import settings_of
+from trueup.cli.command_settings import settings_in
 from trueup.cli.output import Output
+from trueup.cli.robot.design_values import search_of, share_of
+from trueup.cli.settings import Keys, options_of
 from trueup.cli.study.options import Json, OfRuns
+from trueup.design.bench.choices import BenchChoices
+from trueup.design.bench.limits import BenchLimits
+from trueup.design.search_settings import DesignSearchSettings
 
 
 @dataclass(frozen=True)
-class Design(OfRuns):
-    """Design the next recording: a motion that tells the unknowns apart, under its controller.
+class SettingsOfDesign(BenchLimits, BenchChoices, DesignSearchSettings):
+    """Settings of a design, of a robot or of a servo on its bench."""
+
+    duration: float | None = None
+    """Length of the recording, of all logs together [s]; by default that of the experiment, 24 on a
+    servo bench."""
+    target_interval: str | None = None
+    """Widest interval wanted, as a share of the parameter's bounds: 5% or 0.05."""
+
+
+DesignOptions = options_of(SettingsOfDesign, "DesignOptions")
+"""An option for each marked setting of a design."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design(DesignOptions, OfRuns):
+    """Design the next recording: a motion that separates the unknowns, under its controller.
 
     Examples:
       trueup design experiment.yaml --dry-run
-      trueup design experiment.yaml --duration 20 --target-interval 5%
+      trueup design experiment.yaml duration=20 target_interval=5%
       trueup design experiment.yaml --after runs/arm --output runs/next
       trueup design runs/arm --predicted runs/first_design
-      trueup design xl330.json --masses 0.2 0.5 --lengths 0.1 0.15 --logs 3 --duration 24
+      trueup design xl330.json masses=0.2,0.5 lengths=0.1,0.15 logs=3 duration=24
       trueup design next.json --predicted xl330_design --output second_design
 
     The model has the controller (model: {actuators: position, kp: ..., kd: ...}), the part
     "design" of the experiment the limits of the motion. Recordings need not exist: the first one
-    says which signals and actuators there are. Intervals are predicted as identify computes them,
-    and what stays unknown is named with its reason. Ctrl-C saves the best so far. Of a servo fit it
-    designs the next logs: mass, length, gain and trajectory of each. With --predicted the last
-    prediction stands beside the result, and the next recording is designed from it.
+    lists signals and actuators. Intervals are predicted as identify computes them; a parameter that
+    stays unknown is reported with the reason. Ctrl-C saves the best so far. For a servo fit, the
+    next logs are designed: mass, length, gain and trajectory of each. With --predicted the last
+    prediction is compared with the result, and the next recording is designed from it.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
+    KEYS: ClassVar[type] = SettingsOfDesign
+    WITHOUT: ClassVar[tuple[str, ...]] = ("seconds", "rate")
+
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT|RUN")]
-    """Experiment file; or the run of the last recording, which stands for --after too, or the
-    parameter file of a servo fit."""
-    duration: Annotated[float | None, arg(metavar="SECONDS")] = None
-    """Length of the recording [s], of all logs together; the experiment's own where absent, 24 on a
-    servo bench."""
-    target_interval: Annotated[str | None, arg(metavar="PERCENT")] = None
-    """Widest interval wanted, as a share of the parameter's bounds: 5% or 0.05."""
+    """Experiment file, the run of the last recording (--after too), or the parameter file of a
+    servo fit."""
+    keys: Keys = ()
     after: Annotated[Path | None, arg(metavar="RUN")] = None
-    """Run of the last recording: its values, knowledge and noise are taken."""
+    """Run of the last recording, whose values, knowledge and noise are used."""
     predicted: Annotated[Path | None, arg(metavar="DESIGN")] = None
     """Design of that recording: its prediction is compared with the result."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
-    """Run directory; runs/NAME_design beside the experiment file where absent, NAME_design beside
-    that of a servo fit."""
-    seconds: Annotated[float, arg(metavar="FLOAT")] = 240.0
-    """Time of the search [s]."""
-    evaluations: Annotated[int | None, arg(metavar="INT")] = None
-    """Designs that are evaluated at most; with --library the result does not depend on time."""
-    library: Annotated[int | None, arg(metavar="INT")] = None
-    """Random pieces to choose from; as many as the time allows where absent."""
-    seed: Annotated[int | None, arg(metavar="INT")] = None
-    """Seed of everything random; the experiment's own where absent."""
+    """Run directory; by default runs/NAME_design next to the experiment file, NAME_design next to
+    the parameter file of a servo fit."""
     resume: bool = False
     """Continue an interrupted design."""
     overwrite: bool = False
-    """Replace the run that the directory holds."""
+    """Replace the run in the directory."""
     dry_run: bool = False
-    """Read and check everything, say what would be done and how long it takes, write nothing."""
-    masses: Annotated[tuple[float, ...], arg(metavar="KG [KG ...]")] = ()
-    """Servo bench: masses at hand [kg]; those of the former logs where absent."""
-    lengths: Annotated[tuple[float, ...], arg(metavar="M [M ...]")] = ()
-    """Servo bench: lengths of the arm at hand [m]; those of the former logs where absent."""
-    gains: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()
-    """Servo bench: firmware gains; the standard ones of the servo where absent."""
-    logs: Annotated[int, arg(metavar="INT")] = 3
-    """Servo bench: logs to record."""
-    reach: Annotated[float | None, arg(metavar="RAD")] = None
-    """Servo bench: greatest angle to both sides of where the pendulum hangs [rad]; pi where
-    absent."""
-    speed: Annotated[float | None, arg(metavar="RAD/S")] = None
-    """Servo bench: highest speed [rad/s]; 15 where absent."""
-    heat: Annotated[float | None, arg(metavar="SHARE")] = None
-    """Servo bench: root mean square of the torque over the greatest torque; 0.5 where absent."""
+    """Read and check everything, report what would be designed and how long it takes; write
+    nothing."""
     quiet: bool = False
     """No progress."""
     json: Json = False
@@ -85,38 +85,35 @@ class Design(OfRuns):
         from trueup.runs.kinds import kind_of
         from trueup.runs.store.run_directory import RunDirectory
 
+        values = settings_in(self)
         is_run = self.experiment.is_dir() or self.experiment.suffix == ".json"
         if is_run and kind_of(RunDirectory.open(run_directory_of(self.experiment))) == "servo":
             from trueup.cli.robot.design_bench import run_bench
 
-            wanted = self.target_interval
-            return run_bench(self, None if wanted is None else share_of(wanted), output)
-        return self._robot(output)
+            return run_bench(self, values, output)
+        return self._robot(values, output)
 
-    def _robot(self, output: Output) -> int:
+    def _robot(self, values: Mapping[str, Any], output: Output) -> int:
         """Design the recording of a robot; returns the exit code."""
         from trueup.cli.robot.design_results import run_or_plan, show_design, show_plan
         from trueup.design.run import plan_design, run_design
         from trueup.design.spec import DesignSpec
         from trueup.errors import ExperimentError
-        from trueup.runs.loop.budget import Budget
 
-        bench = ("masses", "lengths", "gains", "reach", "speed", "heat")
-        if given := [f"--{name}" for name in bench if getattr(self, name)]:
+        bench = {*settings_of(BenchLimits), *settings_of(BenchChoices)}
+        if of_bench := [name for name in values if name in bench]:
             raise ExperimentError(
-                f"{given[0]} is for servo benches, and {self.experiment} is no servo fit: the "
-                "limits of a robot stand in its experiment file, under design"
+                f"{of_bench[0]} is for servo benches, and {self.experiment} is not a servo fit: "
+                "remove it; the limits of a robot are in its experiment file, under design"
             )
-        experiment, folder, after = self._inputs()
+        experiment, folder, after = self._inputs(values)
         spec = DesignSpec.of(
             experiment,
             folder,
             after,
             predicted=self.predicted,
             anyway=self.anyway,
-            library=self.library,
-            seed=self.seed,
-            limits=Budget(max_seconds=self.seconds, max_evaluations=self.evaluations),
+            **search_of(values),
         )
         target = self.output or folder / "runs" / f"{experiment.name}_design"
         return run_or_plan(
@@ -130,8 +127,10 @@ class Design(OfRuns):
             show_plan=show_plan,
         )
 
-    def _inputs(self) -> tuple[Any, Path, Path | None]:
-        """Experiment with the options of the command, its folder, and the last run."""
+    def _inputs(self, values: Mapping[str, Any]) -> tuple[Any, Path, Path | None]:
+        """Experiment with the settings of the command, its folder, and the last run."""
+        from pydantic import ValidationError
+
         from trueup.errors import ExperimentError
         from trueup.knowledge.identified import identified_run
         from trueup.sysid.experiment.file import load_experiment
@@ -144,29 +143,15 @@ class Design(OfRuns):
         else:
             experiment, folder = load_experiment(self.experiment), self.experiment.parent
         changes: dict[str, Any] = {}
-        if self.duration is not None:
-            if not 0 < self.duration < 1e5:
-                raise ExperimentError(f"--duration is {self.duration:g} s; give a time above 0")
-            changes["duration"] = self.duration
-        if self.target_interval is not None:
-            changes["target_interval"] = share_of(self.target_interval)
-        part = experiment.design.model_copy(update=changes)
+        if (duration := values.get("duration")) is not None:
+            changes["duration"] = duration
+        if (wanted := values.get("target_interval")) is not None:
+            changes["target_interval"] = share_of(wanted)
+        part = experiment.design
+        try:
+            part = type(part).model_validate({**part.model_dump(), **changes})
+        except ValidationError as error:
+            first = error.errors()[0]
+            name, reason = first["loc"][0], first["msg"].lower()
+            raise ExperimentError(f"{name} is {first['input']}: {reason}") from error
         return experiment.model_copy(update={"design": part}), folder, after
-
-
-def share_of(text: str) -> float:
-    """Share that a text names: ``5%``, ``5 %`` or ``0.05``.
-
-    Raises:
-      ExperimentError: it is no share between 0 and 1.
-    """
-    from trueup.errors import ExperimentError
-
-    words = text.strip()
-    try:
-        value = float(words.removesuffix("%")) / (100 if words.endswith("%") else 1)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < 1:
-        raise ExperimentError(f"--target-interval is {text!r}; give a share such as 5% or 0.05")
-    return value

@@ -21,28 +21,28 @@ class Explain(OfRuns):
       trueup explain experiment.yaml --resume
       trueup explain experiment.yaml --dry-run --json
 
-    Each cause is freed alone from the values of the model, and counts by the error that it takes
-    away from the held-out part of the recording. The experiment needs no parameters and stays as it
-    is. Ctrl-C keeps the fits that are made and says how to resume.
+    Each cause is freed alone from the values of the model, and scored by the error that it removes
+    from the held-out part of the recording. The experiment needs no parameters and is not changed.
+    Ctrl-C keeps the finished fits and says how to resume.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT")]
     """Experiment file; write one with trueup init or trueup import."""
     causes: tuple[CauseName, ...] = ()
-    """Causes to free; all where absent."""
+    """Causes to free; by default all."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
-    """Run directory; runs/NAME-explained beside the experiment where absent."""
+    """Run directory; by default runs/NAME-explained next to the experiment."""
     level: Annotated[float, arg(metavar="FLOAT")] = 0.95
     """Coverage of the intervals."""
     resume: bool = False
     """Continue an interrupted run."""
     overwrite: bool = False
-    """Replace the run that the directory holds."""
+    """Replace the run in the directory."""
     seed: Annotated[int | None, arg(metavar="INT")] = None
-    """Seed of intervals by bootstrap; the experiment's own where absent."""
+    """Seed of intervals by bootstrap; by default that of the experiment."""
     dry_run: bool = False
-    """Read and check everything, say what would be done and how long it takes, write nothing."""
+    """Read and check everything, report what would be fitted and the time; write nothing."""
     quiet: bool = False
     """No progress."""
     json: Json = False

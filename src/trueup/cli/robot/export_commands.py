@@ -6,49 +6,50 @@ from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
+from trueup.cli.command_settings import made_of, settings_in
 from trueup.cli.output import Output
+from trueup.cli.settings import Keys, options_of
 from trueup.cli.study.options import Json, OfRuns
 from trueup.deploy.forms import MODEL_DRAWS, described_forms
+from trueup.randomise.settings import DrawSettings
+
+DrawOptions = options_of(DrawSettings, "DrawOptions")
+"""An option for each marked setting of draws."""
 
 
-@dataclass(frozen=True)
-class ExportDr(OfRuns):
+@dataclass(frozen=True, kw_only=True)
+class ExportDr(DrawOptions, OfRuns):
     """Export what a run leaves open as domain randomisation: joint draws, checked by simulation.
 
     Examples:
       trueup export dr runs/arm --form mjlab
-      trueup export dr runs/arm --form json --draws 512 --output arm_draws
+      trueup export dr runs/arm --form json draws=512 --output arm_draws
       trueup export dr runs/arm --form playground --dry-run
       trueup export dr fleet/* --form mjlab --output fleet_draws
       trueup export dr xl330.json --form isaac-lab     draws of a servo fit
-      trueup export dr runs/gru5 --form isaac-lab --joints 12
+      trueup export dr runs/gru5 --form isaac-lab joints=12
 
     Writes posterior.npz (rows), dr.json (ranges, correlation, provenance), report.html and, for a
-    simulator, one Python module that gives environment i the whole row i. Draws whose band misses
-    what is held out are refused, and so is a run whose inputs have changed; --anyway marks them.
+    simulator, one Python module that sets environment i to the whole row i. Draws are refused if
+    their band misses the held-out data, or inputs of the run have changed; --anyway marks them.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
+    KEYS: ClassVar[type] = DrawSettings
+
     directories: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN [RUN RUN ...]")]
-    """Run directory of a finished identification or ensemble of networks, or a fitted servo's
-    parameter file or run; of three identifications or more, draws are of their fleet."""
-    form: Annotated[
-        str, arg(aliases=["--simulator", "-s"], metavar="FORM", help=described_forms(MODEL_DRAWS))
-    ] = "json"
-    draws: Annotated[int, arg(metavar="INT")] = 4096
-    """Number of draws."""
+    """Run directory of a finished identification or ensemble of networks, or the parameter file or
+    run of a fitted servo; three or more identifications give draws of their fleet."""
+    keys: Keys = ()
+    form: Annotated[str, arg(metavar="FORM", help=described_forms(MODEL_DRAWS))] = "json"
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
-    """Folder for the files; randomisation_FORM in the run directory where absent."""
+    """Folder for the files; by default randomisation_FORM in the run directory."""
     folder: Annotated[Path | None, arg(metavar="DIRECTORY")] = None
-    """Folder of the run's inputs, if they have moved away from it."""
-    joints: Annotated[int | None, arg(metavar="INT")] = None
-    """Joints of an environment that the networks of an ensemble drive."""
-    seed: Annotated[int, arg(metavar="INT")] = 0
-    """Seed of the draws."""
+    """Folder of the run's inputs, if they have moved relative to the run."""
     overwrite: bool = False
-    """Replace an export that the folder holds."""
+    """Replace an export in the folder."""
     dry_run: bool = False
-    """Say what would be drawn, simulated and written, and how long it takes; write nothing."""
+    """Report what would be drawn, simulated and written, and how long it takes; write nothing."""
     quiet: bool = False
     """No progress."""
     json: Json = False
@@ -60,11 +61,9 @@ class ExportDr(OfRuns):
         return run_export_dr(
             self.directories,
             self.form,
-            self.draws,
+            made_of(DrawSettings, settings_in(self)),
             self.output,
             self.folder,
-            self.joints,
-            self.seed,
             self.anyway,
             self.overwrite,
             self.dry_run,
@@ -75,7 +74,7 @@ class ExportDr(OfRuns):
 
 @dataclass(frozen=True)
 class Export:
-    """Carry what was identified into simulators that train policies.
+    """Export what was identified to simulators that train policies.
 
     Examples:
       trueup export dr runs/arm --form mjlab     draws of what the run leaves open

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from trueup.cli.output import Output
 from trueup.errors import RunDirectoryError
+from trueup.randomise.settings import DrawSettings
 from trueup.reports.numbers import format_number
 from trueup.runs.loop.progress import Progress
 
@@ -12,11 +13,9 @@ from trueup.runs.loop.progress import Progress
 def run_export_dr(
     directories: Sequence[Path],
     form: str,
-    draws: int,
+    settings: DrawSettings,
     target: Path | None,
     folder: Path | None,
-    joints: int | None,
-    seed: int,
     anyway: bool,
     overwrite: bool,
     dry_run: bool,
@@ -37,12 +36,10 @@ def run_export_dr(
             directories,
             target,
             form,
-            draws=draws,
-            seed=seed,
+            **vars(settings),
             anyway=anyway,
             overwrite=overwrite,
             folder=folder,
-            joints=joints,
         )
         output.result(plan)
         output.text(*(f"{name}: {value}" for name, value in plan.items()))
@@ -52,12 +49,10 @@ def run_export_dr(
             directories,
             target,
             form,
-            draws=draws,
-            seed=seed,
+            **vars(settings),
             anyway=anyway,
             overwrite=overwrite,
             folder=folder,
-            joints=joints,
             progress=lambda share: shown.update("drawing and simulating", share),
         )
     description = made.description

@@ -13,30 +13,29 @@ from trueup.errors import RunDirectoryError
 
 @dataclass(frozen=True)
 class Reconcile(OfRuns):
-    """Find what is the same over runs, how much the rest varies, and which run does not fit.
+    """Find which parameters runs share, how much the others vary, and which run is an outlier.
 
     Examples:
       trueup reconcile runs/monday runs/tuesday runs/friday
       trueup reconcile fleet/* --output fleet_common
       trueup reconcile runs/* --output common --joint
 
-    The runs are identifications of one model with the same unknowns, three or more. A run that does
-    not fit is named with its likely reason: another load, a warm motor, another unit. Copies of a
-    run count once.
+    The runs are three or more identifications of one model with the same unknowns. An outlier is
+    reported with its likely reason: another load, a warm motor, another unit. Copies of a run count
+    once.
     Exit codes: 0 done, 2 wrong input.
     """
 
     directories: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN RUN RUN [RUN ...]")]
     """Run directories."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
-    """Folder for report.html and reconcile.json; nothing is written where absent."""
+    """Folder for report.html and reconcile.json; by default nothing is written."""
     level: Annotated[float, arg(metavar="FLOAT")] = 0.95
     """Coverage of the intervals."""
     overwrite: bool = False
-    """Replace a comparison that the folder holds."""
+    """Replace a comparison in the folder."""
     joint: bool = False
-    """Also identify the recordings of all runs that fit each other together, into the folder
-    joint."""
+    """Also fit the recordings of all consistent runs together, into the folder joint."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -45,7 +44,7 @@ class Reconcile(OfRuns):
         from trueup.reports.numbers import format_number
 
         if self.joint and self.output is None:
-            raise RunDirectoryError("a joint fit needs a place: name a folder, --output")
+            raise RunDirectoryError("a joint fit needs a folder: give it with --output")
         found = reconcile(
             self.directories,
             self.output,

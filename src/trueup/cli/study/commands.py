@@ -6,51 +6,68 @@ from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
+from trueup.cli.command_settings import made_of, settings_in
 from trueup.cli.output import Output
+from trueup.cli.settings import Keys
 from trueup.cli.study.options import (
+    NOT_KEYS,
     BudgetOptions,
-    ExecutionOptions,
     Json,
     OfRuns,
+    OptunaOptions,
+    SettingsOfResume,
+    SettingsOfStudy,
     StudyOptions,
+    TrackerOptions,
+    execution_of,
 )
+from trueup.runs.loop.budget import Budget
+from trueup.runs.studies.settings import StudySettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyRun(StudyOptions):
-    """Run a search over a test problem or over a problem of your own.
+class StudyRun(OptunaOptions, TrackerOptions, StudyOptions):
+    """Run a search over a test problem or over your own problem.
 
     Examples:
       trueup study run sphere --dimension 10
-      trueup study run rastrigin --restarts bipop --target-cost 1e-8
-      trueup study run zdt1 --method nsgaii --max-evaluations 5000
-      trueup study run mine.py:problem --workers 4 --output runs/mine
-      trueup study run mine.py:problem --param-path runs/mine --output runs/finer --sigma 0.05
+      trueup study run rastrigin restarts=bipop target_cost=1e-8
+      trueup study run zdt1 --method nsgaii --evaluations 5000
+      trueup study run mine.py:problem workers=4 --output runs/mine
+      trueup study run mine.py:problem --param-path runs/mine --output runs/finer sigma=0.05
 
-    mine.py:problem is a function without arguments in a Python file of yours that returns a
+    mine.py:problem is a function without arguments in a Python file that returns a
     trueup.fitting.Problem. Ctrl-C saves and says how to resume.
     Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
+    KEYS: ClassVar[type] = SettingsOfStudy
+    WITHOUT: ClassVar[tuple[str, ...]] = NOT_KEYS
+
     problem: Annotated[Positional[str], arg(metavar="PROBLEM")]
     """Name of a test problem, or FILE.py:FUNCTION."""
+    keys: Keys = ()
     dimension: Annotated[int | None, arg(metavar="INT")] = None
-    """Number of parameters of a test problem; its own where absent."""
+    """Number of parameters of a test problem; by default that of the problem."""
+    param_path: Annotated[Path | None, arg(metavar="PATH")] = None
+    """Start values: a parameter file, a run directory or a plain vector."""
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
+    """Run directory; by default runs/PROBLEM."""
+    resume: bool = False
+    """Continue the run in the run directory."""
+    overwrite: bool = False
+    """Replace the run in the directory."""
+    dry_run: bool = False
+    """Check everything, time one generation and report what would be searched; write nothing."""
+    quiet: bool = False
+    """No progress."""
+    json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.study.run import RunOptions, run_study, with_former_names
-        from trueup.runs import StudySettings
+        from trueup.cli.study.run import RunOptions, run_study
 
-        settings = StudySettings(
-            method=self.method,
-            seed=self.seed,
-            population=self.population,
-            sigma=self.sigma,
-            cma_options=self.cma_options,
-            restarts=self.restarts,
-            polish=self.polish,
-        )
+        values = settings_in(self)
         options = RunOptions(
             output=self.output,
             resume=self.resume,
@@ -62,41 +79,50 @@ class StudyRun(StudyOptions):
             self.problem,
             self.dimension,
             self.param_path,
-            settings,
-            self.limits,
-            self.execution,
-            with_former_names(options, self.pickle_path),
+            made_of(StudySettings, values),
+            made_of(Budget, values),
+            execution_of(self, values),
+            options,
             output,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyResume(ExecutionOptions, BudgetOptions):
-    """Continue a run, of whatever kind it is, from its last checkpoint.
+class StudyResume(OptunaOptions, TrackerOptions, BudgetOptions):
+    """Continue a run of any kind from its last checkpoint.
 
     Examples:
       trueup study resume runs/sphere
-      trueup study resume runs/sphere --max-evaluations 100000
+      trueup study resume runs/sphere --evaluations 100000
+      trueup study resume runs/mine workers=8
       trueup study resume runs/arm
 
-    The history is that of a run without the stop. A budget that is not given stays as it was.
+    The history is that of a run without the stop. A limit that is not given stays as it was.
     Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
+    KEYS: ClassVar[type] = SettingsOfResume
+    WITHOUT: ClassVar[tuple[str, ...]] = NOT_KEYS
+
     directory: Annotated[Positional[Path], arg(metavar="RUN")]
     """Run directory."""
+    keys: Keys = ()
     folder: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """Folder of the run's inputs, where they were moved away from the run."""
+    """Folder of the run's inputs, if they have moved relative to the run."""
+    quiet: bool = False
+    """No progress."""
+    json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
         from trueup.cli.study.resume import run_resume
 
+        values = settings_in(self)
         return run_resume(
             self.directory,
-            self.limits,
+            made_of(Budget, values),
             self.folder,
-            self.execution,
+            execution_of(self, values),
             not (self.quiet or output.json),
             output,
         )
@@ -114,7 +140,7 @@ class StudyList:
     """
 
     folder: Annotated[Positional[Path], arg(metavar="FOLDER")] = Path()
-    """Folder that is searched, with all folders below it."""
+    """Folder to search, with all folders below it."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -126,7 +152,7 @@ class StudyList:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyShow(OfRuns):
-    """Show a run: its best parameters, how it went, how it ended and what to do next.
+    """Show a run: best parameters, course, end, and what to do next.
 
     Examples:
       trueup study show runs/sphere
@@ -161,7 +187,7 @@ class StudyExport(OfRuns):
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")]
     """Table to write: .parquet, .csv or .json."""
     overwrite: bool = False
-    """Replace a file that exists."""
+    """Replace an existing file."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -177,7 +203,7 @@ class Study:
 
     Examples:
       trueup study run sphere --dimension 10          a search over a test problem
-      trueup study run mine.py:problem                over a problem of your own
+      trueup study run mine.py:problem                over your own problem
       trueup study list runs                          the runs below a folder
       trueup study show runs/sphere                   parameters, course, how it ended
       trueup study resume runs/sphere                 continue from the last checkpoint

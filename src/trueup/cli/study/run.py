@@ -8,7 +8,6 @@ from trueup import runs
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.cli.study.show import show_summary
-from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.runs import Execution, StudySettings, StudySpec
 from trueup.runs.loop.budget import Budget
 from trueup.runs.studies import run
@@ -54,22 +53,6 @@ def run_study(
         verbose=options.verbose,
     )
     return print_outcome(outcome, output, show_summary)
-
-
-def with_former_names(options: RunOptions, pickle_path: Path | None) -> RunOptions:
-    """The options with that of a former name replaced by those of today."""
-    if pickle_path is None:
-        return options
-    path = pickle_path.expanduser()
-    if options.output is not None:
-        raise ExperimentError("--pickle-path and --output name the run directory: give one of them")
-    if not path.is_dir() or not (path / "run.json").is_file():
-        raise RunDirectoryError(
-            f"{path} is not the run directory of a study. A pickled search of another program can "
-            "run any code when it is opened, so it is never read: start from its parameters with "
-            "--param-path, given as text, JSON, YAML or .npy"
-        )
-    return dataclasses.replace(options, output=path, resume=True)
 
 
 def _show_plan(name: str, plan: dict[str, Any], output: Output) -> int:

@@ -6,7 +6,7 @@ from trueup.design.bench.choices import BenchChoices
 from trueup.design.bench.limits import BenchLimits
 from trueup.design.bench.run import BenchDesign, run_bench_design
 from trueup.design.bench.spec import BenchDesignSpec
-from trueup.design.spec import SECONDS
+from trueup.design.search_settings import SECONDS
 from trueup.runs import start
 from trueup.runs.loop.budget import Budget
 

@@ -16,17 +16,18 @@ class BenchChoices:
     """What may be recorded next on a servo bench."""
 
     logs: int = 3
-    """Logs to record."""
+    """Servo bench: number of logs to record."""
     seconds: float = 24.0
-    """Length of all logs together [s]."""
+    """Total length of the logs [s]."""
     masses: tuple[float, ...] = ()
-    """Masses at hand [kg]; those of the former logs where empty."""
+    """Servo bench: masses at hand [kg]; by default those of the former logs."""
     lengths: tuple[float, ...] = ()
-    """Lengths of the arm at hand [m]; those of the former logs where empty."""
+    """Servo bench: arm lengths at hand [m]; by default those of the former logs."""
     gains: tuple[float, ...] = ()
-    """Firmware gains; the standard ones of the servo and those of the former logs where empty."""
+    """Servo bench: firmware gains; by default the standard ones of the servo and those of the
+    former logs."""
     rate: float = 200.0
-    """Samples a second."""
+    """Sampling rate [Hz]."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.logs <= _MOST:

@@ -33,8 +33,7 @@ def conditions_at_hand(source: ServoRun, choices: BenchChoices) -> list[BenchCon
     stiff = choices.gains or _of([*standard_gains(source.model.servo), *(log.kp for log in former)])
     if not heavy or not long:
         raise FitError(
-            "the former logs have no pendulum: say which masses and lengths there are, with "
-            "--masses and --lengths"
+            "the former logs have no pendulum: give masses and lengths of the pendulums at hand"
         )
     limit = _HOLDS * greatest_torque(source.model, former[0].vin)
     arm = former[0].arm_mass

@@ -20,18 +20,18 @@ _RECORD = MotionLimits()
 
 @dataclass(frozen=True)
 class BenchLimits:
-    """Limits of a log on the bench; those of a recording where nothing else is said."""
+    """Limits of a log on the bench; by default those of a recording."""
 
     reach: float = _RECORD.highest
-    """Greatest angle to both sides of where the pendulum hangs [rad]."""
+    """Servo bench: largest angle to both sides of the hanging pendulum [rad]."""
     speed: float = _RECORD.speed
-    """Highest speed of goal and servo [rad/s]."""
+    """Servo bench: highest speed of goal and servo [rad/s]."""
     jump: float = _RECORD.jump
-    """Greatest distance of the goal from the servo when the torque returns [rad]."""
+    """Servo bench: largest distance of the goal from the servo when the torque returns [rad]."""
     heat: float = 0.5
-    """Root mean square of the torque as a share of the greatest torque at standstill."""
+    """Servo bench: root mean square of the torque as a share of the stall torque."""
     margin: float = 0.1
-    """Share of each limit that is kept free, because the servo is not known exactly."""
+    """Servo bench: share of each limit kept free, because the servo is not known exactly."""
 
     def __post_init__(self) -> None:
         for name in ("reach", "speed", "jump", "heat"):

@@ -50,7 +50,7 @@ class PreparedBenchDesign:
         """What lets more motions in, in words."""
         keep = 100 * self.spec.motion_limits.margin
         return (
-            f"Widen --reach, --speed or --heat, of which {keep:.0f} % are kept free, or give other "
+            f"Widen reach, speed or heat, of which {keep:.0f} % are kept free, or give other "
             "masses and lengths"
         )
 

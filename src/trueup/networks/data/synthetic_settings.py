@@ -1,4 +1,4 @@
-"""What a synthetic recording of an actuator is made of."""
+"""Settings of synthetic recordings of an actuator."""
 
 import math
 from dataclasses import dataclass
@@ -25,17 +25,17 @@ class SyntheticSettings:
     """
 
     inertias: tuple[float, ...] = (0.083,)
-    """Inertia of each group [kg m2]. Each further group has a smaller and faster motion."""
+    """Inertia of each group [kg m2]; each further group has a smaller and faster motion."""
     signals: tuple[SyntheticSignal, ...] = ("sine",)
-    """Target angles; each group has one file for each of them."""
+    """Target angles: sine, chirp, multisine, steps; each group has one file for each of them."""
     repeats: int = 1
-    """Files for each inertia and signal, with other phases or levels."""
+    """Files for each inertia and signal, with different phases or levels."""
     duration: float = 20.0
     """Length of each file [s]."""
     rate: float = 100.0
-    """Samples a second [Hz]."""
+    """Sampling rate [Hz]."""
     substeps: int = 10
-    """Steps of the simulation for each sample."""
+    """Simulation steps per sample."""
 
     amplitude: float = math.pi / 4
     """Largest target angle of the first group [rad]."""
@@ -47,32 +47,32 @@ class SyntheticSettings:
     kp: float = 10.0
     """Proportional gain [N m/rad]."""
     kd: float = 1.0
-    """Derivative gain, on target velocity less velocity [N m s/rad]."""
+    """Derivative gain of the velocity error [N m s/rad]."""
     torque_limit: float = 10.0
-    """Largest motor torque, at rest [N m]."""
+    """Motor torque limit at rest [N m]."""
     no_load_speed: float | None = None
-    """Speed at which no torque is left in the direction of motion [rad/s]; None: no such limit."""
+    """Speed at which the torque in the direction of motion is zero [rad/s]; by default no limit."""
     delay: float = 0.0
-    """From command to motor torque [s]."""
+    """Delay from command to motor torque [s]."""
     coulomb: float = 0.0
     """Coulomb friction [N m]."""
     viscous: float = 0.0
     """Viscous friction [N m s/rad]."""
     stribeck: float = 0.0
-    """Friction at rest beyond Coulomb's [N m]."""
+    """Stribeck friction: friction at rest in excess of Coulomb friction [N m]."""
     stribeck_velocity: float = 0.1
-    """Velocity at which that has fallen to 1/e [rad/s]."""
+    """Velocity at which Stribeck friction has fallen to 1/e [rad/s]."""
     spring: float = 0.0
     """Stiffness of a spring to zero angle [N m/rad]."""
 
     torque_noise: float = 0.05
-    """Standard deviation of the motor torque about the law's [N m]."""
+    """Standard deviation of the motor torque [N m]."""
     encoder_noise: float = 1e-3
-    """Of the measured angle [rad]."""
+    """Standard deviation of the measured angle [rad]."""
     gyro_noise: float = 0.01
-    """Of the measured velocity [rad/s]."""
+    """Standard deviation of the measured velocity [rad/s]."""
     accel_noise: float = 0.1
-    """Of the measured tangential acceleration [m/s2]."""
+    """Standard deviation of the measured tangential acceleration [m/s2]."""
     radius_accel: float = 0.2
     """Distance of the accelerometer from the axis [m]."""
 

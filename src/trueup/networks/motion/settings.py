@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from trueup._finite_numbers import check_finite
+from trueup._options import Option
 from trueup._seeds import check_seed
 from trueup.errors import FitError, listing
 from trueup.networks.model.network import RECURRENT
@@ -29,35 +30,36 @@ class MotionSettings:
     """Settings of the training of a correction."""
 
     family: str = "gru"
-    """``gru``, ``lstm`` or ``mlp``."""
+    """Family of the network: gru, lstm or mlp."""
     hidden: int = 16
-    """Width of its hidden layers."""
+    """Width of the hidden layers."""
     history: int = 10
-    """Samples that an ``mlp`` sees."""
-    seconds: float = 600.0
+    """Number of past samples in the input of an mlp."""
+    seconds: Annotated[float, Option("S")] = 600.0
     """Time of the training [s]."""
     max_steps: int = 1500
-    """Gradient steps at most."""
+    """Maximum number of gradient steps."""
     horizons: tuple[float, ...] = (0.1, 0.3, 1.0)
     """Horizons of the error, one after the other [s]."""
     batch: int = 64
-    """Windows side by side."""
+    """Number of windows per gradient step."""
     learning_rate: float = 1.5e-2
     """Highest learning rate."""
     regularization: float = 1e-3
-    """Weight of the squared correction beside the squared error, each in its own scale."""
+    """Weight of the squared correction relative to the squared error, each in its own scale."""
     inputs: tuple[str, ...] = ()
-    """Inputs of the correction: angle, error, velocity, and conditions of a log, kp, kd, load,
-    voltage, temperature. None: angle and velocity; see :func:`correction_inputs`."""
+    """Inputs of the correction: angle, error (command less angle), velocity, and the conditions kp,
+    kd, load, voltage and temperature of a log. By default angle and velocity, which hold at gains
+    that no log has; conditions alone are added to angle, error and velocity."""
     target: str = "motion"
-    """``motion``: angle and speed over the horizons; ``torque``: the measured torque, from the
-    recorded state of each sample."""
+    """Target of the training: motion, which is angle and speed over the horizons; or torque, the
+    field torque of the logs [N m], from the recorded state of each sample."""
     learn_base: bool = True
-    """Move the numbers of the base along: alone they were fitted to make up for what the
-    correction now does."""
+    """Fit the parameters of the base too: alone they were fitted to make up for what the correction
+    now does."""
     identify_gains: bool = False
-    """Find along what the firmware makes of each gain that training logs state: a factor a gain."""
-    seed: int = 0
+    """Fit a factor of the firmware on each gain that training logs state."""
+    seed: Annotated[int, Option("INT")] = 0
     """Seed of weights and windows."""
 
     def __post_init__(self):

@@ -1,4 +1,4 @@
-"""The evaluator of the options ``--workers`` and ``--scheduler``."""
+"""The evaluator that the settings ``workers`` and ``scheduler`` select."""
 
 import os
 

@@ -166,7 +166,7 @@ def _connected(address: str) -> Iterator[Any]:
             raise EvaluationError(
                 f"the Dask scheduler at {address!r} cannot be reached: {error}. Start one with  "
                 "dask scheduler --host 127.0.0.1  and use the address that it prints (tcp://...), "
-                "or remove --scheduler"
+                "or remove scheduler"
             ) from error
         yield stack.enter_context(client)
 

@@ -93,7 +93,7 @@ class DaskSession:
             if not self._answered and deaths > _FRUITLESS:
                 raise EvaluationError(
                     "all workers died before evaluating a candidate: evaluate in this process (no "
-                    "--scheduler) to see the cause. If the memory is insufficient (SIGKILL), use "
+                    "scheduler) to see the cause. If the memory is insufficient (SIGKILL), use "
                     "fewer workers per machine"
                 )
             part = suspects.pop()
@@ -199,7 +199,7 @@ class DaskSession:
             what = "the connection broke" if isinstance(error, CancelledError) else str(error)
             raise EvaluationError(
                 f"the Dask scheduler at {self._address} is lost: {what}. Resume with another "
-                "--scheduler, or without it in this process"
+                "scheduler, or without it in this process"
             ) from error
 
     @property

@@ -145,8 +145,8 @@ class _Pool:
         if not self._answered and self._deaths >= 2 * self.count + 2:
             raise EvaluationError(
                 f"{self._deaths} workers died before evaluating a candidate, the last one {cause}: "
-                "evaluate in this process (no --workers) to see the cause. If the memory is "
-                "insufficient (SIGKILL), use fewer --workers"
+                "evaluate in this process (without workers) to see the cause. If the memory is "
+                "insufficient (SIGKILL), use fewer workers"
             )
         self._add().send(self._payload)
         if chunk.size > 1:

@@ -42,7 +42,7 @@ def pack(problem: Any, by_value: bool) -> bytes:
         reason = error
     raise EvaluationError(
         f"a {type(problem).__name__} cannot be sent to other processes: {reason}. Evaluate it in "
-        "this process (no --workers, no --scheduler), or build it from functions of a module and "
+        "this process (without workers and scheduler), or build it from functions of a module and "
         "plain data; functions within functions and lambdas need the package cloudpickle "
         '(pip install "trueup[distributed]")'
     ) from reason

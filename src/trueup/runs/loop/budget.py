@@ -2,21 +2,28 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
+from trueup._options import Option, settings_of
 from trueup.errors import FitError
 from trueup.fitting.solution import Status
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of a study, counted from its start, not from a resume."""
+    """Limits of a study.
 
-    max_evaluations: int | None = None
+    The library counts them from the begin of the study; :func:`trueup.runs.start` and
+    :func:`trueup.runs.resume` convert a time that is counted from a resume.
+    """
+
+    max_evaluations: Annotated[int | None, Option("INT", name="evaluations")] = None
     """Maximum number of evaluated candidates; a generation that would exceed it is not started."""
-    max_generations: int | None = None
-    """Generations."""
-    max_seconds: float | None = None
-    """Time limit over all sessions [s]; a generation of MuJoCo simulations is interrupted."""
+    max_generations: Annotated[int | None, Option("INT", name="generations")] = None
+    """Maximum number of generations."""
+    max_seconds: Annotated[float | None, Option("S", name="seconds")] = None
+    """Maximum time [s]; a command that resumes a run counts it from the resume. The generation in
+    progress is completed, except simulations in MuJoCo, which stop."""
     target_cost: float | None = None
     """Cost at which the search stops."""
 
@@ -54,3 +61,9 @@ class Budget:
             if limit is not None
         ]
         return min(max(used), 1.0) if used else None
+
+
+def limit_in_words(name: str) -> str:
+    """A limit as a command takes it: ``--evaluations``, or ``target_cost``, which is a key."""
+    option = settings_of(Budget)[name].option
+    return name if option is None else f"--{option.name}"

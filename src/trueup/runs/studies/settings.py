@@ -1,8 +1,9 @@
 """Settings of a study, and the search that they ask for."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from trueup._options import Option
 from trueup._seeds import check_count, check_seed
 from trueup.errors import FitError, listing
 from trueup.fitting import SEARCH_METHODS, Problem, make_search, parse_cma_options
@@ -23,25 +24,29 @@ _LARGEST_POPULATION = 1_000_000
 
 @dataclass(frozen=True)
 class StudySettings:
-    """Settings of a study; its history depends on all of them."""
+    """Settings of a study; its history depends on all of them.
 
-    method: str = "auto"
-    """Search, one of :data:`trueup.fitting.SEARCH_METHODS` or an alias, looked up when the search
-    begins; ``"auto"``: NSGA-II for several objectives, else Sobol points, CMA-ES from the best, and
-    least squares where there are residuals."""
-    seed: int = 0
+    ``method`` is a name of :data:`trueup.fitting.SEARCH_METHODS` or an alias, looked up when the
+    search begins.
+    """
+
+    method: Annotated[str, Option()] = "auto"
+    """Search; auto: Sobol points, CMA-ES from the best and least squares where there are residuals;
+    NSGA-II for several objectives."""
+    seed: Annotated[int, Option("INT")] = 0
     """Seed of everything random."""
     population: int | None = None
-    """Candidates of a generation; None: what suits the search and the number of parameters."""
+    """Candidates of a generation; by default what suits the search and the number of
+    parameters."""
     sigma: float | None = None
-    """Start deviation of CMA-ES and scatter as a part of each range; None: 0.2, or the parameter's
-    own."""
+    """Start deviation of CMA-ES and of scatter, as a part of each range; by default 0.2, or that of
+    the parameter."""
     cma_options: str = ""
-    """Options of the package cma by name, such as ``tolfun:1e-9``."""
-    restarts: str = "none"
-    """Restarts of CMA-ES: ``"none"``, ``"ipop"`` or ``"bipop"``."""
+    """Options of the package cma by name, such as tolfun:1e-9,tolstagnation:150."""
+    restarts: Literal["none", "ipop", "bipop"] = "none"
+    """Restarts of CMA-ES: with a doubled population, or with large and small ones in turn."""
     polish: bool = False
-    """Whether least squares takes the result further, where the problem has residuals."""
+    """Least squares from the result, where the problem has residuals."""
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -83,18 +88,17 @@ def search_of(settings: StudySettings, problem: Problem, budget: Budget) -> Any:
         if getattr(settings, key) != default and setting not in known:
             those = [name for name, m in SEARCH_METHODS.items() if setting in m.settings()]
             raise FitError(
-                f"--{key.replace('_', '-')} is for the methods {listing(those)}; --method is "
-                f"{method}"
+                f"{key} is for the methods {listing(those)}, and the method is {method}; remove it"
             )
     if not entry.converges and "candidates" in known and budget == Budget():
         raise FitError(
-            f"--method {method} has no end of its own: give --max-evaluations, "
-            "--max-generations, --max-seconds or --target-cost"
+            f"the method {method} does not end by itself: give --evaluations, --generations, "
+            "--seconds or target_cost"
         )
     if entry.needs_residuals and not problem.has_residuals:
         others = [name for name, m in SEARCH_METHODS.items() if not m.needs_residuals]
         raise FitError(
-            f"--method {method} needs residuals and this problem has costs only: use one of "
+            f"the method {method} needs residuals and this problem has costs only: use one of "
             f"{listing(others)}"
         )
     own: dict[str, Any] = {}
@@ -105,7 +109,7 @@ def search_of(settings: StudySettings, problem: Problem, budget: Budget) -> Any:
     if settings.sigma is not None:
         if not 0.0 < settings.sigma <= _LARGEST_SIGMA:
             raise FitError(
-                f"--sigma is {settings.sigma:g}; it is a part of each range, above 0 and at "
+                f"sigma is {settings.sigma:g}; it is a part of each range, above 0 and at "
                 f"most {_LARGEST_SIGMA:g}"
             )
         own["deviation"] = settings.sigma

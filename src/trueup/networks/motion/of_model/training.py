@@ -72,7 +72,7 @@ def model_parts(
     if settings.target == TORQUE or settings.identify_gains:
         raise ExperimentError(
             "joints of a model are trained on their motion, with the gains of the experiment file: "
-            "remove --target torque and --identify-gains"
+            "remove target=torque and identify_gains"
         )
     groups = prepared.training
     if len(groups) != 1 or len(prepared.held_out) > 1:

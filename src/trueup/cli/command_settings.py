@@ -1,0 +1,27 @@
+"""Settings that a command is given, as options and as ``KEY=VALUE``, for classes of the library."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from trueup._options import settings_of
+from trueup.cli.settings import check_type, given, values_of
+
+T = TypeVar("T")
+
+
+def settings_in(command: Any) -> dict[str, Any]:
+    """Values of the settings in ``KEYS`` of a command that are given, by name, in their types.
+
+    Raises:
+      ExperimentError: a key is unknown, is given twice or has no value, or a value has another
+        type.
+    """
+    settings = command.KEYS
+    options = given(command, settings)
+    values = values_of(settings, command.keys, options, without=getattr(command, "WITHOUT", ()))
+    return check_type(settings, values)
+
+
+def made_of(settings: type[T], values: Mapping[str, Any]) -> T:
+    """Settings of the library from those among ``values`` that belong to them."""
+    return settings(**{k: v for k, v in values.items() if k in settings_of(settings)})
