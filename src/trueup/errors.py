@@ -65,7 +65,7 @@ class EvaluationError(TrueupError):
 
 
 class StorageError(TrueupError):
-    """A storage of studies cannot be reached, or holds a study that does not fit."""
+    """A storage of studies cannot be reached, or contains a study that does not fit."""
 
 
 class ExperimentError(TrueupError):

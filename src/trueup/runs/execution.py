@@ -24,9 +24,9 @@ class Execution:
     scheduler: str | None = None
     """Address of a Dask scheduler, such as ``tcp://host:8786``, or ``local``."""
     storage: str | None = None
-    """URL of an Optuna storage that mirrors the study, such as ``sqlite:///study.db``."""
+    """Optuna storage that the finished search is written into, such as ``sqlite:///study.db``."""
     load_study: str | None = None
-    """Name of the Optuna study in ``storage`` that the run continues."""
+    """Name of a study in ``storage`` that a servo fit starts from and adds its trials to."""
     trackers: tuple[str, ...] = ()
     """Trackers by name, see :data:`trueup.runs.trackers.TRACKERS`."""
 
@@ -51,7 +51,7 @@ class Execution:
         """Raise where the settings contradict each other, or something they name is missing.
 
         Args:
-          name: name of the run, which its study in a storage takes.
+          name: name of the run and of its study in a storage.
           space: the unknowns.
           objectives: names of the costs.
 
@@ -65,11 +65,10 @@ class Execution:
         if self.load_study and not self.storage:
             raise FitError("--load-study names a study of a storage: give the --storage too")
         if self.storage:
-            from trueup.runs.optuna_storage.ownership import check_new_run
+            from trueup.runs.optuna_storage._export_study import check_new_study
 
-            load = self.load_study
-            check_new_run(self.storage, load or name, space, objectives, load=load is not None)
-        self.make_trackers(name)
+            check_new_study(self.storage, name, self.load_study, space.names, objectives)
+        self.make_trackers()
 
     def check_evaluator(self) -> None:
         """Raise EvaluationError where the evaluator cannot be reached."""
@@ -83,8 +82,8 @@ class Execution:
 
         return make_evaluator(1 if self.workers is None else self.workers, self.scheduler)
 
-    def make_trackers(self, name: str) -> list[Any]:
-        """The trackers of a run of this name.
+    def make_trackers(self) -> list[Any]:
+        """The trackers of a run.
 
         Raises:
           FitError: there is no tracker of a name.
@@ -92,12 +91,4 @@ class Execution:
         """
         if unknown := [each for each in self.trackers if each not in TRACKERS]:
             raise FitError(f"there is no tracker {listing(unknown)}; there are {listing(TRACKERS)}")
-        trackers: list[Any] = []
-        load_study = self.load_study
-        if self.storage:
-            from trueup.runs.optuna_storage import OptunaMirror
-
-            trackers.append(
-                OptunaMirror(self.storage, load_study or name, load=load_study is not None)
-            )
-        return trackers + make_trackers(self.trackers)
+        return list(make_trackers(self.trackers))

@@ -45,7 +45,7 @@ class ServoFitOptions:
     """Threads that simulate; all cores where absent. The result is the same with any number."""
     load_study: Annotated[str | None, arg(metavar="STUDY")] = None
     """Start from the best of an earlier study: a run directory, an SQLite file of Optuna, or the
-    name of a study in --storage, which this fit then continues."""
+    name of a study in --storage, which the trials of this fit are added to."""
     reset_period: Annotated[float | None, arg(metavar="S")] = None
     """Take position and speed from the log again after this time [s]."""
     validation_kp: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()
@@ -79,7 +79,8 @@ class ServoFitOptions:
     skip_bad_logs: bool = False
     """Leave logs out that cannot be used, rather than refusing them all."""
     storage: Annotated[str | None, arg(metavar="URL")] = None
-    """Mirror the study into an Optuna storage, such as sqlite:///study.db, for its dashboard."""
+    """Write the finished search as a study of Optuna, for its dashboard: sqlite:///study.db or the
+    URL of another database, or a file .db or .log."""
     resume: bool = False
     """Continue the fit in the run directory."""
     overwrite: bool = False

@@ -65,11 +65,6 @@ class PlaceOptions:
     batches where the problem can."""
     scheduler: Annotated[str | None, arg(metavar="ADDRESS")] = None
     """Dask scheduler that evaluates candidates, such as tcp://host:8786, or local."""
-    storage: Annotated[str | None, arg(metavar="URL")] = None
-    """Mirror the study into an Optuna storage, such as sqlite:///study.db, for its dashboard."""
-    load_study: Annotated[str | None, arg(metavar="NAME")] = None
-    """Continue the Optuna study of this name in --storage: its best is the start, its numbering
-    goes on."""
     quiet: bool = False
     """No progress."""
     json: Json = False
@@ -87,8 +82,6 @@ class ExecutionOptions(TrackerOptions, PlaceOptions):
         return Execution(
             workers=self.workers,
             scheduler=self.scheduler,
-            storage=self.storage,
-            load_study=self.load_study,
             trackers=tuple(name for name in TRACKERS if getattr(self, name)),
         )
 
