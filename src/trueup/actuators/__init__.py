@@ -55,13 +55,12 @@ if TYPE_CHECKING:
         stall_torque,
     )
     from trueup.actuators.report._drive_backdrive_report import (
-        drive_backdrive_image,
         drive_backdrive_report,
     )
     from trueup.actuators.report._friction_curves import FrictionCurves, friction_curves
     from trueup.actuators.report._overlay import overlay_report
     from trueup.actuators.report._servo_fit import servo_fit_report, servo_report
-    from trueup.actuators.report.comparison import comparison_image, comparison_report
+    from trueup.actuators.report.comparison import comparison_report
     from trueup.actuators.report.overlay_image import overlay_images
     from trueup.actuators.search._fit import fit
     from trueup.actuators.search.fit_settings import FitSettings
@@ -127,10 +126,8 @@ _EXPORTS = {
     "chirp": "trueup.actuators.record.designed_trajectories",
     "choose_model": "trueup.actuators.selection._choose_model",
     "compare": "trueup.actuators.selection._compare",
-    "comparison_image": "trueup.actuators.report.comparison",
     "comparison_report": "trueup.actuators.report.comparison",
     "drive_backdrive": "trueup.actuators.report._drive_backdrive",
-    "drive_backdrive_image": "trueup.actuators.report._drive_backdrive_report",
     "drive_backdrive_report": "trueup.actuators.report._drive_backdrive_report",
     "effective_samples": "trueup.actuators.selection._information_criteria",
     "evaluate": "trueup.actuators.assess._evaluate",
@@ -220,10 +217,8 @@ __all__ = [
     "chirp",
     "choose_model",
     "compare",
-    "comparison_image",
     "comparison_report",
     "drive_backdrive",
-    "drive_backdrive_image",
     "drive_backdrive_report",
     "effective_samples",
     "evaluate",

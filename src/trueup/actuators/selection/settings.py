@@ -29,8 +29,6 @@ class ComparisonSettings:
     split_by: str | None = None
     """Quantity that training logs are left out by: ``"kp"``, ``"mass"`` or ``"trajectory"``; None:
     all that vary."""
-    png: bool = False
-    """Write ``comparison.png`` too."""
 
     def __post_init__(self) -> None:
         names = [friction_model(name).name for name in dict.fromkeys(self.models)]
@@ -57,6 +55,7 @@ class ComparisonSettings:
         Raises:
           FitError: an unknown setting.
         """
+        content = {k: v for k, v in content.items() if k != "png"}  # of former runs: a picture too
         known = {each.name for each in fields(cls)}
         if unknown := [name for name in content if name not in known]:
             raise FitError(

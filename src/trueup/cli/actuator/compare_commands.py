@@ -71,8 +71,6 @@ class CompareServoModels(SimulationOptions):
     """Seed of everything random."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="DIRECTORY")] = Path("comparison")
     """Run directory."""
-    png: bool = False
-    """Write comparison.png too."""
     workers: Annotated[int | None, arg(metavar="INT")] = None
     """Threads that simulate; all cores where absent. The result is the same with any number."""
     resume: bool = False
@@ -120,7 +118,6 @@ class CompareServoModels(SimulationOptions):
             extended=False if self.friction_only else self.extended or None,
             terms=None if terms is None else tuple(t.strip() for t in terms if t.strip()),
             split_by=None if self.split_by == "all" else self.split_by,
-            png=self.png,
         )
 
     def run(self, output: Output) -> int:

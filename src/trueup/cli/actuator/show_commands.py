@@ -75,7 +75,7 @@ class DriveBackdriveLimits(OfRuns):
 
     Examples:
       trueup actuator drive-backdrive --params m6.json
-      trueup actuator drive-backdrive --params m3.json --params m6.json --max-torque 2 --png
+      trueup actuator drive-backdrive --params m3.json --params m6.json --max-torque 2
 
     Exit codes: 0 done, 2 wrong input.
     """
@@ -90,8 +90,6 @@ class DriveBackdriveLimits(OfRuns):
     """Speeds of the joint [rad/s]; from 0 to 4 where absent."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("drive_backdrive.html")
     """HTML file to write."""
-    png: bool = False
-    """Write a PNG file of the same name too."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -104,7 +102,6 @@ class DriveBackdriveLimits(OfRuns):
             self.max_torque,
             self.speeds,
             self.output,
-            self.png,
             self.anyway,
             output,
         )
