@@ -19,6 +19,7 @@ from trueup._secrets import mask, mask_arguments, masked
 from trueup.cli import main
 from trueup.errors import StorageError
 from trueup.parameters import Parameter, ParameterDict
+from trueup.reports.content import Yaml
 from trueup.runs import EventLog, RunDirectory, atomic
 from trueup.runs.optuna_storage import load_study
 from trueup.runs.trackers import TrackedRun, WandbTracker
@@ -225,7 +226,7 @@ def test_every_writer_masks(tmp_path, variables):
     atomic.write_json(directory.inside("a.json"), {"text": [text], "password": MARK})
     EventLog(directory.log).write("error", message=text)
     page = reports.Page(text, text, {"password": text, "arguments": [text]}, lead=text)
-    page.add(reports.Section(text, content=[reports.Code(text), reports.Yaml({"a": text})]))
+    page.add(reports.Section(text, content=[reports.Code(text), Yaml({"a": text})]))
     page.add(reports.Section("b", content=reports.Table(["a"], [{"a": text}])))
     page.save(directory.report)
     assert_clean(tmp_path)

@@ -10,17 +10,17 @@ from servo_model_logs import M1, M3, logs_of, template_log
 
 from trueup.actuators import (
     compare,
-    comparison_report,
     effective_samples,
     information_criteria,
     load_model,
-    load_models,
     model_errors,
     process,
     read_logs,
     save_model,
     split_logs,
 )
+from trueup.actuators.catalogue.parameter_file import load_models
+from trueup.actuators.report.comparison import comparison_report
 from trueup.errors import FitError, ParameterError, RecordingError
 
 INNOVATIONS = np.random.default_rng(1).standard_normal((20, 20_000))

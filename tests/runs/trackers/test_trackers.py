@@ -13,9 +13,9 @@ import pytest
 from toy_study import Evolution, Sphere
 
 from trueup.errors import StorageError, TrueupWarning
-from trueup.runs import Budget, EventLog, RunDirectory, Store, TensorBoardTracker, run_search
+from trueup.runs import Budget, EventLog, RunDirectory, Store, run_search
 from trueup.runs.trackers import ScalarTracker, TrackedRun, Trackers, study_scalars, wandb_tracker
-from trueup.runs.trackers.tensorboard_tracker import FOLDER
+from trueup.runs.trackers.tensorboard_tracker import FOLDER, TensorBoardTracker
 
 _TOY = Path(__file__).parents[1].joinpath("toy_study.py")
 

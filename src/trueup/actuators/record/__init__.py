@@ -23,16 +23,15 @@ if TYPE_CHECKING:
     from trueup.actuators.record._sweep import (
         STANDARD_GAINS,
         STANDARD_TRAJECTORIES,
-        PlannedRecording,
         SweepProgress,
         plan_sweep,
         record_sweep,
         standard_gains,
         sweep_seconds,
     )
-    from trueup.actuators.record.bus_driver import BusDriver, DynamixelDriver, FeetechDriver
+    from trueup.actuators.record.bus_driver import BusDriver, DynamixelDriver
     from trueup.actuators.record.control_tables import table_of
-    from trueup.actuators.record.driver import Reading, ServoDriver, ServoLimits
+    from trueup.actuators.record.driver import ServoDriver
     from trueup.actuators.record.partial_log import recover
     from trueup.actuators.record.settings import Bench, RecordSettings
     from trueup.actuators.record.simulated_servo import Pendulum, SimulatedServo
@@ -48,13 +47,9 @@ _EXPORTS = {
     "Bench": "trueup.actuators.record.settings",
     "BusDriver": "trueup.actuators.record.bus_driver",
     "DynamixelDriver": "trueup.actuators.record.bus_driver",
-    "FeetechDriver": "trueup.actuators.record.bus_driver",
     "Pendulum": "trueup.actuators.record.simulated_servo",
-    "PlannedRecording": "trueup.actuators.record._sweep",
-    "Reading": "trueup.actuators.record.driver",
     "RecordSettings": "trueup.actuators.record.settings",
     "ServoDriver": "trueup.actuators.record.driver",
-    "ServoLimits": "trueup.actuators.record.driver",
     "SimulatedServo": "trueup.actuators.record.simulated_servo",
     "SweepProgress": "trueup.actuators.record._sweep",
     "plan_sweep": "trueup.actuators.record._sweep",
@@ -75,13 +70,9 @@ __all__ = [
     "Bench",
     "BusDriver",
     "DynamixelDriver",
-    "FeetechDriver",
     "Pendulum",
-    "PlannedRecording",
-    "Reading",
     "RecordSettings",
     "ServoDriver",
-    "ServoLimits",
     "SimulatedServo",
     "SweepProgress",
     "plan_sweep",

@@ -54,7 +54,7 @@ class FitSettings:
     objective: Objective = field(default_factory=Objective)
     """What is minimised over the training logs."""
     scheme: str = "semi-implicit"
-    """How the bench steps, one of :data:`SCHEMES`."""
+    """How the bench steps, one of ``SCHEMES``."""
     reset_period: float | None = None
     """Take position and speed from the log again after this time [s]."""
     vin: float | None = None

@@ -65,7 +65,7 @@ class ScoredSequence:
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """Scores of one predictor on one set of sequences, a :class:`ChannelScore` a channel."""
+    """Scores of one predictor on one set of sequences, a ``ChannelScore`` a channel."""
 
     part: str
     predictor: str

@@ -47,7 +47,7 @@ def start_clock(clock):
 def tick_clock(clock, load, threshold, dt, shortest_swing, shortest_stance):
     """Advance a stance clock by a step; returns the percent of stance [0, 100].
 
-    It knows the past alone, and so cannot use :func:`trueup.gait.strides_of`, which sees how long a
+    It knows the past alone, and so cannot use ``strides_of``, which sees how long a
     spell of load will last; the stances that it counts are the same. MyoAssist ends a stance as
     soon as the load lets up (``shortest_swing`` 0) and counts shorter ones.
 

@@ -13,7 +13,7 @@ A term counts as it is up to half of its worst, bends beyond, and never exceeds 
 that fell is charged ``worst - s (worst - term)``: what it did before falling counts by how long it
 lasted. In a walk without a stride, terms that need no cycle are measured over all of it, so that
 short walks differ; terms that cannot be measured are at their worst. Strides are those of
-:func:`trueup.gait.strides_of`. Sums and means over time count between the last touch-downs of the
+``strides_of``. Sums and means over time count between the last touch-downs of the
 left foot, so a walk and its mirror image cost not quite the same. Distance is that along the
 ground, on a slope or stairs as well.
 """

@@ -115,7 +115,7 @@ def walk_report(
         none without.
       provenance: plain data for the end of the page.
       video: film of the walk.
-      verdict: verdict as plain data; :func:`~trueup.gait.judge_walk` gives it where absent.
+      verdict: verdict as plain data; ``judge_walk`` gives it where absent.
     """
     page = reports.Page(title, subtitle, provenance)
     scenarios = look.problem.scenarios

@@ -57,7 +57,7 @@ class MotionSpec(Spec):
         test: Sequence[str] = (),
         validation: Sequence[str] = (),
     ) -> "MotionSpec":
-        """The spec of a base, see :func:`train_motion`, and of logs or where they are.
+        """The spec of a base, see ``train_motion``, and of logs or where they are.
 
         Raises:
           FitError: there is no base of that name.

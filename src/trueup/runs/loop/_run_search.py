@@ -95,7 +95,7 @@ def run_search(
 
     Args:
         problem: what is minimised; offers ``space`` and ``costs`` (or what ``search`` evaluates).
-        search: the optimiser at its start, see :class:`ResumableSearch`. On resume it gives its
+        search: the optimiser at its start, see ``ResumableSearch``. On resume it gives its
             class, and its state comes from the run directory.
         directory: run directory; held by this process meanwhile.
         settings: plain settings that the history depends on. On resume they have to be the same.

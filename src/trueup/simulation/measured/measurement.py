@@ -1,7 +1,7 @@
 """The measurement model: delays, gains and biases between a simulated signal and a recorded one.
 
-:class:`MeasurementRules` name signals by patterns; called with the signals of a sequence they give
-its :class:`MeasurementModel`, in which channels are numbers.
+``MeasurementRules`` name signals by patterns; called with the signals of a sequence they give
+its ``MeasurementModel``, in which channels are numbers.
 """
 
 from collections.abc import Mapping, Sequence

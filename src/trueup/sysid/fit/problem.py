@@ -60,7 +60,7 @@ class GrayBoxProblem(Problem):
       models_sequences: models with their recordings.
       settings: which channels, how they are weighted, how clocks and controls are read.
       measurement: delays, gains and biases of the sensors; a function, such as
-        :class:`trueup.simulation.MeasurementRules`, gives them for the signal of each channel,
+        ``MeasurementRules``, gives them for the signal of each channel,
         where sequences hold different signals.
       build_model: compiles a candidate, instead of targets and modifiers.
       n_threads: threads; 0 for all cores.
