@@ -186,11 +186,17 @@ def test_an_unusable_storage_is_one_error(tmp_path, url, says):
 def test_a_file_of_something_else_stays_as_it_is(tmp_path, name):
     directory = _run(tmp_path / "run", 1)
     file = tmp_path / name
-    file.write_text("a diary, and not a storage\n" * 50)
-    kept = file.read_bytes()
-    with pytest.raises(StorageError, match=r"not a database|not a journal of Optuna"):
-        export_study(directory, str(file))
-    assert file.read_bytes() == kept
+    for content in (
+        b"a diary, and not a storage\n" * 50,
+        b"\x89PNG\r\n\x1a\n" + bytes(600),
+        b"[1, 2, 3]\n" * 60,
+        b"null\n" * 120,
+        b'{"op_code": 99}\n' * 40,
+    ):
+        file.write_bytes(content)
+        with pytest.raises(StorageError, match=r"not a database|not a journal of Optuna"):
+            export_study(directory, str(file))
+        assert file.read_bytes() == content
 
 
 def test_a_study_of_another_run_is_left_alone_unless_loaded(tmp_path):

@@ -10,7 +10,8 @@ from trueup._secrets import is_secret, mask
 from trueup.errors import MissingExtraError, StorageError, listing
 
 _EXAMPLES = "such as sqlite:///study.db or postgresql://user:password@host/database"
-_FILES = (".db", ".sqlite", ".sqlite3", ".log")  # endings that are recognised without a URL
+_JOURNAL = ".log"  # ending of a file that is a journal of Optuna
+_FILES = (".db", ".sqlite", ".sqlite3", _JOURNAL)  # endings that are recognised without a URL
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Address:
     """Texts that no message may hold."""
     file: Path | None
     """File of an SQLite storage or of a journal."""
+    is_journal: bool = False
+    """Whether the file is a journal of Optuna."""
 
     def hide(self, text: str) -> str:
         """``text`` on one line, with its secrets masked."""
@@ -47,8 +50,10 @@ def parse_address(url: str) -> Address:
     import sqlalchemy
     from sqlalchemy.exc import ArgumentError
 
-    if Path(url).suffix.lower() in _FILES and "://" not in url:
-        url = _sqlite_url(Path(url).expanduser())
+    if (file := Path(url)).suffix.lower() in _FILES and "://" not in url:
+        if file.suffix.lower() == _JOURNAL:
+            return Address(url, url, "journal", (), file.expanduser(), is_journal=True)
+        url = _sqlite_url(file.expanduser())
     try:
         parsed = sqlalchemy.make_url(_with_quoted_password(url))
     except (ArgumentError, ValueError):

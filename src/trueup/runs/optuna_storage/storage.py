@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _LOCK_SECONDS = 60.0  # [s] that a writer of an SQLite file waits for the others
 _CONNECT_SECONDS = 10  # [s] that a server may take to answer a new connection
-_JOURNAL = ".log"  # ending of a file that is a journal of Optuna
 
 
 @contextlib.contextmanager
@@ -35,7 +34,7 @@ def opened(url: str, *, create: bool) -> Iterator[tuple["BaseStorage", str]]:
     if not create and address.file is not None and not address.file.is_file():
         raise StorageError(f"the storage {address.shown} does not exist: no file {address.file}")
     with _plain_errors(address), _quiet():
-        if address.file is not None and address.file.suffix == _JOURNAL:
+        if address.is_journal:
             yield _journal(address), address.shown
             return
         storage = _database(address, create)
@@ -74,7 +73,7 @@ def _journal(address: Address) -> "BaseStorage":
 
     try:
         return JournalStorage(JournalFileBackend(str(address.file)))
-    except (ValueError, KeyError, TypeError) as error:  # of its lines
+    except (ValueError, KeyError, TypeError, AssertionError) as error:  # of its lines
         raise StorageError(
             f"{address.shown} is not a journal of Optuna, or is damaged: {error}"
         ) from error
