@@ -230,7 +230,8 @@ def test_tensorboard_drops_what_was_written_beyond_the_last_checkpoint(tmp_path,
 _WANDB = """
 import sys
 from toy_study import Evolution, Sphere
-from trueup.runs import Budget, RunDirectory, WandbTracker, run_search
+from trueup.runs import Budget, RunDirectory, run_search
+from trueup.runs.trackers import WandbTracker
 from trueup.runs.trackers import study_scalars
 
 study_scalars.SHARE_OF_TIME = 1e9

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from trueup.actuators.record.bus_driver import BusDriver, DynamixelDriver
     from trueup.actuators.record.control_tables import table_of
-    from trueup.actuators.record.driver import ServoDriver
+    from trueup.actuators.record.driver import Reading, ServoDriver, ServoLimits
     from trueup.actuators.record.partial_log import recover
     from trueup.actuators.record.settings import Bench, RecordSettings
     from trueup.actuators.record.simulated_servo import Pendulum, SimulatedServo
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     )
 
 _EXPORTS = {
+    "Reading": "trueup.actuators.record.driver",
+    "ServoLimits": "trueup.actuators.record.driver",
     "STANDARD_GAINS": "trueup.actuators.record._sweep",
     "STANDARD_TRAJECTORIES": "trueup.actuators.record._sweep",
     "Bench": "trueup.actuators.record.settings",
@@ -71,8 +73,10 @@ __all__ = [
     "BusDriver",
     "DynamixelDriver",
     "Pendulum",
+    "Reading",
     "RecordSettings",
     "ServoDriver",
+    "ServoLimits",
     "SimulatedServo",
     "SweepProgress",
     "plan_sweep",

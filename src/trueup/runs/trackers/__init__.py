@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.runs.trackers.registry import TRACKERS, make_trackers
+    from trueup.runs.trackers.registry import TRACKERS, TrackerKind, make_trackers
     from trueup.runs.trackers.scalar_tracker import ScalarTracker, TrackedRun
     from trueup.runs.trackers.tracker import Study, Tracker, Trackers
     from trueup.runs.trackers.wandb_tracker import WandbTracker
@@ -18,6 +18,7 @@ _EXPORTS = {
     "ScalarTracker": "trueup.runs.trackers.scalar_tracker",
     "Study": "trueup.runs.trackers.tracker",
     "TRACKERS": "trueup.runs.trackers.registry",
+    "TrackerKind": "trueup.runs.trackers.registry",
     "TrackedRun": "trueup.runs.trackers.scalar_tracker",
     "Tracker": "trueup.runs.trackers.tracker",
     "Trackers": "trueup.runs.trackers.tracker",
@@ -31,6 +32,7 @@ __all__ = [
     "Study",
     "TrackedRun",
     "Tracker",
+    "TrackerKind",
     "Trackers",
     "WandbTracker",
     "make_trackers",
