@@ -3,8 +3,8 @@
 CMA-ES with a population of 32 minimises a cheap vectorised function. The overhead, time without the
 function itself, is printed per candidate for
 
-- the search alone (no study), a study with its run directory, and one with a mirror in an Optuna
-  storage (SQLite);
+- the search alone (no study), a study with its run directory, and one that is exported into an
+  Optuna storage (SQLite, journal) afterwards;
 - Optuna's ``CmaEsSampler`` with the same population, with trials in memory and in SQLite.
 
 All work of a run counts, opening and closing files included. Run::
@@ -26,7 +26,7 @@ import numpy as np
 
 from trueup import runs
 from trueup.fitting import CmaEs, CmaEsSettings, test_problems
-from trueup.runs.optuna_storage import OptunaMirror
+from trueup.runs.optuna_storage import export_study
 
 POPULATION = 32
 LIMIT = 1e-3
@@ -82,24 +82,21 @@ def our_runs(problem: Any, generations: int, folder: Path) -> dict[str, Callable
             X = strategy.ask()
             strategy.tell(X, timed.costs(X, failures), failures)
 
-    def study(name: str, mirrored: bool = False) -> Callable:
+    def study(name: str, storage: str | None = None) -> Callable:
         def action(timed: Timed) -> object:
             directory = runs.RunDirectory.create(folder / name)
-            return runs.run_search(
-                timed,
-                search(),
-                directory,
-                budget=budget,
-                trackers=[OptunaMirror(f"sqlite:///{folder}/mirror.db", name)] if mirrored else [],
-                verbose=False,
-            )
+            solution = runs.run_search(timed, search(), directory, budget=budget, verbose=False)
+            if storage is not None:
+                export_study(directory, str(folder / storage), space=problem.space)
+            return solution
 
         return action
 
     return {
         "trueup: search alone": alone,
         "trueup: study": study("plain"),
-        "trueup: study, mirrored": study("mirrored", mirrored=True),
+        "trueup: study, exported to SQLite": study("exported", "study.db"),
+        "trueup: study, exported to a journal": study("journal", "study.log"),
     }
 
 
@@ -149,7 +146,6 @@ def main() -> None:
         actions |= optuna_runs(problem, options.optuna_trials, folder)
         found = {what: overhead(problem, action) for what, action in actions.items()}
     table = [{what: round(1e3 * s[i], 4) for what, s in found.items()} for i in (0, 1)]
-    bars = ("trueup: study", "trueup: study, mirrored")
     print(
         json.dumps(
             {
@@ -158,7 +154,7 @@ def main() -> None:
                 "overhead a candidate, wall-clock time [ms]": table[0],
                 "overhead a candidate, CPU time [ms]": table[1],
                 "limit [ms]": 1e3 * LIMIT,
-                "within the limit": all(bool(found[bar][0] <= LIMIT) for bar in bars),
+                "within the limit": bool(found["trueup: study"][0] <= LIMIT),
             },
             indent=2,
         )

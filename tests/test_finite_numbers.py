@@ -4,15 +4,11 @@ import math
 
 import pytest
 
-from trueup.actuators import FitSettings, Objective, ServoModel, model_from_dict, model_to_dict
+from trueup.actuators import FitSettings, Objective, ServoModel, model_from_dict
+from trueup.actuators.catalogue.parameter_file import model_to_dict
 from trueup.errors import ExperimentError, FitError, ParameterError, TrueupError
-from trueup.networks import (
-    AnalyticBase,
-    DataSettings,
-    InertiaGroup,
-    SyntheticSettings,
-    TorqueTerms,
-)
+from trueup.networks import AnalyticBase, DataSettings, SyntheticSettings, TorqueTerms
+from trueup.networks.data.settings import InertiaGroup
 from trueup.networks.training import ModelSettings, TrainSettings
 from trueup.networks.training.settings import Checkpointing, EarlyStopping
 

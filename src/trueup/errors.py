@@ -65,7 +65,7 @@ class EvaluationError(TrueupError):
 
 
 class StorageError(TrueupError):
-    """A storage of studies cannot be reached, or contains a study of another problem."""
+    """A storage of studies cannot be reached, or its study does not match the problem."""
 
 
 class ExperimentError(TrueupError):

@@ -5,12 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trueup.actuators import (
-    FRICTION_MODELS,
-    FrictionModel,
-    ModelParameter,
-    register_friction_model,
-)
+from trueup.actuators import FRICTION_MODELS, ModelParameter, register_friction_model
+from trueup.actuators.equations.friction_models import FrictionModel
 
 
 def wedge_loss(motor, external, speed, p):

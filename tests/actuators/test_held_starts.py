@@ -10,14 +10,8 @@ from exported_modules import module_of
 from mujoco.batch import Batch
 from scipy.optimize import brentq
 
-from trueup.actuators import (
-    BenchSimulator,
-    ServoLog,
-    ServoModel,
-    TabulatedBench,
-    bench_of,
-    servo_law,
-)
+from trueup.actuators import BenchSimulator, ServoLog, ServoModel, bench_of, servo_law
+from trueup.actuators.bench.loads import TabulatedBench
 from trueup.actuators.equations import servo_equations as equations
 from trueup.actuators.equations.servo_laws import law_parameters
 

@@ -83,6 +83,20 @@ def test_a_file_that_is_no_such_file_is_refused(kind, name, damage, place, capfd
     refused(work.command(folder), folder, capfd, named=(path.stem,))
 
 
+MOTION = "swing\nversion=1\nnRows=3\nnColumns=2\ninDegrees=yes\nendheader\ntime\thinge\n" + (
+    "0\t1\n0.1\t2\n0.2\t3\n"
+)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_table_of_opensim_that_is_damaged_is_refused(damage, place, capfd):
+    folder, _ = place("sysid")
+    (folder / "swing.mot").write_bytes(DAMAGES[damage](MOTION.encode()))
+    words = ("import", "./swing.mot", "--model", "./pendulum.xml", "-o", "./new.yaml")
+    command = [word.replace("./", f"{folder}/") for word in words]
+    refused(command, folder, capfd, named=("swing",))
+
+
 def numbers_flipped(text: str, seed: int) -> str:
     """A text with one number replaced by something that is none, or none that can be used."""
     random = np.random.default_rng(seed)

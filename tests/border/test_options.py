@@ -56,7 +56,6 @@ FITTING: dict[str, tuple[str, ...]] = {
     "study run --seconds": ("inf", "1e300"),
     "study run target_cost": ("-1", "1e300"),
     "gait optimize --seconds": ("inf", "1e300"),
-    "gait optimize --tgt-vel": ("-1",),
     "gait optimize --slope": ("-1",),
     "gait optimize --speed": ("-1",),
     "gait device --tgt-slope": ("-1",),

@@ -7,7 +7,6 @@ import sys
 import time
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
@@ -19,8 +18,10 @@ from trueup import reports
 from trueup._secrets import mask, mask_arguments, masked
 from trueup.cli import main
 from trueup.errors import StorageError
+from trueup.parameters import Parameter, ParameterDict
+from trueup.reports.content import Yaml
 from trueup.runs import EventLog, RunDirectory, atomic
-from trueup.runs.optuna_storage import OptunaMirror
+from trueup.runs.optuna_storage import load_study
 from trueup.runs.trackers import TrackedRun, WandbTracker
 
 MARK = "S3cr"
@@ -223,7 +224,7 @@ def test_every_writer_masks(tmp_path, variables):
     atomic.write_json(directory.inside("a.json"), {"text": [text], "password": MARK})
     EventLog(directory.log).write("error", message=text)
     page = reports.Page(text, text, {"password": text, "arguments": [text]}, lead=text)
-    page.add(reports.Section(text, content=[reports.Code(text), reports.Yaml({"a": text})]))
+    page.add(reports.Section(text, content=[reports.Code(text), Yaml({"a": text})]))
     page.add(reports.Section("b", content=reports.Table(["a"], [{"a": text}])))
     page.save(directory.report)
     assert_clean(tmp_path)
@@ -242,19 +243,17 @@ def test_every_writer_masks(tmp_path, variables):
     ],
 )
 def test_a_storage_that_cannot_be_used_is_named_without_its_password(url, tmp_path, capsys):
-    run = ["study", "run", "sphere", "--storage", url, "-o", str(tmp_path / "run")]
-    assert main(run) == 2
+    run = str(tmp_path / "run")
+    search = ["study", "run", "sphere", "--max-generations", "2", "-o", run]
+    assert main([*search, "--quiet"]) in (0, 3)
+    capsys.readouterr()
+    assert main(["study", "export", run, "--optuna", url]) == 2
     captured = capsys.readouterr()
     assert captured.err.startswith("trueup: ")
     assert MARK not in captured.out + captured.err
-    assert not (tmp_path / "run").exists()
     with pytest.raises(StorageError) as caught:
-        OptunaMirror(url).start(_study(tmp_path))
+        load_study(url, None, ParameterDict({"a": Parameter("a", 0.5, 0.0, 1.0)}).space())
     assert MARK not in str(caught.value)
-
-
-def _study(folder):
-    return SimpleNamespace(directory=RunDirectory.create(folder / "other"))
 
 
 @pytest.mark.slow
@@ -264,20 +263,18 @@ def test_a_study_in_a_storage_with_a_password_keeps_it_nowhere(tmp_path, monkeyp
         pytest.skip("PostgreSQL is not installed: on Debian,  apt-get install postgresql")
     with contextlib.closing(Server()) as server:
         server.start()
-        for name, kind in (("run", "study"), ("m1.run", "servo")):
-            folder = tmp_path / kind
-            folder.mkdir()
-            work = KINDS[kind](folder)
-            words = [*work.command(folder), "--storage", server.url]
-            monkeypatch.setattr(sys, "argv", ["trueup", *words])
-            assert main(words) in (0, 3)
-            assert main(["report", str(folder / name)]) == 0
-            assert_clean(folder)
-            content = yaml.safe_load((folder / name / "experiment.yaml").read_text())
-            assert content["execution"]["storage"] is None
-            words = ["study", "resume", str(folder / name), "--storage", server.url]
-            assert main(words) in (0, 3), "a resumed run is given the storage again"
-            assert_clean(folder)
+        work = KINDS["servo"](tmp_path)
+        words = [*work.command(tmp_path), "--storage", server.url]
+        monkeypatch.setattr(sys, "argv", ["trueup", *words])
+        assert main(words) in (0, 3)
+        run = tmp_path / "m1.run"
+        assert main(["report", str(run)]) == 0
+        assert_clean(tmp_path)
+        content = yaml.safe_load((run / "experiment.yaml").read_text())
+        assert content["execution"]["storage"] is None
+        words = ["study", "export", str(run), "--optuna", server.url]
+        assert main(words) == 0, "a run that was resumed is given the storage again"
+        assert_clean(tmp_path)
     captured = capfd.readouterr()
     assert PASSWORD not in captured.out + captured.err
     assert PASSWORD.replace(" ", "%20") not in captured.out + captured.err

@@ -12,7 +12,6 @@ from trueup.actuators import ServoModel, save_model
 from trueup.cli import main
 from trueup.deploy import (
     FORMS,
-    THINGS,
     DrawsExport,
     DrawsRequest,
     Form,
@@ -22,6 +21,7 @@ from trueup.deploy import (
     find_form,
     register_form,
 )
+from trueup.deploy.forms import THINGS
 from trueup.errors import FitError
 from trueup.knowledge import Draws
 from trueup.networks import save_network

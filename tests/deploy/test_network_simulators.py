@@ -24,7 +24,7 @@ from simulator_steps import MOTOR, SHAPE, expected, isaac_lab_torques, motion, u
 from trueup.deploy import export_network
 from trueup.deploy.newton.linear_skip import skip_as_unit
 from trueup.errors import FitError
-from trueup.networks import AnalyticBase, predict, with_features
+from trueup.networks import AnalyticBase, predict
 from trueup.networks.data.features import (
     ANGLE,
     ANGLE_ERROR,
@@ -33,6 +33,7 @@ from trueup.networks.data.features import (
     TARGET_ANGLE,
     VELOCITY,
 )
+from trueup.networks.model.feature_change import with_features
 from trueup.networks.model.network import HELD_STEPS
 
 PD = AnalyticBase(kp=6.0, kd=0.3, stall_torque=3.0, no_load_speed=5.0)

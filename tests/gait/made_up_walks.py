@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueup.gait import Curve, GaitReference, WalkObjective, WalkRecords, myoassist_anatomy
+from trueup.gait import Curve, WalkObjective
+from trueup.gait.costs.reference import GaitReference
+from trueup.gait.models.anatomy import myoassist_anatomy
 from trueup.gait.walk.frames import FRAME
+from trueup.gait.walk.records import WalkRecords
 
 MUSCLES = ("soleus_r", "edl_r", "soleus_l", "edl_l")
 PERIOD = 1.1

@@ -40,16 +40,15 @@ from trueup.errors import GaitError
 from trueup.gait import (
     FourParameterProfile,
     WalkObjective,
-    default_controller,
-    import_configuration,
-    load_anatomy,
     load_configuration,
     make_problem,
-    myoassist_anatomy,
     walk_parameters,
 )
+from trueup.gait.controller.reflexes import default_controller
 from trueup.gait.costs.stages import PRESETS
+from trueup.gait.models.anatomy import load_anatomy, myoassist_anatomy
 from trueup.gait.search.configuration_files import configuration_names
+from trueup.gait.search.myoassist_import import import_configuration
 from trueup.gait.walk.frames import FRAME
 
 HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ from scipy.stats import kstest, truncnorm
 from trueup.errors import FitError
 from trueup.fitting.uncertainty.gaussian import Gaussian
 from trueup.fitting.uncertainty.information import inverted
-from trueup.knowledge import Belief
+from trueup.knowledge.belief import Belief
 
 COVARIANCE = np.array([[0.04, 0.054, 0.0], [0.054, 0.09, 0.01], [0.0, 0.01, 0.25]])
 

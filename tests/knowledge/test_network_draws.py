@@ -13,7 +13,7 @@ from small_trainings import configured
 from trueup.cli import main
 from trueup.errors import RunDirectoryError, TrueupError
 from trueup.networks import NetworkEnsemble, SyntheticSettings, synthesize
-from trueup.networks.training import run_training
+from trueup.networks.training.train import run_training
 from trueup.randomise import export_randomisation
 
 TWO = (

@@ -4,7 +4,7 @@ from typing import Any
 
 from distinct_servos import TERMS, distinct_model
 
-from trueup.networks import ServoBase
+from trueup.networks.base.servo import ServoBase
 
 LAWS = tuple(TERMS)
 MEMORYLESS = ("supply_resistance", "torque_saturation", "current_limit")

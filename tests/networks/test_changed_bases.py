@@ -14,21 +14,16 @@ from random_networks import random_network
 from small_trainings import SMALL
 from tests.networks.motion.test_motion_training import MODEL, TRUTH, blank_log, simulated
 
-from trueup.actuators import load_model, model_to_dict, save_model
+from trueup.actuators import load_model, save_model
+from trueup.actuators.catalogue.parameter_file import model_to_dict
 from trueup.actuators.logs.files import write_log
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
-from trueup.networks import (
-    PdJoint,
-    SyntheticSettings,
-    load_network,
-    load_numpy_network,
-    save_numpy_network,
-    synthesize,
-)
+from trueup.networks import PdJoint, SyntheticSettings, load_network, load_numpy_network, synthesize
 from trueup.networks.motion.base import MotionBase, read_base
 from trueup.networks.motion.of_model.run import prepare
 from trueup.networks.motion.of_model.spec import ModelMotionSpec
+from trueup.networks.runtime.numpy_file import save_numpy_network
 from trueup.networks.training import ModelSettings, load_configuration
 from trueup.runs import RunDirectory, atomic, provenance
 from trueup.runs.store.experiment_file import write_experiment

@@ -96,7 +96,7 @@ def test_the_last_third_of_the_recording_rejects_nothing(pendulum_run):
 
 
 def test_too_few_draws_that_fit_are_an_error(pendulum_run, tmp_path, monkeypatch):
-    from trueup.knowledge import Belief
+    from trueup.knowledge.belief import Belief
 
     off = lambda self, count, rng: np.tile(self.upper, (count, 1))  # noqa: E731
     monkeypatch.setattr(Belief, "draw", off)

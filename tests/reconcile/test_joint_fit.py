@@ -10,7 +10,7 @@ from pendulum import TRUE
 from trueup import sysid
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
-from trueup.reconcile import joint_experiment
+from trueup.reconcile.joint_fit import joint_experiment
 
 
 @pytest.fixture(scope="module")

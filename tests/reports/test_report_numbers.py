@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.reports import format_interval, format_number
-from trueup.reports.numbers import rounded_significant, rounded_to_span
+from trueup.reports import format_number
+from trueup.reports.numbers import format_interval, rounded_significant, rounded_to_span
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from trueup import reports
 from trueup.errors import ReportError
-from trueup.reports.content import provenance_rows
+from trueup.reports.content import Yaml, provenance_rows
 from trueup.reports.page import anchor_from
 
 EVIL = "<script>alert('x')</script>&\"'"
@@ -80,7 +80,7 @@ def everything(name: str) -> reports.Page:
                     [reports.Highlight("b", lambda b: True, label=name)],
                 ),
                 reports.Group(name, [reports.Code(name, name, name)], collapsed=True),
-                reports.Row([reports.Yaml({name: name}, name), reports.Text(name)]),
+                reports.Row([Yaml({name: name}, name), reports.Text(name)]),
                 reports.Video(b"\0\0\0\x18ftypmp42", name, name),
                 reports.time_series_figure([panel], title=name, caption=name, time_unit=name),
                 reports.interval_figure([name], [1.0], half_widths=[0.1], units=name, title=name),

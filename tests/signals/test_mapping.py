@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from trueup.errors import ColumnError, RecordingError, UnitError
-from trueup.signals import ColumnMapping, Recording, Stream, select
+from trueup.signals import Recording, Stream, select
+from trueup.signals.mapping import ColumnMapping
 
 TIMES = 5.0 + np.arange(4) / 10
 

@@ -4,14 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueup.errors import SignalError
-from trueup.signals import (
-    in_intervals,
-    k_fold,
-    k_fold_by_time,
-    split_by_group,
-    split_by_sequence,
-    split_by_time,
-)
+from trueup.signals import k_fold, split_by_time
+from trueup.signals.splits import in_intervals, k_fold_by_time, split_by_group, split_by_sequence
 
 NAMES = [f"run{index}" for index in range(10)]
 name_lists = st.lists(st.text(min_size=1, max_size=3), min_size=2, max_size=12, unique=True)

@@ -6,13 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.errors import SignalError
-from trueup.signals import (
-    SignalType,
-    TimeSeries,
-    decode_signal_mapping,
-    encode_signal_mapping,
-    same_signals,
-)
+from trueup.signals import SignalType, TimeSeries
+from trueup.signals.signal_type import decode_signal_mapping, encode_signal_mapping, same_signals
 
 RNG = np.random.default_rng(0)
 TIMES = 12.5 + np.cumsum(RNG.uniform(0.001, 0.003, 20))

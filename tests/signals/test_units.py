@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.errors import UnitError
-from trueup.signals import UNITS, convert, find_unit, si_unit, suspect_units
+from trueup.signals import UNITS, find_unit, si_unit, suspect_units
+from trueup.signals.units import convert
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueup.simulation import Channel, GainOrBias, ObservedSequence, Segment, WindowReader
-from trueup.simulation.measured.measurement import apply_changes
-from trueup.simulation.measured.observation import clock_slack
+from trueup.simulation import ObservedSequence, Segment
+from trueup.simulation.engine.window_reader import WindowReader
+from trueup.simulation.measured.measurement import GainOrBias, apply_changes
+from trueup.simulation.measured.observation import Channel, clock_slack
 
 _STEP = 0.01
 

@@ -5,14 +5,10 @@ import numpy as np
 import pytest
 
 from trueup.errors import ModelError, SignalError
-from trueup.signals import SignalType, TimeSeries, same_signals
-from trueup.simulation import (
-    ModelSequences,
-    SystemTrajectory,
-    create_initial_state,
-    sysid_rollout,
-    with_start_time,
-)
+from trueup.signals import SignalType, TimeSeries
+from trueup.signals.signal_type import same_signals
+from trueup.simulation import ModelSequences, SystemTrajectory, create_initial_state, sysid_rollout
+from trueup.simulation.engine.initial_state import with_start_time
 from trueup.simulation.engine.lead_in import LeadIn
 
 TWO_MOTORS = """

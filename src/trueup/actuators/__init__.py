@@ -7,18 +7,15 @@ from trueup._lazy import lazy_exports
 if TYPE_CHECKING:
     from trueup.actuators import record
     from trueup.actuators.assess._evaluate import Evaluation, evaluate
-    from trueup.actuators.assess.fit_assessment import ServoAssessment
     from trueup.actuators.assess.model_errors import ModelErrors, model_errors
     from trueup.actuators.bench.joint import bench_from_mujoco
-    from trueup.actuators.bench.loads import Bench, Pendulum, TabulatedBench, bench_of
+    from trueup.actuators.bench.loads import Bench, Pendulum, bench_of
     from trueup.actuators.bench.objective import Objective
-    from trueup.actuators.bench.simulator import SCHEMES, BenchSimulator, Rollouts
+    from trueup.actuators.bench.simulator import BenchSimulator
     from trueup.actuators.catalogue.entries import find_servo, load_catalogue, register, servos
     from trueup.actuators.catalogue.parameter_file import (
         load_model,
-        load_models,
         model_from_dict,
-        model_to_dict,
         published_models,
         save_model,
     )
@@ -27,15 +24,13 @@ if TYPE_CHECKING:
     from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
     from trueup.actuators.equations.friction_models import (
         FRICTION_MODELS,
-        QUADRATIC_FORMS,
-        FrictionModel,
         friction_model,
         register_friction_model,
     )
     from trueup.actuators.equations.model_parameter import ModelParameter
-    from trueup.actuators.equations.servo_laws import SERVO_LAWS, motor_torque
-    from trueup.actuators.logs._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
-    from trueup.actuators.logs._process import ProcessedLog, process, resample_log
+    from trueup.actuators.equations.servo_laws import motor_torque
+    from trueup.actuators.logs._jitter import jitter, jitter_figure
+    from trueup.actuators.logs._process import process, resample_log
     from trueup.actuators.logs.files import read_log, read_logs, write_log
     from trueup.actuators.logs.servo_log import ServoLog
     from trueup.actuators.logs.splits import split_logs
@@ -48,20 +43,14 @@ if TYPE_CHECKING:
         staircase,
     )
     from trueup.actuators.record.trajectories import all_trajectories, trajectory_named
-    from trueup.actuators.record.trajectory import MotionLimits, Trajectory, check_trajectory
-    from trueup.actuators.report._drive_backdrive import (
-        DriveBackdrive,
-        drive_backdrive,
-        stall_torque,
-    )
+    from trueup.actuators.record.trajectory import Trajectory
+    from trueup.actuators.report._drive_backdrive import drive_backdrive, stall_torque
     from trueup.actuators.report._drive_backdrive_report import (
-        drive_backdrive_image,
         drive_backdrive_report,
     )
-    from trueup.actuators.report._friction_curves import FrictionCurves, friction_curves
+    from trueup.actuators.report._friction_curves import friction_curves
     from trueup.actuators.report._overlay import overlay_report
     from trueup.actuators.report._servo_fit import servo_fit_report, servo_report
-    from trueup.actuators.report.comparison import comparison_image, comparison_report
     from trueup.actuators.report.overlay_image import overlay_images
     from trueup.actuators.search._fit import fit
     from trueup.actuators.search.fit_settings import FitSettings
@@ -71,66 +60,46 @@ if TYPE_CHECKING:
     from trueup.actuators.selection._choose_model import choose_model
     from trueup.actuators.selection._compare import compare
     from trueup.actuators.selection._information_criteria import (
-        InformationCriteria,
         effective_samples,
         information_criteria,
     )
     from trueup.actuators.selection.model_choice import ModelChoice, TriedModel
-    from trueup.actuators.selection.model_comparison import ComparedModel, ModelComparison
+    from trueup.actuators.selection.model_comparison import ModelComparison
     from trueup.actuators.selection.settings import ComparisonSettings
     from trueup.actuators.selection.spec import ComparisonSpec
 
 _EXPORTS = {
     "Bench": "trueup.actuators.bench.loads",
     "BenchSimulator": "trueup.actuators.bench.simulator",
-    "ComparedModel": "trueup.actuators.selection.model_comparison",
     "ComparisonSettings": "trueup.actuators.selection.settings",
     "ComparisonSpec": "trueup.actuators.selection.spec",
-    "DriveBackdrive": "trueup.actuators.report._drive_backdrive",
     "EXTENDED_TERMS": "trueup.actuators.equations.extended_terms",
     "Evaluation": "trueup.actuators.assess._evaluate",
     "FRICTION_MODELS": "trueup.actuators.equations.friction_models",
     "FitSettings": "trueup.actuators.search.fit_settings",
     "FitSpec": "trueup.actuators.search.spec",
-    "FrictionCurves": "trueup.actuators.report._friction_curves",
-    "FrictionModel": "trueup.actuators.equations.friction_models",
-    "InformationCriteria": "trueup.actuators.selection._information_criteria",
-    "IntervalStatistics": "trueup.actuators.logs._jitter",
-    "Jitter": "trueup.actuators.logs._jitter",
     "ModelChoice": "trueup.actuators.selection.model_choice",
     "ModelComparison": "trueup.actuators.selection.model_comparison",
     "ModelErrors": "trueup.actuators.assess.model_errors",
     "ModelParameter": "trueup.actuators.equations.model_parameter",
-    "MotionLimits": "trueup.actuators.record.trajectory",
     "Objective": "trueup.actuators.bench.objective",
     "Pendulum": "trueup.actuators.bench.loads",
-    "ProcessedLog": "trueup.actuators.logs._process",
-    "QUADRATIC_FORMS": "trueup.actuators.equations.friction_models",
-    "Rollouts": "trueup.actuators.bench.simulator",
-    "SCHEMES": "trueup.actuators.bench.simulator",
-    "SERVO_LAWS": "trueup.actuators.equations.servo_laws",
     "Servo": "trueup.actuators.catalogue.servo",
-    "ServoAssessment": "trueup.actuators.assess.fit_assessment",
     "ServoFit": "trueup.actuators.search.servo_fit",
     "ServoFitInterrupted": "trueup.actuators.search.spec",
     "ServoLaw": "trueup.actuators.mujoco.law",
     "ServoLog": "trueup.actuators.logs.servo_log",
     "ServoModel": "trueup.actuators.catalogue.servo_model",
     "ServoProblem": "trueup.actuators.search.problem",
-    "TabulatedBench": "trueup.actuators.bench.loads",
     "Trajectory": "trueup.actuators.record.trajectory",
     "TriedModel": "trueup.actuators.selection.model_choice",
     "all_trajectories": "trueup.actuators.record.trajectories",
     "bench_from_mujoco": "trueup.actuators.bench.joint",
     "bench_of": "trueup.actuators.bench.loads",
-    "check_trajectory": "trueup.actuators.record.trajectory",
     "chirp": "trueup.actuators.record.designed_trajectories",
     "choose_model": "trueup.actuators.selection._choose_model",
     "compare": "trueup.actuators.selection._compare",
-    "comparison_image": "trueup.actuators.report.comparison",
-    "comparison_report": "trueup.actuators.report.comparison",
     "drive_backdrive": "trueup.actuators.report._drive_backdrive",
-    "drive_backdrive_image": "trueup.actuators.report._drive_backdrive_report",
     "drive_backdrive_report": "trueup.actuators.report._drive_backdrive_report",
     "effective_samples": "trueup.actuators.selection._information_criteria",
     "evaluate": "trueup.actuators.assess._evaluate",
@@ -143,10 +112,8 @@ _EXPORTS = {
     "jitter_figure": "trueup.actuators.logs._jitter",
     "load_catalogue": "trueup.actuators.catalogue.entries",
     "load_model": "trueup.actuators.catalogue.parameter_file",
-    "load_models": "trueup.actuators.catalogue.parameter_file",
     "model_errors": "trueup.actuators.assess.model_errors",
     "model_from_dict": "trueup.actuators.catalogue.parameter_file",
-    "model_to_dict": "trueup.actuators.catalogue.parameter_file",
     "motor_torque": "trueup.actuators.equations.servo_laws",
     "multisine": "trueup.actuators.record.designed_trajectories",
     "overlay_images": "trueup.actuators.report.overlay_image",
@@ -176,54 +143,35 @@ _EXPORTS = {
 __all__ = [
     "EXTENDED_TERMS",
     "FRICTION_MODELS",
-    "QUADRATIC_FORMS",
-    "SCHEMES",
-    "SERVO_LAWS",
     "Bench",
     "BenchSimulator",
-    "ComparedModel",
     "ComparisonSettings",
     "ComparisonSpec",
-    "DriveBackdrive",
     "Evaluation",
     "FitSettings",
     "FitSpec",
-    "FrictionCurves",
-    "FrictionModel",
-    "InformationCriteria",
-    "IntervalStatistics",
-    "Jitter",
     "ModelChoice",
     "ModelComparison",
     "ModelErrors",
     "ModelParameter",
-    "MotionLimits",
     "Objective",
     "Pendulum",
-    "ProcessedLog",
-    "Rollouts",
     "Servo",
-    "ServoAssessment",
     "ServoFit",
     "ServoFitInterrupted",
     "ServoLaw",
     "ServoLog",
     "ServoModel",
     "ServoProblem",
-    "TabulatedBench",
     "Trajectory",
     "TriedModel",
     "all_trajectories",
     "bench_from_mujoco",
     "bench_of",
-    "check_trajectory",
     "chirp",
     "choose_model",
     "compare",
-    "comparison_image",
-    "comparison_report",
     "drive_backdrive",
-    "drive_backdrive_image",
     "drive_backdrive_report",
     "effective_samples",
     "evaluate",
@@ -236,10 +184,8 @@ __all__ = [
     "jitter_figure",
     "load_catalogue",
     "load_model",
-    "load_models",
     "model_errors",
     "model_from_dict",
-    "model_to_dict",
     "motor_torque",
     "multisine",
     "overlay_images",

@@ -10,22 +10,20 @@ from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.deploy.draws import DrawsExport, DrawsRequest
-    from trueup.deploy.forms import FORMS, THINGS, Form, find_form, register_form
+    from trueup.deploy.forms import FORMS, Form, find_form, register_form
     from trueup.deploy.isaac_lab.nearest import isaac_lab_snippet
     from trueup.deploy.mujoco.mjcf import MJCF_FORMS, mjcf_snippet, set_mjcf_gains
-    from trueup.deploy.network import ExportedNetwork, export_network
+    from trueup.deploy.network import export_network
     from trueup.deploy.servo import ExportRequest, ServoExport, export_servo
 
 _EXPORTS = {
     "DrawsExport": "trueup.deploy.draws",
     "DrawsRequest": "trueup.deploy.draws",
     "ExportRequest": "trueup.deploy.servo",
-    "ExportedNetwork": "trueup.deploy.network",
     "FORMS": "trueup.deploy.forms",
     "Form": "trueup.deploy.forms",
     "MJCF_FORMS": "trueup.deploy.mujoco.mjcf",
     "ServoExport": "trueup.deploy.servo",
-    "THINGS": "trueup.deploy.forms",
     "export_network": "trueup.deploy.network",
     "export_servo": "trueup.deploy.servo",
     "find_form": "trueup.deploy.forms",
@@ -38,11 +36,9 @@ _EXPORTS = {
 __all__ = [
     "FORMS",
     "MJCF_FORMS",
-    "THINGS",
     "DrawsExport",
     "DrawsRequest",
     "ExportRequest",
-    "ExportedNetwork",
     "Form",
     "ServoExport",
     "export_network",

@@ -35,7 +35,7 @@ class Form:
     name: str
     """Name in the library and on the command line, such as ``mjlab``."""
     thing: str
-    """Thing that it takes, one of :data:`THINGS`."""
+    """Thing that it takes, one of ``THINGS``."""
     description: str
     """Content of the file in a few words, for the help of the command."""
     writer: str | Callable[..., Any]
@@ -72,7 +72,7 @@ def register_form(form: Form) -> None:
     """Add a form to :data:`FORMS`, or replace it.
 
     Raises:
-      FitError: its thing is none of :data:`THINGS`.
+      FitError: its thing is none of ``THINGS``.
     """
     if form.thing not in THINGS:
         raise FitError(
@@ -87,7 +87,7 @@ def find_form(name: str, thing: str) -> Form:
 
     Args:
       name: name of the form, or a former spelling.
-      thing: one of :data:`THINGS`.
+      thing: one of ``THINGS``.
 
     Raises:
       FitError: there is no form of this name, or it does not take the thing; the message says

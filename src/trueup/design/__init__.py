@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from trueup.design.bench._design_bench import design_bench
     from trueup.design.bench.choices import BenchChoices
     from trueup.design.bench.limits import BenchLimits
-    from trueup.design.bench.run import BenchDesign
     from trueup.design.comparison import compared_with
     from trueup.design.run import Design
 
 _EXPORTS = {
     "BenchChoices": "trueup.design.bench.choices",
-    "BenchDesign": "trueup.design.bench.run",
     "BenchLimits": "trueup.design.bench.limits",
     "Design": "trueup.design.run",
     "compared_with": "trueup.design.comparison",
@@ -30,7 +28,6 @@ _EXPORTS = {
 
 __all__ = [
     "BenchChoices",
-    "BenchDesign",
     "BenchLimits",
     "Design",
     "compared_with",

@@ -11,14 +11,10 @@ from trueup._lazy import lazy_exports
 if TYPE_CHECKING:
     from trueup.explain._explain import explain
     from trueup.explain.causes import CAUSES, Cause, Unknown
-    from trueup.explain.explanation import Explanation
-    from trueup.explain.situation import Situation
 
 _EXPORTS = {
     "CAUSES": "trueup.explain.causes",
     "Cause": "trueup.explain.causes",
-    "Explanation": "trueup.explain.explanation",
-    "Situation": "trueup.explain.situation",
     "Unknown": "trueup.explain.causes",
     "explain": "trueup.explain._explain",
 }
@@ -26,8 +22,6 @@ _EXPORTS = {
 __all__ = [
     "CAUSES",
     "Cause",
-    "Explanation",
-    "Situation",
     "Unknown",
     "explain",
 ]

@@ -20,29 +20,9 @@ from trueup.fitting._minimise import Search, minimise
 from trueup.fitting.cma_es import CmaEs, CmaEsSettings
 from trueup.fitting.cma_es.options import parse_cma_options
 from trueup.fitting.judgement import baselines
-from trueup.fitting.judgement._whiteness import (
-    HeteroscedasticityTest,
-    WhitenessTest,
-    heteroscedasticity,
-    ljung_box,
-    whiteness,
-)
-from trueup.fitting.judgement.identifiability import (
-    CollinearPair,
-    Identifiability,
-    UnidentifiableDirection,
-    WeakDirection,
-    analyse,
-)
+from trueup.fitting.judgement._whiteness import heteroscedasticity, ljung_box, whiteness
+from trueup.fitting.judgement.identifiability import Identifiability, analyse
 from trueup.fitting.judgement.rules import Estimates, SearchEnd, judge, judge_search
-from trueup.fitting.judgement.scores import (
-    ChannelScore,
-    ScoredSequence,
-    ScoreRow,
-    ScoreTable,
-    channel_scores,
-    compare_predictors,
-)
 from trueup.fitting.judgement.verdict import Comparison, Criterion, Grade, Reason, Verdict
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import LOSSES, Loss
@@ -52,40 +32,20 @@ from trueup.fitting.problem import (
     Failures,
     PerCandidate,
     Problem,
-    ResidualGroup,
     Vectorised,
     VectorisedCosts,
 )
 from trueup.fitting.searches._make_search import make_search
-from trueup.fitting.searches.auto import AutoSearch
-from trueup.fitting.searches.cost_search import CostSearch
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.searches.methods import SEARCH_METHODS, SearchMethod
-from trueup.fitting.searches.multi_start import MultiStart
 from trueup.fitting.searches.nsga2 import NSGA2, NSGA2Settings
-from trueup.fitting.searches.pareto import (
-    compromise,
-    crowding_distances,
-    dominates,
-    domination_ranks,
-    hypervolume,
-    pareto_front,
-)
-from trueup.fitting.searches.polish import Polished
-from trueup.fitting.searches.random import RandomSearch, ScatterSearch, SobolSearch
+from trueup.fitting.searches.pareto import compromise, dominates, hypervolume, pareto_front
+from trueup.fitting.searches.random import RandomSearch
 from trueup.fitting.solution import ParetoFront, Solution, Status
-from trueup.fitting.uncertainty import (
-    METHODS,
-    ChannelNoise,
-    CovarianceEstimate,
-    ProfileInterval,
-    SequenceFit,
-    estimate_covariance,
-    profile_likelihood,
-)
+from trueup.fitting.uncertainty import METHODS, SequenceFit, estimate_covariance
 
 if TYPE_CHECKING:
-    from trueup.fitting import cma_es, test_problems, uncertainty
+    from trueup.fitting import test_problems, uncertainty
 
 __all__ = [
     "LARGE_COST",
@@ -94,60 +54,36 @@ __all__ = [
     "METHODS",
     "NSGA2",
     "SEARCH_METHODS",
-    "AutoSearch",
-    "ChannelNoise",
-    "ChannelScore",
     "CmaEs",
     "CmaEsSettings",
-    "CollinearPair",
     "Comparison",
-    "CostSearch",
-    "CovarianceEstimate",
     "Criterion",
     "Estimates",
     "Failures",
     "Grade",
-    "HeteroscedasticityTest",
     "Identifiability",
     "LeastSquares",
     "LeastSquaresSettings",
     "Loss",
-    "MultiStart",
     "NSGA2Settings",
     "ParetoFront",
     "PerCandidate",
-    "Polished",
     "Problem",
-    "ProfileInterval",
     "RandomSearch",
     "Reason",
-    "ResidualGroup",
-    "ScatterSearch",
-    "ScoreRow",
-    "ScoreTable",
-    "ScoredSequence",
     "Search",
     "SearchEnd",
     "SearchMethod",
     "SequenceFit",
-    "SobolSearch",
     "Solution",
     "Status",
-    "UnidentifiableDirection",
     "Vectorised",
     "VectorisedCosts",
     "Verdict",
-    "WeakDirection",
-    "WhitenessTest",
     "analyse",
     "baselines",
-    "channel_scores",
-    "cma_es",
-    "compare_predictors",
     "compromise",
-    "crowding_distances",
     "dominates",
-    "domination_ranks",
     "estimate_covariance",
     "final_jacobian",
     "heteroscedasticity",
@@ -159,7 +95,6 @@ __all__ = [
     "minimise",
     "pareto_front",
     "parse_cma_options",
-    "profile_likelihood",
     "test_problems",
     "uncertainty",
     "whiteness",

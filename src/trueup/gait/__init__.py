@@ -1,6 +1,6 @@
 """Gait: walkers with muscles, reflex controllers, exoskeletons, and the cost of a walk.
 
-A :class:`Walker` is a model with parts named by role. A :class:`ReflexController` is described by
+A :class:`Walker` is a model with parts named by role. A ``ReflexController`` is described by
 data (gains, signals with their delays, reflexes), compiled to arrays once, and run for a whole
 population by one call. :class:`WalkSimulation` simulates the walks of parameter vectors.
 """
@@ -11,148 +11,96 @@ from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.gait._optimize import optimize, plan_optimize
-    from trueup.gait.controller.exoskeleton import (
-        FourParameterProfile,
-        Knots,
-        PointsProfile,
-        Profile,
-    )
-    from trueup.gait.controller.parameter_vector import Entry, ParameterVector
-    from trueup.gait.controller.reflexes import (
-        ReflexController,
-        default_controller,
-        load_controller,
-    )
-    from trueup.gait.costs.adult_norm import (
-        adult_metabolic_rate,
-        adult_norm,
-        adult_steps,
-        named_norm,
-    )
+    from trueup.gait.controller.exoskeleton import FourParameterProfile, Profile
+    from trueup.gait.controller.parameter_vector import Entry
+    from trueup.gait.controller.reflexes import load_controller
+    from trueup.gait.costs.adult_norm import adult_norm
     from trueup.gait.costs.motion_reference import read_motion
-    from trueup.gait.costs.myoassist import (
-        MyoAssistCost,
-        read_myoassist_emg,
-        read_myoassist_kinematics,
-    )
-    from trueup.gait.costs.norms import GaitNorm, read_norm, read_schwartz
-    from trueup.gait.costs.reference import GaitReference, read_reference
-    from trueup.gait.costs.stages import WalkCosts, WalkObjective
+    from trueup.gait.costs.myoassist import MyoAssistCost
+    from trueup.gait.costs.norms import read_norm, read_schwartz
+    from trueup.gait.costs.reference import read_reference
+    from trueup.gait.costs.stages import WalkObjective
     from trueup.gait.device._compare import compare_device, plan_device
-    from trueup.gait.device.comparison import DeviceComparison
     from trueup.gait.device.conditions import DeviceSettings
     from trueup.gait.export import write_walk
-    from trueup.gait.models._myolegs import myolegs, myolegs26, myolegs_anatomy
-    from trueup.gait.models.anatomy import Anatomy, load_anatomy, myoassist_anatomy
+    from trueup.gait.models._myolegs import myolegs, myolegs26
     from trueup.gait.models.attachments import Device, attach_exoskeleton, load_devices
     from trueup.gait.models.planar22 import planar22, planar22_anatomy
     from trueup.gait.models.terrain import Stairs
     from trueup.gait.models.walker import Walker
-    from trueup.gait.opensim.conversion import OpenSimImport, import_opensim
-    from trueup.gait.report._dose_response import DoseResponse, dose_response
+    from trueup.gait.opensim.conversion import import_opensim
+    from trueup.gait.report._dose_response import dose_response
     from trueup.gait.report._survival import Survival, survival
     from trueup.gait.report.evaluation import WalkEvaluation, evaluate_walk
-    from trueup.gait.report.of_walk import WalkLook, look_at, walk_report
+    from trueup.gait.report.of_walk import look_at, walk_report
     from trueup.gait.report.video import write_walk_video
-    from trueup.gait.report.walk_verdict import judge_walk
     from trueup.gait.result import GaitResult
     from trueup.gait.search._make_problem import make_problem
     from trueup.gait.search.configuration import GaitConfiguration
     from trueup.gait.search.configuration_files import load_configuration
     from trueup.gait.search.early_stop import EarlyStoppingCmaEs
-    from trueup.gait.search.fresh_perturbations import FreshPerturbationsCmaEs
     from trueup.gait.search.given_walks import GivenWalk, given_walk
-    from trueup.gait.search.myoassist_import import import_configuration
     from trueup.gait.search.problem import GaitProblem, Scenario
     from trueup.gait.walk._cycle_start import CycleStart, cycle_start
     from trueup.gait.walk._parameters import walk_parameters
     from trueup.gait.walk._replay import Commands, replay_controller
-    from trueup.gait.walk.gait_cycle import Curve, Stride, strides_of
+    from trueup.gait.walk.gait_cycle import Curve
     from trueup.gait.walk.perturbations import Perturbations, PerturbationSizes
-    from trueup.gait.walk.records import WalkRecords
-    from trueup.gait.walk.series import WalkSeries, observe_walks
+    from trueup.gait.walk.series import observe_walks
     from trueup.gait.walk.settings import WalkSettings
     from trueup.gait.walk.simulation import WalkSimulation
 
 _EXPORTS = {
-    "Anatomy": "trueup.gait.models.anatomy",
     "Commands": "trueup.gait.walk._replay",
     "Curve": "trueup.gait.walk.gait_cycle",
     "CycleStart": "trueup.gait.walk._cycle_start",
     "Device": "trueup.gait.models.attachments",
-    "DeviceComparison": "trueup.gait.device.comparison",
     "DeviceSettings": "trueup.gait.device.conditions",
-    "DoseResponse": "trueup.gait.report._dose_response",
     "EarlyStoppingCmaEs": "trueup.gait.search.early_stop",
     "Entry": "trueup.gait.controller.parameter_vector",
     "FourParameterProfile": "trueup.gait.controller.exoskeleton",
-    "FreshPerturbationsCmaEs": "trueup.gait.search.fresh_perturbations",
     "GaitConfiguration": "trueup.gait.search.configuration",
-    "GaitNorm": "trueup.gait.costs.norms",
     "GaitResult": "trueup.gait.result",
     "GivenWalk": "trueup.gait.search.given_walks",
     "WalkEvaluation": "trueup.gait.report.evaluation",
     "evaluate_walk": "trueup.gait.report.evaluation",
     "given_walk": "trueup.gait.search.given_walks",
-    "judge_walk": "trueup.gait.report.walk_verdict",
     "optimize": "trueup.gait._optimize",
     "plan_optimize": "trueup.gait._optimize",
     "GaitProblem": "trueup.gait.search.problem",
-    "GaitReference": "trueup.gait.costs.reference",
-    "Knots": "trueup.gait.controller.exoskeleton",
     "MyoAssistCost": "trueup.gait.costs.myoassist",
-    "OpenSimImport": "trueup.gait.opensim.conversion",
-    "ParameterVector": "trueup.gait.controller.parameter_vector",
     "PerturbationSizes": "trueup.gait.walk.perturbations",
     "Perturbations": "trueup.gait.walk.perturbations",
-    "PointsProfile": "trueup.gait.controller.exoskeleton",
     "Profile": "trueup.gait.controller.exoskeleton",
-    "ReflexController": "trueup.gait.controller.reflexes",
     "Scenario": "trueup.gait.search.problem",
-    "Stride": "trueup.gait.walk.gait_cycle",
     "Survival": "trueup.gait.report._survival",
     "Stairs": "trueup.gait.models.terrain",
-    "WalkCosts": "trueup.gait.costs.stages",
-    "WalkLook": "trueup.gait.report.of_walk",
     "WalkObjective": "trueup.gait.costs.stages",
-    "WalkRecords": "trueup.gait.walk.records",
-    "WalkSeries": "trueup.gait.walk.series",
     "WalkSettings": "trueup.gait.walk.settings",
     "WalkSimulation": "trueup.gait.walk.simulation",
     "Walker": "trueup.gait.models.walker",
-    "adult_metabolic_rate": "trueup.gait.costs.adult_norm",
     "adult_norm": "trueup.gait.costs.adult_norm",
-    "adult_steps": "trueup.gait.costs.adult_norm",
     "attach_exoskeleton": "trueup.gait.models.attachments",
     "compare_device": "trueup.gait.device._compare",
     "plan_device": "trueup.gait.device._compare",
     "cycle_start": "trueup.gait.walk._cycle_start",
-    "default_controller": "trueup.gait.controller.reflexes",
     "dose_response": "trueup.gait.report._dose_response",
-    "import_configuration": "trueup.gait.search.myoassist_import",
     "import_opensim": "trueup.gait.opensim.conversion",
-    "load_anatomy": "trueup.gait.models.anatomy",
     "load_configuration": "trueup.gait.search.configuration_files",
     "load_devices": "trueup.gait.models.attachments",
     "load_controller": "trueup.gait.controller.reflexes",
     "look_at": "trueup.gait.report.of_walk",
     "make_problem": "trueup.gait.search._make_problem",
-    "myoassist_anatomy": "trueup.gait.models.anatomy",
-    "named_norm": "trueup.gait.costs.adult_norm",
     "observe_walks": "trueup.gait.walk.series",
     "myolegs": "trueup.gait.models._myolegs",
     "myolegs26": "trueup.gait.models._myolegs",
-    "myolegs_anatomy": "trueup.gait.models._myolegs",
     "planar22": "trueup.gait.models.planar22",
     "planar22_anatomy": "trueup.gait.models.planar22",
     "read_motion": "trueup.gait.costs.motion_reference",
-    "read_myoassist_emg": "trueup.gait.costs.myoassist",
-    "read_myoassist_kinematics": "trueup.gait.costs.myoassist",
     "read_norm": "trueup.gait.costs.norms",
     "read_reference": "trueup.gait.costs.reference",
     "read_schwartz": "trueup.gait.costs.norms",
     "replay_controller": "trueup.gait.walk._replay",
-    "strides_of": "trueup.gait.walk.gait_cycle",
     "survival": "trueup.gait.report._survival",
     "walk_parameters": "trueup.gait.walk._parameters",
     "walk_report": "trueup.gait.report.of_walk",
@@ -161,70 +109,45 @@ _EXPORTS = {
 }
 
 __all__ = [
-    "Anatomy",
     "Commands",
     "Curve",
     "CycleStart",
     "Device",
-    "DeviceComparison",
     "DeviceSettings",
-    "DoseResponse",
     "EarlyStoppingCmaEs",
     "Entry",
     "FourParameterProfile",
-    "FreshPerturbationsCmaEs",
     "GaitConfiguration",
-    "GaitNorm",
     "GaitProblem",
-    "GaitReference",
     "GaitResult",
     "GivenWalk",
-    "Knots",
     "MyoAssistCost",
-    "OpenSimImport",
-    "ParameterVector",
     "PerturbationSizes",
     "Perturbations",
-    "PointsProfile",
     "Profile",
-    "ReflexController",
     "Scenario",
     "Stairs",
-    "Stride",
     "Survival",
-    "WalkCosts",
     "WalkEvaluation",
-    "WalkLook",
     "WalkObjective",
-    "WalkRecords",
-    "WalkSeries",
     "WalkSettings",
     "WalkSimulation",
     "Walker",
-    "adult_metabolic_rate",
     "adult_norm",
-    "adult_steps",
     "attach_exoskeleton",
     "compare_device",
     "cycle_start",
-    "default_controller",
     "dose_response",
     "evaluate_walk",
     "given_walk",
-    "import_configuration",
     "import_opensim",
-    "judge_walk",
-    "load_anatomy",
     "load_configuration",
     "load_controller",
     "load_devices",
     "look_at",
     "make_problem",
-    "myoassist_anatomy",
     "myolegs",
     "myolegs26",
-    "myolegs_anatomy",
-    "named_norm",
     "observe_walks",
     "optimize",
     "plan_device",
@@ -232,13 +155,10 @@ __all__ = [
     "planar22",
     "planar22_anatomy",
     "read_motion",
-    "read_myoassist_emg",
-    "read_myoassist_kinematics",
     "read_norm",
     "read_reference",
     "read_schwartz",
     "replay_controller",
-    "strides_of",
     "survival",
     "walk_parameters",
     "walk_report",

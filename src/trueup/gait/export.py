@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import mujoco
@@ -9,7 +10,6 @@ import numpy as np
 
 from trueup.errors import GaitError
 from trueup.gait.models.walker import Walker
-from trueup.gait.opensim_storage import Storage
 from trueup.gait.walk.series import JOINTS, WalkSeries
 from trueup.runs.store import atomic
 
@@ -52,7 +52,30 @@ def write_walk(path: str | Path, walker: Walker, series: WalkSeries) -> Path:
         return _write_table(path, series, {**coordinates, **forces})
     columns = coordinates if ending == ".mot" else forces
     values = np.column_stack([series.time, *(column for column, _ in columns.values())])
-    return Storage(path.stem, ("time", *columns), values, ending == ".mot").save(path)
+    return write_opensim(path, ("time", *columns), values, degrees=ending == ".mot")
+
+
+def write_opensim(path: Path, columns: Sequence[str], values: np.ndarray, *, degrees: bool) -> Path:
+    """Write a table of OpenSim; returns the path.
+
+    Args:
+      path: ``.mot`` or ``.sto`` file.
+      columns: names of the columns; the first one is ``time``.
+      values: ``(rows, columns)``.
+      degrees: whether angles are in degrees; else they are in radians.
+    """
+    head = [
+        path.stem,
+        "version=1",
+        f"nRows={len(values)}",
+        f"nColumns={len(columns)}",
+        f"inDegrees={'yes' if degrees else 'no'}",
+        "endheader",
+        "\t".join(columns),
+    ]
+    rows = ["\t".join(f"{value:.9g}" for value in row) for row in values]
+    atomic.write_text(path, "\n".join([*head, *rows]) + "\n")
+    return path
 
 
 Columns = dict[str, tuple[np.ndarray, str]]

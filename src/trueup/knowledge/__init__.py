@@ -1,6 +1,6 @@
 """Knowledge that finished runs hold: distributions of their parameters, and draws from them.
 
-:func:`identified_run` reads a finished identification; :class:`Belief` is a Gaussian within bounds,
+:func:`identified_run` reads a finished identification; ``Belief`` is a Gaussian within bounds,
 :class:`Draws` are joint draws of parameters with names, units and places in a model.
 """
 
@@ -9,23 +9,16 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.knowledge.belief import Belief
-    from trueup.knowledge.draws import Draws, ModelField
-    from trueup.knowledge.identified import IdentifiedRun, identified_run
+    from trueup.knowledge.draws import Draws
+    from trueup.knowledge.identified import identified_run
 
 _EXPORTS = {
-    "Belief": "trueup.knowledge.belief",
     "Draws": "trueup.knowledge.draws",
-    "IdentifiedRun": "trueup.knowledge.identified",
-    "ModelField": "trueup.knowledge.draws",
     "identified_run": "trueup.knowledge.identified",
 }
 
 __all__ = [
-    "Belief",
     "Draws",
-    "IdentifiedRun",
-    "ModelField",
     "identified_run",
 ]
 

@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.reconcile.joint_fit import fit_jointly, joint_experiment
-    from trueup.reconcile.reconciled import ReconciledRuns, reconcile
+    from trueup.reconcile.joint_fit import fit_jointly
+    from trueup.reconcile.reconciled import reconcile
 
 _EXPORTS = {
-    "ReconciledRuns": "trueup.reconcile.reconciled",
     "fit_jointly": "trueup.reconcile.joint_fit",
-    "joint_experiment": "trueup.reconcile.joint_fit",
     "reconcile": "trueup.reconcile.reconciled",
 }
 
 __all__ = [
-    "ReconciledRuns",
     "fit_jointly",
-    "joint_experiment",
     "reconcile",
 ]
 

@@ -40,7 +40,7 @@ def fit_jointly(
       verbose: show progress on the error stream.
 
     Raises:
-      RunDirectoryError: as :func:`joint_experiment`.
+      RunDirectoryError: as ``joint_experiment``.
       TrueupError, RunInterrupted: as :func:`trueup.sysid.identify`.
     """
     from trueup.sysid import identify

@@ -14,7 +14,7 @@ view. Importing this package loads neither plotly nor jinja2.
 """
 
 from trueup.reports.bars import bar_figure, direction_figure
-from trueup.reports.content import Code, Content, Group, Html, Note, Row, Text, Yaml
+from trueup.reports.content import Code, Content, Group, Html, Note, Row, Text
 from trueup.reports.decimation import decimate
 from trueup.reports.distributions import acf_figure, histogram_figure
 from trueup.reports.figure import Figure, LegendEntry, Plot, figure_grid
@@ -22,11 +22,11 @@ from trueup.reports.findings import Finding, Findings, KeyFigure, KeyFigures
 from trueup.reports.heatmaps import heatmap_figure
 from trueup.reports.intervals import interval_figure
 from trueup.reports.lines import line_figure
-from trueup.reports.numbers import format_interval, format_number
+from trueup.reports.numbers import format_number
 from trueup.reports.page import Page, Section
 from trueup.reports.table import Cell, Column, Highlight, Table
 from trueup.reports.time_series import Panel, Span, time_series_figure
-from trueup.reports.traces import Trace, TraceStyle
+from trueup.reports.traces import Trace
 from trueup.reports.verdict import verdict_section
 from trueup.reports.video import Video
 
@@ -54,15 +54,12 @@ __all__ = [
     "Table",
     "Text",
     "Trace",
-    "TraceStyle",
     "Video",
-    "Yaml",
     "acf_figure",
     "bar_figure",
     "decimate",
     "direction_figure",
     "figure_grid",
-    "format_interval",
     "format_number",
     "heatmap_figure",
     "histogram_figure",

@@ -18,16 +18,12 @@ if TYPE_CHECKING:
     from trueup.runs._report import report
     from trueup.runs._start import plan, resume, start
     from trueup.runs._state import state
-    from trueup.runs.evaluators.evaluator import Evaluator
-    from trueup.runs.evaluators.local import LocalEvaluator
     from trueup.runs.execution import Execution
     from trueup.runs.interruption import RunInterrupted
     from trueup.runs.kinds import KINDS, read_spec
-    from trueup.runs.loop._run_search import ResumableSearch, run_search
-    from trueup.runs.loop._warm_start import WarmStart, warm_start
+    from trueup.runs.loop._run_search import run_search
+    from trueup.runs.loop._warm_start import warm_start
     from trueup.runs.loop.budget import Budget
-    from trueup.runs.loop.early_errors import removed_on_early_error
-    from trueup.runs.loop.generation import Generation
     from trueup.runs.loop.progress import Progress
     from trueup.runs.outcome import Outcome
     from trueup.runs.run_state import RunState
@@ -36,33 +32,24 @@ if TYPE_CHECKING:
     from trueup.runs.store import atomic, provenance
     from trueup.runs.store.database import Store
     from trueup.runs.store.event_log import EventLog
-    from trueup.runs.store.history import History
     from trueup.runs.store.input_check import InputCheck, check_inputs
     from trueup.runs.store.run_directory import RunDirectory
     from trueup.runs.store.solution_file import read_solution
     from trueup.runs.studies._study import study
-    from trueup.runs.studies.run import StudyResult
     from trueup.runs.studies.settings import StudySettings
     from trueup.runs.studies.spec import StudySpec
-    from trueup.runs.study_page.record import StudyRecord, read_study
-    from trueup.runs.study_page.report import study_report, study_sections
-    from trueup.runs.trackers.tensorboard_tracker import TensorBoardTracker
-    from trueup.runs.trackers.tracker import Study, Tracker, Trackers
-    from trueup.runs.trackers.wandb_tracker import WandbTracker
+    from trueup.runs.study_page.record import read_study
+    from trueup.runs.study_page.report import study_report
+    from trueup.runs.trackers.tracker import Study, Tracker
 
 _EXPORTS = {
     "Budget": "trueup.runs.loop.budget",
-    "Evaluator": "trueup.runs.evaluators.evaluator",
     "EventLog": "trueup.runs.store.event_log",
     "Execution": "trueup.runs.execution",
-    "Generation": "trueup.runs.loop.generation",
-    "History": "trueup.runs.store.history",
     "InputCheck": "trueup.runs.store.input_check",
     "KINDS": "trueup.runs.kinds",
-    "LocalEvaluator": "trueup.runs.evaluators.local",
     "Outcome": "trueup.runs.outcome",
     "Progress": "trueup.runs.loop.progress",
-    "ResumableSearch": "trueup.runs.loop._run_search",
     "Run": "trueup.runs.session",
     "RunDirectory": "trueup.runs.store.run_directory",
     "RunInterrupted": "trueup.runs.interruption",
@@ -71,15 +58,9 @@ _EXPORTS = {
     "Spec": "trueup.runs.spec",
     "Store": "trueup.runs.store.database",
     "Study": "trueup.runs.trackers.tracker",
-    "StudyRecord": "trueup.runs.study_page.record",
-    "StudyResult": "trueup.runs.studies.run",
     "StudySettings": "trueup.runs.studies.settings",
     "StudySpec": "trueup.runs.studies.spec",
-    "TensorBoardTracker": "trueup.runs.trackers.tensorboard_tracker",
     "Tracker": "trueup.runs.trackers.tracker",
-    "Trackers": "trueup.runs.trackers.tracker",
-    "WandbTracker": "trueup.runs.trackers.wandb_tracker",
-    "WarmStart": "trueup.runs.loop._warm_start",
     "atomic": "trueup.runs.store.atomic",
     "check_inputs": "trueup.runs.store.input_check",
     "compare": "trueup.runs._compare",
@@ -90,7 +71,6 @@ _EXPORTS = {
     "read_spec": "trueup.runs.kinds",
     "read_solution": "trueup.runs.store.solution_file",
     "read_study": "trueup.runs.study_page.record",
-    "removed_on_early_error": "trueup.runs.loop.early_errors",
     "report": "trueup.runs._report",
     "resume": "trueup.runs._start",
     "run_search": "trueup.runs.loop._run_search",
@@ -98,7 +78,6 @@ _EXPORTS = {
     "state": "trueup.runs._state",
     "study": "trueup.runs.studies._study",
     "study_report": "trueup.runs.study_page.report",
-    "study_sections": "trueup.runs.study_page.report",
     "trackers": "trueup.runs.trackers",
     "warm_start": "trueup.runs.loop._warm_start",
 }
@@ -106,16 +85,11 @@ _EXPORTS = {
 __all__ = [
     "KINDS",
     "Budget",
-    "Evaluator",
     "EventLog",
     "Execution",
-    "Generation",
-    "History",
     "InputCheck",
-    "LocalEvaluator",
     "Outcome",
     "Progress",
-    "ResumableSearch",
     "Run",
     "RunDirectory",
     "RunInterrupted",
@@ -124,15 +98,9 @@ __all__ = [
     "Spec",
     "Store",
     "Study",
-    "StudyRecord",
-    "StudyResult",
     "StudySettings",
     "StudySpec",
-    "TensorBoardTracker",
     "Tracker",
-    "Trackers",
-    "WandbTracker",
-    "WarmStart",
     "atomic",
     "check_inputs",
     "compare",
@@ -143,7 +111,6 @@ __all__ = [
     "read_solution",
     "read_spec",
     "read_study",
-    "removed_on_early_error",
     "report",
     "resume",
     "run_search",
@@ -151,7 +118,6 @@ __all__ = [
     "state",
     "study",
     "study_report",
-    "study_sections",
     "trackers",
     "warm_start",
 ]

@@ -24,9 +24,9 @@ class Execution:
     scheduler: str | None = None
     """Dask scheduler that evaluates candidates: an address such as tcp://host:8786, or local."""
     storage: str | None = None
-    """URL of an Optuna storage that mirrors the study, such as ``sqlite:///study.db``."""
+    """Optuna storage that the finished search is written into, such as ``sqlite:///study.db``."""
     load_study: str | None = None
-    """Name of the Optuna study in ``storage`` that the run continues."""
+    """Name of a study in ``storage`` that a servo fit starts from and adds its trials to."""
     trackers: tuple[str, ...] = ()
     """Trackers by name, such as wandb; a resumed run keeps those that it has."""
 
@@ -52,7 +52,7 @@ class Execution:
         """Check that the settings are consistent and their resources exist.
 
         Args:
-          name: name of the run, and of its study in a storage.
+          name: name of the run and of its study in a storage.
           space: the unknowns.
           objectives: names of the costs.
 
@@ -66,11 +66,10 @@ class Execution:
         if self.load_study and not self.storage:
             raise FitError("--load-study requires --storage")
         if self.storage:
-            from trueup.runs.optuna_storage.ownership import check_new_run
+            from trueup.runs.optuna_storage._export_study import check_new_study
 
-            load = self.load_study
-            check_new_run(self.storage, load or name, space, objectives, load=load is not None)
-        self.make_trackers(name)
+            check_new_study(self.storage, name, self.load_study, space.names, objectives)
+        self.make_trackers()
 
     def check_evaluator(self) -> None:
         """Raise EvaluationError if the evaluator cannot be reached."""
@@ -84,8 +83,8 @@ class Execution:
 
         return make_evaluator(1 if self.workers is None else self.workers, self.scheduler)
 
-    def make_trackers(self, name: str) -> list[Any]:
-        """The trackers of a run of this name.
+    def make_trackers(self) -> list[Any]:
+        """The trackers of a run.
 
         Raises:
           FitError: unknown tracker.
@@ -93,12 +92,4 @@ class Execution:
         """
         if unknown := [each for each in self.trackers if each not in TRACKERS]:
             raise FitError(f"unknown tracker {listing(unknown)}; available: {listing(TRACKERS)}")
-        trackers: list[Any] = []
-        load_study = self.load_study
-        if self.storage:
-            from trueup.runs.optuna_storage import OptunaMirror
-
-            trackers.append(
-                OptunaMirror(self.storage, load_study or name, load=load_study is not None)
-            )
-        return trackers + make_trackers(self.trackers)
+        return list(make_trackers(self.trackers))

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trueup._marks import KEY, marked
-from trueup.errors import RunDirectoryError, listing
+from trueup.errors import RunDirectoryError, StorageError, TrueupWarning, listing
 from trueup.fitting.solution import Solution, Status
 from trueup.runs._finish import Finish, finish_run
 from trueup.runs.execution import Execution
@@ -231,7 +232,7 @@ class Run:
         Raises:
           RunInterrupted: Ctrl-C; its ``solution`` is the best so far.
         """
-        execution, name = self.session.execution, self.spec.name
+        execution = self.session.execution
         solution = run_search(
             problem,
             search,
@@ -240,7 +241,7 @@ class Run:
             resume=self.resume,
             budget=self.spec.limits if limits is None else limits,
             evaluator=execution.evaluator() if self.distributed else None,
-            trackers=[*execution.make_trackers(name), *self.session.trackers],
+            trackers=[*execution.make_trackers(), *self.session.trackers],
             on_generation=on_generation,
             on_best=on_best,
             describe=describe,
@@ -304,10 +305,31 @@ class Run:
             solution.provenance = self.origin
         steps = Finish(bare, judge, keep, write, page)
         try:
-            return finish_run(self.directory, self.spec.kind, solution, steps, self.verbose)
+            outcome = finish_run(self.directory, self.spec.kind, solution, steps, self.verbose)
+            self._export_study()
+            return outcome
         except KeyboardInterrupt:
             found = solution if isinstance(solution, Solution) else None
             raise self.stopped(found) from None
+
+    def _export_study(self) -> None:
+        """Write the search into the storage of the execution, which never fails a finished run."""
+        execution = self.session.execution
+        if not execution.storage or not self.directory.study.is_file():
+            return
+        from trueup.runs.optuna_storage import export_study
+
+        try:
+            export_study(
+                self.directory, execution.storage, load=execution.load_study, verbose=self.verbose
+            )
+        except StorageError as error:
+            warnings.warn(
+                f"{error}. All results are in {self.directory.path}; write its study with  "
+                f"trueup study export {self.directory.path} --optuna URL",
+                TrueupWarning,
+                stacklevel=2,
+            )
 
 
 @contextlib.contextmanager

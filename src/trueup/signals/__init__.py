@@ -12,39 +12,22 @@ if TYPE_CHECKING:
     from trueup.signals.clocks.even import resampled
     from trueup.signals.clocks.gaps import split_at_gaps
     from trueup.signals.clocks.repair import repaired
-    from trueup.signals.delay import DelayEstimate, estimate_delay
+    from trueup.signals.delay import estimate_delay
     from trueup.signals.filters import butterworth, savitzky_golay
-    from trueup.signals.mapping import ColumnMapping, select
+    from trueup.signals.mapping import select
     from trueup.signals.quality import QUALITY_CHECKS, Finding, QualityReport, check_quality
     from trueup.signals.readers.contents import Contents, Table
     from trueup.signals.readers.registry import register_reader
     from trueup.signals.recording import Recording, Stream
-    from trueup.signals.signal_type import (
-        SignalMapping,
-        SignalType,
-        decode_signal_mapping,
-        encode_signal_mapping,
-        same_signals,
-    )
-    from trueup.signals.splits import (
-        Split,
-        TimeSplit,
-        in_intervals,
-        k_fold,
-        k_fold_by_time,
-        split_by_group,
-        split_by_sequence,
-        split_by_time,
-    )
+    from trueup.signals.signal_type import SignalMapping, SignalType
+    from trueup.signals.splits import Split, k_fold, split_by_time
     from trueup.signals.time_series import TimeSeries
-    from trueup.signals.units import UNITS, Unit, convert, find_unit, si_unit
+    from trueup.signals.units import UNITS, Unit, find_unit, si_unit
 
 _EXPORTS = {
     "QUALITY_CHECKS": "trueup.signals.quality",
     "UNITS": "trueup.signals.units",
-    "ColumnMapping": "trueup.signals.mapping",
     "Contents": "trueup.signals.readers.contents",
-    "DelayEstimate": "trueup.signals.delay",
     "Finding": "trueup.signals.quality",
     "InterpolationMethod": "trueup.signals._interpolation",
     "QualityReport": "trueup.signals.quality",
@@ -55,30 +38,21 @@ _EXPORTS = {
     "Stream": "trueup.signals.recording",
     "Table": "trueup.signals.readers.contents",
     "TimeSeries": "trueup.signals.time_series",
-    "TimeSplit": "trueup.signals.splits",
     "Unit": "trueup.signals.units",
     "butterworth": "trueup.signals.filters",
     "check_quality": "trueup.signals.quality",
-    "convert": "trueup.signals.units",
-    "decode_signal_mapping": "trueup.signals.signal_type",
-    "encode_signal_mapping": "trueup.signals.signal_type",
     "estimate_delay": "trueup.signals.delay",
     "find_unit": "trueup.signals.units",
-    "in_intervals": "trueup.signals.splits",
     "k_fold": "trueup.signals.splits",
-    "k_fold_by_time": "trueup.signals.splits",
     "read": "trueup.signals._read",
     "read_all": "trueup.signals._read",
     "register_reader": "trueup.signals.readers.registry",
     "repaired": "trueup.signals.clocks.repair",
     "resampled": "trueup.signals.clocks.even",
-    "same_signals": "trueup.signals.signal_type",
     "savitzky_golay": "trueup.signals.filters",
     "select": "trueup.signals.mapping",
     "si_unit": "trueup.signals.units",
     "split_at_gaps": "trueup.signals.clocks.gaps",
-    "split_by_group": "trueup.signals.splits",
-    "split_by_sequence": "trueup.signals.splits",
     "split_by_time": "trueup.signals.splits",
     "suspect_units": "trueup.signals._suspect_units",
     "readers": "trueup.signals.readers",
@@ -87,9 +61,7 @@ _EXPORTS = {
 __all__ = [
     "QUALITY_CHECKS",
     "UNITS",
-    "ColumnMapping",
     "Contents",
-    "DelayEstimate",
     "Finding",
     "InterpolationMethod",
     "QualityReport",
@@ -100,31 +72,22 @@ __all__ = [
     "Stream",
     "Table",
     "TimeSeries",
-    "TimeSplit",
     "Unit",
     "butterworth",
     "check_quality",
-    "convert",
-    "decode_signal_mapping",
-    "encode_signal_mapping",
     "estimate_delay",
     "find_unit",
-    "in_intervals",
     "k_fold",
-    "k_fold_by_time",
     "read",
     "read_all",
     "readers",
     "register_reader",
     "repaired",
     "resampled",
-    "same_signals",
     "savitzky_golay",
     "select",
     "si_unit",
     "split_at_gaps",
-    "split_by_group",
-    "split_by_sequence",
     "split_by_time",
     "suspect_units",
 ]

@@ -44,7 +44,8 @@ def read(
             ``timestamp``.
         rate: Sampling rate [Hz], where there is no time column.
         format: Format, where the suffix does not determine it: ``csv``, ``parquet``, ``npz``,
-            ``mat``, ``json``, ``hdf5``, ``mcap``, ``rosbag2``, ``lerobot``, or a registered one.
+            ``mat``, ``json``, ``opensim``, ``hdf5``, ``mcap``, ``rosbag2``, ``lerobot``, or one
+            that is registered.
         time_unit: Unit of the time column; without it what its name (``time_ms``) or the format
             says, else seconds.
         name: Name of the recording; the file's stem where absent.

@@ -48,7 +48,7 @@ def select(
 
     Args:
         recording: The recording.
-        signals: Signal name to a :class:`ColumnMapping`, a column name, or a dictionary with the
+        signals: Signal name to a ``ColumnMapping``, a column name, or a dictionary with the
             keys ``column``, ``unit``, ``scale``, ``offset`` and ``interpolation``.
 
     Returns:

@@ -42,7 +42,7 @@ def encode_signal_mapping(signal_mapping: Mapping[str, tuple[SignalType, np.ndar
 
 
 def decode_signal_mapping(encoded: str) -> SignalMapping:
-    """Read a signal mapping that :func:`encode_signal_mapping` wrote.
+    """Read a signal mapping that ``encode_signal_mapping`` wrote.
 
     Raises:
         SignalError: the text is not such a mapping.

@@ -12,8 +12,7 @@ import pytest
 from bench_logs import make_log, make_model
 
 from trueup.actuators import BenchSimulator, Objective, Servo, bench_of
-from trueup.actuators.bench._lane_code import LANES, Place, lane_function
-from trueup.actuators.bench._lane_vectors import LEAST_EXPONENT
+from trueup.actuators.bench._lane_code import LANES, LEAST_EXPONENT, Place, lane_function
 from trueup.actuators.equations import servo_equations as equations
 from trueup.actuators.equations._parameter_layout import ParameterValues
 from trueup.actuators.equations.servo_laws import law_parameters

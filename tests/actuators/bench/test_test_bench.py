@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from bench_logs import make_log, make_model
 
-from trueup.actuators import BenchSimulator, Pendulum, TabulatedBench, bench_of
+from trueup.actuators import BenchSimulator, Pendulum, bench_of
+from trueup.actuators.bench.loads import TabulatedBench
 from trueup.errors import FitError, RecordingError, TargetError
 
 MASS, LENGTH, ARM = 0.49, 0.1, 0.06

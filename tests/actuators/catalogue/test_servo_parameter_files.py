@@ -7,13 +7,8 @@ import sys
 import pytest
 from bench_logs import make_model
 
-from trueup.actuators import (
-    load_model,
-    model_from_dict,
-    model_to_dict,
-    published_models,
-    save_model,
-)
+from trueup.actuators import load_model, model_from_dict, published_models, save_model
+from trueup.actuators.catalogue.parameter_file import model_to_dict
 from trueup.errors import FitError, ParameterError
 
 

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from trueup.actuators import (
-    MotionLimits,
     Trajectory,
     all_trajectories,
-    check_trajectory,
     chirp,
     multisine,
     read_logs,
@@ -16,6 +14,7 @@ from trueup.actuators import (
     staircase,
     trajectory_named,
 )
+from trueup.actuators.record.trajectory import MotionLimits, check_trajectory
 from trueup.errors import RecordingError
 
 QUARTER = np.pi / 2

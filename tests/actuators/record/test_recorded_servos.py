@@ -8,15 +8,8 @@ import pytest
 
 from trueup.actuators import Trajectory, load_catalogue, motor_torque, read_log, servos
 from trueup.actuators.equations.scalar_form import scalar_law
-from trueup.actuators.record import (
-    Bench,
-    Reading,
-    RecordSettings,
-    ServoLimits,
-    record,
-    standard_gains,
-    table_of,
-)
+from trueup.actuators.record import Bench, RecordSettings, record, standard_gains, table_of
+from trueup.actuators.record.driver import Reading, ServoLimits
 from trueup.cli import main
 from trueup.cli.actuator.connection import Connection
 from trueup.errors import HardwareError, ParameterError

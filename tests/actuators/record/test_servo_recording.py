@@ -17,7 +17,6 @@ from trueup.actuators import Trajectory, read_log
 from trueup.actuators.record import (
     Bench,
     DynamixelDriver,
-    FeetechDriver,
     RecordSettings,
     SimulatedServo,
     packets,
@@ -27,6 +26,7 @@ from trueup.actuators.record import (
     recover,
     sweep_seconds,
 )
+from trueup.actuators.record.bus_driver import FeetechDriver
 from trueup.actuators.record.control_tables import FEETECH, MX64, STS3215, XL320, XL330, Register
 from trueup.actuators.record.trajectory import MotionLimits
 from trueup.errors import HardwareError, RecordingError

@@ -33,7 +33,8 @@ from trueup.actuators.search.servo_search import (
 from trueup.errors import FitError, ParameterError, RecordingError, UnfinishedRunError
 from trueup.fitting import Grade, minimise
 from trueup.fitting.problem import LARGE_COST
-from trueup.runs import Generation, RunDirectory
+from trueup.runs import RunDirectory
+from trueup.runs.loop.generation import Generation
 
 TRUTH = ServoModel.create(
     "xl330",

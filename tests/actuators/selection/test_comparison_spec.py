@@ -19,7 +19,6 @@ SETTINGS = ComparisonSettings(
     extended=True,
     try_terms=("command_delay",),
     split_by="kp",
-    png=True,
 )
 QUICK = ComparisonSettings(
     models=("m2",),
@@ -120,7 +119,6 @@ def with_fit(**changes):
         ({"settings": with_fit(vin=6.0, seed=4)}, {"vin", "seed"}),
         ({"settings": dataclasses.replace(SETTINGS, models=("m1",))}, {"models"}),
         ({"settings": with_fit(terms=("backlash",))}, {"terms"}),
-        ({"settings": dataclasses.replace(SETTINGS, png=False)}, set()),
         ({"settings": with_fit(trials=99)}, set()),
         ({"limits": Budget(max_evaluations=99), "name": "two", "params": ()}, set()),
     ],
@@ -131,17 +129,23 @@ def test_what_differs_on_resume_is_named(files, changes, named):
     assert {key for key in {**before, **after} if before.get(key) != after.get(key)} == named
 
 
-def test_a_call_that_resumes_gives_evaluations_and_the_picture(files):
+def test_the_picture_of_a_former_run_is_ignored():
+    former = {**SETTINGS.to_dict(), "png": True}
+    assert ComparisonSettings.from_dict(former) == SETTINGS
+    with pytest.raises(FitError, match="no setting 'pgn'"):
+        ComparisonSettings.from_dict({**former, "pgn": True})
+
+
+def test_a_call_that_resumes_gives_evaluations(files):
     former = full(files)
     call = former.model_copy(
         update={
-            "settings": dataclasses.replace(SETTINGS, png=False),
             "limits": Budget(max_evaluations=20),
             "anyway": False,
         }
     )
     again = former.resumed_by(call)
-    assert (again.fit_settings.trials, again.settings.png, again.anyway) == (20, False, True)
+    assert (again.fit_settings.trials, again.anyway) == (20, True)
     assert again.full_settings.fit.trials == 20
     with pytest.raises(RunDirectoryError, match="does not support --generations"):
         former.with_limits(Budget(max_generations=3))

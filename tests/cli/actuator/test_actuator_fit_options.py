@@ -29,7 +29,7 @@ def costs(run):
         return store.history().costs
 
 
-def test_a_fit_is_mirrored_in_a_storage_and_goes_on_from_there(fit, tmp_path):
+def test_a_fit_is_written_into_a_storage_and_another_starts_from_there(fit, tmp_path):
     optuna = pytest.importorskip("optuna")
     url = f"sqlite:///{tmp_path / 'fits.db'}"
     code, found = fit("first", *QUICK, "--storage", url)
@@ -46,7 +46,7 @@ def test_a_fit_is_mirrored_in_a_storage_and_goes_on_from_there(fit, tmp_path):
     assert any("first" in note for note in second["notes"])
 
 
-def test_a_study_with_linear_scales_goes_on(fit, tmp_path):
+def test_a_study_with_linear_scales_is_continued(fit, tmp_path):
     # as Better Actuator Models writes it: every parameter on a linear scale, kt and R among them
     optuna = pytest.importorskip("optuna")
     url = f"sqlite:///{tmp_path / 'study.db'}"
@@ -68,7 +68,7 @@ def test_a_study_with_linear_scales_goes_on(fit, tmp_path):
     assert study.best_value == pytest.approx(found["cost"], rel=1e-12)
     (kt,) = [row["value"] for row in found["parameters"] if row["name"] == "kt"]
     assert study.best_params["kt"] == pytest.approx(kt, rel=1e-12)
-    study.optimize(objective, n_trials=1)  # Optuna goes on in turn
+    study.optimize(objective, n_trials=1)  # Optuna continues in turn
 
 
 def test_a_storage_with_that_name_is_found_before_anything_is_written(fit, tmp_path):
@@ -78,7 +78,7 @@ def test_a_storage_with_that_name_is_found_before_anything_is_written(fit, tmp_p
     (tmp_path / "one.json").unlink()
     (tmp_path / "one.run").rename(tmp_path / "kept.run")
     code, answer = fit("one", *QUICK, "--storage", url)
-    assert (code, "'one' already" in answer["message"]) == (2, True), answer
+    assert (code, "already has a study 'one'" in answer["message"]) == (2, True), answer
     assert not (tmp_path / "one.run").exists()
     assert not (tmp_path / "one.json").exists()
 

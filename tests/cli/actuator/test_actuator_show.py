@@ -49,12 +49,13 @@ def test_compare_given_files(folder, capsys, tmp_path):
     files = ["--params", folder / "m1.json", folder / "m3.json"]
     code, found = run(
         capsys, "compare", "--logdir", folder / "logs", *files, "--given-only",
-        "--validation_kp", 200, 300, "--output", tmp_path / "out", "--png",
+        "--validation_kp", 200, 300, "--output", tmp_path / "out",
     )  # fmt: skip
     assert code == 0 and found["recommended"] == "m1"
     assert {p.name for p in (tmp_path / "out").iterdir()} >= {
-        "comparison.html", "comparison.json", "comparison.png", "solution.json", "report.html",
+        "comparison.html", "comparison.json", "solution.json", "report.html",
     }  # fmt: skip
+    assert not list((tmp_path / "out").glob("*.png"))
     assert not (tmp_path / "out" / "fits").exists()
     written = json.loads((tmp_path / "out" / "comparison.json").read_text())
     assert written["models"][0]["held_out"] == found["models"][0]["held_out"] < 1e-9

@@ -205,24 +205,6 @@ def test_a_dry_run_writes_nothing(command, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_optuna_study_is_mirrored_and_loaded(command, tmp_path):
-    optuna = pytest.importorskip("optuna")
-    url = f"sqlite:///{tmp_path / 'study.db'}"
-    run = tmp_path / "first"
-    search = ("sphere", "--dimension", 3, "--method", "cmaes", "--generations", 4)
-    command("study", "run", *search, "--storage", url, "-o", run)
-    study = optuna.load_study(study_name="first", storage=url)
-    assert len(study.trials) == len(history(run).X)
-    best = list(study.best_params.values())
-    code, said = command(
-        *("study", "run", *search, "--storage", url, "--load-study", "first"),
-        *("-o", tmp_path / "second"),
-    )
-    assert code == 3
-    assert "'first'" in " ".join(said["notes"])
-    np.testing.assert_allclose(history(tmp_path / "second").X[0], best, rtol=1e-15)
-
-
 def test_list_names_damaged_runs_and_goes_on(command, tmp_path):
     search = ("sphere", "--dimension", 2, "--method", "cmaes", "--generations", 2)
     for name in ("good", "foreign", "newer", "broken"):

@@ -70,14 +70,8 @@ BAD = {
     ),
     "resume and overwrite": (["sphere", "--resume", "--overwrite"], "give one of them"),
     "a start from nowhere": (["sphere", "--param-path", "none.json"], "does not exist"),
-    "an Optuna study without its storage": (["sphere", "--load-study", "a"], "--storage"),
-    "a storage of no kind": (["sphere", "--storage", "nonsense"], "nonsense"),
     "negative workers": (["sphere", "workers=-2"], "workers"),
     "a scheduler that is away": (["sphere", "scheduler=tcp://127.0.0.1:1"], "reached"),
-    "a storage that is away": (
-        ["sphere", "--storage", "postgresql://u:hidden@127.0.0.1:1/x"],
-        "//***@127.0.0.1",
-    ),
     "a resume of nothing": (["sphere", "--resume"], "does not exist"),
 }
 
@@ -261,27 +255,6 @@ def test_a_study_that_is_stopped_goes_on(command, own, tmp_path, number):
     _, done = command("study", "resume", run)
     assert done["stats"]["generations"] == 60
     assert rows(run) == rows(whole)
-
-
-def test_a_study_of_that_name_is_found_before_anything_is_written(command, tmp_path):
-    pytest.importorskip("optuna")
-    url = f"sqlite:///{tmp_path / 'study.db'}"
-    search = ("study", "run", "sphere", "--method", "cmaes", "--generations", 2)
-    run, other = tmp_path / "one" / "arm", tmp_path / "other" / "arm"
-    command(*search, "--storage", url, "-o", run)
-    code, answer = command(*search, "--storage", url, "-o", other)
-    assert (code, "'arm' already" in answer["message"]) == (2, True), answer
-    assert not other.exists()
-    kept = rows(run)
-    code, answer = command(*search, "--storage", url, "-o", run, "--overwrite")
-    assert (code, "'arm' already" in answer["message"]) == (2, True), answer
-    assert rows(run) == kept
-    # a study of another problem is not continued either
-    code, answer = command(
-        *("study", "run", "zdt1", "--storage", url, "--load-study", "arm", "-o", other)
-    )
-    assert (code, "objectives" in answer["message"]) == (2, True), answer
-    assert not other.exists()
 
 
 WRONG_COSTS = {

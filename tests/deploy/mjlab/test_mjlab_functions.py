@@ -9,9 +9,10 @@ torch = pytest.importorskip("torch")
 import mjlab_stand_in  # noqa: E402
 from exported_modules import module_of  # noqa: E402
 
-from trueup.actuators import FRICTION_MODELS, FrictionModel, find_servo, servos  # noqa: E402
+from trueup.actuators import FRICTION_MODELS, find_servo, servos  # noqa: E402
 from trueup.actuators.catalogue.servo_model import ServoModel  # noqa: E402
 from trueup.actuators.equations import servo_equations as equations  # noqa: E402
+from trueup.actuators.equations.friction_models import FrictionModel  # noqa: E402
 from trueup.actuators.equations.servo_laws import law_parameters  # noqa: E402
 
 TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-12}

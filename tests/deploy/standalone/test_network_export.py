@@ -23,14 +23,8 @@ from random_networks import BASE, random_network, smooth_inputs
 
 from trueup.deploy import export_network
 from trueup.errors import FitError
-from trueup.networks import (
-    FAMILIES,
-    AnalyticBase,
-    NetworkRuntime,
-    load_numpy_network,
-    predict,
-    with_features,
-)
+from trueup.networks import FAMILIES, AnalyticBase, NetworkRuntime, load_numpy_network, predict
+from trueup.networks.model.feature_change import with_features
 
 
 @pytest.mark.parametrize(

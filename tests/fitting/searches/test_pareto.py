@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from trueup import fitting
 from trueup.errors import FitError
+from trueup.fitting.searches.pareto import crowding_distances, domination_ranks
 
 _costs = st.tuples(st.integers(1, 12), st.integers(1, 3)).flatmap(
     lambda shape: arrays(float, shape, elements=st.integers(0, 5).map(float))
@@ -19,7 +20,7 @@ _costs = st.tuples(st.integers(1, 12), st.integers(1, 3)).flatmap(
 @given(_costs)
 @settings(max_examples=150, deadline=None)
 def test_ranks_are_those_of_the_definition(costs):
-    ranks = fitting.domination_ranks(costs)
+    ranks = domination_ranks(costs)
 
     def beats(a, b):
         return (a <= b).all() and (a < b).any()
@@ -36,9 +37,9 @@ def test_ranks_are_those_of_the_definition(costs):
 def test_invalid_candidates_come_last_whatever_their_costs():
     costs = np.array([[3.0, 3.0], [0.0, 0.0], [1.0, 1.0], [np.nan, 0.0]])
     valid = np.array([True, False, True, False])
-    np.testing.assert_array_equal(fitting.domination_ranks(costs, valid), [1, 2, 0, 2])
-    np.testing.assert_array_equal(fitting.domination_ranks(costs[:, :1], valid), [1, 2, 0, 2])
-    assert (fitting.domination_ranks(costs, np.zeros(4, bool)) == 0).all()
+    np.testing.assert_array_equal(domination_ranks(costs, valid), [1, 2, 0, 2])
+    np.testing.assert_array_equal(domination_ranks(costs[:, :1], valid), [1, 2, 0, 2])
+    assert (domination_ranks(costs, np.zeros(4, bool)) == 0).all()
 
 
 def test_crowding_is_the_room_between_the_neighbours_of_a_front():
@@ -46,13 +47,13 @@ def test_crowding_is_the_room_between_the_neighbours_of_a_front():
     behind = front + 20.0
     costs = np.vstack([front, behind])[[0, 4, 1, 5, 2, 6, 3, 7]]
     ranks = np.tile([0, 1], 4)
-    room = fitting.crowding_distances(costs, ranks).reshape(4, 2)
+    room = crowding_distances(costs, ranks).reshape(4, 2)
     expected = [np.inf, 4 / 5 + 8 / 10, 4 / 5 + 6 / 10, np.inf]
     np.testing.assert_allclose(room, np.stack([expected, expected], axis=1))
 
 
 def test_crowding_of_equal_costs_is_finite_within():
-    room = fitting.crowding_distances(np.ones((5, 2)), np.zeros(5, int))
+    room = crowding_distances(np.ones((5, 2)), np.zeros(5, int))
     assert not np.isnan(room).any()
 
 

@@ -11,13 +11,13 @@ from trueup.fitting import (
     CmaEsSettings,
     LeastSquares,
     LeastSquaresSettings,
-    Polished,
     RandomSearch,
-    SobolSearch,
     Status,
     Vectorised,
     test_problems,
 )
+from trueup.fitting.searches.polish import Polished
+from trueup.fitting.searches.random import SobolSearch
 from trueup.fitting.test_problems.test_problem import box
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from trueup import fitting
 from trueup.errors import FitError
-from trueup.fitting import RandomSearch, ScatterSearch, SobolSearch, Status, test_problems
+from trueup.fitting import RandomSearch, Status, test_problems
+from trueup.fitting.searches.random import ScatterSearch, SobolSearch
 from trueup.fitting.searches.unit_box import SobolPoints, to_unit
 from trueup.fitting.test_problems.test_problem import box
 from trueup.parameters import Space

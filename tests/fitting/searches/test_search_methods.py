@@ -8,20 +8,19 @@ from trueup.errors import FitError
 from trueup.fitting import (
     NSGA2,
     SEARCH_METHODS,
-    AutoSearch,
     CmaEs,
     LeastSquares,
     LeastSquaresSettings,
-    MultiStart,
-    Polished,
     RandomSearch,
-    ScatterSearch,
     SearchMethod,
-    SobolSearch,
     make_search,
     test_problems,
 )
+from trueup.fitting.searches.auto import AutoSearch
 from trueup.fitting.searches.methods import method_named
+from trueup.fitting.searches.multi_start import MultiStart
+from trueup.fitting.searches.polish import Polished
+from trueup.fitting.searches.random import ScatterSearch, SobolSearch
 from trueup.fitting.test_problems.test_problem import box
 
 _KINDS = {

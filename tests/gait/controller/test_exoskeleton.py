@@ -8,7 +8,6 @@ from scipy.interpolate import PchipInterpolator
 from trueup.errors import GaitError
 from trueup.gait import (
     FourParameterProfile,
-    PointsProfile,
     Walker,
     WalkSettings,
     WalkSimulation,
@@ -21,6 +20,7 @@ from trueup.gait.controller._exoskeleton_kernel import (
     start_clock,
     tick_clock,
 )
+from trueup.gait.controller.exoskeleton import PointsProfile
 from trueup.gait.walk.frames import Frame
 from trueup.gait.walk.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING, on_ground
 

@@ -7,18 +7,13 @@ import pytest
 import yaml
 
 from trueup.errors import GaitError
-from trueup.gait import (
-    FourParameterProfile,
-    ParameterVector,
-    PointsProfile,
-    default_controller,
-    load_controller,
-    myoassist_anatomy,
-    replay_controller,
-    walk_parameters,
-)
+from trueup.gait import FourParameterProfile, load_controller, replay_controller, walk_parameters
 from trueup.gait.controller import reflexes as module
+from trueup.gait.controller.exoskeleton import PointsProfile
+from trueup.gait.controller.parameter_vector import ParameterVector
 from trueup.gait.controller.program import compile_controller
+from trueup.gait.controller.reflexes import default_controller
+from trueup.gait.models.anatomy import myoassist_anatomy
 
 FILE = Path(str(module.__file__)).with_suffix(".yaml")
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from plain_controller import PlainController
 
-from trueup.gait import Walker, WalkSettings, WalkSimulation, default_controller, replay_controller
+from trueup.gait import Walker, WalkSettings, WalkSimulation, replay_controller
+from trueup.gait.controller.reflexes import default_controller
 
 STEPS = 160
 

@@ -7,14 +7,8 @@ import pytest
 
 from trueup.cli import main
 from trueup.errors import GaitError
-from trueup.gait import (
-    GaitConfiguration,
-    adult_norm,
-    adult_steps,
-    load_configuration,
-    make_problem,
-    named_norm,
-)
+from trueup.gait import GaitConfiguration, adult_norm, load_configuration, make_problem
+from trueup.gait.costs.adult_norm import adult_steps, named_norm
 
 OF_THE_SEED = (
     "tutorial",

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.errors import GaitError
-from trueup.gait import Curve, GaitReference, read_reference, read_schwartz
+from trueup.gait import Curve, read_reference, read_schwartz
+from trueup.gait.costs.reference import GaitReference
 from trueup.gait.walk.gait_cycle import resampled
 
 

@@ -3,16 +3,12 @@
 import numpy as np
 import pytest
 
-from trueup.gait import (
-    Curve,
-    GaitReference,
-    MyoAssistCost,
-    WalkObjective,
-    WalkRecords,
-    myoassist_anatomy,
-    strides_of,
-)
+from trueup.gait import Curve, MyoAssistCost, WalkObjective
+from trueup.gait.costs.reference import GaitReference
+from trueup.gait.models.anatomy import myoassist_anatomy
 from trueup.gait.walk.frames import FRAME
+from trueup.gait.walk.gait_cycle import strides_of
+from trueup.gait.walk.records import WalkRecords
 
 MUSCLES = ("soleus_r", "tibant_r", "edl_r", "soleus_l", "tibant_l", "edl_l")
 GROUPS = {"SOL": "soleus", "TA": "tibant"}

@@ -5,14 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trueup.gait import (
-    MyoAssistCost,
-    WalkSettings,
-    myoassist_anatomy,
-    read_myoassist_emg,
-    read_myoassist_kinematics,
-    replay_controller,
-)
+from trueup.gait import MyoAssistCost, WalkSettings, replay_controller
+from trueup.gait.costs.myoassist import read_myoassist_emg, read_myoassist_kinematics
+from trueup.gait.models.anatomy import myoassist_anatomy
 from trueup.gait.walk.initial_state import set_initial_state
 
 OF_LEG = {

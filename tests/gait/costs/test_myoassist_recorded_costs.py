@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 from mujoco.batch import Batch
 
-from trueup.gait import (
-    MyoAssistCost,
-    WalkRecords,
-    WalkSettings,
-    read_myoassist_emg,
-    read_myoassist_kinematics,
-)
+from trueup.gait import MyoAssistCost, WalkSettings
+from trueup.gait.costs.myoassist import read_myoassist_emg, read_myoassist_kinematics
 from trueup.gait.walk.frames import FRAME
+from trueup.gait.walk.records import WalkRecords
 
 
 def activations(ctrl, first, muscles):

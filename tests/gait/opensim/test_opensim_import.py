@@ -10,7 +10,8 @@ import yaml
 
 from trueup.cli import main
 from trueup.errors import GaitError
-from trueup.gait import Walker, WalkSettings, WalkSimulation, import_opensim, load_anatomy
+from trueup.gait import Walker, WalkSettings, WalkSimulation, import_opensim
+from trueup.gait.models.anatomy import load_anatomy
 from trueup.gait.opensim.kinematics import all_values, body_poses
 from trueup.gait.opensim.paths import moment_arm, route
 

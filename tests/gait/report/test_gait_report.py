@@ -21,10 +21,7 @@ from trueup.errors import GaitError
 from trueup.gait import (
     Curve,
     FourParameterProfile,
-    GaitNorm,
     GaitProblem,
-    GaitReference,
-    PointsProfile,
     Scenario,
     Walker,
     WalkObjective,
@@ -40,6 +37,9 @@ from trueup.gait import (
     walk_report,
     write_walk_video,
 )
+from trueup.gait.controller.exoskeleton import PointsProfile
+from trueup.gait.costs.norms import GaitNorm
+from trueup.gait.costs.reference import GaitReference
 from trueup.gait.report.annotations import Annotations
 from trueup.gait.report.effort_section import effort_content, effort_of_muscles
 from trueup.gait.report.of_walk import cost_rows, progress_section

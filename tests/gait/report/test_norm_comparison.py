@@ -5,17 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from trueup.gait import (
-    Curve,
-    GaitNorm,
-    Stride,
-    adult_metabolic_rate,
-    adult_norm,
-    load_configuration,
-    look_at,
-    make_problem,
-    walk_report,
-)
+from trueup.gait import Curve, adult_norm, load_configuration, look_at, make_problem, walk_report
+from trueup.gait.costs.adult_norm import adult_metabolic_rate
+from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.report.norm_comparison import (
     energy_note,
     on_spans,
@@ -24,6 +16,7 @@ from trueup.gait.report.norm_comparison import (
     step_rows,
 )
 from trueup.gait.search.shipped_walk import SHIPPED_WALK
+from trueup.gait.walk.gait_cycle import Stride
 from trueup.runs import warm_start
 
 

@@ -11,16 +11,16 @@ from made_up_walks import reference, walk
 from trueup.cli import main
 from trueup.fitting import Grade, SearchEnd, Status, Verdict
 from trueup.gait import (
-    GaitNorm,
     GaitProblem,
     Scenario,
     Walker,
     WalkObjective,
     WalkSettings,
     WalkSimulation,
-    judge_walk,
     survival,
 )
+from trueup.gait.costs.norms import GaitNorm
+from trueup.gait.report.walk_verdict import judge_walk
 
 NAMES = ("hip angle", "knee angle", "ankle angle")
 

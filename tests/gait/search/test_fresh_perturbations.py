@@ -11,8 +11,9 @@ from given_configurations import FIRST_WALK, WITH_DEVICE
 from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.fitting import CmaEs, CmaEsSettings, VectorisedCosts, minimise
-from trueup.gait import FreshPerturbationsCmaEs, Perturbations, load_configuration, make_problem
+from trueup.gait import Perturbations, load_configuration, make_problem
 from trueup.gait.search.fresh_perturbations import (
+    FreshPerturbationsCmaEs,
     _seed,
     final_candidates,
     means_of_generations,

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.errors import GaitError
-from trueup.gait import import_configuration, load_configuration, make_problem
+from trueup.gait import load_configuration, make_problem
 from trueup.gait.search.configuration import make_configuration
 from trueup.gait.search.configuration_files import configuration_names
+from trueup.gait.search.myoassist_import import import_configuration
 
 ARGUMENTS = (
     "--musc_model 22",

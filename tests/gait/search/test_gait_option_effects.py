@@ -12,7 +12,7 @@ from given_configurations import FIRST_WALK
 from trueup._options import settings_of
 from trueup.cli import main
 from trueup.errors import FitError, GaitError
-from trueup.fitting import ScatterSearch
+from trueup.fitting.searches.random import ScatterSearch
 from trueup.gait import EarlyStoppingCmaEs, GaitConfiguration, load_configuration, make_problem
 from trueup.gait.costs.stages import PRESETS
 from trueup.gait.costs.terms import TERMS

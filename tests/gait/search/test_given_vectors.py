@@ -10,12 +10,12 @@ from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.gait import (
     FourParameterProfile,
-    PointsProfile,
     WalkSettings,
     WalkSimulation,
     load_configuration,
     make_problem,
 )
+from trueup.gait.controller.exoskeleton import PointsProfile
 
 
 def called(capsys, *words):

@@ -8,7 +8,8 @@ from given_configurations import FIRST_WALK
 
 from trueup.cli import main
 from trueup.errors import GaitError
-from trueup.gait import Curve, GaitReference, WalkObjective, make_problem, read_norm
+from trueup.gait import Curve, WalkObjective, make_problem, read_norm
+from trueup.gait.costs.reference import GaitReference
 from trueup.gait.search.configuration import make_configuration
 
 SCHWARTZ = "gait_norms/Schwartz2008.json"

@@ -12,15 +12,8 @@ from servo_bases import LAWS, MEMORYLESS, distinct_base
 
 from trueup.actuators import FRICTION_MODELS, ServoModel, save_model
 from trueup.errors import ExperimentError, FitError, ParameterError
-from trueup.networks import (
-    CompiledRuntime,
-    NetworkRuntime,
-    ServoBase,
-    load_network,
-    predict,
-    save_network,
-)
-from trueup.networks.base.servo import LEARNED
+from trueup.networks import CompiledRuntime, NetworkRuntime, load_network, predict, save_network
+from trueup.networks.base.servo import LEARNED, ServoBase
 
 
 def servo(friction: str = "m6", **values: float) -> ServoModel:
@@ -202,7 +195,7 @@ def test_training_learns_what_the_servo_leaves_and_moves_its_numbers():
         assert torch.isfinite(module.steps.grad).all()
         assert (module.steps.grad != 0).any()
 
-    from trueup.actuators import model_to_dict
+    from trueup.actuators.catalogue.parameter_file import model_to_dict
 
     series = [made_series(1, 300), made_series(2, 300)]
     model = ModelSettings(

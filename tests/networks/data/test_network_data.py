@@ -11,13 +11,13 @@ from trueup.errors import ColumnError, ExperimentError, RecordingError, SignalEr
 from trueup.networks import (
     FEATURE_NAMES,
     DataSettings,
-    InertiaGroup,
     TorqueTerms,
     check_data,
     read_series,
     split_global,
 )
 from trueup.networks.data.check import read_checked
+from trueup.networks.data.settings import InertiaGroup
 
 INERTIA = 0.02
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from recorded_joints import linear_series
 
 from trueup.errors import ExperimentError, SignalError
-from trueup.networks import split_global, split_held_out, split_lomo
+from trueup.networks import split_global, split_lomo
+from trueup.networks.data.splits import split_held_out
 
 WEIGHTS = np.ones((1, 3))
 

@@ -16,15 +16,15 @@ from trueup.actuators import save_model
 from trueup.actuators.logs.files import write_log
 from trueup.cli import main
 from trueup.errors import FitError, RecordingError
-from trueup.networks import MotionBase, PdJoint, motion_errors, run_motion_training, train_motion
-from trueup.networks.motion.base import read_base
+from trueup.networks import PdJoint, run_motion_training
+from trueup.networks.motion.base import MotionBase, read_base
 from trueup.networks.motion.base_fit import fit_base
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.joint_step import SampleInputs
 from trueup.networks.motion.logs import MotionLogs, correction_inputs
 from trueup.networks.motion.rollout import whole_motion
 from trueup.networks.motion.trainer import MotionTrainer
-from trueup.networks.motion.training import checked_logs
+from trueup.networks.motion.training import checked_logs, motion_errors, train_motion
 
 JOINT = PdJoint(
     kp=0.012, kd=0.06, stall_torque=0.7, no_load_speed=7.0, armature=0.003, frictionloss=0.02

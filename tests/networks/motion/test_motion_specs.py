@@ -11,7 +11,8 @@ from trueup import networks, runs
 from trueup.actuators import read_logs
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
-from trueup.networks import MotionBase, MotionSettings, PdJoint, run_motion_training
+from trueup.networks import MotionSettings, PdJoint, run_motion_training
+from trueup.networks.motion.base import MotionBase
 from trueup.networks.motion.of_model.spec import ModelMotionSpec
 from trueup.networks.motion.spec import MotionSpec
 from trueup.runs import Budget

@@ -16,18 +16,19 @@ from trueup.actuators.logs.files import write_log
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.cli import main
 from trueup.errors import FitError, RecordingError
-from trueup.networks import (
-    MotionBase,
-    MotionSettings,
-    MotionTraining,
-    load_network,
-    run_motion_training,
-)
+from trueup.networks import MotionSettings, load_network, run_motion_training
+from trueup.networks.motion.base import MotionBase
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.logs import MAX_STEP, MotionLogs
 from trueup.networks.motion.result import MotionParts, evaluated, motion_parts
 from trueup.networks.motion.starting_correction import starting_correction
-from trueup.networks.motion.training import Motion, motion_errors, motions, train_motion
+from trueup.networks.motion.training import (
+    Motion,
+    MotionTraining,
+    motion_errors,
+    motions,
+    train_motion,
+)
 
 MODEL = ServoModel.create(
     find_servo("xl330"), friction_model("m4"), kt=0.38, R=3.4, armature=2e-3, friction_base=0.01,

@@ -23,12 +23,8 @@ from trueup.fitting import Grade, Verdict
 from trueup.networks import SyntheticSettings, load_network, synthesize, train
 from trueup.networks.evaluation.metrics import predict_series
 from trueup.networks.runtime.ensemble import NetworkEnsemble
-from trueup.networks.training import (
-    TrainingInterrupted,
-    read_recordings,
-    resumed_configuration,
-    run_training,
-)
+from trueup.networks.training import TrainingInterrupted, read_recordings
+from trueup.networks.training.train import resumed_configuration, run_training
 from trueup.runs import RunDirectory
 
 

@@ -6,9 +6,10 @@ import pytest
 from small_trainings import configured
 
 from trueup.errors import TrueupWarning
-from trueup.networks.training import resumed_configuration, run_training
+from trueup.networks.training.train import resumed_configuration, run_training
 from trueup.runs import RunDirectory
-from trueup.runs.trackers import TRACKERS, ScalarTracker, TrackerKind
+from trueup.runs.trackers import TRACKERS, ScalarTracker
+from trueup.runs.trackers.registry import TrackerKind
 
 
 class RecordedCalls(ScalarTracker):

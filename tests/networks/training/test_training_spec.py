@@ -7,7 +7,7 @@ import yaml
 from small_trainings import configured
 
 from trueup.errors import RunDirectoryError
-from trueup.networks.training import TrainingSpec
+from trueup.networks.training.spec import TrainingSpec
 from trueup.runs import Budget
 
 

@@ -73,10 +73,10 @@ def test_what_does_not_fit_is_named(url):
     _make(url, "scales", lambda t: t.suggest_float("mass", 0.1, 5.0, log=True))
     for name, says in {
         "amr": "no study 'amr'; it has 'arm', 'leg'.*Did you mean 'arm'",
-        None: "5 studies: name one with --study-name. It has 'arm'",
+        None: "5 studies, 'arm', 'leg'.*: give the storage and the name of one",
         "leg": "maximises",
         "pair": "has 2 objectives, this problem has 1",
-        "steps": "'mass' of the study 'steps' is no plain number",
+        "steps": "'mass' of the study 'steps' is not a continuous number",
     }.items():
         with pytest.raises(StorageError, match=says):
             load_study(url, name, _space("mass"))
@@ -97,7 +97,7 @@ def test_reading_makes_nothing(tmp_path, url):
         load_study(url, "arm", _space("mass"))
     assert not list(tmp_path.iterdir())
     (tmp_path / "study.db").touch()
-    with pytest.raises(StorageError, match="holds no study of Optuna"):
+    with pytest.raises(StorageError, match="contains no study of Optuna"):
         load_study(url, "arm", _space("mass"))
     assert (tmp_path / "study.db").stat().st_size == 0
     (tmp_path / "study.db").write_text("this is no database, and never was one")

@@ -13,7 +13,8 @@ from trueup.cli import main
 from trueup.errors import RunDirectoryError
 from trueup.knowledge import identified_run
 from trueup.randomise import export_randomisation
-from trueup.reconcile import joint_experiment, reconcile
+from trueup.reconcile import reconcile
+from trueup.reconcile.joint_fit import joint_experiment
 
 BODY = "<worldbody>", "</worldbody>"
 CUBE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"

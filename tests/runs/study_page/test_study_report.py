@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueup.errors import RunDirectoryError
-from trueup.runs import History, RunDirectory, Store, StudyRecord, read_study, study_report
+from trueup.runs import RunDirectory, Store, read_study, study_report
+from trueup.runs.store.history import History
 from trueup.runs.study_page import statistics
 from trueup.runs.study_page.figures import cost_figure, parallel_figure, population_figure
+from trueup.runs.study_page.record import StudyRecord
 
 
 def history_of(sizes, costs, p=3, reasons=None, seed=0):

@@ -13,9 +13,9 @@ import pytest
 from toy_study import Evolution, Sphere
 
 from trueup.errors import StorageError, TrueupWarning
-from trueup.runs import Budget, EventLog, RunDirectory, Store, TensorBoardTracker, run_search
+from trueup.runs import Budget, EventLog, RunDirectory, Store, run_search
 from trueup.runs.trackers import ScalarTracker, TrackedRun, Trackers, study_scalars, wandb_tracker
-from trueup.runs.trackers.tensorboard_tracker import FOLDER
+from trueup.runs.trackers.tensorboard_tracker import FOLDER, TensorBoardTracker
 
 _TOY = Path(__file__).parents[1].joinpath("toy_study.py")
 
@@ -230,7 +230,8 @@ def test_tensorboard_drops_what_was_written_beyond_the_last_checkpoint(tmp_path,
 _WANDB = """
 import sys
 from toy_study import Evolution, Sphere
-from trueup.runs import Budget, RunDirectory, WandbTracker, run_search
+from trueup.runs import Budget, RunDirectory, run_search
+from trueup.runs.trackers import WandbTracker
 from trueup.runs.trackers import study_scalars
 
 study_scalars.SHARE_OF_TIME = 1e9

@@ -11,7 +11,7 @@ from trueup.fitting import minimise
 from trueup.fitting.searches.least_squares import LeastSquares
 from trueup.parameters import Parameter, ParameterDict
 from trueup.runs.evaluators import ProcessPool
-from trueup.simulation import GainOrBias, MeasurementModel
+from trueup.simulation.measured.measurement import GainOrBias, MeasurementModel
 from trueup.sysid.fit.problem import GrayBoxProblem
 
 

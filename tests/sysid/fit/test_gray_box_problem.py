@@ -14,8 +14,8 @@ from trueup.fitting.problem import LARGE_RESIDUAL
 from trueup.fitting.searches.least_squares import LeastSquares
 from trueup.parameters import Parameter, ParameterDict, Prior
 from trueup.signals import TimeSeries
-from trueup.simulation import GainOrBias, MeasurementModel
 from trueup.simulation.engine import batch as engine
+from trueup.simulation.measured.measurement import GainOrBias, MeasurementModel
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem

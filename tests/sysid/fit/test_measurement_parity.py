@@ -8,12 +8,8 @@ from trueup import sysid
 from trueup.errors import SignalError
 from trueup.parameters import Parameter, ParameterDict, Prior
 from trueup.signals import SignalType, TimeSeries
-from trueup.simulation import (
-    DelayRule,
-    MeasurementRules,
-    ScaleRule,
-    create_initial_state,
-)
+from trueup.simulation import create_initial_state
+from trueup.simulation.measured.measurement import DelayRule, MeasurementRules, ScaleRule
 
 STEP = 0.01
 MODEL = f"""

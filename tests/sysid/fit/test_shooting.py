@@ -12,7 +12,7 @@ from trueup.fitting import minimise
 from trueup.fitting.searches.least_squares import LeastSquares
 from trueup.parameters import Parameter, ParameterDict
 from trueup.signals import TimeSeries
-from trueup.simulation import MeasurementModel
+from trueup.simulation.measured.measurement import MeasurementModel
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from trueup.errors import SignalError
-from trueup.signals import SignalType, TimeSeries, same_signals
+from trueup.signals import SignalType, TimeSeries
+from trueup.signals.signal_type import same_signals
 from trueup.sysid.toolbox.aligned_signals import construct_ts_from_defaults, locate_observations
 
 TIMES = np.arange(1, 6) * 0.1

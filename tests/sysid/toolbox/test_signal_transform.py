@@ -6,7 +6,8 @@ import pytest
 
 from trueup.errors import SignalError
 from trueup.parameters import Parameter, ParameterDict
-from trueup.signals import SignalType, TimeSeries, same_signals
+from trueup.signals import SignalType, TimeSeries
+from trueup.signals.signal_type import same_signals
 from trueup.sysid.signal_modifier import apply_bias, apply_gain
 from trueup.sysid.toolbox.signal_transform import SignalTransform
 

@@ -70,7 +70,7 @@ def evaluate(
     Args:
       model: the model.
       logs: evenly sampled logs of its servo.
-      scheme: how the bench steps, one of :data:`SCHEMES`.
+      scheme: how the bench steps, one of ``SCHEMES``.
       reset_period: take position and speed from the log again after this time [s].
       vin: nominal bus voltage [V] in place of the logs' own.
       benches: load of each log; by default the pendulum that the log describes.

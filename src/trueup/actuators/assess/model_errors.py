@@ -86,7 +86,7 @@ def model_errors(
     Args:
         models: label -> model.
         logs: evenly sampled logs of one servo.
-        scheme: how the bench steps, one of :data:`~trueup.actuators.SCHEMES`.
+        scheme: how the bench steps, one of ``SCHEMES``.
         reset_period: take position and speed from the log again after this time [s].
         vin: nominal bus voltage [V] in place of the logs' own.
         benches: load of each log; by default the pendulum that the log describes.

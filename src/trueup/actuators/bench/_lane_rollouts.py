@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 from trueup.actuators.bench._command import command
 from trueup.actuators.bench._lane_code import (
     LANES,
+    VECTOR,
     Instruction,
     Place,
     column_function,
     lane_function,
 )
 from trueup.actuators.bench._lane_plan import LanePlan, Target, WorkSpace
-from trueup.actuators.bench._lane_vectors import VECTOR
 from trueup.actuators.bench._load_kernel import load_of
 from trueup.actuators.bench._rollout_parts import has_diverged, loss_of
 from trueup.actuators.bench._step_program import (

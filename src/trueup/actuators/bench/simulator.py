@@ -56,7 +56,7 @@ class BenchSimulator:
         and speed, and the servo gets the log's goals, each held until the next.
       free: names of the parameters that candidates give, in their order; all by default.
       benches: load of each log; by default the pendulum that the log describes.
-      scheme: one of :data:`SCHEMES`.
+      scheme: one of ``SCHEMES``.
       max_step: greatest step of the semi-implicit scheme [s].
       reset_period: take position and speed from the log again after this time [s].
       vin: nominal bus voltage [V] in place of the logs' own.

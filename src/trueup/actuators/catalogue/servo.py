@@ -18,7 +18,7 @@ class Servo:
     name: str
     """Name in the catalogue, in logs and in parameter files."""
     law: str
-    """One of :data:`SERVO_LAWS`."""
+    """One of ``SERVO_LAWS``."""
     parameters: tuple[ModelParameter, ...]
     """Parameters of motor and firmware, ``kt``, ``R`` and ``armature`` first where it has them."""
     title: str = ""

@@ -33,7 +33,7 @@ class ServoModel:
     terms: tuple[str, ...] = ()
     """Extended terms of the model, see :data:`EXTENDED_TERMS`."""
     quadratic: str = "gated"
-    """Form of the quadratic term of M6, see :data:`QUADRATIC_FORMS`."""
+    """Form of the quadratic term of M6, see ``QUADRATIC_FORMS``."""
     notes: tuple[str, ...] = ()
     """Remarks of the reader of its file: values outside the bounds, values filled in."""
     provenance: Mapping[str, Any] = field(default_factory=dict)

@@ -118,7 +118,7 @@ class FrictionModel:
           torque_motor: torque of the motor at the output [N m].
           torque_external: torque of the load at the joint, gravity with its sign [N m].
           speed: joint speed [rad/s].
-          quadratic: ``"gated"`` or ``"ungated"``, see :data:`QUADRATIC_FORMS`.
+          quadratic: ``"gated"`` or ``"ungated"``, see ``QUADRATIC_FORMS``.
 
         Returns:
           ``frictionloss`` [N m] and ``damping`` [N m s/rad]: the budget is

@@ -23,14 +23,13 @@ if TYPE_CHECKING:
     from trueup.actuators.record._sweep import (
         STANDARD_GAINS,
         STANDARD_TRAJECTORIES,
-        PlannedRecording,
         SweepProgress,
         plan_sweep,
         record_sweep,
         standard_gains,
         sweep_seconds,
     )
-    from trueup.actuators.record.bus_driver import BusDriver, DynamixelDriver, FeetechDriver
+    from trueup.actuators.record.bus_driver import BusDriver, DynamixelDriver
     from trueup.actuators.record.control_tables import table_of
     from trueup.actuators.record.driver import Reading, ServoDriver, ServoLimits
     from trueup.actuators.record.partial_log import recover
@@ -43,18 +42,16 @@ if TYPE_CHECKING:
     )
 
 _EXPORTS = {
+    "Reading": "trueup.actuators.record.driver",
+    "ServoLimits": "trueup.actuators.record.driver",
     "STANDARD_GAINS": "trueup.actuators.record._sweep",
     "STANDARD_TRAJECTORIES": "trueup.actuators.record._sweep",
     "Bench": "trueup.actuators.record.settings",
     "BusDriver": "trueup.actuators.record.bus_driver",
     "DynamixelDriver": "trueup.actuators.record.bus_driver",
-    "FeetechDriver": "trueup.actuators.record.bus_driver",
     "Pendulum": "trueup.actuators.record.simulated_servo",
-    "PlannedRecording": "trueup.actuators.record._sweep",
-    "Reading": "trueup.actuators.record.driver",
     "RecordSettings": "trueup.actuators.record.settings",
     "ServoDriver": "trueup.actuators.record.driver",
-    "ServoLimits": "trueup.actuators.record.driver",
     "SimulatedServo": "trueup.actuators.record.simulated_servo",
     "SweepProgress": "trueup.actuators.record._sweep",
     "plan_sweep": "trueup.actuators.record._sweep",
@@ -75,9 +72,7 @@ __all__ = [
     "Bench",
     "BusDriver",
     "DynamixelDriver",
-    "FeetechDriver",
     "Pendulum",
-    "PlannedRecording",
     "Reading",
     "RecordSettings",
     "ServoDriver",

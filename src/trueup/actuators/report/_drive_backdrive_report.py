@@ -1,16 +1,13 @@
-"""Diagram of driving and backdriving, as HTML and as PNG, with findings in words."""
+"""Diagram of driving and backdriving, with findings in words."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
 from trueup import reports
 from trueup.actuators.logs.servo_log import Array
 from trueup.actuators.report._drive_backdrive import DriveBackdrive
-from trueup.actuators.report.png_files import new_figure, numbered_paths, save_png
 
 
 def drive_backdrive_report(limits: Sequence[DriveBackdrive], labels: Sequence[str]) -> reports.Page:
@@ -133,38 +130,6 @@ def sentences(limits: DriveBackdrive) -> list[str]:
                 f"{held[-1]:.3g} N m at {limits.speeds[-1]:g} rad/s."
             )
     return found
-
-
-def drive_backdrive_image(
-    limits: Sequence[DriveBackdrive], labels: Sequence[str], path: str | os.PathLike[str]
-) -> Path:
-    """Draw the diagrams of all models beside each other into a PNG file.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-        ReportError: the file cannot be written.
-    """
-    figure = new_figure((5.4 * len(limits) + 0.6, 5.2))
-    axes = figure.subplots(1, len(limits), squeeze=False)[0]
-    for axis, each, label in zip(axes, limits, labels, strict=True):
-        for row, speed in enumerate(each.speeds):
-            torque, load = _both_limits(each, row)
-            name = "at rest" if speed == 0 else f"{speed:g} rad/s"
-            axis.plot(torque, load, color=f"C{row}", label=name, linewidth=1.3)
-        axis.set(
-            xlim=(0.0, each.motor[-1]),
-            ylim=_shown_range(each),
-            xlabel="motor torque [N m]",
-            ylabel="load [N m]",
-            title=label,
-        )
-        axis.text(0.03, 0.96, "the load drives the motor back", transform=axis.transAxes, va="top")
-        axis.text(0.97, 0.04, "the motor drives the load", transform=axis.transAxes, ha="right")
-        axis.grid(alpha=0.25)
-        axis.legend(loc="center left", fontsize=8)
-    (file,) = numbered_paths(path, 1)
-    save_png(figure, file)
-    return file
 
 
 _EXPLANATION = """\

@@ -35,7 +35,7 @@ def overlay_report(
         logs: evenly sampled logs of one servo; raw logs suffice without a model.
         models: models to simulate by label, or motions already simulated; empty: only the logs.
         title: heading.
-        scheme: integration scheme, one of :data:`~trueup.actuators.SCHEMES`.
+        scheme: integration scheme, one of ``SCHEMES``.
         reset_period: interval at which position and speed restart from the log [s].
         vin: nominal bus voltage [V], instead of that of the logs.
 

@@ -55,7 +55,7 @@ def servo_report(
         path: HTML file, or folder for ``report.html``.
         title: heading.
         kind: objective of the fit, ``"mae"`` or ``"rmse"``.
-        scheme: integration scheme, one of :data:`~trueup.actuators.SCHEMES`.
+        scheme: integration scheme, one of ``SCHEMES``.
         reset_period: interval at which position and speed restart from the log [s].
         vin: nominal bus voltage [V], instead of that of the logs.
         benches: load of each log, training logs first.

@@ -1,9 +1,7 @@
-"""Report of a model comparison, as an HTML page and as a PNG file."""
+"""Report of a model comparison."""
 
 import math
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -11,7 +9,6 @@ from trueup import reports
 from trueup.actuators.report._overlay import overlay_report
 from trueup.actuators.report.choice_section import choice_section
 from trueup.actuators.report.overlay_figures import error_table, worst_first
-from trueup.actuators.report.png_files import new_figure, numbered_paths, save_png
 from trueup.actuators.selection._information_criteria import LIKELIHOODS
 from trueup.actuators.selection.model_choice import ModelChoice
 from trueup.actuators.selection.model_comparison import (
@@ -57,47 +54,6 @@ def comparison_report(
     if overlays:
         page.add(*(_folded(s) for s in overlay_report(c.logs, errors).sections[1:]))
     return page
-
-
-def comparison_image(comparison: ModelComparison, path: str | os.PathLike[str]) -> Path:
-    """Draw errors and information criteria of each model into a PNG file.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-        ReportError: the file cannot be written.
-    """
-    models = comparison.models
-    places = np.arange(len(models))
-    figure = new_figure((max(7.0, 1.0 * len(models) + 4.0), 4.2))
-    left, right = figure.subplots(1, 2)
-    has_held = bool(comparison.is_held_out.any())
-    width = 0.38 if has_held else 0.6
-    shift = width / 2 if has_held else 0.0
-    left.bar(places - shift, [m.training * _MRAD for m in models], width, label="training")
-    if has_held:
-        left.bar(
-            places + shift,
-            [m.held_out * _MRAD for m in models],
-            width,
-            yerr=[np.nan_to_num(m.held_out_standard_error) * _MRAD for m in models],
-            capsize=3,
-            label="held out, one standard error",
-        )
-    left.set(ylabel="error [mrad]", title=f"recommended: {comparison.recommended}")
-    left.legend(fontsize=8)
-    aic = [m.criteria.aic_difference for m in models]
-    bic = [m.criteria.bic_difference for m in models]
-    right.bar(places - 0.19, aic, 0.38, label="AIC", color="C2")
-    right.bar(places + 0.19, bic, 0.38, label="BIC", color="C3")
-    right.set(ylabel="difference to the smallest", title="information criteria, training logs")
-    right.legend(fontsize=8)
-    for axis in (left, right):
-        labels = [f"{m.label}\n{m.parameters}" for m in models]
-        axis.set_xticks(places, labels)
-        axis.set_xlabel("model and its number of parameters")
-    (file,) = numbered_paths(path, 1)
-    save_png(figure, file)
-    return file
 
 
 def _overview(c: ModelComparison, notes: Sequence[str]) -> reports.Section:

@@ -74,7 +74,7 @@ def fit(
       output: parameter file, rewritten whenever a better candidate is found.
       directory: run directory; next to ``output`` where absent, ``m6.run`` for ``m6.json``.
       limits: another number of evaluations than ``settings.trials``.
-      execution: threads, trackers by name, and a storage that mirrors the study.
+      execution: threads, trackers by name, and an Optuna storage that the search is written into.
       start: start values of the free parameters ``(p,)``, or an earlier result: a run directory, a
         parameter file, or an SQLite file of Optuna. Those of the catalogue by default.
       catalogue: YAML file with further servos.

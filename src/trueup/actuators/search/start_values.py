@@ -46,10 +46,12 @@ def _started(spec: FitSpec, space: Space, execution: Execution) -> tuple[Space, 
     path = Path(start).expanduser()
     if path.is_file() and _is_sqlite(path):
         return _best_of_storage(f"sqlite:///{path}", None, space, kind)
+    if path.is_file() and path.suffix == ".log":  # a journal of Optuna
+        return _best_of_storage(str(path), None, space, kind)
     if not path.exists():
         raise FitError(
-            f"--load-study {start}: there is no such run directory or SQLite file; to name a "
-            "study of a storage, give the --storage too"
+            f"--load-study {start}: no such run directory or SQLite file; to name a study of a "
+            "storage, give the --storage too"
         )
     warm = warm_start(path, space)
     return warm.space(space), warm.sentences

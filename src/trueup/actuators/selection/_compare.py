@@ -75,7 +75,7 @@ def compare(
             ``kind``, error, ``"mae"`` or ``"rmse"``, that which the fits minimised;
             ``parameters``, label -> number of parameters that the fit determined, all by default;
             ``origins``, label -> where the numbers come from; ``scheme``, how the bench steps, one
-            of :data:`~trueup.actuators.SCHEMES`; ``reset_period``, take position and speed from the
+            of ``SCHEMES``; ``reset_period``, take position and speed from the
             log again after this time [s]; ``vin``, nominal bus voltage [V] in place of the logs'
             own; ``benches``, load of each log, training logs first.
 

@@ -13,16 +13,16 @@ from trueup.actuators.search.servo_fit import ServoFit
 from trueup.actuators.search.spec import FitSpec
 from trueup.actuators.search.staged_problem import default_threads
 from trueup.actuators.search.without_run import fit_in_folder
-from trueup.actuators.selection._choose_model import TooFewTrialsError, choose_model
+from trueup.actuators.selection._choose_model import TooFewTrialsError
 from trueup.actuators.selection.inputs import ComparisonInputs
-from trueup.actuators.selection.model_choice import ModelChoice, TriedModel
+from trueup.actuators.selection.model_choice import ModelChoice
+from trueup.actuators.selection.model_for_fit import choice_for_fit
 from trueup.actuators.selection.spec import ComparisonSpec
 from trueup.runs.session import Run
-from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
 
-CHOICE, FITS = "choice.json", "fits"
-"""File of the inner split, and folder of the searches of the fits."""
+FITS = "fits"
+"""Folder of the searches of the fits."""
 
 
 @dataclass(frozen=True)
@@ -88,30 +88,21 @@ def _choice(
 
     None, and the reason, where the trials are too few for it, and it was not asked for.
     """
-    settings, file = spec.settings, run.directory.inside(CHOICE)
-    if run.resume and file.is_file():
-        return ModelChoice.from_dict(atomic.read_json(file)), ()
-
-    def show(tried: TriedModel) -> None:
-        _show(run, f"tried {tried.label}: {1e3 * tried.error:.2f} mrad on logs left out")
-
+    settings = spec.settings
     try:
-        choice = choose_model(
+        choice = choice_for_fit(
             inputs.servo,
             inputs.training_logs,
-            settings=_fit_settings(spec),
-            models=settings.models,
-            try_terms=settings.try_terms,
+            replace(_fit_settings(spec), models=settings.models, try_terms=settings.try_terms),
             by=settings.split_by,
-            on_tried=show,
             workers=run.session.execution.workers or default_threads(),
-            limit=spec.fit_settings.trials,
+            directory=run.directory.path,
+            verbose=run.verbose,
         )
     except TooFewTrialsError as error:
         if settings.extended:
             raise
         return None, (f"friction models alone are compared: {error}",)
-    atomic.write_json(file, choice.to_dict())
     return choice, ()
 
 

@@ -1,4 +1,4 @@
-"""The friction model and terms of a fit that names none, chosen before its search."""
+"""The friction model and terms of a fit or a comparison, chosen before their searches."""
 
 import dataclasses
 import time
@@ -119,6 +119,7 @@ def choice_for_fit(
     logs: list[ServoLog],
     settings: FitSettings,
     *,
+    by: str | None = None,
     benches: list[Bench] | None = None,
     workers: int = 1,
     directory: Path | None = None,
@@ -126,12 +127,14 @@ def choice_for_fit(
     origin: dict[str, Any] | None = None,
     verbose: bool = False,
 ) -> ModelChoice:
-    """Choose friction model and terms of a fit.
+    """Choose friction model and terms, with checkpoints.
 
     Args:
       servo: servo, or its name in the catalogue.
       logs: training logs.
-      settings: settings of the fit.
+      settings: settings of the fit, with models and terms to choose from.
+      by: quantity that logs are held out by: ``"kp"``, ``"mass"`` or ``"trajectory"``; all that
+        vary where None.
       benches: load of each log.
       workers: threads.
       directory: run directory, for checkpoints; a choice that it holds is read.
@@ -170,7 +173,7 @@ def choice_for_fit(
                 settings=inner,
                 models=settings.models or tuple(FRICTION_MODELS),
                 try_terms=settings.try_terms,
-                by=None,
+                by=by,
                 on_tried=tell,
                 on_progress=progress.update,
                 benches=benches,

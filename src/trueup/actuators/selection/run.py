@@ -6,7 +6,7 @@ from typing import Any
 from trueup._version import __version__
 from trueup.actuators.catalogue.parameter_file import load_model
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.report.comparison import comparison_image, comparison_report
+from trueup.actuators.report.comparison import comparison_report
 from trueup.actuators.selection.fitted_models import FITS, FittedModels, fit_models, in_order
 from trueup.actuators.selection.inputs import ComparisonInputs, read_inputs
 from trueup.actuators.selection.model_choice import ModelChoice
@@ -48,8 +48,6 @@ def run_comparison(spec: ComparisonSpec, session: Session) -> Outcome:
 
         def write(outcome: Outcome) -> None:
             atomic.write_json(run.directory.inside("comparison.json"), outcome.summary)
-            if spec.settings.png:
-                comparison_image(outcome.result, run.directory.inside("comparison.png"))
 
         def page(outcome: Outcome) -> Page:
             notes = outcome.summary["notes"]
@@ -139,7 +137,6 @@ def _summary(
     """Content of ``solution.json``."""
     chosen = next(m for m in found.models if m.label == found.recommended)
     names = ["comparison.html", "comparison.json"]
-    names += ["comparison.png"] if spec.settings.png else []
     names += [f"{label}.json" for label in fitted.fitted]
     return {
         "format_version": FORMAT_VERSION,

@@ -33,8 +33,6 @@ class ComparisonSettings:
     split_by: Literal["kp", "mass", "trajectory"] | None = None
     """Quantity whose values split the training logs of the cross-validation; by default all that
     vary."""
-    png: bool = False
-    """Write ``comparison.png`` too."""
 
     def __post_init__(self) -> None:
         names = [friction_model(name).name for name in dict.fromkeys(self.models)]
@@ -70,6 +68,7 @@ class ComparisonSettings:
         if _FORMER_TRY_TERMS in content and "try_terms" not in content:
             content = dict(content)
             content["try_terms"] = content.pop(_FORMER_TRY_TERMS)
+        content = {k: v for k, v in content.items() if k != "png"}  # of former runs: a picture too
         known = {each.name for each in fields(cls)}
         if unknown := [name for name in content if name not in known]:
             raise FitError(

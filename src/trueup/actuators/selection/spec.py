@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.search.fit_settings import FitSettings
@@ -77,17 +77,12 @@ class ComparisonSpec(LogsSpec):
         ).with_limits(limits or Budget())
 
     def identity(self) -> dict[str, Any]:
-        """All but the evaluations of a fit and the picture, which may be others."""
+        """All but the evaluations of a fit, which may be others."""
         same = super().identity()
         fit = same.pop("fit")
         # models and terms to try are settings of both
         same |= {f"{k} of the fits" if k in same and k != "seed" else k: fit[k] for k in fit}
-        return {name: value for name, value in same.items() if name not in ("trials", "png")}
-
-    def resumed_by(self, call: Self) -> Self:
-        """This spec, continued by a call that says whether the picture is written."""
-        settings = replace(self.settings, png=call.settings.png)
-        return super().resumed_by(call).model_copy(update={"settings": settings})
+        return {name: value for name, value in same.items() if name != "trials"}
 
     @property
     def full_settings(self) -> ComparisonSettings:

@@ -89,8 +89,6 @@ class CompareServoModels(OfRuns, ComparisonOptions, WithKeys):
     """Compare the parameter files only; fit nothing."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="DIRECTORY")] = Path("comparison")
     """Run directory."""
-    png: bool = False
-    """Write comparison.png too."""
     threads: Annotated[int | None, arg(metavar="INT")] = None
     """Simulation threads; by default one per core. The result does not depend on it."""
     resume: bool = False
@@ -124,7 +122,7 @@ class CompareServoModels(OfRuns, ComparisonOptions, WithKeys):
         """Settings of the comparison from their values."""
         of_comparison = part_of(values, ComparisonSettings)
         others = {name: value for name, value in values.items() if name not in of_comparison}
-        return ComparisonSettings(**of_comparison, fit=fit_settings_of(others), png=self.png)
+        return ComparisonSettings(**of_comparison, fit=fit_settings_of(others))
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""

@@ -9,7 +9,6 @@ from trueup.actuators import read_logs
 from trueup.actuators.assess.model_errors import ModelErrors, model_errors
 from trueup.actuators.report._drive_backdrive import SPEEDS, drive_backdrive
 from trueup.actuators.report._drive_backdrive_report import (
-    drive_backdrive_image,
     drive_backdrive_report,
     sentences,
 )
@@ -76,7 +75,6 @@ def run_drive_backdrive(
     max_torque: float | None,
     speeds: Sequence[float],
     target: Path,
-    png: bool,
     anyway: bool,
     output: Output,
 ) -> int:
@@ -91,14 +89,10 @@ def run_drive_backdrive(
     mark = mark_of_models(models)
     with marked(mark):
         page = drive_backdrive_report(list(limits.values()), list(limits))
-        files = [page.save(target)]
-        if png:
-            image = target.with_suffix(".png")
-            files.append(drive_backdrive_image(list(limits.values()), list(limits), image))
+        file = page.save(target)
     for label, each in limits.items():
         output.text(label, *(f"  {sentence}" for sentence in sentences(each)))
-    for file in files:
-        output.text(f"Wrote {file}")
+    output.text(f"Wrote {file}")
     output.result(
         {
             "models": {
@@ -118,7 +112,7 @@ def run_drive_backdrive(
                 }
                 for label, each in limits.items()
             },
-            "files": [str(file) for file in files],
+            "files": [str(file)],
             **({} if mark is None else {KEY: mark}),
         }
     )

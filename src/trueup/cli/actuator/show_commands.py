@@ -100,7 +100,7 @@ class DriveBackdriveLimits(OfRuns, WithKeys):
 
     Examples:
       trueup actuator drive-backdrive --params m6.json
-      trueup actuator drive-backdrive --params m3.json --params m6.json --max-torque 2 png=1
+      trueup actuator drive-backdrive --params m3.json --params m6.json --max-torque 2
 
     Exit codes: 0 done, 2 wrong input.
     """
@@ -126,7 +126,6 @@ class DriveBackdriveLimits(OfRuns, WithKeys):
             self.max_torque,
             values.get("speeds", ()),
             self.output,
-            values.get("png", False),
             self.anyway,
             output,
         )

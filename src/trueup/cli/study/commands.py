@@ -14,19 +14,19 @@ from trueup.cli.study.options import (
     BudgetOptions,
     Json,
     OfRuns,
-    OptunaOptions,
     SettingsOfResume,
     SettingsOfStudy,
     StudyOptions,
     TrackerOptions,
     execution_of,
 )
+from trueup.errors import RunDirectoryError
 from trueup.runs.loop.budget import Budget
 from trueup.runs.studies.settings import StudySettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyRun(OptunaOptions, TrackerOptions, StudyOptions):
+class StudyRun(TrackerOptions, StudyOptions):
     """Run a search over a test problem or over your own problem.
 
     Examples:
@@ -88,7 +88,7 @@ class StudyRun(OptunaOptions, TrackerOptions, StudyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyResume(OptunaOptions, TrackerOptions, BudgetOptions):
+class StudyResume(TrackerOptions, BudgetOptions):
     """Continue a run of any kind from its last checkpoint.
 
     Examples:
@@ -173,28 +173,47 @@ class StudyShow(OfRuns):
 
 @dataclass(frozen=True, kw_only=True)
 class StudyExport(OfRuns):
-    """Write every evaluation of a run as a table: values, costs, why a candidate was invalid.
+    """Write every evaluation of a run: as a table, or as a study of Optuna for its dashboard.
 
     Examples:
       trueup study export runs/sphere --output evaluations.parquet
       trueup study export runs/sphere --output evaluations.csv
+      trueup study export runs/sphere --optuna study.db
 
+    A second export to Optuna adds the evaluations that are missing there.
     Exit codes: 0 done, 2 wrong input.
     """
 
     directory: Annotated[Positional[Path], arg(metavar="RUN")]
     """Run directory; the run may be in progress."""
-    output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")]
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """Table to write: .parquet, .csv or .json."""
+    optuna: Annotated[str | None, arg(metavar="URL_OR_FILE")] = None
+    """Optuna storage to write into: sqlite:///study.db or the URL of another database, or a file
+    .db or .log; a .log, Optuna's journal, is the faster one."""
     overwrite: bool = False
     """Replace an existing file."""
     json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.study.export import run_study_export
+        from trueup.cli.study.export import run_optuna_export, run_study_export
 
-        return run_study_export(self.directory, self.output, self.overwrite, self.anyway, output)
+        if (self.output is None) == (self.optuna is None):
+            raise RunDirectoryError(
+                "study export writes one of two: a table with --output FILE, or a study of Optuna "
+                "with --optuna URL_OR_FILE; give one of them"
+            )
+        if self.output is not None:
+            return run_study_export(
+                self.directory, self.output, self.overwrite, self.anyway, output
+            )
+        if self.overwrite:
+            raise RunDirectoryError(
+                "--overwrite replaces a table; a study of Optuna is only added to: remove the "
+                "option, or choose another storage"
+            )
+        return run_optuna_export(self.directory, str(self.optuna), self.anyway, output)
 
 
 @dataclass(frozen=True)

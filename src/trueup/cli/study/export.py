@@ -1,4 +1,4 @@
-"""``trueup study export``: every evaluation as a table."""
+"""``trueup study export``: every evaluation as a table, or as a study of Optuna."""
 
 import csv
 import io
@@ -11,6 +11,7 @@ from trueup._marks import marked
 from trueup.cli.output import Output
 from trueup.errors import MissingExtraError, RunDirectoryError, listing
 from trueup.runs import check_inputs
+from trueup.runs.optuna_storage import export_study
 from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.study_page.record import read_study
@@ -37,6 +38,27 @@ def run_study_export(
         atomic.write_bytes(path, _WRITERS[path.suffix.lower()](columns))
         output.result({"file": str(path), "evaluations": count, "columns": list(columns)})
     output.text(f"{count} evaluations in {path}")
+    return 0
+
+
+def run_optuna_export(directory: Path, storage: str, anyway: bool, output: Output) -> int:
+    """Write a study of Optuna; returns the exit code."""
+    run = RunDirectory.open(directory)
+    mark = check_inputs(run, anyway=anyway).mark
+    with marked(mark):
+        study = export_study(run, storage, verbose=not output.json)
+        output.result(
+            {
+                "storage": study.storage,
+                "study": study.name,
+                "trials": study.trials,
+                "added": study.added,
+            }
+        )
+    output.text(
+        f"{study.added} trials added to the study {study.name!r} in {study.storage}, which has "
+        f"{study.trials} now"
+    )
     return 0
 
 

@@ -56,32 +56,19 @@ StudyOptions = options_of(SettingsOfStudy, "StudyOptions", types={"method": Stud
 """An option for each marked setting of a search."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class OptunaOptions:
-    """Storage of Optuna that mirrors a study."""
-
-    storage: Annotated[str | None, arg(metavar="URL")] = None
-    """Mirror the study into an Optuna storage, such as sqlite:///study.db, for its dashboard."""
-    load_study: Annotated[str | None, arg(metavar="NAME")] = None
-    """Continue the Optuna study of this name in --storage: its best is the start, its numbering
-    goes on."""
-
-
 NOT_KEYS = ("storage", "load_study")
-"""Settings of an execution that are no keys."""
+"""Settings of an execution that only servo fits support."""
 
 
 def execution_of(command: Any, values: Mapping[str, Any]) -> Execution:
     """Where a command evaluates candidates, and the trackers that follow it.
 
     Args:
-      command: a command with :class:`OptunaOptions`, and switches of trackers.
+      command: a command with switches of trackers.
       values: its settings, by name.
     """
     switched = [name for name in TRACKERS if getattr(command, name)]
     return dataclasses.replace(
         made_of(Execution, values),
-        storage=command.storage,
-        load_study=command.load_study,
         trackers=tuple(dict.fromkeys((*switched, *values.get("trackers", ())))),
     )

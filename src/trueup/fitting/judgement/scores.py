@@ -65,7 +65,7 @@ class ScoredSequence:
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """Scores of one predictor on one set of sequences, one :class:`ChannelScore` per channel."""
+    """Scores of one predictor on one set of sequences, one ``ChannelScore`` per channel."""
 
     part: str
     predictor: str

@@ -47,7 +47,7 @@ def start_clock(clock):
 def tick_clock(clock, load, threshold, dt, shortest_swing, shortest_stance):
     """Advance a stance clock by a step; returns the percent of stance [0, 100].
 
-    It is causal, unlike :func:`trueup.gait.strides_of`, which uses the whole duration of a load;
+    It is causal, unlike ``strides_of``, which uses the whole duration of a load;
     both count the same stances. MyoAssist ends a stance as soon as the load is removed
     (``shortest_swing`` 0) and counts shorter ones.
 

@@ -1,16 +1,16 @@
 """Reference gaits from motions of OpenSim: ``.mot`` and ``.sto`` files of joint angles."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from trueup.errors import GaitError, listing
+from trueup.errors import GaitError, TrueupError, listing
 from trueup.gait.costs.reference import GaitReference
 from trueup.gait.models.planar22 import planar22_anatomy
-from trueup.gait.opensim_storage import Storage, read_storage
 from trueup.gait.walk.gait_cycle import POINTS, Curve, Stride, over_cycle, strides_of
+from trueup.signals import read
+from trueup.signals.units import convert
 
 COLUMNS = {"hip": "hip_flexion", "knee": "knee_angle", "ankle": "ankle_angle"}
 """Joint -> coordinate of OpenSim without the suffix of its side."""
@@ -41,59 +41,69 @@ def read_motion(path: str | Path) -> GaitReference:
       GaitError: the file cannot be read, or has no complete cycle or not all joints.
     """
     path = Path(path)
-    storage = _evenly(read_storage(path))
-    lacks = [f"{name}_r" for name in COLUMNS.values() if f"{name}_r" not in storage.columns]
+    time, columns = _evenly(path)
+    lacks = [f"{name}_r" for name in COLUMNS.values() if f"{name}_r" not in columns]
     if lacks:
-        raise GaitError(
-            f"{path} has no coordinate {listing(lacks)}; it has {listing(storage.columns)}"
-        )
-    strides = _strides(path, storage)
-    angles = {joint: _curve(_angles(storage, joint), strides) for joint in COLUMNS}
-    if {"pelvis_tilt", "lumbar_extension"} <= set(storage.columns):
+        raise GaitError(f"{path} has no coordinate {listing(lacks)}; it has {listing(columns)}")
+    strides = _strides(path, time, columns)
+    angles = {joint: _curve(_angles(columns, joint), strides) for joint in COLUMNS}
+    if {"pelvis_tilt", "lumbar_extension"} <= set(columns):
         # both are positive for backward rotation
-        lean = -_radians(storage, "pelvis_tilt") - _radians(storage, "lumbar_extension")
+        lean = -columns["pelvis_tilt"] - columns["lumbar_extension"]
         angles["trunk"] = _curve({"r": lean, "l": lean}, strides)
     speed = None
-    if "pelvis_tx" in storage.columns:
-        place, time = storage.column("pelvis_tx"), storage.column("time")
+    if "pelvis_tx" in columns:
+        place = columns["pelvis_tx"]
         mean = float((place[-1] - place[0]) / (time[-1] - time[0]))
         speed = mean if abs(mean) > 0.1 else None  # on a treadmill the pelvis does not advance
-    return GaitReference(path.stem, speed, angles, _activations(storage, strides), source=str(path))
+    return GaitReference(path.stem, speed, angles, _activations(columns, strides), source=str(path))
 
 
-def _evenly(storage: Storage) -> Storage:
-    """The table at evenly spaced times."""
-    time = storage.column("time")
-    even = np.linspace(time[0], time[-1], len(time))
-    columns = [np.interp(even, time, values) for values in storage.values.T[1:]]
-    return replace(storage, values=np.column_stack([even, *columns]))
+Columns = dict[str, np.ndarray]
+"""Values in SI units ``(rows,)`` by column."""
 
 
-def _radians(storage: Storage, name: str) -> np.ndarray:
-    values = storage.column(name)
-    return np.deg2rad(values) if storage.degrees else values
+def _evenly(path: Path) -> tuple[np.ndarray, Columns]:
+    """Evenly spaced times [s] and the columns there.
+
+    Raises:
+      GaitError: the file cannot be read, or has a value that is not finite or a time that does not
+        increase.
+    """
+    try:
+        stream = read(path, time="time", format="opensim").stream
+    except TrueupError as error:
+        raise GaitError(f"cannot read a motion: {error}") from error
+    if (np.diff(stream.times) <= 0.0).any():
+        raise GaitError(f"{path}: time does not increase from row to row")
+    for name, values in stream.columns.items():
+        if not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values)))
+            raise GaitError(f"{path}: row {row + 1} of {name!r} is not finite")
+    even = np.linspace(stream.times[0], stream.times[-1], len(stream.times))
+    si = {name: convert(x, stream.units.get(name, "1")) for name, x in stream.columns.items()}
+    return even, {name: np.interp(even, stream.times, values) for name, values in si.items()}
 
 
-def _angles(storage: Storage, joint: str) -> dict[str, np.ndarray]:
+def _angles(columns: Columns, joint: str) -> dict[str, np.ndarray]:
     """Angle of each leg ``(rows,)`` [rad], by its letter; flexion and dorsiflexion positive."""
     found = {
-        side: _radians(storage, f"{COLUMNS[joint]}_{side}")
+        side: columns[f"{COLUMNS[joint]}_{side}"]
         for side in "rl"
-        if f"{COLUMNS[joint]}_{side}" in storage.columns
+        if f"{COLUMNS[joint]}_{side}" in columns
     }
     flexes_down = joint == "knee" and np.mean(found["r"]) < 0.0
     return {side: -values if flexes_down else values for side, values in found.items()}
 
 
-def _strides(path: Path, storage: Storage) -> dict[str, list[Stride]]:
+def _strides(path: Path, time: np.ndarray, columns: Columns) -> dict[str, list[Stride]]:
     """Strides of each leg, by its letter."""
-    time = storage.column("time")
     period = float(np.median(np.diff(time)))
     found: dict[str, list[Stride]] = {}
     for leg, side in enumerate("rl"):
         for form in UPRIGHT_FORCES:
-            if form.format(side) in storage.columns:
-                force = storage.column(form.format(side))
+            if form.format(side) in columns:
+                force = columns[form.format(side)]
                 load = force / max(float(force.max()), 1e-9)
                 found[side] = strides_of(load, leg, period, LOADED)
     if any(found.values()):
@@ -102,7 +112,7 @@ def _strides(path: Path, storage: Storage) -> dict[str, list[Stride]]:
         raise GaitError(
             f"{path} contains no complete stride, from touch-down to touch-down of a foot"
         )
-    gaps = {joint: float(np.ptp(_angles(storage, joint)["r"][[0, -1]])) for joint in COLUMNS}
+    gaps = {joint: float(np.ptp(_angles(columns, joint)["r"][[0, -1]])) for joint in COLUMNS}
     joint = max(gaps, key=lambda name: gaps[name])
     if gaps[joint] > OPEN or len(time) < 10:
         raise GaitError(
@@ -123,7 +133,7 @@ def _curve(values: dict[str, np.ndarray], strides: dict[str, list[Stride]]) -> C
     return Curve(cycles.mean(axis=0), cycles.std(axis=0, ddof=1) if len(cycles) > 1 else None)
 
 
-def _activations(storage: Storage, strides: dict[str, list[Stride]]) -> dict[str, Curve]:
+def _activations(columns: Columns, strides: dict[str, list[Stride]]) -> dict[str, Curve]:
     """Activations of the muscle groups with OpenSim muscle names."""
     groups = {
         name.removesuffix("_{side}"): group
@@ -131,9 +141,9 @@ def _activations(storage: Storage, strides: dict[str, list[Stride]]) -> dict[str
         for name in names
     } | GROUPS
     found: dict[str, dict[str, np.ndarray]] = {}
-    for name in storage.columns:
+    for name, values in columns.items():
         match = re.fullmatch(r"(?:.*/)?(\w+)_([rl])[/.]activation", name)
         if match and match[1] in groups:
-            found.setdefault(groups[match[1]], {})[match[2]] = storage.column(name)
+            found.setdefault(groups[match[1]], {})[match[2]] = values
     shared = {group: legs for group, legs in found.items() if set(legs) & set(strides)}
     return {group: _curve(legs, strides) for group, legs in shared.items()}

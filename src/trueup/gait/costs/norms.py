@@ -10,8 +10,8 @@ import numpy as np
 from trueup.errors import GaitError, listing
 from trueup.gait.costs.motion_reference import read_motion
 from trueup.gait.costs.reference import GaitReference, read_reference
-from trueup.gait.opensim_storage import ENDINGS
 from trueup.gait.walk.gait_cycle import Curve
+from trueup.signals.readers.opensim import ENDINGS
 
 MOMENTS = {"hip": "HipMoment", "knee": "KneeMoment", "ankle": "AnkleMoment"}
 

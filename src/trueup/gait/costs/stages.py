@@ -13,7 +13,7 @@ A term is linear up to half of its worst value, then saturates at the worst valu
 is ``worst - s (worst - term)``, so that the walk before the fall counts in proportion to its
 duration. In a walk without a stride, terms without a cycle are measured over all of it, so that
 short walks differ; terms that cannot be measured have their worst value. Strides are those of
-:func:`trueup.gait.strides_of`. Sums and means over time are between the last touch-downs of the
+``strides_of``. Sums and means over time are between the last touch-downs of the
 left foot, so the costs of a walk and its mirror image differ slightly. Distance is along the
 ground, also on slopes and stairs.
 """

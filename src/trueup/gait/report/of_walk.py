@@ -116,7 +116,7 @@ def walk_report(
         empty: none.
       provenance: JSON values for the end of the page.
       video: video of the walk.
-      verdict: verdict as JSON values; by default from :func:`~trueup.gait.judge_walk`.
+      verdict: verdict as JSON values; by default from ``judge_walk``.
     """
     page = reports.Page(title, subtitle, provenance)
     scenarios = look.problem.scenarios

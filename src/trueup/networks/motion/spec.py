@@ -57,7 +57,7 @@ class MotionSpec(Spec):
         test: Sequence[str] = (),
         validation: Sequence[str] = (),
     ) -> "MotionSpec":
-        """The spec from a base, see :func:`train_motion`, and logs or their paths.
+        """The spec from a base, see ``train_motion``, and logs or their paths.
 
         Raises:
           FitError: unknown name of the base.

@@ -95,7 +95,7 @@ def start_training(
     overwrite: bool = False,
     verbose: bool = True,
 ) -> Outcome:
-    """The outcome of :func:`run_training`, with the content of ``solution.json``."""
+    """The outcome of ``run_training``, with the content of ``solution.json``."""
     spec, target = training_spec(configuration, output)
     return runs.start(
         run_network, spec, target, resume=resume, overwrite=overwrite, verbose=verbose

@@ -95,7 +95,7 @@ def run_search(
 
     Args:
         problem: problem to minimise; has ``space`` and ``costs`` (or what ``search`` evaluates).
-        search: the new optimiser, see :class:`ResumableSearch`. On resume its class is used, and
+        search: the new optimiser, see ``ResumableSearch``. On resume its class is used, and
             its state is read from the run directory.
         directory: run directory; locked by this process.
         settings: plain settings that the history depends on; must be unchanged on resume.

@@ -7,10 +7,11 @@ import numpy as np
 
 from trueup.errors import StorageError, did_you_mean, listing
 from trueup.parameters import Space
-from trueup.runs.optuna_storage.database import Database
-from trueup.runs.optuna_storage.ownership import check_study
+from trueup.runs.optuna_storage.compatibility import check_compatible
+from trueup.runs.optuna_storage.storage import existing_study, opened, study_names
 
 if TYPE_CHECKING:
+    from optuna.storages import BaseStorage
     from optuna.trial import FrozenTrial
 
 
@@ -30,7 +31,7 @@ class LoadedStudy:
     missing: tuple[str, ...]
     """Parameters of the space that the study does not have: at their start values in ``X``."""
     extra: tuple[str, ...]
-    """Parameters of the study that the space does not have: left out."""
+    """Parameters of the study that the space does not have: omitted."""
     moved: tuple[str, ...]
     """Parameters with values outside the bounds, which were moved onto them."""
 
@@ -47,7 +48,7 @@ class LoadedStudy:
         if self.missing:
             notes.append(f"not in it, so at the start values: {listing(self.missing)}")
         if self.extra:
-            notes.append(f"in it and unknown here, so left out: {listing(self.extra)}")
+            notes.append(f"in it and unknown here, so omitted: {listing(self.extra)}")
         if self.moved:
             notes.append(f"outside the bounds here, so moved onto them: {listing(self.moved)}")
         return notes
@@ -61,11 +62,10 @@ def load_study(
 ) -> LoadedStudy:
     """Read a study of an Optuna storage, also one that Optuna's own samplers made.
 
-    Parameters are matched by name. To go on in the same study, with consecutive trial numbers, give
-    the mirror ``load=True``.
+    Parameters are matched by name.
 
     Args:
-        storage: URL of the database, such as ``sqlite:///study.db``.
+        storage: URL of the database, such as ``sqlite:///study.db``, or a file.
         study_name: name of the study; may be None where the storage has only one.
         space: the parameters that a search has.
         objectives: names of the costs.
@@ -76,14 +76,11 @@ def load_study(
             another kind of a parameter, or none of the parameters.
         MissingExtraError: optuna is not installed.
     """
-    database = Database.open(storage, create=False)
-    try:
-        name = study_name if study_name is not None else _only_study(database)
-        study = database.existing_study(name)
-        check_study(database, study, name, space, objectives)
-        trials = database.storage.get_all_trials(study, deepcopy=False)
-    finally:
-        database.close()
+    with opened(storage, create=False) as (backend, shown):
+        name = _only_study(backend, shown) if study_name is None else study_name
+        study = existing_study(backend, shown, name)
+        trials = study.get_trials(deepcopy=False)
+        check_compatible(study, trials, space.names, objectives)
     there = dict.fromkeys(parameter for trial in trials for parameter in trial.params)
     if there and not set(there) & set(space.names):
         raise StorageError(
@@ -105,15 +102,14 @@ def load_study(
     )
 
 
-def _only_study(database: Database) -> str:
-    names = database.study_names()
+def _only_study(storage: "BaseStorage", shown: str) -> str:
+    names = study_names(storage)
     if len(names) == 1:
         return names[0]
     if not names:
-        raise StorageError(f"{database.address.shown} has no studies")
+        raise StorageError(f"{shown} has no studies")
     raise StorageError(
-        f"{database.address.shown} has {len(names)} studies: name one with --study-name. "
-        f"It has {listing(names)}"
+        f"{shown} has {len(names)} studies, {listing(names)}: give the storage and the name of one"
     )
 
 

@@ -1,4 +1,4 @@
-"""The URL of a storage: checked, with the driver that is installed, and shown without password."""
+"""Address of a storage: checked, with the installed driver, and shown without its password."""
 
 import importlib.util
 import re
@@ -7,9 +7,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from trueup._secrets import is_secret, mask
-from trueup.errors import MissingExtraError, StorageError
+from trueup.errors import MissingExtraError, StorageError, listing
 
 _EXAMPLES = "such as sqlite:///study.db or postgresql://user:password@host/database"
+_JOURNAL = ".log"  # ending of a file that is a journal of Optuna
+_FILES = (".db", ".sqlite", ".sqlite3", _JOURNAL)  # endings that are recognised without a URL
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,9 @@ class Address:
     secrets: tuple[str, ...] = field(repr=False)
     """Texts that no message may hold."""
     file: Path | None
-    """File of an SQLite storage."""
+    """File of an SQLite storage or of a journal."""
+    is_journal: bool = False
+    """Whether the file is a journal of Optuna."""
 
     def hide(self, text: str) -> str:
         """``text`` on one line, with its secrets masked."""
@@ -33,12 +37,12 @@ class Address:
 
 
 def parse_address(url: str) -> Address:
-    """Read the URL of a storage.
+    """Read the URL of a storage, or the name of its file, which needs one of the known endings.
 
-    The login ends at the last ``@`` before the query, so a password may hold ``/`` and ``@``.
+    The login ends at the last ``@`` before the query, so a password may contain ``/`` and ``@``.
 
     Raises:
-        StorageError: it is no URL of a database, or of one that only this process would see.
+        StorageError: it is not the URL of a database, or of one that only this process has.
         MissingExtraError: optuna is not installed.
     """
     if importlib.util.find_spec("optuna") is None:
@@ -46,12 +50,19 @@ def parse_address(url: str) -> Address:
     import sqlalchemy
     from sqlalchemy.exc import ArgumentError
 
+    if (file := Path(url)).suffix.lower() in _FILES and "://" not in url:
+        if file.suffix.lower() == _JOURNAL:
+            return Address(url, url, "journal", (), file.expanduser(), is_journal=True)
+        url = _sqlite_url(file.expanduser())
     try:
         parsed = sqlalchemy.make_url(_with_quoted_password(url))
     except (ArgumentError, ValueError):
         # Not repeated: a URL with a typing error may still hold a password.
         kept = repr(url) if not set("@:") & set(url) else "that address"
-        raise StorageError(f"{kept} is not the URL of a storage, {_EXAMPLES}") from None
+        raise StorageError(
+            f"{kept} is not the URL of a storage, {_EXAMPLES}, and has "
+            f"none of the endings {listing(_FILES)} of a file"
+        ) from None
     backend = parsed.get_backend_name()
     if backend == "postgres":
         backend = "postgresql"
@@ -64,7 +75,7 @@ def parse_address(url: str) -> Address:
     database = parsed.database or ""
     if backend == "sqlite" and database in ("", ":memory:"):
         raise StorageError(
-            f"{shown} lives in the memory of one process: name a file, such as sqlite:///study.db"
+            f"{shown} is in the memory of one process: name a file, such as sqlite:///study.db"
         )
     return Address(
         url=complete,
@@ -75,8 +86,8 @@ def parse_address(url: str) -> Address:
     )
 
 
-def sqlite_url(path: Path) -> str:
-    """URL of the SQLite storage in a file."""
+def _sqlite_url(path: Path) -> str:
+    """URL of a file."""
     import sqlalchemy
 
     return sqlalchemy.URL.create("sqlite", database=str(path)).render_as_string()

@@ -53,7 +53,7 @@ class StudyResult:
 
 def run_study(spec: StudySpec, session: Session) -> Outcome:
     """Execute a study; errors as :func:`trueup.runs.start`."""
-    named, spec = problem_at_start(spec, session.execution)
+    named, spec = problem_at_start(spec)
     problem = named.problem
     search = search_of(spec.settings, problem, spec.limits)
     inputs = [] if named.file is None else [named.file]
@@ -89,7 +89,7 @@ def run_study(spec: StudySpec, session: Session) -> Outcome:
 
 def plan_study(spec: StudySpec, execution: Execution) -> dict[str, Any]:
     """First candidates of a study, and their evaluation time [s]."""
-    named, spec = problem_at_start(spec, execution)
+    named, spec = problem_at_start(spec)
     problem = named.problem
     X = search_of(spec.settings, problem, spec.limits).ask()
     failures: dict[int, str] = {}
@@ -107,7 +107,7 @@ def plan_study(spec: StudySpec, execution: Execution) -> dict[str, Any]:
     }
 
 
-def problem_at_start(spec: StudySpec, execution: Execution) -> tuple[NamedProblem, StudySpec]:
+def problem_at_start(spec: StudySpec) -> tuple[NamedProblem, StudySpec]:
     """The problem with the start values of its space, and the spec with the same start values.
 
     Raises:
@@ -116,7 +116,7 @@ def problem_at_start(spec: StudySpec, execution: Execution) -> tuple[NamedProble
     named = spec.named or _named_again(spec)
     problem, space = named.problem, named.problem.space
     if spec.start is None:
-        problem.space, notes = _started(spec, space, problem.objectives, execution)
+        problem.space, notes = _started(spec, space)
         start = dict(zip(space.names, problem.space.start.tolist(), strict=True))
         return named, spec.model_copy(update={"start": start, "notes": tuple(notes)})
     if tuple(spec.start) != space.names:
@@ -136,17 +136,8 @@ def _named_again(spec: StudySpec) -> NamedProblem:
     return problem_of_file(spec.file, spec.problem, spec.dimension)
 
 
-def _started(
-    spec: StudySpec, space: Space, objectives: tuple[str, ...], execution: Execution
-) -> tuple[Space, list[str]]:
+def _started(spec: StudySpec, space: Space) -> tuple[Space, list[str]]:
     """The space with its start values, and notes on them."""
-    if execution.load_study and execution.storage:
-        from trueup.runs.optuna_storage import load_study
-
-        found = load_study(execution.storage, execution.load_study, space, objectives)
-        if found.x is None:
-            return space, found.notes()
-        return dataclasses.replace(space, start=found.x.copy()), found.notes()
     if spec.start_from is None:
         return space, []
     warm = warm_start(spec.start_from, space)

@@ -11,7 +11,6 @@ from trueup._lazy import lazy_exports
 if TYPE_CHECKING:
     from trueup.runs.trackers.registry import TRACKERS, TrackerKind, make_trackers
     from trueup.runs.trackers.scalar_tracker import ScalarTracker, TrackedRun
-    from trueup.runs.trackers.tensorboard_tracker import TensorBoardTracker
     from trueup.runs.trackers.tracker import Study, Tracker, Trackers
     from trueup.runs.trackers.wandb_tracker import WandbTracker
 
@@ -19,10 +18,9 @@ _EXPORTS = {
     "ScalarTracker": "trueup.runs.trackers.scalar_tracker",
     "Study": "trueup.runs.trackers.tracker",
     "TRACKERS": "trueup.runs.trackers.registry",
-    "TensorBoardTracker": "trueup.runs.trackers.tensorboard_tracker",
+    "TrackerKind": "trueup.runs.trackers.registry",
     "TrackedRun": "trueup.runs.trackers.scalar_tracker",
     "Tracker": "trueup.runs.trackers.tracker",
-    "TrackerKind": "trueup.runs.trackers.registry",
     "Trackers": "trueup.runs.trackers.tracker",
     "WandbTracker": "trueup.runs.trackers.wandb_tracker",
     "make_trackers": "trueup.runs.trackers.registry",
@@ -32,7 +30,6 @@ __all__ = [
     "TRACKERS",
     "ScalarTracker",
     "Study",
-    "TensorBoardTracker",
     "TrackedRun",
     "Tracker",
     "TrackerKind",

@@ -46,7 +46,7 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
     Raises:
         RecordingError: Binary content, no rows, or a column name that occurs twice.
     """
-    encoding = _encoding(path)
+    encoding = encoding_of(path)
     with open_text(path, encoding) as file:
         comment, lines, sample = _first_rows(file)
     if not sample:
@@ -87,7 +87,12 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
     return Layout(encoding, found, names, lines[1 if header else 0], quoted)
 
 
-def _encoding(path: Path) -> str:
+def encoding_of(path: Path) -> str:
+    """Encoding of a text file, by its first bytes.
+
+    Raises:
+        RecordingError: Zero bytes, which no text contains.
+    """
     with path.open("rb") as file:
         start = file.read(65536)
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):

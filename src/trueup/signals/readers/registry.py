@@ -20,6 +20,7 @@ from trueup.signals.readers import (
     matlab,
     mcap,
     npz,
+    opensim,
     parquet,
     rosbag2,
     torch_tensors,
@@ -217,6 +218,7 @@ register_reader("parquet", [".parquet", ".pq"], parquet.read_parquet, begins_wit
 register_reader("npz", [".npz"], npz.read_npz, begins_with=[b"PK\x03\x04", b"PK\x05\x06"])
 register_reader("mat", [".mat"], matlab.read_mat, begins_with=[b"MATLAB 5.0"], always=False)
 register_reader("json", [".json", ".jsonl", ".ndjson"], json_entries.read_json, is_text=True)
+register_reader("opensim", opensim.ENDINGS, opensim.read_opensim, is_text=True)
 register_reader("hdf5", [".h5", ".hdf5", ".hdf"], hdf5.read_hdf5, begins_with=hdf5.BEGINS_WITH)
 register_reader("mcap", [".mcap"], mcap.read_mcap, begins_with=[b"\x89MCAP"])
 register_reader(

@@ -45,11 +45,10 @@ if TYPE_CHECKING:
     from trueup.simulation.control._pd_law import pd_law
     from trueup.simulation.control._prepare import add_command_channels, prepare_spec
     from trueup.simulation.control._targeted_law import TargetedLaw
-    from trueup.simulation.control._userdata import Layout, Part
+    from trueup.simulation.control._userdata import Part
 
 _EXPORTS = {
     "ControlLaw": "trueup.simulation.control._law",
-    "Layout": "trueup.simulation.control._userdata",
     "Part": "trueup.simulation.control._userdata",
     "TargetedLaw": "trueup.simulation.control._targeted_law",
     "add_command_channels": "trueup.simulation.control._prepare",
@@ -63,7 +62,6 @@ _EXPORTS = {
 
 __all__ = [
     "ControlLaw",
-    "Layout",
     "Part",
     "TargetedLaw",
     "add_command_channels",

@@ -1,7 +1,7 @@
 """Measurement model: delays, gains and biases between simulated and recorded signals.
 
-:class:`MeasurementRules` name signals by patterns; called with the signals of a sequence they
-return its :class:`MeasurementModel`, which refers to channels by index.
+``MeasurementRules`` name signals by patterns; called with the signals of a sequence they
+return its ``MeasurementModel``, which refers to channels by index.
 """
 
 from collections.abc import Mapping, Sequence

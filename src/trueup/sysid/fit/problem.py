@@ -60,7 +60,7 @@ class GrayBoxProblem(Problem):
       models_sequences: models with their recordings.
       settings: compared channels, their weights, clocks and controls.
       measurement: delays, gains and biases of the sensors; a function, such as
-        :class:`trueup.simulation.MeasurementRules`, returns them for the signal of each
+        ``MeasurementRules``, returns them for the signal of each
         channel, if sequences have different signals.
       build_model: compiles a candidate, instead of targets and modifiers.
       n_threads: threads; 0 for all cores.

@@ -32,6 +32,7 @@ _UNITS = {
 _NOISE = {
     *("joint", "joints", "motor", "motors", "actuator", "state", "states"),
     *("measured", "meas", "actual", "act"),
+    *("jointset", "value"),  # of OpenSim's states: /jointset/knee_r/knee_angle_r/value
 }
 
 

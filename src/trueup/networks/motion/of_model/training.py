@@ -125,7 +125,7 @@ def train_model(
     hooks: TrainingHooks | None = None,
     checkpoint: Path | None = None,
 ) -> MotionTraining:
-    """Train corrections of the torques of a model's joints; see :func:`train_motion`."""
+    """Train corrections of the torques of a model's joints; see ``train_motion``."""
     former = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
