@@ -55,7 +55,7 @@ def test_files_are_found_by_motor_and_model(tmp_path, monkeypatch):
     monkeypatch.setenv("TRUEUP_SERVO_MODELS", str(tmp_path))
     assert published_models()["small"] == ("m2",)
     assert load_model(motor_name="small", model="M2").friction.name == "m2"
-    with pytest.raises(FitError, match="no file of 'small' with 'm3'; there are 'm2'"):
+    with pytest.raises(FitError, match="no file for motor 'small' with model 'm3'; available: 'm2'"):
         load_model(motor_name="small", model="m3")
     with pytest.raises(FitError, match=r"motor 'smal'.*'small'.*Did you mean 'small'"):
         load_model(motor_name="smal", model="m2")

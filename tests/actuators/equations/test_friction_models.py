@@ -94,7 +94,7 @@ def test_what_does_not_exist_is_named_with_what_does():
         make_model("m1", servo="xl303")
     with pytest.raises(FitError, match=r"no extended term 'delay'.*'command_delay'"):
         make_model("m1", ("delay",))
-    with pytest.raises(FitError, match="'winding_braking' has no meaning for the servo"):
+    with pytest.raises(FitError, match="'winding_braking' does not apply to the law"):
         make_model("m1", ("winding_braking",), "unitree_go1")
-    with pytest.raises(ParameterError, match=r"no parameter 'alpha'; there are 'kt'"):
+    with pytest.raises(ParameterError, match=r"no parameter 'alpha'; available: 'kt'"):
         make_model("m1").with_values(alpha=2.0)

@@ -252,13 +252,13 @@ def test_the_parameter_file_says_where_its_numbers_come_from(logs, tmp_path):
 
 def test_no_parameter_file_remains_of_a_fit_that_cannot_be_judged(logs, tmp_path, monkeypatch):
     def refuse(*_, **__):
-        raise FitError("there is nothing to judge")
+        raise FitError("no assessment of the fit")
 
     monkeypatch.setattr("trueup.actuators.search.prepared_fit.assess", refuse)
     output = tmp_path / "m1.json"
     directory = RunDirectory.create(tmp_path / "m1.run")
     settings = FitSettings("random", trials=40)
-    with pytest.raises(UnfinishedRunError, match="nothing to judge") as caught:
+    with pytest.raises(UnfinishedRunError, match="no assessment of the fit") as caught:
         fit("xl330", "m1", logs[:1], settings=settings, output=output, directory=directory)
     assert not output.exists()
     assert "m1.run" in str(caught.value)
@@ -391,7 +391,7 @@ def test_settings_survive_a_file():
         ("xl330", "m7", {}, FitError, "'m6'"),
         ("xl330", "m1", {"terms": ("delay",)}, FitError, "command_delay"),
         ("xl330", "m1", {"fixed": {"r": 2.0}}, ParameterError, "no parameter 'r'"),
-        ("xl330", "m1", {"fixed": {"R": 9.0}}, ParameterError, "beyond its bounds 2 to 5"),
+        ("xl330", "m1", {"fixed": {"R": 9.0}}, ParameterError, "outside its bounds 2 to 5"),
         ("xl330", "m1", {"validation_kp": (300,)}, RecordingError, "they have 100, 200, 400"),
         ("mx64", "m1", {}, RecordingError, "of the servo 'xl330', not of 'mx64'"),
     ],
@@ -408,8 +408,8 @@ def test_a_fit_is_judged_beside_what_knows_less(fitted, logs):
     assert unseen.held_out and not seen.held_out
     assert unseen.error == fitted.held_out.mae and seen.error == fitted.training.mae
     assert unseen.baselines == {
-        "a servo that is where it is told to be": fitted.held_out.at_goal,
-        "a servo that stays where it began": fitted.held_out.at_rest,
+        "a servo that is at its goal": fitted.held_out.at_goal,
+        "a servo that stays at its start": fitted.held_out.at_rest,
         "the model before the fit": fitted.held_out_start.mae,
     }
     plain = fitted.to_dict()["verdict"]

@@ -101,7 +101,7 @@ def test_a_motion_that_jumps_has_intervals_that_are_not_relied_on(study):
     found = assess(problem, truth.vector(), logs)
     names = problem.space.names
     assert "R" in found.unreliable(names)
-    assert any("'R'" in remark and "cannot be relied on" in remark for remark in found.remarks)
+    assert any("'R'" in remark and "unreliable" in remark for remark in found.remarks)
     assert found.to_dict(names, 0.95)["unreliable"] == found.unreliable(names)
 
 

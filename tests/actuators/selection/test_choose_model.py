@@ -198,7 +198,7 @@ def test_terms_that_logs_cannot_show_are_not_tried():
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"settings": FitSettings(validation_kp=(100.0,))}, FitError, "the training logs alone"),
+        ({"settings": FitSettings(validation_kp=(100.0,))}, FitError, "pass training logs only"),
         ({"by": "length"}, FitError, "'kp', 'mass'"),
         ({"by": "trajectory"}, RecordingError, "have one trajectory"),
         ({"models": ()}, FitError, "no friction model"),
@@ -233,7 +233,7 @@ def test_a_fit_without_a_model_takes_the_chosen_one(chosen_fit):
     assert len(kept.provenance["choice"]["tried"]) == len(found.choice.tried)
     assert any("torque_saturation takes the error" in sentence for sentence in found.findings)
     report = (output.parent / "xl330.run" / "report.html").read_text()
-    assert "Choice of the model" in report
+    assert "Model selection" in report
 
 
 def test_a_chosen_model_is_judged_on_logs_that_no_fit_has_seen(chosen_fit, saturated_logs):
@@ -260,7 +260,7 @@ def test_a_chosen_model_is_judged_on_logs_that_no_fit_has_seen(chosen_fit, satur
         )
         assert each.baselines["the simpler model"] == without.by_quantity[quantity]
         rest = actuators.evaluate(plain, saturated_logs).at_rest
-        assert each.baselines["a servo that stays where it began"] == pytest.approx(rest, rel=0.5)
+        assert each.baselines["a servo that stays at its start"] == pytest.approx(rest, rel=0.5)
     assert found.unseen is None
     assert any("each gain and each mass in turn" in r.sentence for r in verdict.reasons)
 
@@ -291,6 +291,6 @@ def test_an_interrupted_choice_is_resumed(saturated_logs, tmp_path, monkeypatch)
 
 def test_logs_of_one_kind_cannot_decide_on_a_model(tmp_path):
     logs = logs_of(loads=((100.0, 0.2), (100.0, 0.2)))
-    with pytest.raises(RecordingError, match="name a friction model with --model"):
+    with pytest.raises(RecordingError, match="select a friction model with --model"):
         actuators.fit("xl330", None, logs, output=tmp_path / "xl330.json")
     assert not (tmp_path / "xl330.run").exists()

@@ -177,7 +177,7 @@ def test_files_of_another_servo_no_logs_and_no_models():
         compare({}, logs_of(M1))
     with pytest.raises(FitError, match="'mean'"):
         compare({"m1": M1}, logs_of(M1), kind="mean")
-    with pytest.raises(FitError, match="name the error and the simulation with the settings"):
+    with pytest.raises(FitError, match="set held-out logs, error and simulation in the settings"):
         compare([], logs_of(M1), directory="run", kind="rmse")
 
 

@@ -1,4 +1,4 @@
-"""Simpler friction models as faces of the box in which a richer one is searched."""
+"""Nested sub-models of a friction model: parameters on their bounds, or tied to each other."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ _ALIKE = {
     "load_friction_external_stribeck": "load_friction_motor_stribeck",
 }
 
-# name of the model, what it has not, whether motor and load torque count alike
+# name of the sub-model, parameters that it lacks, whether motor and load torque have equal weights
 _MODELS = (
     ("m1", (*_STRIBECK, *STRIBECK_SHAPE, *_LOAD, *_QUADRATIC), True),
     ("m2", (*_LOAD_STRIBECK, *_LOAD, *_QUADRATIC), True),
@@ -35,41 +35,41 @@ _MODELS = (
 
 @dataclass(frozen=True)
 class ModelFace:
-    """Candidates of a richer model that are a simpler one: some elements 0, some alike."""
+    """A nested sub-model in the search space of a richer model: some elements 0, some equal."""
 
     name: str
-    """The simpler model, or ``"full"`` for the whole box."""
+    """Name of the sub-model, or ``"full"`` for the full model."""
     whole: Space
     """All unknowns of the richer model."""
     space: Space
-    """The unknowns that are left."""
+    """The unknowns of the sub-model."""
     source: np.ndarray
-    """Element of :attr:`space` that each element of :attr:`whole` takes its value from, -1 for
-    those that keep the value they have in :attr:`rest` ``(p,)``."""
+    """Index in :attr:`space` for each element of :attr:`whole` ``(p,)``; -1 for fixed elements,
+    which have their value in :attr:`rest`."""
     rest: np.ndarray
-    """Values of what is left out ``(p,)``."""
+    """Values of the fixed elements ``(p,)``."""
 
     def widened(self, Z: np.ndarray) -> np.ndarray:
-        """Candidates of the richer model ``(..., p)`` for those of the face ``(..., k)``."""
+        """Candidates of the richer model ``(..., p)`` from those of the sub-model ``(..., k)``."""
         Z = np.asarray(Z, float)
         taken = Z[..., np.maximum(self.source, 0)]
         return np.where(self.source >= 0, taken, self.rest)
 
     def narrowed(self, X: np.ndarray) -> np.ndarray:
-        """Candidates of the face ``(..., k)`` for those of the richer model that lie in it."""
+        """Candidates of the sub-model ``(..., k)`` from those of the richer model."""
         first = [int(np.flatnonzero(self.source == k)[0]) for k in range(self.space.size)]
         return np.asarray(X, float)[..., first]
 
     def holds(self, x: np.ndarray) -> bool:
-        """Whether a candidate ``(p,)`` lies in the face."""
+        """Whether a candidate ``(p,)`` of the richer model belongs to the sub-model."""
         return bool(np.array_equal(self.widened(self.narrowed(x)), x))
 
 
 def model_faces(space: Space) -> list[ModelFace]:
-    """The simpler models within a servo's unknowns, each after those that it contains.
+    """Nested sub-models of the unknowns of a servo, each after its own sub-models.
 
-    M1 is contained in M2 and M3, both of them in M4, that in M5 and that in M6. The whole box is
-    the last one. A face that is the same as another one stands there once.
+    M1 is a sub-model of M2 and M3, both of M4, that of M5 and that of M6. The full model is the
+    last one. Sub-models with the same unknowns are listed once.
 
     Args:
       space: the unknowns.
@@ -111,11 +111,11 @@ def _face(space: Space, name: str, without: tuple[str, ...], alike: bool) -> Mod
 
 
 class FaceProblem(Problem):
-    """A problem on a face of its box.
+    """A problem restricted to a nested sub-model.
 
     Args:
-      problem: the problem.
-      face: the face.
+      problem: the problem of the full model.
+      model: the sub-model.
     """
 
     def __init__(self, problem: Problem, face: ModelFace):
@@ -129,11 +129,11 @@ class FaceProblem(Problem):
 
     @property
     def objective(self) -> Objective | None:
-        """Objective of the problem, where it has one."""
+        """Objective of the problem, if it has one."""
         return getattr(self._problem, "objective", None)
 
     def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
-        """Objective ``(n, 1)`` of candidates of the face ``(n, k)``."""
+        """Objective ``(n, 1)`` of candidates of the sub-model ``(n, k)``."""
         return self._problem.costs(self._face.widened(X), failures)
 
     def weights_of(self, rows: slice) -> np.ndarray | None:
@@ -143,13 +143,13 @@ class FaceProblem(Problem):
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Residuals of candidates of the face ``(n, k)``."""
+        """Residuals of candidates of the sub-model ``(n, k)``."""
         return self._problem.residual_blocks(self._face.widened(X), failures)
 
     def jacobian_blocks(
         self, x: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Residuals and their derivatives ``(k, rows)`` with respect to the face's elements."""
+        """Residuals and their derivatives ``(k, rows)`` by the unknowns of the sub-model."""
         source = self._face.source
         for rows, values, slopes in self._problem.jacobian_blocks(self._face.widened(x), failures):
             narrow = np.zeros((self.space.size, slopes.shape[1]))

@@ -1,4 +1,4 @@
-"""The search of a servo model from the simplest one that it contains up to itself."""
+"""Search of a servo model through its nested sub-models, simplest first."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -14,34 +14,35 @@ from trueup.fitting.searches.saved_state import require_version
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
-_LEAST_SHARE = 100  # evaluations of a simpler model below which it is not worth a search
+_LEAST_SHARE = 100  # fewest evaluations of a sub-model that make a search useful
 
 STATE_VERSION = 1
-"""Version of what :meth:`NestedServoSearch.state` holds."""
+"""Version of the content of :meth:`NestedServoSearch.state`."""
 
 
 class NestedServoSearch:
-    """Search of M1, then of each richer model from the best of those that it contains.
+    """Search of M1, then of each richer model from the optima of its sub-models.
 
-    M1 is a face of the box of M2, and so on up to M6. Each face is searched by
-    :class:`ServoSearch`, which starts from a scan of the face and from the optima of the faces
-    within it. So the search of a simpler model is the beginning of that of a richer one, which
-    therefore ends no higher; and few points of a wide box have to be lucky.
+    M1 is M2 with some parameters on their bounds, and so on up to M6. Each sub-model is searched by
+    :class:`ServoSearch`, which starts from a scan of its box and from the optima of its own
+    sub-models. The search of a simpler model thus is the first part of that of a richer one, which
+    ends with no higher cost, and does not depend on lucky points in a wide box.
 
     Args:
-      space: the unknowns; bounds have to be finite.
-      settings: settings of the search of each face; half as many descents from the scan where there
-        are optima to descend from, and further ones from values of the terms that switch.
-      seed: seed of everything random.
-      limit: evaluations that the faces below the whole box may take together, None for any number;
-        where they are too few, the whole box is searched alone.
+      space: the unknowns; bounds must be finite.
+      settings: settings of the search of each sub-model; half as many descents from the scan if
+        there are optima to descend from, and additional ones from values of the switching terms.
+      seed: random seed.
+      limit: evaluations that all sub-models together may use, None for no limit;
+        if they are too few, only the full model is searched.
 
     Raises:
       FitError: no free element, an infinite bound, or settings out of range.
     """
 
     ends_by_itself = True
-    """End by convergence, long before usual limits, which say nothing of the time left."""
+    """Whether the search usually converges well before its limits, so that they predict no
+    remaining time."""
 
     def __init__(
         self,
@@ -68,12 +69,12 @@ class NestedServoSearch:
 
     @property
     def face(self) -> ModelFace:
-        """The model at work."""
+        """The sub-model of the current search."""
         return self._faces[min(len(self._found), len(self._faces) - 1)]
 
     @property
     def stage(self) -> str:
-        """What is at work on it."""
+        """Current stage of that search."""
         return self._search.stage
 
     def ask(self) -> np.ndarray:
@@ -81,7 +82,7 @@ class NestedServoSearch:
         return self.face.widened(self._search.ask())
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
-        """What the stage at work needs of a batch.
+        """Evaluation of a batch for the current stage.
 
         Raises:
           FitError: the problem has several objectives.
@@ -91,11 +92,11 @@ class NestedServoSearch:
         return self._search.evaluate(narrow, face.narrowed(X), failures)
 
     def costs_of(self, answer: Any) -> np.ndarray:
-        """Objective ``(n,)`` in an answer of :meth:`evaluate`."""
+        """Objective ``(n,)`` in a result of :meth:`evaluate`."""
         return self._search.costs_of(answer)
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the answer for the batch that :meth:`ask` gave."""
+        """Process the results for the batch from :meth:`ask`."""
         face, search = self.face, self._search
         search.tell(face.narrowed(X), answer, failures)
         self.evaluations += len(X)
@@ -120,15 +121,15 @@ class NestedServoSearch:
             self._search = self._next_search()
 
     def done(self) -> Status | None:
-        """Why the search ended, or None."""
+        """Reason for the end of the search, or None."""
         return self.status
 
     def info(self) -> dict[str, Any]:
-        """Number of the stage, as of :class:`ServoSearch`, and of the model, from 0."""
+        """Numbers from 0 of the stage, as in :class:`ServoSearch`, and of the sub-model."""
         return {**self._search.info(), "model": len(self._found)}
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for resuming: plain numbers and arrays."""
         return {
             "version": STATE_VERSION,
             "settings": asdict(self.settings),
@@ -147,7 +148,7 @@ class NestedServoSearch:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> "NestedServoSearch":
-        """Continue from :meth:`state`: the same history, bit for bit.
+        """Search resumed from :meth:`state`, with the same history bit for bit.
 
         Raises:
           FitError: the state was saved by another version of this search.
@@ -163,12 +164,12 @@ class NestedServoSearch:
         search.history = [dict(record) for record in state["history"]]
         search._found = [(np.array(f["x"], float), float(f["cost"])) for f in state["found"]]
         if len(search._found) >= len(search._faces):
-            raise FitError("the saved servo search is of another model: it has more faces")
+            raise FitError("the saved servo search is of another model: it has more sub-models")
         search._search = ServoSearch.from_state(state["search"], search.face.space)
         return search
 
     def _next_search(self) -> ServoSearch:
-        """Search of the next face, from the optima of those within it."""
+        """Search of the next sub-model, from the optima of its own sub-models."""
         face = self.face
         if len(self._faces) == 1:
             return ServoSearch(face.space, self.settings, self.seed)
@@ -184,7 +185,7 @@ class NestedServoSearch:
         return ServoSearch(face.space, settings, self.seed, known)
 
     def _spent(self, search: ServoSearch) -> bool:
-        """Whether a simpler model has had its share of the evaluations."""
+        """Whether a sub-model has used its share of the evaluations."""
         share = len(self._faces) - 1
         return self.limit is not None and search.evaluations * share >= self.limit
 

@@ -1,4 +1,4 @@
-"""The report of a servo fit, from its run directory."""
+"""Report of a servo fit, from its run directory."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from trueup.runs.study_page.report import study_report
 
 
 def report_of_run(directory: RunDirectory) -> Page:
-    """The report of a fit, from its run directory; of one in progress, that of its search."""
+    """Report of a fit from its run directory; of a running fit, the report of its search."""
     if not directory.solution.is_file():
         return study_report(read_study(directory))
     spec = read_spec(directory)
@@ -62,7 +62,7 @@ def report_of_run(directory: RunDirectory) -> Page:
 
 
 def _course(history: History, space: Space) -> list[dict[str, Any]]:
-    """Best cost after each generation, as a solution's history holds it."""
+    """Best cost after each generation, as in the history of a solution."""
     costs = np.where(np.isfinite(history.costs[:, 0]), history.costs[:, 0], np.inf)
     best = np.minimum.accumulate(costs)
     ends = np.searchsorted(history.generation, np.unique(history.generation), side="right")
@@ -70,7 +70,7 @@ def _course(history: History, space: Space) -> list[dict[str, Any]]:
     stages = {k: None if n is None else STAGES[int(n)] for k, n in numbers.items()}
     faces = [face.name for face in model_faces(space)]
     reached = {entry["generation"]: entry.get("model") for entry in history.generations}
-    # a search that had too few evaluations for the simpler models has one model, the whole
+    # a search with too few evaluations for sub-models has only the full model
     nested = max((n for n in reached.values() if n is not None), default=0) > 0
     models = {k: faces[int(n)] if nested and n is not None else None for k, n in reached.items()}
     return [

@@ -1,4 +1,4 @@
-"""Models of a comparison: those of parameter files, and those that are fitted in its run."""
+"""Models of a comparison: those of parameter files, and those fitted in its run."""
 
 import sys
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
 
 CHOICE, FITS = "choice.json", "fits"
-"""File of the inner split, and folder of the searches of the fits."""
+"""File of the model selection, and folder of the searches of the fits."""
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,17 @@ class FittedModels:
     models: dict[str, ServoModel]
     """Models by label, in the order of the tables."""
     fitted: list[str]
-    """Labels of those that were fitted here."""
+    """Labels of the models fitted in this run."""
     choice: ModelChoice | None
-    """Choice of the extended model."""
+    """Selection of the extended model."""
     notes: list[str]
-    """Things to look at, such as a fit that has not converged."""
+    """Findings, such as a fit that has not converged."""
     evaluations: int
-    """Candidates of all fits."""
+    """Evaluations of all fits."""
 
 
 def fit_models(spec: ComparisonSpec, inputs: ComparisonInputs, run: Run) -> FittedModels:
-    """Choose the extended model, and fit what no parameter file gives."""
+    """Select the extended model, and fit models without a parameter file."""
     given = inputs.given
     choice, reasons = _choice(spec, inputs, run) if inputs.chooses else (None, inputs.notes)
     known = {model.friction.name for model in given.values()}
@@ -60,7 +60,7 @@ def fit_models(spec: ComparisonSpec, inputs: ComparisonInputs, run: Run) -> Fitt
         evaluations += int(result.solution.stats.get("evaluations", 0))
         if not result.reached_its_end:
             status = result.solution.status.value
-            notes.append(f"the fit of {label} has not converged ({status}): raise --trials")
+            notes.append(f"the fit of {label} has not converged ({status}): increase --trials")
         _show(run, f"fitted {label}: {1e3 * result.training.mae:.2f} mrad")
     return FittedModels(
         in_order({**fitted, **given}),
@@ -84,16 +84,16 @@ def in_order(models: Mapping[str, ServoModel]) -> dict[str, ServoModel]:
 def _choice(
     spec: ComparisonSpec, inputs: ComparisonInputs, run: Run
 ) -> tuple[ModelChoice | None, tuple[str, ...]]:
-    """Friction model and terms of the inner split; read where it was made before.
+    """Selection of friction model and terms; read from the run if it exists.
 
-    None, and the reason, where the trials are too few for it, and it was not asked for.
+    None, and the reason, if there are too few trials for it and it was not requested.
     """
     settings, file = spec.settings, run.directory.inside(CHOICE)
     if run.resume and file.is_file():
         return ModelChoice.from_dict(atomic.read_json(file)), ()
 
     def show(tried: TriedModel) -> None:
-        _show(run, f"tried {tried.label}: {1e3 * tried.error:.2f} mrad on logs left out")
+        _show(run, f"tried {tried.label}: {1e3 * tried.error:.2f} mrad in cross-validation")
 
     try:
         choice = choose_model(
@@ -110,13 +110,13 @@ def _choice(
     except TooFewTrialsError as error:
         if settings.extended:
             raise
-        return None, (f"friction models alone are compared: {error}",)
+        return None, (f"only friction models are compared: {error}",)
     atomic.write_json(file, choice.to_dict())
     return choice, ()
 
 
 def _fit_settings(spec: ComparisonSpec, terms: tuple[str, ...] = ()) -> FitSettings:
-    """Settings of a fit to the training logs, which holds out nothing further."""
+    """Settings of a fit to the training logs, without further held-out logs."""
     nothing: dict[str, Any] = dict.fromkeys(
         ("validation_kp", "validation_mass", "validation_trajectory"), ()
     )
@@ -132,7 +132,7 @@ def _fit(
     model: str,
     terms: tuple[str, ...],
 ) -> ServoFit:
-    """A fit whose search is kept in a folder of the run."""
+    """Fit with its search stored in a folder of the run."""
     one = FitSpec(
         name=label,
         seed=spec.seed,
