@@ -70,7 +70,7 @@ def test_former_spellings_are_taken_and_not_listed(old, thing, new):
 @pytest.mark.parametrize(
     ("name", "thing", "words"),
     [
-        ("mjlabs", "servo", "no export form 'mjlabs'.*'mujoco'.*Did you mean 'mjlab'"),
+        ("mjlabs", "servo", "unknown export form 'mjlabs'.*'mujoco'.*Did you mean 'mjlab'"),
         ("onnx", "servo", "'onnx' takes a network, not an identified servo; forms that take an"),
         ("mujoco", "network", "'mujoco' takes an identified servo, not a network; .*'onnx'"),
         ("playground", "network", "'playground' takes draws of a model, not a network"),
@@ -121,7 +121,7 @@ def test_forms_of_a_user_are_found_when_they_are_used(registry, tmp_path):
     assert find_form("urdf", "draws of a model").write(DrawsRequest(rows, "arm")).contents == (
         "kt",
     )
-    with pytest.raises(FitError, match="takes 'robot', which is not exported; there are 'servo'"):
+    with pytest.raises(FitError, match="supports 'robot', which cannot be exported; available: 'servo'"):
         register_form(Form("urdf", "robot", "", write))
 
 

@@ -213,7 +213,7 @@ def test_a_killed_design_resumes_from_its_folder(folder):
         ({"recordings": [{"file": "a.csv", "controls": {"winch": "c"}}]}, "no position servo"),
         ({"design": {"limits": {"position": [0.2, 0.2001]}}}, "outside of|exclude any motion"),
         ({"design": {"limits": {"speed": {"wrist": 1}}}}, "speed names 'wrist'"),
-        ({"design": {"pose": {"wrist": 1}}}, "pose names 'wrist'"),
+        ({"design": {"pose": {"wrist": 1}}}, "pose: unknown joint 'wrist'"),
         (
             {"design": {"limits": {"position": {"Shoulder": [-1, 1]}}}},
             r"position names 'Shoulder'; .*Did you mean 'shoulder'",
@@ -263,7 +263,7 @@ def test_the_command_plans_without_writing(folder, capsys):
         (["--target-interval", "half"], "--target-interval is 'half'"),
         (["--duration", "-1"], "--duration is -1"),
         (["--after", "nowhere"], "nowhere"),
-        (["--predicted", "nowhere"], "name it with --after"),
+        (["--predicted", "nowhere"], "pass it with --after"),
         (["--masses", "0.3"], "--masses is for servo benches"),
         (["--library", "0"], "the library of pieces is 0"),
     ],
@@ -324,7 +324,7 @@ def test_a_stopped_design_leaves_a_motion_that_can_be_recorded(folder, monkeypat
     run = folder / "stopped"
     words = ["design", str(written(folder)), "--duration", "2", "--library", "4", "-o", str(run)]
     assert main([*words, "--quiet"]) == 130
-    assert "best motion so far lies in" in capsys.readouterr().err
+    assert "best motion so far is in" in capsys.readouterr().err
     assert len(signals.read(run / "motion.csv", time="t").column("elbow")[1]) == 200
     assert not (run / "solution.json").exists()
     load_experiment(run / "next_experiment.yaml")

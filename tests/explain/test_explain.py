@@ -64,14 +64,14 @@ def test_nothing_is_named_where_the_model_is_right(tmp_path):
     found = explained(write(tmp_path))
     assert found.causes == []
     assert found.summary["verdict"]["grade"] == "use"
-    assert "Nothing has to be explained" in found.summary["message"]
+    assert "There is no gap to explain" in found.summary["message"]
 
 
 def test_what_acts_in_the_held_out_part_alone_is_seen_and_not_explained(tmp_path):
     found = explained(write(tmp_path, late=4, since=450), causes=("delay",))
     assert found.causes == []
     assert found.summary["verdict"]["grade"] == "look"
-    assert found.summary["message"].startswith("The training data show no gap")
+    assert found.summary["message"].startswith("The training data have no gap")
     gap = found.summary["gap"]
     assert gap["model"] > 3 * gap["noise"]
     assert gap["training"] < 1.05
@@ -158,8 +158,8 @@ def test_noise_with_memory_gives_an_advantage_as_often_as_it_says():
 def test_bad_input_is_one_sentence(tmp_path, capsys):
     file = write(tmp_path)
     for words, message in (
-        (["--causes", "dellay"], "there is no cause 'dellay'.*'delay'"),
-        (["--causes", "contact-friction"], "the model has nothing"),
+        (["--causes", "dellay"], "unknown cause 'dellay'.*'delay'"),
+        (["--causes", "contact-friction"], "has no effect in this recording"),
         (["--level", "1.2"], "between 0.5 and 1"),
         (["--seed", "-1"], "seed"),
     ):

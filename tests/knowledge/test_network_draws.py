@@ -65,7 +65,7 @@ def band_inputs(made, run, ensemble):
 
 def test_what_an_ensemble_cannot_do_is_said(ensemble_run, tmp_path, capsys):
     target = tmp_path / "none"
-    with pytest.raises(TrueupError, match=r"how many joints .* --joints"):
+    with pytest.raises(TrueupError, match=r"the number of joints .*--joints"):
         export_randomisation(ensemble_run, target, "isaac-lab", anyway=True)
     with pytest.raises(TrueupError, match=r"of mjlab takes .* family 'lstm'"):
         export_randomisation(ensemble_run, target, "mjlab", joints=2, anyway=True)

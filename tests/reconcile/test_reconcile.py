@@ -73,7 +73,7 @@ def test_runs_alike_fit_and_one_with_another_load_is_named(fleet, tmp_path):
         ([("d", "friction", 0.5, 0.4), ("f", "friction", 0.1, 0.2)], "friction: d +25 %, f -50 %"),
         ([("m", "load", 1.1, 1.0)], "another load: m +10 %"),
         ([("kp", "drive", 22.0, 20.0)], "other gains"),
-        ([("t", "delay", 0.01, 0.002)], "another delay"),
+        ([("t", "delay", 0.01, 0.002)], "different delay"),
         ([("z", "zero", 0.1, -0.02)], "another zero of an encoder or spring: z 0.1 in place"),
         ([("x", "other", 2.0, 1.0)], "other values: x"),
         ([("v", "other", 57.4, 1.0), ("w", "friction", 28.5, 0.5)], "another unit: v, w are 57.3"),

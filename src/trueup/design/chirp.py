@@ -1,4 +1,4 @@
-"""The chirp that people record instead of a design, for comparison."""
+"""A conventional chirp, for comparison with a design."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def largest_chirp(prepared: PreparedDesign) -> tuple[np.ndarray, Widths] | None:
     """Chirp of all joints, as large as the limits of a design allow.
 
     Returns:
-      Commands ``(T, n)`` [rad, m] and intervals; None where even a small one exceeds the limits.
+      Commands ``(T, n)`` [rad, m] and intervals; None if even a small one exceeds the limits.
     """
     robot, experiment = prepared.robot, prepared.spec.experiment
     limits, part = robot.limits.commands(), experiment.design

@@ -70,11 +70,11 @@ def content(**changes):
 
 
 WRONG = [
-    (ParameterError, {"model": "m4"}, "no value of 'load_friction_base', which m4 needs"),
-    (ParameterError, {"model": "m1"}, "'friction_stribeck' is no parameter of 'xl330' with m1"),
-    (FitError, {"model": "m9"}, "no friction model 'm9'"),
-    (FitError, {"actuator": "xl331"}, "no servo 'xl331'"),
-    (ParameterError, {"model": None}, "no 'model': this is not a servo's parameter file"),
+    (ParameterError, {"model": "m4"}, "'load_friction_base' is missing, which m4 requires"),
+    (ParameterError, {"model": "m1"}, "'friction_stribeck' is not a parameter of 'xl330' with m1"),
+    (FitError, {"model": "m9"}, "unknown friction model 'm9'"),
+    (FitError, {"actuator": "xl331"}, "unknown servo 'xl331'"),
+    (ParameterError, {"model": None}, "the key 'model' is missing: not the parameter file of a servo"),
     (ParameterError, {"kt": "0.3"}, "kt: expected a finite number, found '0.3'"),
     (ParameterError, {"kt": float("nan")}, "kt: expected a finite number"),
     (ParameterError, {"kt": True}, "kt: expected a finite number, found True"),
@@ -101,7 +101,7 @@ def test_the_file_of_another_model_or_servo_is_refused(tmp_path):
     with pytest.raises(ParameterError, match=r"none\.json: cannot be read: No such file"):
         load_model(tmp_path / "none.json")
     (tmp_path / "half.json").write_text('{"kt": 1.0,')
-    with pytest.raises(ParameterError, match=r"half\.json: not a parameter file, not JSON"):
+    with pytest.raises(ParameterError, match=r"half\.json: not a parameter file \(invalid JSON"):
         load_model(tmp_path / "half.json")
     with pytest.raises(ParameterError, match="expected names and values, found list"):
         model_from_dict([])

@@ -324,7 +324,7 @@ def test_a_log_is_never_replaced_and_a_trajectory_is_checked_before(servo, drive
     narrow = RecordSettings(limits=MotionLimits(highest=0.2))
     with pytest.raises(RecordingError, match="goes up to"):
         record(driver, swing(), tmp_path / "b.json", bench=BENCH, kp=400, settings=narrow)
-    with pytest.raises(RecordingError, match=r"end with \.json"):
+    with pytest.raises(RecordingError, match=r"ends with \.json"):
         record(driver, swing(), tmp_path / "b.txt", bench=BENCH, kp=400)
     assert (tmp_path / "a.json").read_text() == "precious"
     assert not servo.torque

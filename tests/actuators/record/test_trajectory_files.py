@@ -45,10 +45,10 @@ def test_a_torque_that_stays_off_and_one_that_is_not_said(tmp_path):
         ("t,goal_position\n0,0\n0,0\n", "start at 0 and increase"),
         ("t,goal_position\n0,0\n1,nan\n", "not finite"),
         ("t,goal_position\n0,zero\n", "holds text such as 'zero'"),
-        ("t,goal_position\n0,0,0\n", "is no trajectory"),
+        ("t,goal_position\n0,0,0\n", "is not a trajectory"),
         ("t,goal_position,torque\n0,0,0\n1,1,0\n", "Did you mean 'torque_enable'"),
         ("t,goal_position,goal_position\n0,0,0\n1,1,0\n", "several columns 'goal_position'"),
-        ("", "is no trajectory"),
+        ("", "is not a trajectory"),
     ],
 )
 def test_what_is_no_trajectory_is_told(tmp_path, text, message):

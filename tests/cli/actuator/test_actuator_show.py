@@ -110,7 +110,7 @@ def test_compare_prints_the_table_of_the_choice_and_follows_it(folder, capsys, t
     assert "mrad parameters left out fitted" in printed
     assert "Logs are held out by kp, one part after the other" in printed
     # no log is held out: errors on logs left out decide
-    assert "Take m1. Logs are left out" in printed
+    assert "Recommended: m1. Logs are held out" in printed
     solution = json.loads((tmp_path / "solution.json").read_text())
     assert solution["recommended"] == "m1"
     assert {tried["model"] for tried in solution["extended"]["tried"]} == {"m1"}

@@ -1,4 +1,4 @@
-"""What may be recorded next on a servo bench."""
+"""Available conditions of the next logs on a servo bench."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -7,39 +7,39 @@ import numpy as np
 
 from trueup.errors import FitError
 
-_MOST = 100  # logs, and seconds of a log [s]
-_SHORTEST = 2.0  # [s]
+_MOST = 100  # greatest number of logs, and longest duration of a log [s]
+_SHORTEST = 2.0  # shortest duration of a log [s]
 
 
 @dataclass(frozen=True)
 class BenchChoices:
-    """What may be recorded next on a servo bench."""
+    """Available conditions of the next logs on a servo bench."""
 
     logs: int = 3
-    """Logs to record."""
+    """Number of logs to record."""
     seconds: float = 24.0
-    """Length of all logs together [s]."""
+    """Total duration of all logs [s]."""
     masses: tuple[float, ...] = ()
-    """Masses at hand [kg]; those of the former logs where empty."""
+    """Available masses [kg]; empty: those of the former logs."""
     lengths: tuple[float, ...] = ()
-    """Lengths of the arm at hand [m]; those of the former logs where empty."""
+    """Available lengths of the arm [m]; empty: those of the former logs."""
     gains: tuple[float, ...] = ()
-    """Firmware gains; the standard ones of the servo and those of the former logs where empty."""
+    """Firmware gains; empty: the standard ones of the servo and those of the former logs."""
     rate: float = 200.0
-    """Samples a second."""
+    """Sampling rate [Hz]."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.logs <= _MOST:
-            raise FitError(f"{self.logs} logs are asked for; give 1 to {_MOST}")
+            raise FitError(f"the number of logs must be 1 to {_MOST}, got {self.logs}")
         if not _SHORTEST <= self.seconds / self.logs <= _MOST:
             raise FitError(
                 f"{self.seconds:g} s for {self.logs} logs are {self.seconds / self.logs:.3g} s "
-                f"each; give {_SHORTEST:g} to {_MOST} s a log"
+                f"each: a log must have {_SHORTEST:g} to {_MOST} s"
             )
         for what, given in (("mass", self.masses), ("length", self.lengths), ("gain", self.gains)):
             for value in given:
                 if not 0 < value < np.inf:
-                    raise FitError(f"the {what} {value:g} is not positive")
+                    raise FitError(f"the {what} must be positive, got {value:g}")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
