@@ -318,7 +318,7 @@ def test_no_module_guesses_the_inertia_of_the_load(inertia, monkeypatch):
     )
     for form, make in made:
         module = module_of(model, form)
-        with pytest.raises(ValueError, match="load_inertia must be the inertia that the joint moves"):
+        with pytest.raises(ValueError, match="must be the inertia that the joint moves"):
             make(module)
 
 

@@ -13,7 +13,7 @@ from trueup.cli import main
 from trueup.errors import ExperimentError, FitError
 from trueup.explain import explain
 from trueup.explain.held_out import HeldOutErrors
-from trueup.explain.situation import one_step_earlier, with_room
+from trueup.explain.situation import extended_spec, one_step_earlier
 from trueup.signals import TimeSeries
 
 
@@ -114,7 +114,7 @@ def test_what_the_data_cannot_tell_apart_is_named_together(tmp_path):
 
 def test_a_model_with_room_moves_as_the_model():
     spec = mujoco.MjSpec.from_string(MODEL)
-    plain, roomy = spec.compile(), with_room(spec).compile()
+    plain, roomy = spec.compile(), extended_spec(spec).compile()
     times = 0.004 * np.arange(200)
     commands = TimeSeries(times, np.sin(np.outer(times, [7.0, 11.0])))
     early = one_step_earlier(roomy, commands, times[[0, -1]], "zoh")

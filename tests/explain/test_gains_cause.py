@@ -7,7 +7,7 @@ import yaml
 
 from trueup.cli import main
 from trueup.explain import CAUSES
-from trueup.explain.situation import Situation, with_room
+from trueup.explain.situation import Situation, extended_spec
 from trueup.parameters import ParameterDict
 from trueup.simulation.targets.variants import ModelVariants
 
@@ -30,7 +30,7 @@ _MJCF = """
 
 def _situation(actuator: str):
     spec = mujoco.MjSpec.from_string(_MJCF.format(actuator=actuator))
-    room = with_room(spec)
+    room = extended_spec(spec)
     one = np.ones(1)
     return room, Situation(room.copy().compile(), (0,), one, one, one)
 

@@ -205,7 +205,7 @@ def test_the_command_writes_plans_and_refuses(pendulum_run, tmp_path, capsys):
     assert main([*words, "--quiet", "--overwrite"]) == 0
     for wrong, said in (
         (["--form", "mujocolab"], "mjlab"),
-        (["--form", "numpy"], "takes an identified servo and a network, not draws of a model"),
+        (["--form", "numpy"], "supports an identified servo and a network, not draws of a model"),
         (["--draws", "3"], "too few"),
     ):
         given = [*words[:3], "--output", str(tmp_path / "no"), *wrong, "--quiet"]

@@ -35,7 +35,7 @@ class DrawsExport:
     """Sentences on parts of a row that the simulator does not support."""
 
 
-def thing_drawn(of: Any) -> str:
+def drawn_thing(of: Any) -> str:
     """Kind of the draws, one of the things of forms, see :attr:`DrawsRequest.of`."""
     if of is None:
         return MODEL_DRAWS

@@ -13,7 +13,7 @@ from trueup.actuators.equations.extended_terms import ABSENT, EXTENDED_TERMS
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.deploy.fit_progress import Report, ignore
 from trueup.deploy.forms import SERVO, find_form
-from trueup.deploy.standard_logs import own_logs
+from trueup.deploy.standard_logs import logs_at_fit_conditions
 from trueup.errors import FitError
 
 
@@ -56,7 +56,7 @@ class ExportRequest:
         """
         if self.logs is not None:
             return tuple(self.logs), f"{len(self.logs)} logs, each with its own gain and voltage"
-        return own_logs(self.model, self.kp, self.vin)
+        return logs_at_fit_conditions(self.model, self.kp, self.vin)
 
 
 @dataclass(frozen=True)

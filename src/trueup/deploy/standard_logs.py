@@ -18,7 +18,7 @@ DESCRIPTION = "the standard trajectories, a pendulum of a quarter of its torque"
 """Description of :func:`standard_logs` in exported files."""
 
 
-def own_logs(
+def logs_at_fit_conditions(
     model: ServoModel, kp: float | None = None, vin: float | None = None
 ) -> tuple[tuple[ServoLog, ...], str]:
     """Logs of the standard trajectories under the conditions of a model's fit, with a description.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from trueup.design.motion.family import MotionFamily, chirp
-from trueup.design.prepared import PreparedDesign, seen_part
+from trueup.design.prepared import PreparedDesign, training_fraction
 from trueup.design.robot.piece_information import PieceSimulator
 from trueup.design.table import Widths
 
@@ -20,7 +20,7 @@ def largest_chirp(prepared: PreparedDesign) -> tuple[np.ndarray, Widths] | None:
     limits, part = robot.limits.commands(), experiment.design
     whole = MotionFamily(robot.pose, limits, part.duration, part.rate)
     simulator = PieceSimulator(
-        robot, whole, prepared.noise, prepared.clearance, seen_part(experiment)
+        robot, whole, prepared.noise, prepared.clearance, training_fraction(experiment)
     )
     shape = chirp(robot.pose, limits, part.duration, part.rate) - robot.pose
     for share in _SHRINK:

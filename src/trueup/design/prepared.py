@@ -105,7 +105,7 @@ def prepare(spec: DesignSpec) -> PreparedDesign:
     wanted = part.limits.clearance * (1 + part.limits.margin)
     clearance = Clearance.of(robot.model, qpos, wanted)
     simulator = PieceSimulator(robot, family, noise, clearance)
-    shares = np.clip(slots * seen_part(spec.experiment) - np.arange(slots), 0.0, 1.0)
+    shares = np.clip(slots * training_fraction(spec.experiment) - np.arange(slots), 0.0, 1.0)
     criterion = Criterion(half_scales(robot.parameters), robot.known)
     problem = DesignProblem(simulator, shares, criterion)
     seconds = seconds_a_piece(simulator) if spec.library is None else None
@@ -129,7 +129,7 @@ def prepare(spec: DesignSpec) -> PreparedDesign:
     )
 
 
-def seen_part(experiment: Experiment) -> float:
+def training_fraction(experiment: Experiment) -> float:
     """Fraction of a recording, from its start, that is used for training; the rest is held out."""
     return 1.0 - experiment.held_out.fraction
 

@@ -102,11 +102,11 @@ class DesignProblem(Problem):
             self._found.popitem(last=False)
         return out
 
-    def remembered(self) -> list[PieceInformation]:
+    def simulated_pieces(self) -> list[PieceInformation]:
         """Simulated pieces."""
         return list(self._found.values())
 
-    def seen_gram(self) -> np.ndarray:
+    def mean_gram(self) -> np.ndarray:
         """``J' J`` ``(p, p)`` of the estimate over all simulated pieces, per recording."""
         return self._seen * self.shares.sum() / max(self._count, 1)
 

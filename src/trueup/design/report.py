@@ -7,7 +7,7 @@ import numpy as np
 
 from trueup import reports
 from trueup.design.sections import first_sections, notes_section
-from trueup.design.stick_figures import stick_strip
+from trueup.design.stick_figures import stick_figures
 
 _MOST_PANELS = 24
 
@@ -48,7 +48,7 @@ def _motion(summary: dict[str, Any], motion: Mapping[str, np.ndarray]) -> list[A
     ]
     families = ", ".join(summary["families"])
     return [
-        stick_strip(motion["strip"], float(times[-1])),
+        stick_figures(motion["strip"], float(times[-1])),
         reports.Text(f"Pieces in order, each at rest at both ends: {families}."),
         reports.time_series_figure(panels, columns=2),
     ]

@@ -111,7 +111,7 @@ def judged_design(prepared: PreparedDesign, solution: Solution, directory: Path)
     reasons = unknown_reasons(
         robot.space.names,
         functools.partial(no_effect_of, robot.parameters, robot.joints),
-        problem.seen_gram(),
+        problem.mean_gram(),
         intervals.mean(axis=0),
         criterion.scale,
         IDENTIFIABLE,

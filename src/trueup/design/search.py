@@ -122,11 +122,11 @@ class DesignSearch:
         best = int(np.argmin(costs))
         phase = self.phase
         if phase == "library":
-            self._told_library(X, answer, costs, best)
+            self._process_library(X, answer, costs, best)
         elif phase == "exchange":
-            self._told_exchange(X, answer, costs, best)
+            self._process_exchange(X, answer, costs, best)
         else:
-            self._told_polish(X, costs, best)
+            self._process_polish(X, costs, best)
         if phase != "library" and (self.sweep > 1 or phase == "polish"):
             self._check_target(answer[best], costs[best])
         self.history.append({"evaluations": self.evaluations, "cost": self.cost, "phase": phase})
@@ -137,7 +137,7 @@ class DesignSearch:
 
     # --- phases --------------------------------------------------------------------------------
 
-    def _told_library(
+    def _process_library(
         self, X: np.ndarray, answer: np.ndarray, costs: np.ndarray, best: int
     ) -> None:
         self.usable[self.index : self.index + len(X)] = answer[:, -1] == 0
@@ -153,7 +153,7 @@ class DesignSearch:
         self.phase, self.index, self.sweep = "exchange", 0, 0
         self.x, self.cost = self._still.copy(), np.inf
 
-    def _told_exchange(
+    def _process_exchange(
         self, X: np.ndarray, answer: np.ndarray, costs: np.ndarray, best: int
     ) -> None:
         if costs[best] < self.cost - 1e-9 or not np.isfinite(self.cost):
@@ -173,7 +173,7 @@ class DesignSearch:
             self.phase = "polish"
         self.sweep, self.index, self.changed = self.sweep + 1, 0, False
 
-    def _told_polish(self, X: np.ndarray, costs: np.ndarray, best: int) -> None:
+    def _process_polish(self, X: np.ndarray, costs: np.ndarray, best: int) -> None:
         cma = self._polisher()
         rows = self._rows(X, self._slot)[:, self.fixed :]
         cma.tell(rows, np.minimum(costs, LARGE_COST)[:, None], {})

@@ -127,7 +127,7 @@ def moves(problem: DesignProblem, solution: Solution) -> bool:
 
 def _reasons(problem: DesignProblem) -> str:
     """Exceeded limits, the most frequent first."""
-    found = [piece.reason for piece in problem.remembered() if piece.reason]
+    found = [piece.reason for piece in problem.simulated_pieces() if piece.reason]
     words = [w for reason in found for w in reason.split(", ")]
     counted = sorted({w: words.count(w) for w in words}.items(), key=lambda item: -item[1])
     return ", ".join(f"{word} in {count}" for word, count in counted[:4]) or "no reason"

@@ -29,7 +29,7 @@ def body_places(model: mujoco.MjModel, qpos: np.ndarray) -> np.ndarray:
     return out
 
 
-def stick_strip(places: np.ndarray, duration: float) -> reports.Html:
+def stick_figures(places: np.ndarray, duration: float) -> reports.Html:
     """Strip of the poses of :func:`body_places`, with the time [s] below each."""
     # projection: the wider horizontal axis to the right, z up
     axis = int(np.argmax(np.ptp(places[..., :2], axis=(0, 1, 2)))) if places.size else 0

@@ -45,7 +45,7 @@ def unknown_reasons(
                 f"still be {100 * min(alone, 1.0):.0f} % of the prior range"
             )
             continue
-        out[names[i]] = _traded(unit, i, names)
+        out[names[i]] = _confounded(unit, i, names)
     return out
 
 
@@ -72,7 +72,7 @@ def no_effect_of(parameters: ParameterDict, joints: Sequence[str], number: int) 
     return "no tested motion changes any recorded signal"
 
 
-def _traded(unit: np.ndarray, i: int, names: Sequence[str]) -> str:
+def _confounded(unit: np.ndarray, i: int, names: Sequence[str]) -> str:
     scale = np.sqrt(np.maximum(np.diag(unit), 1e-300))
     values, axes = np.linalg.eigh(unit / np.outer(scale, scale))
     # the direction with the largest uncertainty of this element
@@ -81,8 +81,8 @@ def _traded(unit: np.ndarray, i: int, names: Sequence[str]) -> str:
     others = [k for k in np.argsort(-np.abs(direction)) if k != i and abs(direction[k]) > _PART]
     if not others:
         others = [k for k in np.argsort(-np.abs(direction)) if k != i][:1]
-    told = [names[int(k)] for k in others[:5]]
+    partners = [names[int(k)] for k in others[:5]]
     return (
-        f"only a combination with {listing(told)} is identifiable: fix one of them, or measure "
+        f"only a combination with {listing(partners)} is identifiable: fix one of them, or measure "
         "another quantity, such as a torque"
     )

@@ -169,7 +169,7 @@ class Attribution:
             return
         errors, place = self.errors()
         self.chances = {c: errors.chance(place[MODEL], place[key_of([c])]) for c in acting}
-        while len(self.chosen) < MOST and self._is_left(self.chosen):
+        while len(self.chosen) < MOST and self._has_gap(self.chosen):
             rest = [c for c in acting if c not in self.chosen]
             if self.chosen:
                 self._planned += len(rest)
@@ -195,7 +195,7 @@ class Attribution:
 
         Forward selection can start with a cause that imitates two others, and miss both.
         """
-        if not self.chosen or not self._is_left(self.chosen):
+        if not self.chosen or not self._has_gap(self.chosen):
             return
         errors, place = self.errors()
         if errors.chance(place[key_of(self.chosen)], place[ALL]) >= CHANCE:
@@ -225,7 +225,7 @@ class Attribution:
         return float(np.sqrt(errors.squares[0] / max(errors.floor, 1e-300)))
 
     @property
-    def _chance(self) -> float:
+    def _significance(self) -> float:
         """Significance level of one comparison (Bonferroni: one comparison per cause)."""
         return CHANCE / len(self.log.columns)
 
@@ -234,7 +234,7 @@ class Attribution:
         errors, place = self.errors()
         return errors.squares[place[key_of(causes)]] - errors.floor, errors.floor
 
-    def _is_left(self, causes: Sequence[str]) -> bool:
+    def _has_gap(self, causes: Sequence[str]) -> bool:
         """Whether the gap that remains with some causes freed exceeds noise."""
         excess, noise = self._excess(causes)
         return bool(excess > GAP * noise)
@@ -249,7 +249,7 @@ class Attribution:
         best = min(rest, key=lambda c: squares[after[c]])
         gain = squares[before] - squares[after[best]]
         worth = gain > WORTH * (squares[before] - errors.floor)
-        return best if worth and errors.chance(before, after[best]) < self._chance else None
+        return best if worth and errors.chance(before, after[best]) < self._significance else None
 
     def _drop_superfluous(self) -> None:
         """Drop causes that later ones make superfluous."""
@@ -268,26 +268,26 @@ class Attribution:
     def _is_better(self, first: Sequence[str], second: Sequence[str]) -> bool:
         """Whether some causes have a smaller error than others, by more than noise."""
         errors, place = self.errors()
-        return errors.chance(place[key_of(second)], place[key_of(first)]) < self._chance
+        return errors.chance(place[key_of(second)], place[key_of(first)]) < self._significance
 
     def _compare(self, cause: str, others: Sequence[str]) -> None:
         """Find causes that replace a selected one equally well; exchange it for a better one."""
-        beside = [c for c in self.chosen if c != cause]
-        made = {c for c in others if key_of([*beside, c]) in self.fits}
+        rest = [c for c in self.chosen if c != cause]
+        made = {c for c in others if key_of([*rest, c]) in self.fits}
         worth = [c for c in others if c in made or self.chances[c] < CHANCE]
-        if beside:
+        if rest:
             self._planned += len(worth)
             begin = self._without(cause)
             for other in worth:
-                self._fit((*beside, other), begin, [other])
+                self._fit((*rest, other), begin, [other])
         errors, place = self.errors()
         squares = errors.squares
-        best = min([cause, *worth], key=lambda c: squares[place[key_of([*beside, c])]])
-        if best != cause and self._is_better([*beside, best], [*beside, cause]):
+        best = min([cause, *worth], key=lambda c: squares[place[key_of([*rest, c])]])
+        if best != cause and self._is_better([*rest, best], [*rest, cause]):
             self.chosen[self.chosen.index(cause)] = best
             worth, cause = [c for c in [cause, *worth] if c != best], best
-        alike = [c for c in worth if not self._is_better([*beside, cause], [*beside, c])]
-        self.together[cause] = sorted(alike, key=lambda c: squares[place[key_of([*beside, c])]])
+        alike = [c for c in worth if not self._is_better([*rest, cause], [*rest, c])]
+        self.together[cause] = sorted(alike, key=lambda c: squares[place[key_of([*rest, c])]])
 
     @property
     def ranking(self) -> list[str]:

@@ -40,14 +40,14 @@ def eliminated(log: ExplainedLog, fit: FreedFit, most: int) -> list[tuple[str, .
         prices = {}
         for cause in kept:
             dropped = np.concatenate([places[c] for c in fit.causes if c not in kept or c == cause])
-            prices[cause] = _price(hessian, back, dropped)
+            prices[cause] = _cost_increase(hessian, back, dropped)
         kept.remove(min(kept, key=lambda c: prices[c]))
         if len(kept) <= most:
             out.append(tuple(kept))
     return out
 
 
-def _price(hessian: np.ndarray, back: np.ndarray, dropped: np.ndarray) -> float:
+def _cost_increase(hessian: np.ndarray, back: np.ndarray, dropped: np.ndarray) -> float:
     """Increase of the cost if some unknowns are reset and the others readjust."""
     free = np.setdiff1d(np.arange(len(hessian)), dropped)
     way = back[dropped]

@@ -117,10 +117,10 @@ def _cause(found: Attribution, cause: str, rank: int, seed: int) -> dict[str, An
     fit = found.fit_of([cause])
     share = errors.share(place[MODEL], place[key_of([cause])], found.level)
     state = "no effect" if not fit.acts else "not named"
-    beside = [c for c, own in found.together.items() if cause in own]
+    replaced = [c for c, own in found.together.items() if cause in own]
     if cause in found.chosen:
         state = "named"
-    elif beside:
+    elif replaced:
         state = "together"
     chosen = cause in found.chosen and len(found.chosen) > 1
     values = found.fit_of(found.chosen) if chosen else fit
@@ -135,7 +135,7 @@ def _cause(found: Attribution, cause: str, rank: int, seed: int) -> dict[str, An
         "chance": found.chances.get(cause, 1.0),
         "unknowns": len(found.log.columns[cause]),
         "evaluations": fit.evaluations,
-        "together": found.together.get(cause, beside),
+        "together": found.together.get(cause, replaced),
         "check": CAUSES[cause].check,
         "parameters": _values(found, [cause], values, seed) if fit.acts else [],
     }

@@ -22,7 +22,7 @@ _STIFFEST = 1e4  # damping above which a step is negligible
 _REACH = (0.08, 0.3)  # fractions of the distance to each bound, as start values before a descent
 _NOTHING = 1e-9  # relative change of residuals that counts as 0
 
-_FIRST_APART = Loss("cauchy", 10.0)
+_SATURATING_LOSS = Loss("cauchy", 10.0)
 """Strongly saturating loss, nearly insensitive to how far motions differ once they do: with it a
 search for limits finds the one that is reached first, then the next."""
 _LIMITS_ROUNDS = 5  # line searches of that search
@@ -134,7 +134,7 @@ def fit_freed(
     Every fit has the same budget: for each unknown the values of :data:`_REACH` or the start values
     of its cause, the best of all unknowns together, and :data:`ITERATIONS` iterations. The second
     line search escapes local minima, such as that of a limit. Unknowns with start values are
-    searched again with :data:`_FIRST_APART`; the fit continues from there if that is
+    searched again with :data:`_SATURATING_LOSS`; the fit continues from there if that is
     better.
 
     Args:
@@ -155,7 +155,7 @@ def fit_freed(
     if not acts:
         return FreedFit(tuple(causes), at.copy(), cost, search.evaluations, acts=False)
     if any(len(guesses[element]) for element in search.looks):
-        other, _, _ = search.run(at, _FIRST_APART, _LIMITS_ROUNDS)
+        other, _, _ = search.run(at, _SATURATING_LOSS, _LIMITS_ROUNDS)
         other, other_cost, _ = search.run(other, Loss(), _ROUNDS)
         if other_cost < cost:
             x, cost = other, other_cost

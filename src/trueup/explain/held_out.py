@@ -66,7 +66,7 @@ def held_out_fit(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> 
       states: elements that are initial states.
     """
     if states.size:
-        x = _suiting_states(problem, x, states)
+        x = _best_start_states(problem, x, states)
     failed: Failures = {}
     residuals, simulated = [], []
     pairs = problem.predictions(x[None], failed)
@@ -78,7 +78,7 @@ def held_out_fit(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> 
     return HeldOutFit(tuple(residuals), tuple(simulated), bool(failed), x[states])
 
 
-def _suiting_states(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> np.ndarray:
+def _best_start_states(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> np.ndarray:
     """Values ``(p,)`` with their best start states, near those in ``x``.
 
     With contacts the error over the states has many narrow local minima, and a descent stays in

@@ -12,8 +12,8 @@ from trueup.explain.causes import CAUSES, Unknown
 from trueup.explain.situation import (
     LONGEST_DELAY,
     Situation,
+    extended_spec,
     one_step_earlier,
-    with_room,
 )
 from trueup.parameters import ParameterDict
 from trueup.signals import InterpolationMethod, TimeSeries
@@ -73,7 +73,9 @@ def prepare_log(experiment: Experiment, folder: Path) -> Prepared:
       ExperimentError: no data are held out.
       TrueupError: other invalid inputs.
     """
-    prepared = prepare(_as_the_model(experiment), folder, change=with_room, needs_parameters=False)
+    prepared = prepare(
+        _as_the_model(experiment), folder, change=extended_spec, needs_parameters=False
+    )
     if not prepared.held_out:
         raise ExperimentError(
             "no data are held out, but causes are rated by their error on data that their fits "
@@ -197,7 +199,7 @@ def _as_the_model(experiment: Experiment) -> Experiment:
 
 
 def _commanded(group: ModelSequences, method: InterpolationMethod) -> ModelSequences:
-    """Recordings with commands for the model of :func:`with_room`, also before their start.
+    """Recordings with commands for the model of :func:`extended_spec`, also before their start.
 
     Before the start of a recording its first command is held: a delayed actuator would otherwise
     follow the zeros of an empty buffer. If a part starts in the middle, with all of its state but

@@ -29,7 +29,7 @@ _SLIDE, _HINGE = int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HIN
 _FIXED = int(mujoco.mjtGain.mjGAIN_FIXED)
 
 
-def with_room(given: Any) -> Any:
+def extended_spec(given: Any) -> Any:
     """Copy of a model with delay buffers and limits on actuators, and with names for all elements.
 
     MuJoCo reads a delay buffer before it stores the present command, so that a delay between zero
@@ -76,10 +76,10 @@ def _drives_a_joint(model: mujoco.MjModel, actuator: int) -> bool:
 def one_step_earlier(
     model: mujoco.MjModel, control: TimeSeries, times: np.ndarray, method: InterpolationMethod
 ) -> TimeSeries:
-    """Commands for the model of :func:`with_room`, one step earlier than they act.
+    """Commands for the model of :func:`extended_spec`, one step earlier than they act.
 
     Args:
-      model: the model of :func:`with_room`.
+      model: the model of :func:`extended_spec`.
       control: commands.
       times: first and last time [s] ``(2,)``.
       method: interpolation of commands between samples.
@@ -104,7 +104,7 @@ class Situation:
     """A model in a log."""
 
     model: mujoco.MjModel
-    """The model, from :func:`with_room`."""
+    """The model, from :func:`extended_spec`."""
     measured_joints: tuple[int, ...]
     """Hinges and slides whose position is recorded."""
     force_peak: np.ndarray

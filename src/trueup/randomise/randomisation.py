@@ -11,7 +11,7 @@ import numpy as np
 from trueup._marks import KEY, joined, marked
 from trueup._seeds import check_count, check_seed
 from trueup._version import __version__
-from trueup.deploy.draws import DrawsExport, DrawsRequest, thing_drawn
+from trueup.deploy.draws import DrawsExport, DrawsRequest, drawn_thing
 from trueup.deploy.forms import NETWORK_DRAWS, Form, find_form
 from trueup.errors import FitError, RunDirectoryError
 from trueup.knowledge.drawn_run import drawn_run
@@ -169,7 +169,7 @@ def _form_for(source: DrawnRun, name: str, joints: int | None) -> Form:
       FitError: the form is unknown or does not support the draws, or the number of joints that an
         ensemble drives is missing.
     """
-    thing = thing_drawn(source.drawn)
+    thing = drawn_thing(source.drawn)
     form = find_form(name, thing)
     if thing == NETWORK_DRAWS and form.files and joints is None:
         raise FitError(

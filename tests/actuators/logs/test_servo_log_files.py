@@ -144,17 +144,26 @@ BAD = {
     "no torque": (entry_without("torque_enable"), "entries have no field 'torque_enable'"),
     "one entry": (lambda c: c.update(entries=c["entries"][:1]), "at least two samples, found 1"),
     "a field misses once": (lambda c: c["entries"][9].pop("temp"), "entry 9 differs .* 'temp'"),
-    "text": (set_entry(4, speed="fast"), "'speed' of entry 4 is 'fast', not a number"),
-    "a number as text": (set_entry(4, speed="1.5"), "not a number"),
-    "null": (set_entry(4, position=None), "'position' of entry 4 is None"),
-    "nan": (set_entry(4, position=float("nan")), "'position' of entry 4 must be a number, found nan"),
+    "text": (set_entry(4, speed="fast"), "'speed' of entry 4 must be a number, found 'fast'"),
+    "a number as text": (set_entry(4, speed="1.5"), "must be a number"),
+    "null": (set_entry(4, position=None), "'position' of entry 4 must be a number, found None"),
+    "nan": (
+        set_entry(4, position=float("nan")),
+        "of entry 4 must be a number, found nan",
+    ),
     "list": (set_entry(4, position=[1.0, 2.0]), "'position' of entry 4"),
     "kp is text": (lambda c: c.update(kp="high"), "'kp' must be a number, found 'high'"),
-    "mass below zero": (lambda c: c.update(mass=-0.08), "'mass' must not be negative, found -0.08 kg"),
+    "mass below zero": (
+        lambda c: c.update(mass=-0.08),
+        "must not be negative, found -0.08 kg",
+    ),
     "no gain": (lambda c: c.update(kp=0), "'kp' is 0, but torque is on in 100 %"),
     "no supply": (lambda c: c.update(vin=0), "'vin' is 0 V"),
     "backwards": (set_entry(9, timestamp=0.01), "time must be strictly increasing: entry 8"),
-    "twice the same": (set_entry(9, timestamp=0.003 + 0.005 * 8), "time must be strictly increasing"),
+    "twice the same": (
+        set_entry(9, timestamp=0.003 + 0.005 * 8),
+        "time must be strictly increasing",
+    ),
     "wrapped": (shift(30, -2 * np.pi), "a jump of 2 pi: the angle is wrapped"),
     "failed read": (set_entry(30, position=-3.14), "a failed read"),
     "leap": (shift(30, 1.5), "No servo is that fast"),
@@ -248,7 +257,7 @@ def test_mixed_servos_are_refused(tmp_path):
     logs = read_logs(tmp_path, skip_bad=True, on_skip=skipped.append)
     assert [log.name for log in logs] == ["a", "c", "d"]
     assert "mx64" in skipped[0]
-    with pytest.raises(RecordingError, match=r"a\.json: the log is of servo 'xl330', expected 'mx64'"):
+    with pytest.raises(RecordingError, match=r"a\.json: .*servo 'xl330', expected 'mx64'"):
         read_logs(tmp_path, motor="mx64")
     (tmp_path / "c.json").unlink()
     (tmp_path / "d.json").unlink()
@@ -261,7 +270,7 @@ def test_mixed_servos_are_refused(tmp_path):
 
 def test_raw_logs_are_refused_where_even_ones_are_needed(tmp_path):
     save(tmp_path, "a.json", log_content())
-    with pytest.raises(RecordingError, match=r"a\.json: a raw log.*trueup actuator process"):
+    with pytest.raises(RecordingError, match=r"a\.json: .*a raw log.*trueup actuator process"):
         read_logs(tmp_path, uniform=True)
 
 

@@ -99,7 +99,7 @@ def test_a_fit_to_logs_in_grams_says_so_and_that_it_is_worth_nothing(log):
 def test_a_model_that_is_worse_than_a_guess_is_told_so():
     worse = Evaluation(mae=0.5, by_log={}, at_goal=0.2, at_rest=0.7)
     (sentence,) = worse.worse_than_trivial("the held-out logs")
-    assert "off by 500 mrad, a servo that is where it is told to be by only 200 mrad" in sentence
+    assert "off by 500 mrad, a servo that is at its goal by 200 mrad" in sentence
     assert dataclasses.replace(worse, mae=0.1).worse_than_trivial("the held-out logs") == []
 
 

@@ -178,7 +178,7 @@ def test_a_log_of_another_servo_can_be_skipped(tmp_path):
         ({"dt": 10.0}, "shorter than a step"),
         ({"compat": "bma"}, "unknown value compat='bma'"),
         ({"logdir": "raw"}, "would replace the raw ones"),
-        ({"logdir": "file"}, "a file, not a folder"),
+        ({"logdir": "file"}, "is a file; expected a folder"),
         ({"raw": "empty"}, "contains no log"),
     ],
 )

@@ -128,7 +128,7 @@ def test_goals_that_are_no_numbers_are_refused():
 
 
 def test_an_unknown_trajectory_is_named():
-    with pytest.raises(RecordingError, match=r"Did you mean 'sin_sin'\? Available: 'lift_and_drop'"):
+    with pytest.raises(RecordingError, match=r"mean 'sin_sin'\? Available: 'lift_and_drop'"):
         trajectory_named("sinsin")
 
 

@@ -196,7 +196,7 @@ def test_a_fit_takes_a_spec(tmp_path):
     plain = actuators.fit("xl330", "m1", logs, settings=QUICK)
     np.testing.assert_array_equal(found.solution.x, plain.solution.x)
     assert actuators.fit(spec, resume=True).solution.cost == found.solution.cost
-    with pytest.raises(FitError, match=r"'settings' belong to the FitSpec: pass them to FitSpec\.of"):
+    with pytest.raises(FitError, match=r"'settings' belong .* pass them to FitSpec\.of"):
         actuators.fit(spec, settings=QUICK)
     with pytest.raises(FitError, match="requires logs"):
         actuators.fit("xl330", "m1")

@@ -165,11 +165,11 @@ def test_an_interval_reaches_as_far_as_the_standard_error_at_its_end(study, monk
     given = []
 
     def spied(*arguments):
-        given.append(interval_reach(*arguments))
+        given.append(extension_factors(*arguments))
         return given[0]
 
-    interval_reach = import_module("trueup.actuators.assess.profile_extension").interval_reach
-    monkeypatch.setattr("trueup.actuators.assess.fit_assessment.interval_reach", spied)
+    extension_factors = import_module("trueup.actuators.assess.profile_extension").extension_factors
+    monkeypatch.setattr("trueup.actuators.assess.fit_assessment.extension_factors", spied)
     found, x, space = assess(problem, truth.vector(), logs), truth.vector(), problem.space
 
     def variance(at):

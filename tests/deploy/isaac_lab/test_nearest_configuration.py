@@ -12,9 +12,9 @@ from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.deploy import export_servo
 from trueup.deploy.isaac_lab.nearest import (
+    equivalent_simulator,
     isaac_lab_snippet,
     nearest_actuators,
-    stand_in_simulator,
 )
 from trueup.deploy.servo import ExportRequest
 from trueup.deploy.standard_logs import standard_logs
@@ -171,7 +171,7 @@ def test_the_simulated_stand_in_has_the_torque_of_isaac_labs_dc_motor():
     model = ServoModel.create("mx64", "m1", kt=1.6, R=4.0)
     logs = few_logs(model, 1)
     best = nearest(model, logs)[0]
-    stand_in = stand_in_simulator(best, model, logs).model
+    stand_in = equivalent_simulator(best, model, logs).model
     error, speed = np.meshgrid(np.linspace(-1, 1, 21), np.linspace(-20, 20, 21))
     line = best.saturation_effort * np.array([1.0, -1.0])[:, None, None]
     slope = best.saturation_effort * speed / best.velocity_limit

@@ -125,7 +125,7 @@ M1 = {"model": "m1", "actuator": "xl330", **ServoModel.create("xl330", "m1").val
         ({**M1, "kt": True}, "kt: expected a finite number"),
         ({**M1, "kt": 10**400}, "kt: expected a finite number, found 1000"),
         ({**M1, "R": float("nan")}, "R: expected a finite number"),
-        ({**M1, "friction_base": -0.1}, "cannot be negative"),
+        ({**M1, "friction_base": -0.1}, "must not be negative"),
         ({**M1, "quadratic": "squared"}, "no form 'squared'"),
         ({**M1, "backlash": 0.01}, "second body"),
     ],

@@ -10,16 +10,16 @@ from trueup.actuators.assess.absolute_errors import signs_and_densities
 from trueup.actuators.assess.experiment_advice import Advice, advise
 from trueup.actuators.assess.fit_intervals import FitIntervals, fit_intervals
 from trueup.actuators.assess.fit_knowledge import known_of_servo, widening_of_spread
-from trueup.actuators.assess.left_out_intervals import (
+from trueup.actuators.assess.jackknife import (
     MODEL_ERROR,
-    LeftOutSpread,
+    JackknifeSpread,
     ReportStep,
-    left_out_spread,
+    jackknife_spread,
     model_error,
     no_report,
 )
 from trueup.actuators.assess.linear_range import LARGEST_DEPARTURE, departures
-from trueup.actuators.assess.profile_extension import interval_reach
+from trueup.actuators.assess.profile_extension import extension_factors
 from trueup.actuators.assess.start_noise import with_start_noise
 from trueup.actuators.bench.objective import OBJECTIVES
 from trueup.actuators.logs.servo_log import ServoLog
@@ -58,7 +58,7 @@ class ServoAssessment:
     """Joint distribution of the parameters due to the noise of the logs, in search coordinates."""
     widening: np.ndarray
     """Factor on the standard deviation of each parameter that accounts for model error ``(p,)``."""
-    spread: LeftOutSpread | None = None
+    spread: JackknifeSpread | None = None
     """Spread of fits without parts of the logs; None if the residuals are pure noise."""
     gradient: np.ndarray | None = None
     """Gradient of the objective in search coordinates ``(p,)``."""
@@ -170,10 +170,10 @@ def assess(
 
     sampled, covariance, bias = estimated(at_bound if at_bound.any() else None)
     freed = estimated(None)[1] if at_bound.any() else covariance
-    reach = interval_reach(problem, x, sampled, covariance, curvatures)
+    reach = extension_factors(problem, x, sampled, covariance, curvatures)
     spread = None
     if model_error(problem, x) > MODEL_ERROR:
-        spread = left_out_spread(problem, x, logs, level, report)
+        spread = jackknife_spread(problem, x, logs, level, report)
     plain = covariance.matrix * np.outer(slope, slope)
     identifiability = analyse(
         information,
@@ -212,7 +212,7 @@ def _remarks(
     covariance: CovarianceEstimate,
     found: FitIntervals,
     departed: np.ndarray,
-    spread: LeftOutSpread | None,
+    spread: JackknifeSpread | None,
     converged: bool,
 ) -> Iterator[str]:
     names = np.array(covariance.names)

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from trueup.actuators.assess._evaluate import Evaluation
+from trueup.actuators.assess.cross_validation_errors import WORDS, CrossValidationErrors
 from trueup.actuators.assess.fit_assessment import ServoAssessment
-from trueup.actuators.assess.held_out_logs import UnseenLogs
-from trueup.actuators.assess.left_out_errors import WORDS, LeftOutErrors
+from trueup.actuators.assess.held_out_logs import HeldOutRefit
 from trueup.actuators.equations.friction_models import STRIBECK_SHAPE
 from trueup.actuators.search.fit_settings import uses_up_trials
 from trueup.fitting import Comparison, Estimates, Grade, Reason, SearchEnd, Verdict, judge
@@ -28,8 +28,8 @@ def verdict_of(
     training: tuple[Evaluation | None, Evaluation | None],
     held_out: tuple[Evaluation | None, Evaluation | None],
     method: str,
-    unseen: UnseenLogs | None = None,
-    left_out: LeftOutErrors | None = None,
+    unseen: HeldOutRefit | None = None,
+    left_out: CrossValidationErrors | None = None,
 ) -> Verdict:
     """Judge a servo fit by the rules of :func:`trueup.fitting.judge`.
 
@@ -86,7 +86,7 @@ def _comparison(found: Evaluation, before: Evaluation, held_out: bool) -> Compar
     return Comparison("position", found.mae, rivals, held_out, "rad", measure="MAE")
 
 
-def _left_out_comparisons(errors: LeftOutErrors) -> list[Comparison]:
+def _left_out_comparisons(errors: CrossValidationErrors) -> list[Comparison]:
     found = []
     for quantity, error in errors.fitted.items():
         rivals = {

@@ -15,7 +15,7 @@ from trueup.errors import listing
 
 
 @dataclass(frozen=True)
-class UnseenLogs:
+class HeldOutRefit:
     """Errors on logs that are held out of a second fit."""
 
     logs: tuple[str, ...]
@@ -36,13 +36,13 @@ class UnseenLogs:
         )
 
 
-def unseen_logs(
+def held_out_refit(
     simulator: Callable[[Sequence[ServoLog]], BenchSimulator],
     logs: Sequence[ServoLog],
     problem: ServoProblem,
     x: np.ndarray,
     before: np.ndarray,
-) -> UnseenLogs | None:
+) -> HeldOutRefit | None:
     """Repeat a fit without some logs of each condition, and predict these; None with a single log.
 
     :func:`~trueup.actuators.logs.splits.spread_logs` selects the logs. The second fit is least
@@ -65,7 +65,7 @@ def unseen_logs(
     rest = ServoProblem(simulator(kept), problem.objective)
     second = refitted(rest, x)
     unseen = simulator(left_out)
-    return UnseenLogs(
+    return HeldOutRefit(
         tuple(log.name for log in left_out),
         evaluation(unseen, second),
         evaluation(unseen, before),

@@ -23,7 +23,7 @@ from trueup.fitting.uncertainty import CovarianceEstimate
 from trueup.fitting.uncertainty.start_noise import inverse_of
 
 
-def interval_reach(
+def extension_factors(
     problem: ServoProblem,
     x: np.ndarray,
     sampled: CovarianceEstimate,

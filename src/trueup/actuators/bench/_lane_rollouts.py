@@ -263,20 +263,20 @@ def step_functions(kind: StepKind, slopes: bool, duty: bool) -> StepFunctions:
     program, work = step_program(kind), WorkSpace([*_ROWS, *(f"c.{name}" for name in kind.columns)])
     targets = [Target(work.place(name), value, last=True) for name, value in program.after.items()]
     targets.append(Target(work.place("duty"), program.duty))
-    steps, carries = {"step": targets}, {}
+    steps, propagations = {"step": targets}, {}
     if slopes:
-        carries["carry"] = _carry(program, work, targets)
+        propagations["carry"] = _propagation(program, work, targets)
     if duty:
         steps["duty_step"] = []
-        carries["carry_duty"] = _carry_duty(program, work, steps["duty_step"])
+        propagations["carry_duty"] = _duty_propagation(program, work, steps["duty_step"])
     parts = LanePlan(program.graph, work, _ONCE, _EACH_SAMPLE).functions(steps)
     functions = {name: lane_function(name, loops) for name, loops in parts.items()}
-    for name, carrying in carries.items():
-        functions[name] = column_function(name, carrying.code, carrying.of_column)
+    for name, propagation in propagations.items():
+        functions[name] = column_function(name, propagation.code, propagation.of_column)
     return StepFunctions(work.size, **{n: functions.get(n) for n in StepFunctions._fields[1:]})
 
 
-class _Carrying:
+class _Propagation:
     """Instructions that propagate derivatives over a step (chain rule), for one requested column.
 
     Args:
@@ -334,7 +334,7 @@ class _Carrying:
         return functools.reduce(lambda total, term: self.add("add", total, term), terms)
 
 
-def _carry(program: StepProgram, work: WorkSpace, targets: list[Target]) -> _Carrying:
+def _propagation(program: StepProgram, work: WorkSpace, targets: list[Target]) -> _Propagation:
     """Propagation of derivatives over a step; appends to ``targets`` the values that it reads.
 
     Forward sensitivities by the chain rule: with state x, speeds v and column c, ``dv/dc =
@@ -343,47 +343,47 @@ def _carry(program: StepProgram, work: WorkSpace, targets: list[Target]) -> _Car
     """
     found, places = step_slopes(program), slope_space(program)
     columns, states = program.kind.columns, program.smooth
-    carrying = _Carrying(work, targets)
-    before = [carrying.slope(places.states[k]) for k in range(len(states))]
+    propagation = _Propagation(work, targets)
+    before = [propagation.slope(places.states[k]) for k in range(len(states))]
     speeds = []
     for i, by_state in enumerate(found.by_state):
         terms = []
         for k, state in enumerate(states):
-            terms += carrying.term(by_state[state], before[k], f"speed {i} by {state}")
-        terms.append(carrying.slope(places.by_column[i], "column"))
-        speeds.append(carrying.sum(terms))
-        carrying.columns(found.by_column[i], columns, places.by_column[i])
+            terms += propagation.term(by_state[state], before[k], f"speed {i} by {state}")
+        terms.append(propagation.slope(places.by_column[i], "column"))
+        speeds.append(propagation.sum(terms))
+        propagation.columns(found.by_column[i], columns, places.by_column[i])
     after = []
     for state in states:
         terms = []
         for j, other in enumerate(states):
-            terms += carrying.term(found.keep[state][other], before[j], f"{state} by {other}")
+            terms += propagation.term(found.keep[state][other], before[j], f"{state} by {other}")
         for i, value in enumerate(found.follow[state]):
-            terms += carrying.term(value, speeds[i], f"{state} by speed {i}")
-        after.append(carrying.sum(terms))
+            terms += propagation.term(value, speeds[i], f"{state} by speed {i}")
+        after.append(propagation.sum(terms))
     for k, value in enumerate(after):
-        carrying.add("store", Place("slopes", places.states[k], "wanted"), value)
+        propagation.add("store", Place("slopes", places.states[k], "wanted"), value)
     for k, state in enumerate(states):
         # few columns act on a state other than through the speeds
         for column, value in found.direct[state].items():
-            row = carrying.row(value, f"{state} by {column}")
+            row = propagation.row(value, f"{state} by {column}")
             slope = Place("slopes", places.states[k], "wanted")
-            carrying.also(columns.index(column), slope, row)
-    return carrying
+            propagation.also(columns.index(column), slope, row)
+    return propagation
 
 
-def _carry_duty(program: StepProgram, work: WorkSpace, targets: list[Target]) -> _Carrying:
+def _duty_propagation(program: StepProgram, work: WorkSpace, targets: list[Target]) -> _Propagation:
     """Propagation of derivatives to the duty cycle; appends to ``targets`` likewise."""
     by_state, by_column = duty_slopes(program)
-    places, carrying = slope_space(program), _Carrying(work, targets)
+    places, propagation = slope_space(program), _Propagation(work, targets)
     terms = []
     for k, state in enumerate(program.smooth):
-        slope = carrying.slope(places.states[k])
-        terms += carrying.term(by_state[state], slope, f"duty by {state}")
-    carrying.columns(by_column, program.kind.columns, places.duty_by_column)
-    terms.append(carrying.slope(places.duty_by_column, "column"))
-    carrying.add("store", Place("slopes", places.duty, "wanted"), carrying.sum(terms))
-    return carrying
+        slope = propagation.slope(places.states[k])
+        terms += propagation.term(by_state[state], slope, f"duty by {state}")
+    propagation.columns(by_column, program.kind.columns, places.duty_by_column)
+    terms.append(propagation.slope(places.duty_by_column, "column"))
+    propagation.add("store", Place("slopes", places.duty, "wanted"), propagation.sum(terms))
+    return propagation
 
 
 @functools.cache

@@ -40,7 +40,7 @@ def bench_from_mujoco(
     Raises:
       ModelError: the model cannot be read or does not compile.
       TargetError: unknown joint, or a joint with several degrees of freedom.
-      RecordingError: the joint carries no inertia, or there are fewer than two points.
+      RecordingError: the joint propagations no inertia, or there are fewer than two points.
     """
     import mujoco
 

@@ -52,7 +52,7 @@ _APART: dict[str, Any] = {
 }
 
 
-def compiled_apart(function: Any) -> Any:
+def compiled_without_inlining(function: Any) -> Any:
     """The function compiled by numba without inlining, so that a large one is compiled once."""
     return numba.njit(**_APART)(function)
 

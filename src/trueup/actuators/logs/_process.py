@@ -90,7 +90,7 @@ def process(
     """
     raw, logdir = Path(raw), Path(logdir)
     _check_settings(raw, logdir, dt, compat)
-    tell = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
+    report_skip = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
     files = log_files(raw)
     resampled: list[tuple[Path, ServoLog, dict[str, Any], int]] = []
     for path in files:
@@ -102,13 +102,13 @@ def process(
                     " (--skip-bad-logs continues with the other logs)" if len(files) > 1 else ""
                 )
                 raise RecordingError(f"{error}{advice}") from error
-            tell(f"skipped: {error}")
+            report_skip(f"skipped: {error}")
         else:
             resampled += [(path, *part) for part in parts]
     logs = [log for _, log, _, _ in resampled]
     if not logs:
         raise RecordingError(f"{raw}: none of the {len(files)} logs is usable")
-    kept = {log.source for log in log_checks.logs_of_one_servo(logs, skip_bad, tell)}
+    kept = {log.source for log in log_checks.logs_of_one_servo(logs, skip_bad, report_skip)}
     logdir.mkdir(parents=True, exist_ok=True)
     done = []
     for path, log, content, failed in resampled:

@@ -231,7 +231,7 @@ def check_jumps(times: Array, position: Array, where: str) -> None:
     )
 
 
-def usual_servo(logs: Sequence[ServoLog]) -> str | None:
+def most_frequent_servo(logs: Sequence[ServoLog]) -> str | None:
     """Servo of most logs; None on a tie."""
     (name, most), *others = Counter(log.motor for log in logs).most_common()
     return None if others and others[0][1] == most else name
@@ -249,7 +249,7 @@ def check_one_servo(logs: Sequence[ServoLog]) -> str:
         by_servo.setdefault(log.motor, []).append(log.source)
     if len(by_servo) == 1:
         return logs[0].motor
-    usual = usual_servo(logs)
+    usual = most_frequent_servo(logs)
     firsts = [sources[0] for motor, sources in by_servo.items() if motor != usual]
     order = sorted(by_servo.items(), key=lambda item: -len(item[1]))
     kinds = "; ".join(
@@ -262,19 +262,19 @@ def check_one_servo(logs: Sequence[ServoLog]) -> str:
 
 
 def logs_of_one_servo(
-    logs: Sequence[ServoLog], skip_bad: bool, tell: Callable[[str], None]
+    logs: Sequence[ServoLog], skip_bad: bool, report_skip: Callable[[str], None]
 ) -> list[ServoLog]:
     """Logs of one servo: all, or those of the most frequent servo.
 
     Args:
         logs: logs.
         skip_bad: drop logs of other servos than the most frequent one, instead of raising.
-        tell: called with a message per dropped log.
+        report_skip: called with a message per dropped log.
 
     Raises:
         RecordingError: several servos.
     """
-    usual = usual_servo(logs)
+    usual = most_frequent_servo(logs)
     if usual is None or not skip_bad:
         try:
             check_one_servo(logs)
@@ -285,7 +285,9 @@ def logs_of_one_servo(
             raise RecordingError(f"{error}{advice}") from error
     for log in logs:
         if log.motor != usual:
-            tell(f"skipped: {log.source}: the log is of servo {log.motor!r}, expected {usual!r}")
+            report_skip(
+                f"skipped: {log.source}: the log is of servo {log.motor!r}, expected {usual!r}"
+            )
     return [log for log in logs if log.motor == usual]
 
 

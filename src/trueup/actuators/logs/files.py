@@ -55,7 +55,7 @@ def read_logs(
         RecordingError: no log, or an unusable one: not JSON, a missing field, a value that is not a
           number, nonmonotonic time, a jump of the angle, another servo.
     """
-    tell = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
+    report_skip = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
     files = log_files(source)
     logs: list[ServoLog] = []
     for path in files:
@@ -73,12 +73,12 @@ def read_logs(
         except RecordingError as error:
             if not skip_bad:
                 raise _with_advice(error, len(files)) from error
-            tell(f"skipped: {error}")
+            report_skip(f"skipped: {error}")
         else:
             logs.append(log)
     if not logs:
         raise RecordingError(f"{_named(source)}: none of the {len(files)} logs is usable")
-    return log_checks.logs_of_one_servo(logs, skip_bad, tell)
+    return log_checks.logs_of_one_servo(logs, skip_bad, report_skip)
 
 
 def read_log(path: str | os.PathLike[str], *, check_motion: bool = True) -> ServoLog:

@@ -43,19 +43,19 @@ from trueup.simulation.control._delay_line import delayed
 DELAY_TOO_LONG, NOT_POSITIVE_DEFINITE = 1, 2
 
 # rows of the scratch of a step
-_TAU, _DAMPING, _LOSS, _NEXT, _RIGHT, _LOAD, _TRIAL, _BUDGET, _APART = range(9)
+_TAU, _DAMPING, _LOSS, _NEXT, _RIGHT, _LOAD, _TRIAL, _BUDGET, _SEPARATE_SPEED = range(9)
 _ROWS = 9
 
 # state of the motor of a joint with backlash relative to its load
-_TOGETHER, _OPEN, _MEETING = 0.0, 1.0, 2.0
+_IN_CONTACT, _OPEN, _IMPACT = 0.0, 1.0, 2.0
 
 
-def separate(function: Any) -> Any:
+def not_inlined(function: Any) -> Any:
     """The function compiled by numba without inlining, which compiles faster."""
     return numba.njit(error_model="numpy", fastmath=False)(function)
 
 
-@separate
+@not_inlined
 def solve_inertia(x, qLD, qLDiagInv, rownnz, rowadr, colind):
     """Solve ``M y = x`` in place with MuJoCo's factors ``M = L' D L``, as ``mj_solveM`` does.
 
@@ -77,7 +77,7 @@ def solve_inertia(x, qLD, qLDiagInv, rownnz, rowadr, colind):
             x[i] -= qLD[k] * x[colind[k]]
 
 
-@separate
+@not_inlined
 def factorise(matrix, chosen, count, factor):
     """Cholesky factor of the chosen rows and columns; False if they are not positive definite."""
     for i in range(count):
@@ -94,7 +94,7 @@ def factorise(matrix, chosen, count, factor):
     return True
 
 
-@separate
+@not_inlined
 def solve_factored(factor, count, x):
     """Solve in place with a Cholesky factor."""
     for i in range(count):
@@ -116,7 +116,7 @@ def row_product(matrix, i, x):
     return total
 
 
-@separate
+@not_inlined
 def next_speeds(H, right, loss, speed, trial, chosen, factor):
     """Speeds ``v`` with ``H v + f = right``, where ``|f| <= loss`` opposes them.
 
@@ -180,8 +180,8 @@ def next_speeds(H, right, loss, speed, trial, chosen, factor):
     return True
 
 
-@separate
-def felt_inertia(dofs, M, qLD, qLDiagInv, rownnz, rowadr, colind, x, chosen, factor, B):
+@not_inlined
+def joint_inertia(dofs, M, qLD, qLDiagInv, rownnz, rowadr, colind, x, chosen, factor, B):
     """Inertia of the joints ``B (n, n)`` while all other degrees of freedom move freely.
 
     ``B = (S M^-1 S')^-1`` with ``S`` the selection of the joints, the operational-space inertia of
@@ -220,7 +220,7 @@ def felt_inertia(dofs, M, qLD, qLDiagInv, rownnz, rowadr, colind, x, chosen, fac
     return True
 
 
-@separate
+@not_inlined
 def joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
     """Speeds of all joints after the step.
 
@@ -233,7 +233,7 @@ def joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
     n = len(velocity)
     speed, right, tau, damping = work[_NEXT], work[_RIGHT], work[_TAU], work[_DAMPING]
     loss, load, budget = work[_LOSS], work[_LOAD], work[_BUDGET]
-    if n == 1 and is_open[0] == _TOGETHER:
+    if n == 1 and is_open[0] == _IN_CONTACT:
         c = parameters[0]
         speed[0] = implicit_speed(
             c, velocity[0], tau[0] + load[0], B[0, 0] / h, damping[0], loss[0],
@@ -245,17 +245,17 @@ def joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
             H[i, j] = B[i, j] / h
         motor = parameters[i, C.armature] / h
         # MuJoCo's inertia contains the armature, which turns separately while the gap is open
-        if is_open[i] != _TOGETHER:
+        if is_open[i] != _IN_CONTACT:
             H[i, i] -= motor
         right[i] = row_product(H, i, velocity) + load[i]
         speed[i] = velocity[i]
         budget[i] = 0.0
-        if is_open[i] == _TOGETHER:
+        if is_open[i] == _IN_CONTACT:
             right[i] += tau[i] + damping[i] * velocity[i]
             budget[i] = loss[i]
             H[i, i] += damping[i] + parameters[i, C.friction_viscous]
-        elif is_open[i] == _MEETING:
-            right[i] += motor * work[_APART, i]
+        elif is_open[i] == _IMPACT:
+            right[i] += motor * work[_SEPARATE_SPEED, i]
             H[i, i] += motor
     return next_speeds(H, right, budget, speed, work[_TRIAL], chosen, factor)
 
@@ -306,7 +306,7 @@ def _servo_step(
     dofs, chosen = whole[:n], whole[n:]
     for i in range(n):
         dofs[i] = jnt_dofadr[joints[i]]
-    if not felt_inertia(dofs, M, qLD, qLDiagInv, rownnz, rowadr, colind, x, chosen, factor, B):
+    if not joint_inertia(dofs, M, qLD, qLDiagInv, rownnz, rowadr, colind, x, chosen, factor, B):
         return NOT_POSITIVE_DEFINITE
 
     # external torque on joints held at rest, B times their acceleration without servos: gravity and
@@ -340,7 +340,7 @@ def _servo_step(
             if started[0] == 0.0:
                 # the load rests on the side of the gap to which it is pulled
                 gap[i] = math.copysign(0.5 * c[C.backlash], -load[i])
-            if is_open[i] != _TOGETHER:
+            if is_open[i] != _IN_CONTACT:
                 v = speed_motor[i]
         wanted, on = command[i], 1.0 - min(max(command[n + i], 0.0), 1.0)
         if c[C.command_delay] > 0.0:
@@ -370,7 +370,7 @@ def _servo_step(
             warmth, target[i] - q, v,
         )  # fmt: skip
         tau[i], damping[i] = shaft_torque(c, on, driven, implicit, warmth, v)
-        felt = load[i] if is_open[i] == _TOGETHER else 0.0
+        felt = load[i] if is_open[i] == _IN_CONTACT else 0.0
         loss[i] = budget(  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
             int(k[FRICTION]), c, k[GATED], k[IS_CURVED] != 0.0, tau[i], felt, v
         )
@@ -378,25 +378,25 @@ def _servo_step(
     if not joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
         return NOT_POSITIVE_DEFINITE
     speed, change = work[_NEXT], work[_TRIAL]
-    parted = False
+    separated = False
     for i in range(n):
         change[i] = (speed[i] - velocity[i]) / h
     for i in range(n):
         c = parameters[i]
-        if c[C.backlash] > 0.0 and is_open[i] == _TOGETHER:
+        if c[C.backlash] > 0.0 and is_open[i] == _IN_CONTACT:
             # force of the contact: what the load needs for its acceleration in addition to `load`
             push = row_product(B, i, change) - c[C.armature] * change[i] - load[i]
             if gap[i] * push < 0.0:
                 # the contact force would be tensile: motor and load separate
-                is_open[i], speed_motor[i], parted = _OPEN, velocity[i], True
+                is_open[i], speed_motor[i], separated = _OPEN, velocity[i], True
                 k = constants[i]
                 loss[i] = budget(  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
                     int(k[FRICTION]), c, k[GATED], k[IS_CURVED] != 0.0, tau[i], 0.0, velocity[i]
                 )
-    if parted and not joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
+    if separated and not joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
         return NOT_POSITIVE_DEFINITE
 
-    met = False
+    impact = False
     for i in range(n):
         if is_open[i] == _OPEN:
             c = parameters[i]
@@ -404,11 +404,15 @@ def _servo_step(
                 c, speed_motor[i], tau[i], c[C.armature] / h, damping[i], loss[i],
                 c[C.friction_viscous],
             )  # fmt: skip
-            work[_APART, i] = apart
+            work[_SEPARATE_SPEED, i] = apart
             reach = gap[i] + h * (apart - speed[i])
             if abs(reach) >= 0.5 * c[C.backlash]:
-                gap[i], is_open[i], met = math.copysign(0.5 * c[C.backlash], reach), _MEETING, True
-    if met and not joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
+                gap[i], is_open[i], impact = (
+                    math.copysign(0.5 * c[C.backlash], reach),
+                    _IMPACT,
+                    True,
+                )
+    if impact and not joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
         return NOT_POSITIVE_DEFINITE
 
     for i in range(n):
@@ -417,14 +421,14 @@ def _servo_step(
         # torque that gives MuJoCo's joint these speeds; its inertia includes the armature
         total = row_product(B, i, change) - load[i]
         gained = speed[i] - velocity[i]
-        if is_open[i] != _TOGETHER:
-            gained = work[_APART, i] - speed_motor[i]
+        if is_open[i] != _IN_CONTACT:
+            gained = work[_SEPARATE_SPEED, i] - speed_motor[i]
             edge = 0.5 * parameters[i, C.backlash]
             if is_open[i] == _OPEN:
-                gap[i] = min(max(gap[i] + h * (work[_APART, i] - speed[i]), -edge), edge)
+                gap[i] = min(max(gap[i] + h * (work[_SEPARATE_SPEED, i] - speed[i]), -edge), edge)
             else:
-                is_open[i] = _TOGETHER
-            speed_motor[i] = work[_APART, i]
+                is_open[i] = _IN_CONTACT
+            speed_motor[i] = work[_SEPARATE_SPEED, i]
         # mean torque of the step: the back-EMF is implicit, and friction is the remainder
         torque_motor[i] = tau[i] - damping[i] * gained
         torque_friction[i] = total - torque_motor[i]
@@ -447,7 +451,7 @@ def servo_step(frictions: tuple[Equation, ...], columns: tuple[str, ...]) -> Cal
     """
     names = {**globals(), "budget": loss_functions(frictions, columns)}
     step = types.FunctionType(_servo_step.__code__, names, "_servo_step")
-    step = separate(step)
+    step = not_inlined(step)
 
     def servo_step(
         h, position, velocity, command, voltage_start, warmth_start, parameters, constants, started,

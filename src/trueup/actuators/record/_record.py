@@ -14,7 +14,7 @@ from trueup.actuators.record.driver import Reading, ServoDriver
 from trueup.actuators.record.partial_log import PartialLog
 from trueup.actuators.record.safety import Safety, StopSignals
 from trueup.actuators.record.settings import Bench, Finish, RecordSettings
-from trueup.actuators.record.thread_priority import favoured_thread
+from trueup.actuators.record.thread_priority import prioritised_thread
 from trueup.actuators.record.trajectory import Trajectory, check_trajectory
 from trueup.errors import HardwareError, RecordingError
 
@@ -72,7 +72,7 @@ def record(
         raise RecordingError(f"{path}: already exists: choose another file or remove it")
     check_trajectory(trajectory, safety.limits)
     _check_gain(kp, trajectory)
-    with StopSignals() as stop, favoured_thread():
+    with StopSignals() as stop, prioritised_thread():
         first = driver.read()
         safety.check_start(first)
         log = PartialLog(path, _header(driver, trajectory, bench, kp, settings, first))
@@ -188,7 +188,7 @@ def _make_safe(
     """Release the servo or hold its angle, then raise; with a warning if the command fails."""
     where = f". The recorded samples are in {partial}" if partial.exists() else ""
     try:
-        _retried(lambda: _let_go_or_hold(driver, finish))
+        _retried(lambda: _release_or_hold(driver, finish))
     except HardwareError as error:
         message = (
             f"THE SERVO MAY STILL BE DRIVEN: the command to stop failed ({error}). Switch its "
@@ -204,7 +204,7 @@ def _make_safe(
         raise KeyboardInterrupt(f"{cause}: the servo is {state}{where}") from cause
 
 
-def _let_go_or_hold(driver: ServoDriver, finish: Finish) -> None:
+def _release_or_hold(driver: ServoDriver, finish: Finish) -> None:
     if finish == "limp":
         driver.write_torque(False)
     else:

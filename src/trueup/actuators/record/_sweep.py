@@ -160,7 +160,7 @@ def record_sweep(
             continue
         left = sweep_seconds(planned[index:], settings)
 
-        def tell(
+        def report(
             fraction: float,
             note: str = "",
             index: int = index,
@@ -173,8 +173,8 @@ def record_sweep(
                     SweepProgress(index + 1, len(planned), item.path, fraction, remaining, note)
                 )
 
-        _cool_down(driver, settings, tell)
-        tell(0.0)
+        _cool_down(driver, settings, report)
+        report(0.0)
         record(
             driver,
             item.trajectory,
@@ -182,13 +182,13 @@ def record_sweep(
             bench=bench,
             kp=item.kp,
             settings=settings,
-            on_progress=tell,
+            on_progress=report,
         )
     return [item.path for item in planned]
 
 
 def _cool_down(
-    driver: ServoDriver, settings: RecordSettings, tell: Callable[[float, str], None]
+    driver: ServoDriver, settings: RecordSettings, report: Callable[[float, str], None]
 ) -> None:
     begin = time.monotonic()
     while (temperature := driver.read().temperature) > settings.highest_temperature - _COOLER:
@@ -197,7 +197,7 @@ def _cool_down(
                 f"the servo stays at {temperature:.0f} degrees C with its torque off; the limit is "
                 f"{settings.highest_temperature:.0f}"
             )
-        tell(0.0, f"cooling down from {temperature:.0f} degrees C")
+        report(0.0, f"cooling down from {temperature:.0f} degrees C")
         time.sleep(_WAIT)
 
 

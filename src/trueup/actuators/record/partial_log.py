@@ -35,7 +35,7 @@ class PartialLog:
         try:
             self._has_made_folder = not path.parent.exists()
             path.parent.mkdir(parents=True, exist_ok=True)
-            _keep_former(self.partial)
+            _rename_existing(self.partial)
             self._file: TextIO = self.partial.open("w", encoding="utf-8", buffering=1)
         except OSError as error:
             raise RecordingError(
@@ -83,7 +83,7 @@ def partial_path(path: str | os.PathLike[str]) -> Path:
     return Path(path).with_suffix(SUFFIX)
 
 
-def _keep_former(partial: Path) -> None:
+def _rename_existing(partial: Path) -> None:
     """Rename the partial log of an earlier recording."""
     if not partial.exists():
         return

@@ -20,7 +20,7 @@ from trueup.actuators.equations.model_parameter import ModelParameter
 from trueup.actuators.equations.scalar_form import scalar_law
 from trueup.actuators.record import packets
 from trueup.actuators.record.control_tables import XL330, ControlTable, Register
-from trueup.actuators.record.thread_priority import favoured_thread
+from trueup.actuators.record.thread_priority import prioritised_thread
 from trueup.errors import HardwareError
 
 _STEP = 5e-4  # time step of the simulation [s]
@@ -219,7 +219,7 @@ class SimulatedServo:
             os.close(descriptor)
 
     def _serve(self) -> None:
-        with favoured_thread():  # a real servo does not wait for this computer either
+        with prioritised_thread():  # a real servo does not wait for this computer either
             self._answer_instructions()
 
     def _answer_instructions(self) -> None:

@@ -10,7 +10,7 @@ _NICE = -15
 
 
 @contextlib.contextmanager
-def favoured_thread() -> Iterator[None]:
+def prioritised_thread() -> Iterator[None]:
     """Run the calling thread, and threads that it starts, with priority.
 
     Real-time scheduling (round robin, lowest priority) if the system allows it, otherwise a low

@@ -37,8 +37,8 @@ def choice_section(choice: ModelChoice) -> reports.Section:
         "of the whole fit are not used."
     )
     table = reports.Table(columns, rows, highlights=[chosen], notes=notes)
-    told = [("good", choice.reason)]
+    findings = [("good", choice.reason)]
     if not choice.complete:
-        told.append(("warning", "The trials were used up before all candidates were tried."))
-    told += [("info", f"{sentence}.") for sentence in term_findings(choice)]
-    return reports.Section("Model selection", "choice", content=[reports.Findings(told), table])
+        findings.append(("warning", "The trials were used up before all candidates were tried."))
+    findings += [("info", f"{sentence}.") for sentence in term_findings(choice)]
+    return reports.Section("Model selection", "choice", content=[reports.Findings(findings), table])

@@ -34,7 +34,7 @@ _MODELS = (
 
 
 @dataclass(frozen=True)
-class ModelFace:
+class SubModel:
     """A nested sub-model in the search space of a richer model: some elements 0, some equal."""
 
     name: str
@@ -49,23 +49,23 @@ class ModelFace:
     rest: np.ndarray
     """Values of the fixed elements ``(p,)``."""
 
-    def widened(self, Z: np.ndarray) -> np.ndarray:
+    def to_full(self, Z: np.ndarray) -> np.ndarray:
         """Candidates of the richer model ``(..., p)`` from those of the sub-model ``(..., k)``."""
         Z = np.asarray(Z, float)
         taken = Z[..., np.maximum(self.source, 0)]
         return np.where(self.source >= 0, taken, self.rest)
 
-    def narrowed(self, X: np.ndarray) -> np.ndarray:
+    def from_full(self, X: np.ndarray) -> np.ndarray:
         """Candidates of the sub-model ``(..., k)`` from those of the richer model."""
         first = [int(np.flatnonzero(self.source == k)[0]) for k in range(self.space.size)]
         return np.asarray(X, float)[..., first]
 
-    def holds(self, x: np.ndarray) -> bool:
+    def contains(self, x: np.ndarray) -> bool:
         """Whether a candidate ``(p,)`` of the richer model belongs to the sub-model."""
-        return bool(np.array_equal(self.widened(self.narrowed(x)), x))
+        return bool(np.array_equal(self.to_full(self.from_full(x)), x))
 
 
-def model_faces(space: Space) -> list[ModelFace]:
+def nested_sub_models(space: Space) -> list[SubModel]:
     """Nested sub-models of the unknowns of a servo, each after its own sub-models.
 
     M1 is a sub-model of M2 and M3, both of M4, that of M5 and that of M6. The full model is the
@@ -74,16 +74,16 @@ def model_faces(space: Space) -> list[ModelFace]:
     Args:
       space: the unknowns.
     """
-    found: dict[tuple[int, ...], ModelFace] = {}
-    whole = _face(space, "full", (), False)
+    found: dict[tuple[int, ...], SubModel] = {}
+    whole = _sub_model(space, "full", (), False)
     for name, without, alike in _MODELS:
-        face = _face(space, name, without, alike)
-        if 0 < face.space.size < space.size:
-            found.setdefault(tuple(face.source), face)
+        sub_model = _sub_model(space, name, without, alike)
+        if 0 < sub_model.space.size < space.size:
+            found.setdefault(tuple(sub_model.source), sub_model)
     return [*found.values(), whole]
 
 
-def _face(space: Space, name: str, without: tuple[str, ...], alike: bool) -> ModelFace:
+def _sub_model(space: Space, name: str, without: tuple[str, ...], alike: bool) -> SubModel:
     source = np.full(space.size, -1)
     kept: list[int] = []
     for i, element in enumerate(space.names):
@@ -107,10 +107,10 @@ def _face(space: Space, name: str, without: tuple[str, ...], alike: bool) -> Mod
         logit=None if space.logit is None else space.logit[kept],
         deviation=None if space.deviation is None else space.deviation[kept],
     )
-    return ModelFace(name, space, narrow, source, np.where(shape, space.start, space.lower))
+    return SubModel(name, space, narrow, source, np.where(shape, space.start, space.lower))
 
 
-class FaceProblem(Problem):
+class SubModelProblem(Problem):
     """A problem restricted to a nested sub-model.
 
     Args:
@@ -118,14 +118,14 @@ class FaceProblem(Problem):
       model: the sub-model.
     """
 
-    def __init__(self, problem: Problem, face: ModelFace):
-        self._problem, self._face = problem, face
-        self.space = face.space
+    def __init__(self, problem: Problem, sub_model: SubModel):
+        self._problem, self._sub_model = problem, sub_model
+        self.space = sub_model.space
         self.objectives = problem.objectives
         self.groups, self.data_rows = problem.groups, problem.data_rows
         self.threads = getattr(problem, "threads", 1)
         coarse = getattr(problem, "coarse", problem)
-        self.coarse: Problem = self if coarse is problem else FaceProblem(coarse, face)
+        self.coarse: Problem = self if coarse is problem else SubModelProblem(coarse, sub_model)
 
     @property
     def objective(self) -> Objective | None:
@@ -134,7 +134,7 @@ class FaceProblem(Problem):
 
     def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
         """Objective ``(n, 1)`` of candidates of the sub-model ``(n, k)``."""
-        return self._problem.costs(self._face.widened(X), failures)
+        return self._problem.costs(self._sub_model.to_full(X), failures)
 
     def weights_of(self, rows: slice) -> np.ndarray | None:
         """Weights of the residuals of a log."""
@@ -144,14 +144,16 @@ class FaceProblem(Problem):
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
         """Residuals of candidates of the sub-model ``(n, k)``."""
-        return self._problem.residual_blocks(self._face.widened(X), failures)
+        return self._problem.residual_blocks(self._sub_model.to_full(X), failures)
 
     def jacobian_blocks(
         self, x: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Residuals and their derivatives ``(k, rows)`` by the unknowns of the sub-model."""
-        source = self._face.source
-        for rows, values, slopes in self._problem.jacobian_blocks(self._face.widened(x), failures):
+        source = self._sub_model.source
+        for rows, values, slopes in self._problem.jacobian_blocks(
+            self._sub_model.to_full(x), failures
+        ):
             narrow = np.zeros((self.space.size, slopes.shape[1]))
             for i in np.flatnonzero(source >= 0):
                 narrow[source[i]] += slopes[i]

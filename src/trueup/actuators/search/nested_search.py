@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.actuators.search.nested_models import FaceProblem, ModelFace, model_faces
+from trueup.actuators.search.nested_models import SubModel, SubModelProblem, nested_sub_models
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
 from trueup.actuators.search.warm_starts import with_switching_terms
 from trueup.errors import FitError
@@ -61,16 +61,16 @@ class NestedServoSearch:
         self.status: Status | None = None
         self.message = ""
         self.history: list[dict[str, Any]] = []
-        faces = model_faces(space)
-        enough = limit is None or limit >= _LEAST_SHARE * (len(faces) - 1)
-        self._faces = faces if enough else faces[-1:]
+        sub_models = nested_sub_models(space)
+        enough = limit is None or limit >= _LEAST_SHARE * (len(sub_models) - 1)
+        self._sub_models = sub_models if enough else sub_models[-1:]
         self._found: list[tuple[np.ndarray, float]] = []
         self._search = self._next_search()
 
     @property
-    def face(self) -> ModelFace:
+    def sub_model(self) -> SubModel:
         """The sub-model of the current search."""
-        return self._faces[min(len(self._found), len(self._faces) - 1)]
+        return self._sub_models[min(len(self._found), len(self._sub_models) - 1)]
 
     @property
     def stage(self) -> str:
@@ -79,7 +79,7 @@ class NestedServoSearch:
 
     def ask(self) -> np.ndarray:
         """The next batch of candidates ``(n, p)``."""
-        return self.face.widened(self._search.ask())
+        return self.sub_model.to_full(self._search.ask())
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
         """Evaluation of a batch for the current stage.
@@ -87,9 +87,11 @@ class NestedServoSearch:
         Raises:
           FitError: the problem has several objectives.
         """
-        face = self.face
-        narrow = problem if face is self._faces[-1] else FaceProblem(problem, face)
-        return self._search.evaluate(narrow, face.narrowed(X), failures)
+        sub_model = self.sub_model
+        narrow = (
+            problem if sub_model is self._sub_models[-1] else SubModelProblem(problem, sub_model)
+        )
+        return self._search.evaluate(narrow, sub_model.from_full(X), failures)
 
     def costs_of(self, answer: Any) -> np.ndarray:
         """Objective ``(n,)`` in a result of :meth:`evaluate`."""
@@ -97,27 +99,27 @@ class NestedServoSearch:
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
         """Process the results for the batch from :meth:`ask`."""
-        face, search = self.face, self._search
-        search.tell(face.narrowed(X), answer, failures)
+        sub_model, search = self.sub_model, self._search
+        search.tell(sub_model.from_full(X), answer, failures)
         self.evaluations += len(X)
         if search.cost < self.cost:
-            self.x, self.cost = face.widened(search.x), search.cost
+            self.x, self.cost = sub_model.to_full(search.x), search.cost
         self.history.append(
             {
                 **search.history[-1],
                 "generation": self.generation,
                 "evaluations": self.evaluations,
                 "cost": float(self.cost),
-                "model": face.name,
+                "model": sub_model.name,
             }
         )
         self.generation += 1
-        last = face is self._faces[-1]
+        last = sub_model is self._sub_models[-1]
         if last:
             if search.done() is not None:
                 self._finish()
         elif search.done() is not None or self._spent(search):
-            self._found.append((face.widened(search.x), search.cost))
+            self._found.append((sub_model.to_full(search.x), search.cost))
             self._search = self._next_search()
 
     def done(self) -> Status | None:
@@ -163,30 +165,30 @@ class NestedServoSearch:
         search.message = str(state["message"])
         search.history = [dict(record) for record in state["history"]]
         search._found = [(np.array(f["x"], float), float(f["cost"])) for f in state["found"]]
-        if len(search._found) >= len(search._faces):
+        if len(search._found) >= len(search._sub_models):
             raise FitError("the saved servo search is of another model: it has more sub-models")
-        search._search = ServoSearch.from_state(state["search"], search.face.space)
+        search._search = ServoSearch.from_state(state["search"], search.sub_model.space)
         return search
 
     def _next_search(self) -> ServoSearch:
         """Search of the next sub-model, from the optima of its own sub-models."""
-        face = self.face
-        if len(self._faces) == 1:
-            return ServoSearch(face.space, self.settings, self.seed)
-        within = [x for x, cost in self._found if np.isfinite(cost) and face.holds(x)]
-        known = np.array([face.narrowed(x) for x in within]).reshape(-1, face.space.size)
+        sub_model = self.sub_model
+        if len(self._sub_models) == 1:
+            return ServoSearch(sub_model.space, self.settings, self.seed)
+        within = [x for x, cost in self._found if np.isfinite(cost) and sub_model.contains(x)]
+        known = np.array([sub_model.from_full(x) for x in within]).reshape(-1, sub_model.space.size)
         settings = self.settings
         if len(known):
-            best = face.narrowed(min(self._found, key=lambda entry: entry[1])[0])
-            switched = with_switching_terms(best, face.space)
+            best = sub_model.from_full(min(self._found, key=lambda entry: entry[1])[0])
+            switched = with_switching_terms(best, sub_model.space)
             known = np.vstack([known, switched])
             descents = max(1, settings.descents // 2) + len(switched)
             settings = replace(settings, descents=descents)
-        return ServoSearch(face.space, settings, self.seed, known)
+        return ServoSearch(sub_model.space, settings, self.seed, known)
 
     def _spent(self, search: ServoSearch) -> bool:
         """Whether a sub-model has used its share of the evaluations."""
-        share = len(self._faces) - 1
+        share = len(self._sub_models) - 1
         return self.limit is not None and search.evaluations * share >= self.limit
 
     def _finish(self) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 from trueup.actuators.assess._evaluate import check_servo, evaluation
 from trueup.actuators.assess.current_limits import current_findings
 from trueup.actuators.assess.fit_assessment import assess
-from trueup.actuators.assess.held_out_logs import unseen_logs
-from trueup.actuators.assess.left_out_intervals import ReportStep, no_report
+from trueup.actuators.assess.held_out_logs import held_out_refit
+from trueup.actuators.assess.jackknife import ReportStep, no_report
 from trueup.actuators.bench.loads import Bench, bench_of
 from trueup.actuators.bench.objective import OBJECTIVES, Objective
 from trueup.actuators.bench.simulator import MAX_STEP, BenchSimulator
@@ -22,7 +22,7 @@ from trueup.actuators.logs.findings import findings_in_words, header_finding, lo
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.logs.splits import split_logs
 from trueup.actuators.search.fit_settings import REFINE, RESTARTED, FitSettings
-from trueup.actuators.search.nested_models import model_faces
+from trueup.actuators.search.nested_models import nested_sub_models
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.servo_fit import ServoFit
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
@@ -149,7 +149,7 @@ class Prepared:
             return ServoSearch(space, near, settings.seed)
         if settings.method in ("auto", "least-squares"):
             most = ServoSearchSettings().scanned
-            scanned = max(1, min(most, settings.trials // (4 * len(model_faces(space)))))
+            scanned = max(1, min(most, settings.trials // (4 * len(nested_sub_models(space)))))
             own = ServoSearchSettings(
                 scanned=scanned,
                 loss=OBJECTIVES[settings.objective.kind].descent_loss,
@@ -197,7 +197,7 @@ class Prepared:
             findings += beyond.worse_than_trivial("the held-out logs")
         unseen = None
         if held_out is None and choice is None and solution.success:
-            unseen = unseen_logs(self.simulator, self.training_logs, self.problem, x, begin)
+            unseen = held_out_refit(self.simulator, self.training_logs, self.problem, x, begin)
         slope = self.space.slope(x)
         solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
         solution.intervals = assessment.intervals

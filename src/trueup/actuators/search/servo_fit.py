@@ -8,10 +8,13 @@ import numpy as np
 
 from trueup._version import __version__
 from trueup.actuators.assess._evaluate import Evaluation
+from trueup.actuators.assess.cross_validation_errors import (
+    CrossValidationErrors,
+    cross_validation_errors,
+)
 from trueup.actuators.assess.fit_assessment import ServoAssessment
 from trueup.actuators.assess.fit_verdict import verdict_of
-from trueup.actuators.assess.held_out_logs import UnseenLogs
-from trueup.actuators.assess.left_out_errors import LeftOutErrors, left_out_errors
+from trueup.actuators.assess.held_out_logs import HeldOutRefit
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import FitSettings, uses_up_trials
@@ -62,7 +65,7 @@ class ServoFit:
     """The run directory; None for a fit in memory."""
     skipped: list[str] = field(default_factory=list)
     """Reasons for skipped logs."""
-    unseen: UnseenLogs | None = None
+    unseen: HeldOutRefit | None = None
     """Errors of a second fit on logs held out of it, if no log is held out of the fit."""
 
     choice: ModelChoice | None = None
@@ -97,11 +100,11 @@ class ServoFit:
             left_out=self._left_out(),
         )
 
-    def _left_out(self) -> LeftOutErrors | None:
+    def _left_out(self) -> CrossValidationErrors | None:
         """Cross-validation errors of the model selection, if no log is held out."""
         if self.choice is None or self.held_out is not None:
             return None
-        return left_out_errors(self.choice, self.training_logs, self.training_start)
+        return cross_validation_errors(self.choice, self.training_logs, self.training_start)
 
     def to_dict(self) -> dict[str, Any]:
         """All results as plain data, the content of ``solution.json``; errors in rad."""

@@ -7,7 +7,7 @@ import numpy as np
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.splits import split_logs
 from trueup.actuators.report._servo_fit import servo_report
-from trueup.actuators.search.nested_models import model_faces
+from trueup.actuators.search.nested_models import nested_sub_models
 from trueup.actuators.search.servo_search import STAGES
 from trueup.actuators.search.spec import FitSpec
 from trueup.actuators.selection.model_for_fit import choice_of_run, chosen_spec
@@ -68,11 +68,11 @@ def _course(history: History, space: Space) -> list[dict[str, Any]]:
     ends = np.searchsorted(history.generation, np.unique(history.generation), side="right")
     numbers = {entry["generation"]: entry.get("stage") for entry in history.generations}
     stages = {k: None if n is None else STAGES[int(n)] for k, n in numbers.items()}
-    faces = [face.name for face in model_faces(space)]
+    names = [sub_model.name for sub_model in nested_sub_models(space)]
     reached = {entry["generation"]: entry.get("model") for entry in history.generations}
     # a search with too few evaluations for sub-models has only the full model
     nested = max((n for n in reached.values() if n is not None), default=0) > 0
-    models = {k: faces[int(n)] if nested and n is not None else None for k, n in reached.items()}
+    models = {k: names[int(n)] if nested and n is not None else None for k, n in reached.items()}
     return [
         {
             "evaluations": int(end),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.actuators.search.nested_models import model_faces
+from trueup.actuators.search.nested_models import nested_sub_models
 from trueup.errors import FitError
 from trueup.fitting.cma_es import CmaEs, CmaEsSettings
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
@@ -331,7 +331,7 @@ class ServoSearch:
         self.status, self.message = Status.CONVERGED, message
 
 
-_SCANNED_FACES = ("m4", "m3", "m1")
+_SCANNED_MODELS = ("m4", "m3", "m1")
 
 
 def scan_points(
@@ -357,12 +357,12 @@ def scan_points(
     if known is not None:
         families = np.concatenate([families, 1 + np.arange(len(known))])
         return np.vstack([points, known]), families
-    by_name = {face.name: face for face in model_faces(space)}
-    faces = [by_name[name] for name in _SCANNED_FACES if name in by_name]
-    for number, face in enumerate(faces, start=1):
-        rows = np.arange(1, count)[np.arange(1, count) % (len(faces) + 1) == number]
+    by_name = {sub_model.name: sub_model for sub_model in nested_sub_models(space)}
+    sub_models = [by_name[name] for name in _SCANNED_MODELS if name in by_name]
+    for number, sub_model in enumerate(sub_models, start=1):
+        rows = np.arange(1, count)[np.arange(1, count) % (len(sub_models) + 1) == number]
         families[rows] = number
-        points[rows] = face.widened(face.narrowed(points[rows]))
+        points[rows] = sub_model.to_full(sub_model.from_full(points[rows]))
     return np.clip(points, space.lower, space.upper), families
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trueup.actuators.assess.left_out_intervals import ReportStep, no_report
+from trueup.actuators.assess.jackknife import ReportStep, no_report
 from trueup.actuators.search.live_parameters import LiveParameters
 from trueup.actuators.search.prepared_fit import Prepared, prepare, start_model
 from trueup.actuators.search.run_logs import RunLogs

@@ -25,7 +25,7 @@ SWITCHING = ("current_limit", "max_velocity", "backlash")
 """Terms with zero derivative where they do not act: a descent cannot find them from there."""
 
 
-def carried_over(
+def converted_values(
     values: Mapping[str, float], parameters: Sequence[ModelParameter], names: Sequence[str]
 ) -> np.ndarray:
     """Values of one model converted to the unknowns of another ``(p,)``, within bounds.

@@ -11,19 +11,18 @@ from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
 from trueup.actuators.equations.friction_models import FRICTION_MODELS, friction_model
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import FitSettings
-from trueup.actuators.selection.left_out_fits import (
+from trueup.actuators.selection.candidate_fits import (
     AGAIN,
     BRIEF,
     LIGHT,
     POOLED,
+    BudgetExhaustedError,
     Candidate,
+    CandidateFits,
     Effort,
-    EvaluationsUsedUpError,
     FitOrder,
     FoundFit,
-    LeftOutFits,
 )
-from trueup.actuators.selection.measured_signs import signs_of
 from trueup.actuators.selection.missing_terms import pair_of
 from trueup.actuators.selection.model_choice import (
     LEAST_GAIN,
@@ -32,9 +31,10 @@ from trueup.actuators.selection.model_choice import (
     TriedModel,
     simplest,
 )
-from trueup.actuators.selection.parts import left_out_parts, split_quantities
-from trueup.actuators.selection.progress import POOLED_MODELS, Course, effort_of
+from trueup.actuators.selection.parts import cross_validation_parts, split_quantities
+from trueup.actuators.selection.progress import POOLED_MODELS, SelectionProgress, effort_of
 from trueup.actuators.selection.suitable_terms import suitable_terms
+from trueup.actuators.selection.term_evidence import evidence_for_terms
 from trueup.errors import FitError, SimulationError, listing
 
 _SCREENED = 2  # terms that a screening passes to cross-validation
@@ -110,7 +110,7 @@ def choose_model(
         raise FitError(f"no friction models to try: choose from {listing(FRICTION_MODELS)}")
     suitable = suitable_terms(servo, logs, settings, terms)
     quantities = split_quantities(logs, by)
-    fits = LeftOutFits(
+    fits = CandidateFits(
         servo,
         logs,
         settings,
@@ -141,11 +141,11 @@ class TooFewTrialsError(FitError):
 
 
 class _Choosing:
-    """Steps of a selection; the fits are done by :class:`LeftOutFits`."""
+    """Steps of a selection; the fits are done by :class:`CandidateFits`."""
 
     def __init__(
         self,
-        fits: LeftOutFits,
+        fits: CandidateFits,
         by: str | Sequence[str] | None,
         least_gain: float,
         on_tried: Callable[[TriedModel], None] | None,
@@ -153,13 +153,13 @@ class _Choosing:
         limit: int | None,
     ):
         self.fits, self.least_gain = fits, least_gain
-        self.parts = left_out_parts(fits.logs, by)
+        self.parts = cross_validation_parts(fits.logs, by)
         self.tried: dict[str, TriedModel] = {}
         self.screened: list[ScreenedTerm] = []
         self._on_tried, self._on_progress, self._limit = on_tried, on_progress, limit
         self._whole: dict[str, FoundFit] = {}
         self._of_parts: dict[str, list[FoundFit]] = {}
-        self._course = Course([1], 1, 0, len(self.parts))
+        self._progress = SelectionProgress([1], 1, 0, len(self.parts))
         self._shown = 0.0
 
     def choose(self, models: list[str], terms: tuple[str, ...], by: str) -> ModelChoice:
@@ -168,7 +168,7 @@ class _Choosing:
         complete = True
         try:
             self._try_all(models, terms, always)
-        except EvaluationsUsedUpError:
+        except BudgetExhaustedError:
             complete = False
         if not self.tried:
             raise TooFewTrialsError(
@@ -197,24 +197,24 @@ class _Choosing:
                     fits.model(Candidate(each.model, each.terms), each.values) for each in pair
                 )
                 known[term] = (model, with_term.values[term])
-        return signs_of(known, fits.logs, fits.settings, fits.benches)
+        return evidence_for_terms(known, fits.logs, fits.settings, fits.benches)
 
     def _try_all(self, models: list[str], terms: tuple[str, ...], always: tuple[str, ...]) -> None:
         sizes = {m: self.fits.parameters(Candidate(m, always)) for m in models}
         order, working = order_of(sizes)
         by_size = [sizes[m] for m in reversed(order)]
-        self._course = Course(by_size, sizes[working], len(terms), len(self.parts))
+        self._progress = SelectionProgress(by_size, sizes[working], len(terms), len(self.parts))
         first = self._try(Candidate(order[0], always))
         best = first if working == order[0] else self._try(Candidate(working, always))
         while left := [t for t in terms if t not in best.terms]:
-            self._course.begin("terms", len(terms) - len(left))
+            self._progress.begin("terms", len(terms) - len(left))
             # an evaluated model is the best of its step, or the last
             nearest = self._next_term(best, left)
             if nearest is None:
                 break
             best = nearest
         for number, model in enumerate(reversed(order)):
-            self._course.begin("models", number)
+            self._progress.begin("models", number)
             # richer models have local minima that the search for terms may have missed
             effort = effort_of(sizes[model], sizes[working])
             self._try(Candidate(model, best.terms), effort=effort)
@@ -223,7 +223,7 @@ class _Choosing:
 
     def _next_term(self, best: TriedModel, left: list[str]) -> TriedModel | None:
         """Best model with one more term; None if no term is worth it."""
-        beside = Candidate(best.model, best.terms)
+        base = Candidate(best.model, best.terms)
         orders = [
             FitOrder(
                 with_term(best, term),
@@ -240,7 +240,7 @@ class _Choosing:
         for order, fit in zip(orders, found, strict=True):
             gain = 1.0 - fit.cost / best.training
             term = order.new_term
-            self.screened.append(ScreenedTerm(term, beside.label, gain, fit.values[term]))
+            self.screened.append(ScreenedTerm(term, base.label, gain, fit.values[term]))
             if gain > 0.5 * self.least_gain:
                 gains.append((gain, term, fit.values))
         if not gains:
@@ -302,7 +302,7 @@ class _Choosing:
         """Fit the best models again, from the optima of all fits."""
         ranked = sorted(self.tried.values(), key=lambda tried: tried.error)[:POOLED_MODELS]
         for number, tried in enumerate(ranked):
-            self._course.begin("again", number)
+            self._progress.begin("again", number)
             candidate = Candidate(tried.model, tried.terms)
             pool = [found.values for found in self._whole.values()]
             pool += [fit.values for fits in self._of_parts.values() for fit in fits]
@@ -318,20 +318,20 @@ class _Choosing:
         if len(free) < 2:
             return
         for number, term in enumerate(free):
-            self._course.begin("without", number)
+            self._progress.begin("without", number)
             rest = tuple(t for t in chosen.terms if t != term)
             self._try(Candidate(chosen.model, rest), (chosen.values,))
 
     def _make(self, orders: list[FitOrder]) -> list[FoundFit]:
         if self._on_progress is not None:
-            share = self._course.share
+            share = self._progress.share
             self._shown = max(self._shown, min(share, 0.99))
             self._on_progress(f"fitting {orders[0].candidate.label}", self._shown)
         # one evaluation is reserved for the selected model
         most = None if self._limit is None else self._limit - 1
         found = self.fits.make(orders, most)
         for order, fit in zip(orders, found, strict=True):
-            self._course.fitted(order.effort, len(fit.values))
+            self._progress.fitted(order.effort, len(fit.values))
         if not all(np.isfinite(fit.cost) for fit in found):
             label = orders[0].candidate.label
             raise SimulationError(

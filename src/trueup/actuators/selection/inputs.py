@@ -9,7 +9,7 @@ from trueup.actuators.logs.splits import split_logs
 from trueup.actuators.search.run_logs import RunLogs
 from trueup.actuators.selection.parts import split_quantities
 from trueup.actuators.selection.spec import ComparisonSpec
-from trueup.actuators.selection.user_models import fitted_to, given_models
+from trueup.actuators.selection.user_models import fitted_to, user_models
 from trueup.errors import ParameterError, RecordingError, listing
 
 
@@ -53,7 +53,7 @@ def read_inputs(spec: ComparisonSpec) -> ComparisonInputs:
     spec.load_catalogue()
     logs, fit = spec.run_logs(), spec.settings.fit
     name = spec.actuator
-    given = given_models(list(spec.params), servo=name, logs=logs.logs, anyway=spec.anyway)
+    given = user_models(list(spec.params), servo=name, logs=logs.logs, anyway=spec.anyway)
     training, held_out = split_logs(
         logs.logs,
         kp=fit.validation_kp,

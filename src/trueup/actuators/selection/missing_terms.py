@@ -26,16 +26,17 @@ def term_findings(choice: ModelChoice) -> list[str]:
         pair = pair_of(choice.tried, term, choice.chosen)
         if pair is None:
             continue
-        without, beside = pair
+        without, with_term = pair
         found.append(
             f"{symptom(term, choice.signs)}: {term} changes the cross-validation "
-            f"error from {_milli(without)} ({without.label}) to {_milli(beside)} ({beside.label})"
+            f"error from {_milli(without)} ({without.label}) to {_milli(with_term)} "
+            f"({with_term.label})"
         )
     rejected = []
     for term in dict.fromkeys(t for tried in choice.tried for t in tried.terms):
         if term not in taken and (pair := pair_of(choice.tried, term, choice.chosen)) is not None:
-            without, beside = pair
-            rejected.append(f"{term} ({_milli(without)} without it, {_milli(beside)} with it)")
+            without, with_term = pair
+            rejected.append(f"{term} ({_milli(without)} without it, {_milli(with_term)} with it)")
     if rejected:
         found.append(f"no improvement in cross-validation: {', '.join(rejected)}")
     tried = {term for each in choice.tried for term in each.terms}

@@ -15,10 +15,10 @@ from trueup.actuators.search.fit_settings import REFINE, FitSettings
 from trueup.actuators.search.prepared_fit import free_names, start_model
 from trueup.actuators.search.spec import FitSpec
 from trueup.actuators.selection._choose_model import choose_model, order_of
-from trueup.actuators.selection.left_out_fits import Candidate, LeftOutFits
+from trueup.actuators.selection.candidate_fits import Candidate, CandidateFits
 from trueup.actuators.selection.model_choice import ModelChoice, TriedModel
-from trueup.actuators.selection.parts import left_out_parts, split_quantities
-from trueup.actuators.selection.progress import Course
+from trueup.actuators.selection.parts import cross_validation_parts, split_quantities
+from trueup.actuators.selection.progress import SelectionProgress
 from trueup.actuators.selection.suitable_terms import suitable_terms
 from trueup.errors import FitError
 from trueup.runs.loop.budget import Budget
@@ -100,17 +100,19 @@ def choice_plan(
     """
     models = list(settings.models or FRICTION_MODELS)
     terms = list(suitable_terms(servo, logs, settings, settings.try_terms))
-    parts = [part.label for part in left_out_parts(logs)]
+    parts = [part.label for part in cross_validation_parts(logs)]
     held = dict.fromkeys(("validation_kp", "validation_mass", "validation_trajectory"), ())
-    fits = LeftOutFits(servo, logs, dataclasses.replace(settings, **held), benches=benches)
+    fits = CandidateFits(servo, logs, dataclasses.replace(settings, **held), benches=benches)
     sizes = {model: fits.parameters(Candidate(model, settings.terms)) for model in models}
     order, working = order_of(sizes)
-    course = Course([sizes[m] for m in reversed(order)], sizes[working], len(terms), len(parts))
+    progress = SelectionProgress(
+        [sizes[m] for m in reversed(order)], sizes[working], len(terms), len(parts)
+    )
     return {
         "models": models,
         "terms": terms,
         "left_out": parts,
-        "seconds": course.expected * seconds,
+        "seconds": progress.expected * seconds,
     }
 
 
@@ -153,7 +155,7 @@ def choice_for_fit(
         keep, flush = _checkpoints(fits)
         best: list[TriedModel] = []
 
-        def tell(tried: TriedModel) -> None:
+        def show_tried(tried: TriedModel) -> None:
             progress.message(
                 f"{tried.label}: {1e3 * tried.error:.2f} mrad in cross-validation, "
                 f"{1e3 * tried.training:.2f} mrad on the training logs"
@@ -171,7 +173,7 @@ def choice_for_fit(
                 models=settings.models or tuple(FRICTION_MODELS),
                 terms=settings.try_terms,
                 by=None,
-                on_tried=tell,
+                on_tried=show_tried,
                 on_progress=progress.update,
                 benches=benches,
                 workers=workers,

@@ -20,7 +20,7 @@ MOST_PARTS = 4
 
 
 @dataclass(frozen=True)
-class LeftOutPart:
+class HeldOutPart:
     """Logs that are held out together."""
 
     label: str
@@ -55,9 +55,9 @@ def split_quantities(logs: Sequence[ServoLog], by: str | Sequence[str] | None) -
     return varying
 
 
-def left_out_parts(
+def cross_validation_parts(
     logs: Sequence[ServoLog], by: str | Sequence[str] | None = None
-) -> tuple[LeftOutPart, ...]:
+) -> tuple[HeldOutPart, ...]:
     """Parts of the logs by each quantity that varies; arguments and exceptions as above.
 
     Values are sorted. More than :data:`MOST_PARTS` values are grouped into that many parts of
@@ -71,7 +71,7 @@ def left_out_parts(
             rows = tuple(i for i, log in enumerate(logs) if getattr(log, name) in values)
             ends = [values[0]] if len(values) == 1 else [values[0], values[-1]]
             label = " to ".join(v if isinstance(v, str) else f"{v:g}" for v in ends)
-            found.append(LeftOutPart(label if len(quantities) == 1 else f"{name} {label}", rows))
+            found.append(HeldOutPart(label if len(quantities) == 1 else f"{name} {label}", rows))
     return tuple(found)
 
 

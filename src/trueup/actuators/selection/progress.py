@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from trueup.actuators.selection.left_out_fits import AGAIN, BRIEF, LIGHT, POOLED, THOROUGH, Effort
+from trueup.actuators.selection.candidate_fits import AGAIN, BRIEF, LIGHT, POOLED, THOROUGH, Effort
 
 POOLED_MODELS = 3
 """Number of models that are fitted a second time, from the optima of all fits."""
@@ -31,7 +31,7 @@ def effort_of(size: int, working: int) -> Effort:
     return THOROUGH if size >= max(working, RICH) else LIGHT
 
 
-class Course:
+class SelectionProgress:
     """Work of a selection, in simulations of a candidate; see ``choose_model`` for its steps.
 
     Args:

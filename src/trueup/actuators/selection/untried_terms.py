@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from trueup.actuators.assess.left_out_intervals import ReportStep, no_report
+from trueup.actuators.assess.jackknife import ReportStep, no_report
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import FitSettings
-from trueup.actuators.selection.left_out_fits import (
+from trueup.actuators.selection.candidate_fits import (
     AGAIN,
     BRIEF,
     Candidate,
+    CandidateFits,
     FitOrder,
-    LeftOutFits,
 )
-from trueup.actuators.selection.measured_signs import signs_of
 from trueup.actuators.selection.missing_terms import symptom
 from trueup.actuators.selection.model_choice import LEAST_GAIN, TriedModel
-from trueup.actuators.selection.parts import LeftOutPart, left_out_parts
+from trueup.actuators.selection.parts import HeldOutPart, cross_validation_parts
 from trueup.actuators.selection.suitable_terms import suitable_terms
+from trueup.actuators.selection.term_evidence import evidence_for_terms
 from trueup.errors import RecordingError
 
 _VALIDATED = 2  # terms that are cross-validated: those with the largest improvement on the logs
@@ -65,7 +65,7 @@ def untried_term_findings(
     settings = dataclasses.replace(settings, **held)
     terms = suitable_terms(servo, logs, settings)
     try:
-        parts = left_out_parts(logs)
+        parts = cross_validation_parts(logs)
     except RecordingError:
         return []  # all logs have the same conditions
     if not terms:
@@ -78,7 +78,7 @@ def untried_term_findings(
         words = f"missing terms of the model: fit {len(done)} of at most {most}"
         report(words, min(1.0, len(done) / most))
 
-    fits = LeftOutFits(servo, logs, settings, benches=benches, workers=workers, on_fit=after_fit)
+    fits = CandidateFits(servo, logs, settings, benches=benches, workers=workers, on_fit=after_fit)
     own = Candidate(model, settings.terms)
     order = list(EXTENDED_TERMS)
     candidates = {
@@ -110,7 +110,7 @@ def untried_term_findings(
     if not better:
         return []
     plain_model = fits.model(own, values)
-    signs = signs_of(
+    signs = evidence_for_terms(
         {term: (plain_model, value) for _, term, value in better}, logs, settings, benches
     )
     return [
@@ -122,7 +122,7 @@ def untried_term_findings(
 
 
 def _left_out(
-    fits: LeftOutFits, candidate: Candidate, parts: Sequence[LeftOutPart], near: dict[str, float]
+    fits: CandidateFits, candidate: Candidate, parts: Sequence[HeldOutPart], near: dict[str, float]
 ) -> float:
     """Cross-validation error of a candidate [rad], as in the model selection."""
     orders = [FitOrder(candidate, part, (near,), AGAIN) for part in parts]

@@ -12,7 +12,7 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import ParameterError, listing
 
 
-def given_models(
+def user_models(
     files: Sequence[Path],
     catalogue: Path | None = None,
     servo: str | None = None,

@@ -146,7 +146,7 @@ class _Candidate:
             groups.setdefault((log.kp, log.vin, log.damping), []).append(number)
         found: list[np.ndarray] = [np.zeros(0)] * len(logs)
         for gains, numbers in groups.items():
-            simulator = stand_in_simulator(
+            simulator = equivalent_simulator(
                 self.at(*gains), model, [logs[n] for n in numbers], self.offset
             )
             for n, position in zip(numbers, simulator.simulate().position, strict=True):
@@ -310,7 +310,7 @@ def _configurations(
     return {"motor": motor, "pd": plain}
 
 
-def stand_in_simulator(
+def equivalent_simulator(
     actuator: IsaacLabActuator,
     model: ServoModel,
     logs: Sequence[ServoLog],
@@ -368,7 +368,7 @@ def _with_nearest_friction(
     for log in target:
         groups.setdefault((log.kp, log.vin, log.damping), []).append(log)
     simulators = [
-        stand_in_simulator(start.at(*gains), model, logs, start.offset)
+        equivalent_simulator(start.at(*gains), model, logs, start.offset)
         for gains, logs in groups.items()
     ]
 

@@ -70,7 +70,7 @@ def fit_servo(
     names = [name for name in stand_in.names if name not in fixed]
     problem = _problem(stand_in, logs, names)
     problem.space = _space(problem.space, stand_in.vector(names), servo)
-    x = _searched(problem, _further_starts(problem.space), report)
+    x = _searched(problem, _additional_starts(problem.space), report)
     found = stand_in.with_values(**dict(zip(names, x.tolist(), strict=True)))
     return Fitted(servo.with_numbers_of(found), found.values["q_offset"])
 
@@ -149,7 +149,7 @@ def _space(space: Space, start: np.ndarray, servo: MjcfServo) -> Space:
     return replace(space, lower=lower, upper=upper, start=start, log=log)
 
 
-def _further_starts(space: Space) -> np.ndarray:
+def _additional_starts(space: Space) -> np.ndarray:
     """Additional starts ``(k, p)``, near other local minima."""
     column = {name: i for i, name in enumerate(space.names)}
     starts = []

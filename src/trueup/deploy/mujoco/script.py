@@ -42,11 +42,11 @@ def mujoco_script(request: ExportRequest) -> ServoExport:
         )
     given = {"kp": request.kp, "vin": request.vin}
     gains = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
-    text = _MUJOCO.format(name=printable_name(request.model), path=_beside(request), gains=gains)
+    text = _MUJOCO.format(name=printable_name(request.model), path=_path_text(request), gains=gains)
     return ServoExport(text)
 
 
-def _beside(request: ExportRequest) -> str:
+def _path_text(request: ExportRequest) -> str:
     """Expression of the path of the parameter file, relative to the script."""
     assert request.path is not None
     if request.output is None:

@@ -117,7 +117,7 @@ def judged_design(prepared: PreparedBenchDesign, solution: Solution, directory: 
     reasons = unknown_reasons(
         source.space.names,
         lambda _: _NO_EFFECT,
-        problem.seen_gram(),
+        problem.mean_gram(),
         intervals.mean(axis=0),
         problem.criterion.scale,
         IDENTIFIABLE,

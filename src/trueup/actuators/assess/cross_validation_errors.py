@@ -9,14 +9,14 @@ from trueup.actuators.assess._evaluate import Evaluation
 from trueup.actuators.assess.model_errors import trivial_errors
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.selection.model_choice import ModelChoice, TriedModel
-from trueup.actuators.selection.parts import left_out_parts
+from trueup.actuators.selection.parts import cross_validation_parts
 
 WORDS = {"kp": "gain", "mass": "mass", "trajectory": "trajectory"}
 """Quantity that logs are split by -> its name in reports."""
 
 
 @dataclass(frozen=True)
-class LeftOutErrors:
+class CrossValidationErrors:
     """Cross-validation errors [rad]: each log is predicted by a fit without it.
 
     Geometric means over the held-out parts, by the quantity that splits the logs.
@@ -43,9 +43,9 @@ class LeftOutErrors:
         )
 
 
-def left_out_errors(
+def cross_validation_errors(
     choice: ModelChoice, logs: Sequence[ServoLog], before: Evaluation
-) -> LeftOutErrors:
+) -> CrossValidationErrors:
     """Errors of a model selection and of its baselines on the held-out parts.
 
     Args:
@@ -54,7 +54,7 @@ def left_out_errors(
         before: error of the selected model before the fit on each log.
     """
     quantities = tuple(choice.by.split(", "))
-    rows = {part.label: list(part.rows) for part in left_out_parts(logs, quantities)}
+    rows = {part.label: list(part.rows) for part in cross_validation_parts(logs, quantities)}
 
     def of_parts(by_log: np.ndarray) -> dict[str, float]:
         errors = {label: float(np.mean(by_log[numbers])) for label, numbers in rows.items()}
@@ -62,7 +62,7 @@ def left_out_errors(
 
     trivial = trivial_errors(logs)
     simplest = min(choice.tried, key=lambda tried: (tried.parameters, tried.error))
-    return LeftOutErrors(
+    return CrossValidationErrors(
         _by_quantity(choice.chosen, quantities),
         of_parts(np.array([before.by_log[log.name] for log in logs])),
         None if simplest == choice.chosen else _by_quantity(simplest, quantities),

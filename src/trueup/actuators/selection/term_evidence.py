@@ -91,7 +91,7 @@ def motion_of(
     )
 
 
-def sign_of(term: str, motion: Motion, value: float) -> str:
+def evidence_for(term: str, motion: Motion, value: float) -> str:
     """Evidence for a term, as a phrase; empty if the logs show none.
 
     Args:
@@ -103,7 +103,7 @@ def sign_of(term: str, motion: Motion, value: float) -> str:
     return "" if sign is None else sign(motion, value)
 
 
-def signs_of(
+def evidence_for_terms(
     values_of: Mapping[str, tuple[ServoModel, float]],
     logs: Sequence[ServoLog],
     settings: FitSettings,
@@ -120,7 +120,7 @@ def signs_of(
     for term, (model, value) in values_of.items():
         if id(model) not in motions:
             motions[id(model)] = motion_of(model, logs, settings, benches)
-        if sign := sign_of(term, motions[id(model)], value):
+        if sign := evidence_for(term, motions[id(model)], value):
             found[term] = sign
     return found
 

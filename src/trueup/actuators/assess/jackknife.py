@@ -47,7 +47,7 @@ def no_report(words: str, share: float | None) -> None:
 
 
 @dataclass(frozen=True)
-class LeftOutSpread:
+class JackknifeSpread:
     """Spread of the values of fits without parts of the logs."""
 
     quantities: tuple[str, ...]
@@ -105,13 +105,13 @@ def model_error(problem: ServoProblem, x: np.ndarray) -> float:
     return float(np.sqrt(size / noise)) if noise > 0 else np.nan
 
 
-def left_out_spread(
+def jackknife_spread(
     problem: ServoProblem,
     x: np.ndarray,
     logs: Sequence[ServoLog],
     level: float,
     report: ReportStep = no_report,
-) -> LeftOutSpread:
+) -> JackknifeSpread:
     """Fit without parts of the logs, each fit from the optimum of all.
 
     Args:
@@ -126,7 +126,7 @@ def left_out_spread(
     """
     space = problem.space
     errors, widths, made = np.zeros(space.size), np.zeros(space.size), 0
-    parts = parts_to_leave_out(problem, logs)
+    parts = jackknife_parts(problem, logs)
     total = sum(map(len, parts.values()))
     for masks in parts.values():
         ends = []
@@ -138,10 +138,10 @@ def left_out_spread(
         quantile = stdtrit(count - 1, 0.5 + 0.5 * level)
         errors, widths = np.maximum(errors, error), np.maximum(widths, quantile * error)
         made += count
-    return LeftOutSpread(tuple(parts), made, errors, widths)
+    return JackknifeSpread(tuple(parts), made, errors, widths)
 
 
-def parts_to_leave_out(
+def jackknife_parts(
     problem: ServoProblem, logs: Sequence[ServoLog]
 ) -> dict[str, list[list[np.ndarray]]]:
     """Samples that each fit excludes: for each quantity and part, a mask ``(T,)`` per log."""

@@ -16,8 +16,8 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.prepared_fit import Prepared
 from trueup.actuators.search.servo_search import best_of_families, scan_points
-from trueup.actuators.search.warm_starts import carried_over, distinct, with_term_values
-from trueup.actuators.selection.parts import LeftOutPart
+from trueup.actuators.search.warm_starts import converted_values, distinct, with_term_values
+from trueup.actuators.selection.parts import HeldOutPart
 from trueup.errors import SimulationError
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
 from trueup.fitting.searches.least_squares import LeastSquaresSettings
@@ -130,7 +130,7 @@ class FitOrder:
     """Specification of a fit."""
 
     candidate: Candidate
-    part: LeftOutPart | None
+    part: HeldOutPart | None
     """Held-out logs."""
     starts: tuple[Mapping[str, float], ...]
     """Values of known models, as start values."""
@@ -147,7 +147,7 @@ class FitOrder:
         return " | ".join((self.candidate.label, part, *([self.name] if self.name else ())))
 
 
-class EvaluationsUsedUpError(Exception):
+class BudgetExhaustedError(Exception):
     """Fits are incomplete because the evaluations are used up."""
 
 
@@ -161,14 +161,14 @@ class _Allowance:
         """Reserve the evaluations of a batch.
 
         Raises:
-          EvaluationsUsedUpError: the batch exceeds the budget.
+          BudgetExhaustedError: the batch exceeds the budget.
         """
         if self.most is not None and self.used + count > self.most:
-            raise EvaluationsUsedUpError
+            raise BudgetExhaustedError
         self.used += count
 
 
-class LeftOutFits:
+class CandidateFits:
     """Fits of many candidates to logs and parts of them, for cross-validation.
 
     Args:
@@ -218,7 +218,7 @@ class LeftOutFits:
             budget equally, so that none depends on the progress of the others.
 
         Raises:
-          EvaluationsUsedUpError: a fit needs more than its share.
+          BudgetExhaustedError: a fit needs more than its share.
           KeyboardInterrupt: Ctrl-C; finished fits are in :attr:`found`.
         """
         new = [order for order in orders if order.key not in self.found]
@@ -232,7 +232,7 @@ class LeftOutFits:
             finally:
                 self.evaluations += sum(allowance.used for allowance in allowances)
             if any(order.key not in self.found for order in new):
-                raise EvaluationsUsedUpError
+                raise BudgetExhaustedError
         return [self.found[order.key] for order in orders]
 
     def _make_new(self, orders: Sequence[FitOrder], allowances: Sequence[_Allowance]) -> None:
@@ -247,7 +247,7 @@ class LeftOutFits:
             for order, future in zip(orders, running, strict=True):
                 try:
                     found = future.result()
-                except EvaluationsUsedUpError:
+                except BudgetExhaustedError:
                     continue
                 self.found[order.key] = found
                 if self._on_fit is not None:
@@ -300,7 +300,7 @@ class LeftOutFits:
         space, effort = prepared.space, order.effort
         parameters = {p.name: p for p in prepared.start_model.parameters}
         known = [
-            carried_over(values, prepared.start_model.parameters, space.names)
+            converted_values(values, prepared.start_model.parameters, space.names)
             for values in order.starts
         ]
         if order.new_term and known and order.new_term in space.names:
