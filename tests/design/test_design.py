@@ -210,8 +210,8 @@ def test_a_killed_design_resumes_from_its_folder(folder):
     ("change", "message"),
     [
         ({"recordings": [{"file": "a.csv", "controls": {"wrist": "c"}}]}, "'wrist' is not in the"),
-        ({"recordings": [{"file": "a.csv", "controls": {"winch": "c"}}]}, "no position servo"),
-        ({"design": {"limits": {"position": [0.2, 0.2001]}}}, "outside of|exclude any motion"),
+        ({"recordings": [{"file": "a.csv", "controls": {"winch": "c"}}]}, "not a position servo"),
+        ({"design": {"limits": {"position": [0.2, 0.2001]}}}, "outside |exclude any motion"),
         ({"design": {"limits": {"speed": {"wrist": 1}}}}, "speed names 'wrist'"),
         ({"design": {"pose": {"wrist": 1}}}, "pose: unknown joint 'wrist'"),
         (

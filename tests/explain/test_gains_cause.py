@@ -80,7 +80,7 @@ def test_a_motion_is_designed_for_whatever_follows_a_position(actuator, refused,
     words = ["design", str(tmp_path / "e.yaml"), "--dry-run", "--seconds", "1"]
     assert main([*words, "-o", str(tmp_path / "x")]) == (2 if refused else 0)
     said = capsys.readouterr()
-    assert ("no position servo" in said.err) == refused
+    assert ("not a position servo" in said.err) == refused
 
 
 @pytest.mark.parametrize("actuator", [f'<pid {_ON} kp="20" input="pos"/>', f"<{_MOTOR}/>"])

@@ -34,7 +34,7 @@ def test_a_published_file_beyond_the_bounds_is_noted(recorded_data):
     folder = recorded_data / "actuator_params"
     assert any("alpha = 0.76" in note for note in load_model(folder / "xl330" / "m4.json").notes)
     missing = load_model(folder / "erob80_100" / "m1.json")
-    assert missing.values["R"] == 2.0 and any(n.startswith("R is not in") for n in missing.notes)
+    assert missing.values["R"] == 2.0 and any(n.startswith("R is missing") for n in missing.notes)
 
 
 def test_a_model_survives_its_file(tmp_path):

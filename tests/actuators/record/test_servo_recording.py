@@ -257,7 +257,7 @@ def test_a_fault_of_the_servo_stops_it(servo, driver, tmp_path):
     ("change", "message"),
     [
         ({"volts": 9.5}, r"stopped: the supply voltage is 9\.5 V, outside 3\.5 to 9\.0 V"),
-        ({"temperature": 75}, "stopped: the servo has 75 degrees C, the limit is 60"),
+        ({"temperature": 75}, "stopped: the servo is at 75 degrees C, the limit is 60"),
     ],
 )
 def test_leaving_the_limits_stops_the_servo(servo, driver, tmp_path, change, message):
@@ -275,7 +275,7 @@ def test_an_angle_beyond_the_limits_stops_the_servo(servo, driver, tmp_path):
     def push():
         servo.angle = 1.5
 
-    with pytest.raises(HardwareError, match=r"stopped: the servo is at .* beyond its range"):
+    with pytest.raises(HardwareError, match=r"stopped: the servo is at .* outside its range"):
         interrupted(driver, tmp_path / "a.json", push, settings=narrow)
     assert not servo.torque
 
@@ -284,7 +284,7 @@ def test_an_angle_beyond_the_limits_stops_the_servo(servo, driver, tmp_path):
     ("change", "message"),
     [
         ({"volts": 12.0}, r"not started: the supply voltage is 12\.0 V"),
-        ({"temperature": 65}, "not started: the servo has 65 degrees C"),
+        ({"temperature": 65}, "not started: the servo is at 65 degrees C"),
         ({"angle": 4.0}, r"not started: the servo is at 4\.\d+ rad"),
     ],
 )
@@ -319,7 +319,7 @@ def test_the_servo_comes_to_the_start_at_limited_speed(servo, driver, tmp_path):
 
 def test_a_log_is_never_replaced_and_a_trajectory_is_checked_before(servo, driver, tmp_path):
     (tmp_path / "a.json").write_text("precious")
-    with pytest.raises(RecordingError, match="exists already"):
+    with pytest.raises(RecordingError, match="already exists"):
         record(driver, swing(), tmp_path / "a.json", bench=BENCH, kp=400)
     narrow = RecordSettings(limits=MotionLimits(highest=0.2))
     with pytest.raises(RecordingError, match="goes up to"):
@@ -376,7 +376,7 @@ def test_what_was_recorded_survives_the_end_of_the_process(tmp_path):
     log = read_log(recover(partial))
     assert len(log) >= 5
     assert not (tmp_path / "a.json").exists()
-    with pytest.raises(RecordingError, match="exists already"):
+    with pytest.raises(RecordingError, match="already exists"):
         recover(partial)
 
 

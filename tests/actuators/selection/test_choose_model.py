@@ -231,7 +231,7 @@ def test_a_fit_without_a_model_takes_the_chosen_one(chosen_fit):
     kept = actuators.load_model(output)
     assert kept.values == found.model.values
     assert len(kept.provenance["choice"]["tried"]) == len(found.choice.tried)
-    assert any("torque_saturation takes the error" in sentence for sentence in found.findings)
+    assert any("torque_saturation changes the" in sentence for sentence in found.findings)
     report = (output.parent / "xl330.run" / "report.html").read_text()
     assert "Model selection" in report
 

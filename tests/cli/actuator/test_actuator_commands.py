@@ -157,7 +157,7 @@ def test_list_shows_servos_models_and_terms(command, capsys):
         ({"--set": "r=2"}, "no parameter 'r'"),
         ({"--set": "{'R': 70}"}, "outside its bounds 2 to 5"),
         ({"--set": "R=open('x')"}, "expected values by name"),
-        ({"--terms": "slack"}, "no extended term 'slack'"),
+        ({"--terms": "slack"}, "unknown extended term 'slack'"),
         ({"--actuator": "mx64"}, "of the servo 'xl330'"),
         ({"--load-study": "nowhere"}, "no such run directory"),
         ({"--workers": "0"}, "at least 1"),

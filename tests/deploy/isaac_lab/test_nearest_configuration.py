@@ -124,7 +124,7 @@ def test_the_stated_error_is_the_difference_between_the_motions():
     moved = BenchSimulator(plain, logs).simulate().position
     found = np.mean([np.abs(log.position - b).mean() for log, b in zip(logs, moved)])
     assert found == pytest.approx(error, rel=1e-3)
-    assert "Not in it: its friction" in exported.text
+    assert "Not included: its friction" in exported.text
 
 
 def test_friction_and_stiffness_are_nearer_than_those_of_the_file():

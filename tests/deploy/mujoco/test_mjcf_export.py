@@ -112,7 +112,7 @@ def test_text_is_a_model_with_the_numbers_of_the_servo(form):
     log = recorded(model, pendulum_log("xl330", 200.0))
     exported = export_servo(model, f"mjcf-{form}", logs=[log], kp=100.0, vin=6.0)
     text = exported.text
-    assert "Not in it: its friction, stribeck, load-dependent" in " ".join(text.split())
+    assert "Not included: its friction, stribeck, load-dependent" in " ".join(text.split())
     assert max(map(len, text.splitlines())) < 160
     compiled = model_with(text, "knee")
     assert compiled.dof_armature[0] == pytest.approx(number(text, "armature"))
@@ -161,7 +161,7 @@ def test_gains_of_an_actuator_of_another_type_are_refused():
         "<mujoco><worldbody><body><joint name='knee'/><geom size='0.1'/></body></worldbody>"
         "<actuator><pid name='knee' joint='knee' kp='2' ki='3' input='pos'/></actuator></mujoco>"
     )
-    with pytest.raises(SimulationError, match="of the type 'pid'"):
+    with pytest.raises(SimulationError, match="of type 'pid'"):
         set_mjcf_gains(compiled, "knee", {"kp": 1.0, "kd": 0.0})
     assert compiled.actuator_gainprm[0, 0] == 3.0
 
@@ -233,7 +233,7 @@ def test_standard_trajectories_serve_without_logs():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: mjcf_snippet(small_servo(), "servo"), FitError, "no form 'servo'"),
+        (lambda: mjcf_snippet(small_servo(), "servo"), FitError, "unknown MJCF form 'servo'"),
         (lambda: mjcf_snippet(small_servo(), timestep=0.0), FitError, "time step"),
         (lambda: mjcf_snippet(small_servo(), logs=[]), RecordingError, "no log"),
         (
