@@ -144,7 +144,7 @@ def test_a_friction_model_of_ones_own_is_written_out():
 @pytest.mark.parametrize("form", MODULES[1:])
 def test_backlash_is_refused_by_name(form):
     model = distinct_model("voltage", "m1", ("backlash",))
-    with pytest.raises(FitError, match="backlash needs a second body"):
+    with pytest.raises(FitError, match="backlash requires a second body"):
         export_servo(model, form)
 
 

@@ -212,11 +212,11 @@ def test_a_killed_design_resumes_from_its_folder(folder):
         ({"recordings": [{"file": "a.csv", "controls": {"wrist": "c"}}]}, "'wrist' is not in the"),
         ({"recordings": [{"file": "a.csv", "controls": {"winch": "c"}}]}, "not a position servo"),
         ({"design": {"limits": {"position": [0.2, 0.2001]}}}, "outside |exclude any motion"),
-        ({"design": {"limits": {"speed": {"wrist": 1}}}}, "speed names 'wrist'"),
+        ({"design": {"limits": {"speed": {"wrist": 1}}}}, "speed: unknown joint 'wrist'"),
         ({"design": {"pose": {"wrist": 1}}}, "pose: unknown joint 'wrist'"),
         (
             {"design": {"limits": {"position": {"Shoulder": [-1, 1]}}}},
-            r"position names 'Shoulder'; .*Did you mean 'shoulder'",
+            r"position: unknown joint 'Shoulder'; .*Did you mean 'shoulder'",
         ),
     ],
 )
@@ -235,7 +235,7 @@ def test_limits_that_no_motion_keeps_are_told(folder):
 def test_a_run_of_another_model_is_refused(folder, identified):
     (folder / "twin.xml").write_text(servo_arm.MODEL.format(**servo_arm.GUESS))
     other = arm_experiment(model={"file": "twin.xml"})
-    with pytest.raises(RunDirectoryError, match=r"of the model .*arm\.xml"):
+    with pytest.raises(RunDirectoryError, match=r"is of model .*arm\.xml"):
         prepare(DesignSpec.of(other, folder, identified))
 
 

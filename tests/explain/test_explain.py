@@ -166,7 +166,7 @@ def test_bad_input_is_one_sentence(tmp_path, capsys):
     ):
         assert main(["explain", str(file), *words, "--json"]) == 2
         assert re.search(message, json.loads(capsys.readouterr().out)["message"])
-    with pytest.raises(FitError, match="no cause applies"):
+    with pytest.raises(FitError, match="unknown cause"):
         explained(file, causes=("colour",))
     with pytest.raises(ExperimentError, match="no data are held out"):
         explained(write(tmp_path, held_out={"fraction": 0.0}))

@@ -34,7 +34,7 @@ def explanation_report(summary: dict[str, Any]) -> reports.Page:
       summary: content of ``solution.json``.
     """
     page = reports.Page(
-        f"Causes of the gap of {summary['name']}",
+        f"Gap between simulation and recording: {summary['name']}",
         subtitle=summary["message"].split(". ")[0].rstrip(".") + ".",
         provenance=summary.get("provenance") or {},
     )
