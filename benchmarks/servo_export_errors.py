@@ -43,7 +43,7 @@ STEP = 0.001  # time step of MuJoCo [s]
 
 def error_of(exported: ServoExport, logs: list[ServoLog]) -> float:
     """Mean absolute error [rad] of an exported text in MuJoCo."""
-    stated = re.search(r"Gravity is ([0-9.e+-]+) rad", " ".join(exported.text.split()))
+    stated = re.search(r"The load angle is ([0-9.e+-]+) rad", " ".join(exported.text.split()))
     assert stated is not None and exported.gains is not None
     offset = float(stated[1])
     return float(np.mean([_log_error(exported, log, offset) for log in logs]))

@@ -8,9 +8,9 @@ import numpy as np
 
 from trueup.actuators import ServoModel
 from trueup.deploy.isaac_lab.nearest import (
+    equivalent_simulator,
     isaac_lab_snippet,
     nearest_actuators,
-    stand_in_simulator,
 )
 from trueup.deploy.servo import ExportRequest
 from trueup.deploy.standard_logs import standard_logs
@@ -63,7 +63,7 @@ def main() -> None:
         exec(compile(snippet, "snippet", "exec"), names)
         (cfg,) = (value for name, value in names.items() if name.endswith("_CFG"))
         best = nearest_actuators(ExportRequest(model, timestep=0.005)).actuators[0]
-        stand_in = stand_in_simulator(best, model, logs).model
+        stand_in = equivalent_simulator(best, model, logs).model
         reach = min(best.velocity_limit, 20.0)
         error, speed = np.meshgrid(np.linspace(-1, 1, 21), np.linspace(-reach, reach, 20))
         expected = stand_in.torque(error, speed, kp=1.0)

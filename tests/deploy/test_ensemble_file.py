@@ -92,6 +92,6 @@ def test_fewer_environments_than_members_and_a_family_that_does_not_fit(tmp_path
     state = torch.zeros(network.layers, JOINTS, network.hidden)
     torque, after = module(torch.ones(JOINTS, 1, 2), (state, state))
     assert torque.shape == (JOINTS, 1) and after[0].abs().min() > 0
-    with pytest.raises(FitError, match=r"of mjlab takes a network of .* 'lstm'"):
+    with pytest.raises(FitError, match=r"of mjlab supports networks of .* 'lstm'"):
         write_ensemble(ensemble, "mjlab", JOINTS, tmp_path / "none.pt")
     assert not (tmp_path / "none.pt").exists()

@@ -70,12 +70,16 @@ def test_former_spellings_are_taken_and_not_listed(old, thing, new):
 @pytest.mark.parametrize(
     ("name", "thing", "words"),
     [
-        ("mjlabs", "servo", "no export form 'mjlabs'.*'mujoco'.*Did you mean 'mjlab'"),
-        ("onnx", "servo", "'onnx' takes a network, not an identified servo; forms that take an"),
-        ("mujoco", "network", "'mujoco' takes an identified servo, not a network; .*'onnx'"),
-        ("playground", "network", "'playground' takes draws of a model, not a network"),
-        ("json", "servo", "takes draws of a model and draws of a servo and draws of an ensemble"),
-        ("", "draws of a servo", "no export form ''; forms that take draws of a servo are 'mjlab'"),
+        ("mjlabs", "servo", "unknown export form 'mjlabs'.*'mujoco'.*Did you mean 'mjlab'"),
+        ("onnx", "servo", "'onnx' supports a network, not an identified servo; forms for an"),
+        ("mujoco", "network", "'mujoco' supports an identified servo, not a network; .*'onnx'"),
+        ("playground", "network", "'playground' supports draws of a model, not a network"),
+        (
+            "json",
+            "servo",
+            "supports draws of a model and draws of a servo and draws of an",
+        ),
+        ("", "draws of a servo", "unknown export form ''; forms for draws of a servo are 'mjlab'"),
     ],
 )
 def test_a_name_that_does_not_fit_says_what_does(name, thing, words):
@@ -90,9 +94,9 @@ def test_commands_refuse_a_form_before_anything_is_read_or_written(tmp_path, cap
     network = ["network", "export", str(tmp_path / "network.safetensors"), "-o", str(target)]
     servo = ["actuator", "export", "--params", str(params), "-o", str(target)]
     for words, form, said in (
-        (servo, "onnx", "takes a network, not an identified servo"),
+        (servo, "onnx", "supports a network, not an identified servo"),
         (servo, "mjlab2", "Did you mean 'mjlab'"),
-        (network, "mjcf-dcmotor", "takes an identified servo, not a network"),
+        (network, "mjcf-dcmotor", "supports an identified servo, not a network"),
         (network, "isaac_lab", "Did you mean 'isaac-lab'"),
     ):
         assert main([*words, "--form", form]) == 2
@@ -101,7 +105,7 @@ def test_commands_refuse_a_form_before_anything_is_read_or_written(tmp_path, cap
 
 
 def test_forms_of_a_user_are_found_when_they_are_used(registry, tmp_path):
-    with pytest.raises(FitError, match="no export form 'urdf'"):
+    with pytest.raises(FitError, match="unknown export form 'urdf'"):
         export_servo(SERVO, "urdf")
     register_form(Form("urdf", "servo", "dynamics", lambda r: ServoExport("<dynamics/>"), ".urdf"))
     assert export_servo(SERVO, "urdf").text == "<dynamics/>"
@@ -121,7 +125,7 @@ def test_forms_of_a_user_are_found_when_they_are_used(registry, tmp_path):
     assert find_form("urdf", "draws of a model").write(DrawsRequest(rows, "arm")).contents == (
         "kt",
     )
-    with pytest.raises(FitError, match="takes 'robot', which is not exported; there are 'servo'"):
+    with pytest.raises(FitError, match="'robot', which cannot be exported; available: 'servo'"):
         register_form(Form("urdf", "robot", "", write))
 
 

@@ -138,9 +138,9 @@ def test_a_network_on_two_angles_that_needs_their_difference_fits(isaac_lab, tmp
     ("form", "network", "words"),
     [
         ("isaac-lab-mlp", random_network("gru"), "family 'gru'. Train one .*name=mlp"),
-        ("mjlab", random_network("lstm", **FIT), "LearnedMlpActuatorCfg of mjlab takes"),
+        ("mjlab", random_network("lstm", **FIT), "LearnedMlpActuatorCfg of mjlab supports"),
         ("isaac-lab-lstm", random_network("lstm"), r"data.features=\[angle_error_rad"),
-        ("isaac-lab-mlp", random_network("mlp", base=BASE, **FIT), "base also reads"),
+        ("isaac-lab-mlp", random_network("mlp", base=BASE, **FIT), "base also requires"),
         ("isaac-lab-gru", random_network("lstm"), "family 'lstm'"),
         ("newton", random_network("mlp", base=PD, **FIT), "export without the base"),
         ("newton", random_network("gru", features=(ANGLE, "voltage_v")), "voltage_v"),

@@ -144,7 +144,7 @@ def test_a_friction_model_of_ones_own_is_written_out():
 @pytest.mark.parametrize("form", MODULES[1:])
 def test_backlash_is_refused_by_name(form):
     model = distinct_model("voltage", "m1", ("backlash",))
-    with pytest.raises(FitError, match="backlash needs a second body"):
+    with pytest.raises(FitError, match="backlash requires a second body"):
         export_servo(model, form)
 
 
@@ -285,7 +285,7 @@ def nominal(model: ServoModel) -> float:
 @pytest.mark.parametrize("step", [0.0, -0.002, np.nan, np.inf, None])
 def test_a_time_step_is_positive(step):
     module = module_of(distinct_model("voltage", "m1"), "numpy")
-    with pytest.raises(ValueError, match="time step has to be positive"):
+    with pytest.raises(ValueError, match="time step must be positive"):
         module.Servo(step, load_inertia=0.01)
 
 
@@ -318,7 +318,7 @@ def test_no_module_guesses_the_inertia_of_the_load(inertia, monkeypatch):
     )
     for form, make in made:
         module = module_of(model, form)
-        with pytest.raises(ValueError, match="load_inertia is the inertia that the joint moves"):
+        with pytest.raises(ValueError, match="must be the inertia that the joint moves"):
             make(module)
 
 
@@ -353,7 +353,7 @@ def test_joints_of_isaac_lab_have_their_own_inertia(monkeypatch):
     legs = actuator({".*_hip": 0.02, "left_knee|right_knee": 0.004}, ["left_hip", "left_knee"])
     torch.testing.assert_close(legs.servo.load_inertia, torch.tensor([0.02, 0.004]))
     for wrong in ({".*_hip": 0.02}, {".*": 0.02, ".*_knee": 0.1}, {".*": 0.02, "elbow": 0.1}):
-        with pytest.raises(ValueError, match="one value to each joint"):
+        with pytest.raises(ValueError, match="one value per joint"):
             actuator(wrong, ["left_hip", "left_knee"])
     for wrong in ("0,02", "0.02", None, True, [0.1, 0.2], -0.1, np.nan, np.inf):
         with pytest.raises(ValueError) as refused:
@@ -370,7 +370,7 @@ def test_the_physics_step_of_isaac_lab_is_not_guessed(monkeypatch):
     simulator_stand_ins.install_isaac_lab(monkeypatch)
     module = module_of(model_of("voltage, m6"), "isaac-lab-module")
     cfg = module.ServoActuatorCfg(joint_names_expr=[".*"], load_inertia=0.01)
-    with pytest.raises(ValueError, match="time step has to be positive"):
+    with pytest.raises(ValueError, match="time step must be positive"):
         cfg.class_type(cfg, ["hip"], slice(None), 2, "cpu")
 
 

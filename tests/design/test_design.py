@@ -210,13 +210,13 @@ def test_a_killed_design_resumes_from_its_folder(folder):
     ("change", "message"),
     [
         ({"recordings": [{"file": "a.csv", "controls": {"wrist": "c"}}]}, "'wrist' is not in the"),
-        ({"recordings": [{"file": "a.csv", "controls": {"winch": "c"}}]}, "no position servo"),
-        ({"design": {"limits": {"position": [0.2, 0.2001]}}}, "outside of|exclude any motion"),
-        ({"design": {"limits": {"speed": {"wrist": 1}}}}, "speed names 'wrist'"),
-        ({"design": {"pose": {"wrist": 1}}}, "pose names 'wrist'"),
+        ({"recordings": [{"file": "a.csv", "controls": {"winch": "c"}}]}, "not a position servo"),
+        ({"design": {"limits": {"position": [0.2, 0.2001]}}}, "outside |exclude any motion"),
+        ({"design": {"limits": {"speed": {"wrist": 1}}}}, "speed: unknown joint 'wrist'"),
+        ({"design": {"pose": {"wrist": 1}}}, "pose: unknown joint 'wrist'"),
         (
             {"design": {"limits": {"position": {"Shoulder": [-1, 1]}}}},
-            r"position names 'Shoulder'; .*Did you mean 'shoulder'",
+            r"position: unknown joint 'Shoulder'; .*Did you mean 'shoulder'",
         ),
     ],
 )
@@ -235,7 +235,7 @@ def test_limits_that_no_motion_keeps_are_told(folder):
 def test_a_run_of_another_model_is_refused(folder, identified):
     (folder / "twin.xml").write_text(servo_arm.MODEL.format(**servo_arm.GUESS))
     other = arm_experiment(model={"file": "twin.xml"})
-    with pytest.raises(RunDirectoryError, match=r"of the model .*arm\.xml"):
+    with pytest.raises(RunDirectoryError, match=r"is of model .*arm\.xml"):
         prepare(DesignSpec.of(other, folder, identified))
 
 
@@ -264,7 +264,7 @@ def test_the_command_plans_without_writing(folder, capsys):
         (["duration=-1"], "duration is -1"),
         (["duration=4000"], "duration is 4000.0: input should be less than or equal to 3600"),
         (["--after", "nowhere"], "nowhere"),
-        (["--predicted", "nowhere"], "name it with --after"),
+        (["--predicted", "nowhere"], "pass it with --after"),
         (["masses=0.3"], "masses is for servo benches"),
         (["library=0"], "the library of pieces is 0"),
     ],
@@ -325,7 +325,7 @@ def test_a_stopped_design_leaves_a_motion_that_can_be_recorded(folder, monkeypat
     run = folder / "stopped"
     words = ["design", str(written(folder)), "duration=2", "library=4", "-o", str(run)]
     assert main([*words, "--quiet"]) == 130
-    assert "best motion so far lies in" in capsys.readouterr().err
+    assert "best motion so far is in" in capsys.readouterr().err
     assert len(signals.read(run / "motion.csv", time="t").column("elbow")[1]) == 200
     assert not (run / "solution.json").exists()
     load_experiment(run / "next_experiment.yaml")

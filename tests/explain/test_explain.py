@@ -13,7 +13,7 @@ from trueup.cli import main
 from trueup.errors import ExperimentError, FitError
 from trueup.explain import explain
 from trueup.explain.held_out import HeldOutErrors
-from trueup.explain.situation import one_step_earlier, with_room
+from trueup.explain.situation import extended_spec, one_step_earlier
 from trueup.signals import TimeSeries
 
 
@@ -64,14 +64,14 @@ def test_nothing_is_named_where_the_model_is_right(tmp_path):
     found = explained(write(tmp_path))
     assert found.causes == []
     assert found.summary["verdict"]["grade"] == "use"
-    assert "Nothing has to be explained" in found.summary["message"]
+    assert "There is no gap to explain" in found.summary["message"]
 
 
 def test_what_acts_in_the_held_out_part_alone_is_seen_and_not_explained(tmp_path):
     found = explained(write(tmp_path, late=4, since=450), causes=("delay",))
     assert found.causes == []
     assert found.summary["verdict"]["grade"] == "look"
-    assert found.summary["message"].startswith("The training data show no gap")
+    assert found.summary["message"].startswith("The training data have no gap")
     gap = found.summary["gap"]
     assert gap["model"] > 3 * gap["noise"]
     assert gap["training"] < 1.05
@@ -109,12 +109,13 @@ def test_what_the_data_cannot_tell_apart_is_named_together(tmp_path):
     first = found.causes[0]
     assert {first, *found.together[first]} == {"gains", "friction"}
     assert found.summary["verdict"]["grade"] == "look"
-    assert "cannot tell" in " ".join(r["sentence"] for r in found.summary["verdict"]["reasons"])
+    reasons = [r["sentence"] for r in found.summary["verdict"]["reasons"]]
+    assert "do not distinguish" in " ".join(reasons)
 
 
 def test_a_model_with_room_moves_as_the_model():
     spec = mujoco.MjSpec.from_string(MODEL)
-    plain, roomy = spec.compile(), with_room(spec).compile()
+    plain, roomy = spec.compile(), extended_spec(spec).compile()
     times = 0.004 * np.arange(200)
     commands = TimeSeries(times, np.sin(np.outer(times, [7.0, 11.0])))
     early = one_step_earlier(roomy, commands, times[[0, -1]], "zoh")
@@ -158,16 +159,16 @@ def test_noise_with_memory_gives_an_advantage_as_often_as_it_says():
 def test_bad_input_is_one_sentence(tmp_path, capsys):
     file = write(tmp_path)
     for words, message in (
-        (["--causes", "dellay"], "there is no cause 'dellay'.*'delay'"),
-        (["--causes", "contact-friction"], "the model has nothing"),
+        (["--causes", "dellay"], "unknown cause 'dellay'.*'delay'"),
+        (["--causes", "contact-friction"], "has no effect in this recording"),
         (["--level", "1.2"], "between 0.5 and 1"),
         (["--seed", "-1"], "seed"),
     ):
         assert main(["explain", str(file), *words, "--json"]) == 2
         assert re.search(message, json.loads(capsys.readouterr().out)["message"])
-    with pytest.raises(FitError, match="no cause"):
+    with pytest.raises(FitError, match="unknown cause"):
         explained(file, causes=("colour",))
-    with pytest.raises(ExperimentError, match="nothing is held out"):
+    with pytest.raises(ExperimentError, match="no data are held out"):
         explained(write(tmp_path, held_out={"fraction": 0.0}))
     with pytest.raises(ExperimentError, match="'parameters' is missing"):
         sysid.identify(sysid.load_experiment(file), tmp_path, verbose=False)

@@ -117,5 +117,5 @@ def test_it_knows_no_limits(robot: Path):
 
 @pytest.mark.parametrize("level", [0.5, 1.0, -1.0, float("nan")])
 def test_a_level_that_no_interval_has_is_refused(level: float):
-    with pytest.raises(FitError, match="the level has to lie between"):
+    with pytest.raises(FitError, match="the level must be between"):
         ExplanationSpec.of(experiment(), level=level)

@@ -7,7 +7,7 @@ import yaml
 
 from trueup.cli import main
 from trueup.explain import CAUSES
-from trueup.explain.situation import Situation, with_room
+from trueup.explain.situation import Situation, extended_spec
 from trueup.parameters import ParameterDict
 from trueup.simulation.targets.variants import ModelVariants
 
@@ -30,7 +30,7 @@ _MJCF = """
 
 def _situation(actuator: str):
     spec = mujoco.MjSpec.from_string(_MJCF.format(actuator=actuator))
-    room = with_room(spec)
+    room = extended_spec(spec)
     one = np.ones(1)
     return room, Situation(room.copy().compile(), (0,), one, one, one)
 
@@ -80,7 +80,7 @@ def test_a_motion_is_designed_for_whatever_follows_a_position(actuator, refused,
     words = ["design", str(tmp_path / "e.yaml"), "--dry-run", "--seconds", "1"]
     assert main([*words, "-o", str(tmp_path / "x")]) == (2 if refused else 0)
     said = capsys.readouterr()
-    assert ("no position servo" in said.err) == refused
+    assert ("not a position servo" in said.err) == refused
 
 
 @pytest.mark.parametrize("actuator", [f'<pid {_ON} kp="20" input="pos"/>', f"<{_MOTOR}/>"])

@@ -44,7 +44,7 @@ def test_the_command_takes_a_servo_and_refuses_what_it_cannot_do(servo_fit_run, 
     capsys.readouterr()
     assert main([*arguments, "--form", "playground", "--overwrite"]) == 2
     assert (
-        "takes draws of a model, not draws of a servo; forms that take draws of a servo are 'mjlab'"
+        "supports draws of a model, not draws of a servo; forms for draws of a servo are 'mjlab'"
         in capsys.readouterr().err
     )
     assert main(["export", "dr", "--form", "mjlab"]) == 2

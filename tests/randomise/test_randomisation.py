@@ -155,7 +155,7 @@ def test_draws_that_miss_what_is_held_out_are_refused_unless_asked_for(copied, t
         (["joints=0"], "between 1 and 1000"),
         (["joints=-1"], "between 1 and 1000"),
         (["draws=1000000000000"], "at most 1048576"),
-        (["draws=1e12"], "1000000000000 draws are more"),
+        (["draws=1e12"], "1000000000000 draws exceed the environments"),
         (["draws=64.5"], "draws=64.5: input should be a valid integer"),
         (["draws=nan"], "draws=nan: input should be a valid integer"),
         (["draws=1e999"], "draws=inf: input should be a"),
@@ -204,7 +204,7 @@ def test_the_command_writes_plans_and_refuses(pendulum_run, tmp_path, capsys):
     assert main([*words, "--quiet", "--overwrite"]) == 0
     for wrong, said in (
         (["--form", "mujocolab"], "mjlab"),
-        (["--form", "numpy"], "takes an identified servo and a network, not draws of a model"),
+        (["--form", "numpy"], "supports an identified servo and a network, not draws of a model"),
         (["draws=3"], "too few"),
     ):
         given = [*words[:3], "--output", str(tmp_path / "no"), *wrong, "--quiet"]
@@ -215,7 +215,7 @@ def test_the_command_writes_plans_and_refuses(pendulum_run, tmp_path, capsys):
 
 
 def test_an_unknown_form_is_named(pendulum_run, tmp_path):
-    with pytest.raises(TrueupError, match=r"no export form 'isaac'.*Did you mean 'isaac-lab'"):
+    with pytest.raises(TrueupError, match=r"unknown export form 'isaac'.*Did you mean 'isaac-lab'"):
         export_randomisation(pendulum_run, tmp_path / "no", "isaac", draws=64)
 
 

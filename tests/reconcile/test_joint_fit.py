@@ -63,7 +63,7 @@ def sysid_rows(run):
 
 
 def test_runs_that_cannot_be_fitted_together_are_refused(three_runs, tmp_path, capsys):
-    with pytest.raises(RunDirectoryError, match=r"have one recording, day0.csv"):
+    with pytest.raises(RunDirectoryError, match=r"share the recording day0.csv"):
         joint_experiment([three_runs[0], three_runs[1], three_runs[0]])
     words = ["reconcile", *map(str, three_runs), "--joint"]
     assert main(words) == 2

@@ -56,12 +56,12 @@ def test_runs_alike_fit_and_one_with_another_load_is_named(fleet, tmp_path):
     content = json.loads((tmp_path / "out" / "reconcile.json").read_text())
     (outlier,) = content["outlying"]
     assert outlier["run"].endswith("run4")
-    assert outlier["reason"].startswith("another load: mass +")
+    assert outlier["reason"].startswith("different load: mass +")
     (mass,) = [p for p in content["parameters"] if p["name"] == "mass"]
     assert mass["low"] < 0.6 < mass["high"]
     assert mass["same"]
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "another load" in page
+    assert "different load" in page
     assert "run4 (does not fit)" in page
 
 
@@ -71,13 +71,16 @@ def test_runs_alike_fit_and_one_with_another_load_is_named(fleet, tmp_path):
         ([("d", "friction", 0.3, 0.4)], "a warm motor or gearbox"),
         ([("d", "friction", 0.5, 0.4), ("f", "friction", 0.3, 0.2)], "a cold motor"),
         ([("d", "friction", 0.5, 0.4), ("f", "friction", 0.1, 0.2)], "friction: d +25 %, f -50 %"),
-        ([("m", "load", 1.1, 1.0)], "another load: m +10 %"),
-        ([("kp", "drive", 22.0, 20.0)], "other gains"),
-        ([("t", "delay", 0.01, 0.002)], "another delay"),
-        ([("z", "zero", 0.1, -0.02)], "another zero of an encoder or spring: z 0.1 in place"),
-        ([("x", "other", 2.0, 1.0)], "other values: x"),
-        ([("v", "other", 57.4, 1.0), ("w", "friction", 28.5, 0.5)], "another unit: v, w are 57.3"),
-        ([("v", "friction", 0.001, 1.0)], "another unit: v are 0.001 times"),
+        ([("m", "load", 1.1, 1.0)], "different load: m +10 %"),
+        ([("kp", "drive", 22.0, 20.0)], "different gains"),
+        ([("t", "delay", 0.01, 0.002)], "different delay"),
+        ([("z", "zero", 0.1, -0.02)], "different zero of an encoder or spring: z 0.1"),
+        ([("x", "other", 2.0, 1.0)], "different values: x"),
+        (
+            [("v", "other", 57.4, 1.0), ("w", "friction", 28.5, 0.5)],
+            "different unit: v, w are 57.3",
+        ),
+        ([("v", "friction", 0.001, 1.0)], "different unit: v are 0.001 times"),
     ],
 )
 def test_reasons_name_what_changed(changes, words):
@@ -88,7 +91,7 @@ def test_runs_that_cannot_be_reconciled_are_refused(fleet, tmp_path):
     runs, _ = fleet
     with pytest.raises(RunDirectoryError, match="2 runs cannot be reconciled"):
         reconcile(runs[:2])
-    with pytest.raises(RunDirectoryError, match="named twice"):
+    with pytest.raises(RunDirectoryError, match="listed twice"):
         reconcile([*runs[:3], runs[0]])
     reason = {"grade": "do not use", "sentence": "A constant is better.", "section": ""}
     verdict = {"grade": "do not use", "reasons": [reason], "comparisons": [], "criteria": []}
@@ -96,7 +99,7 @@ def test_runs_that_cannot_be_reconciled_are_refused(fleet, tmp_path):
     solution = json.loads(file.read_text())
     for change, words in (
         ({"verdict": verdict}, 'is "do not use"'),
-        ({"known": {**solution["known"], "names": ["a", "b", "c", "d"]}}, "other unknowns"),
+        ({"known": {**solution["known"], "names": ["a", "b", "c", "d"]}}, "unknowns of .* differ"),
         ({"parameters": [{**p, "unit": "lb"} for p in solution["parameters"]]}, "the unit 'lb'"),
         ({"known": None}, "no optimum"),
     ):
@@ -183,7 +186,7 @@ def test_draws_of_a_fleet_have_its_spread_and_leave_out_what_does_not_fit(fleet,
     assert column["damping"].max() < 0.5
     assert [o["run"][-4:] for o in made.description["fleet"]["outlying"]] == ["run5"]
     assert not made.description["checked"]
-    assert "Left out" in (tmp_path / "draws" / "report.html").read_text()
+    assert "Excluded" in (tmp_path / "draws" / "report.html").read_text()
     words = ["export", "dr", *map(str, runs), "draws=64", "--quiet"]
     assert main(words) == 2
     assert "--output" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """Identified servos, networks and draws for simulators and runtimes.
 
-One folder a simulator, and one registry of forms, :data:`FORMS`, whose names all commands share.
-What is written runs without trueup.
+One folder per simulator, and one registry of forms, :data:`FORMS`, with names common to all
+commands. Exported files run without trueup.
 """
 
 from typing import TYPE_CHECKING

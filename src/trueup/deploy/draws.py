@@ -1,4 +1,4 @@
-"""Draws for simulators: what a form gets and gives, and the text that all modules share."""
+"""Draws for simulators: request and result of a form, and the common text of all modules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,33 +17,33 @@ class DrawsRequest:
     rows: Draws
     """The draws."""
     run: str
-    """Name of the run that they are of."""
+    """Name of the run."""
     of: Any = None
-    """The :class:`ServoModel` or :class:`NetworkEnsemble` that they are draws of; None for those of
-    a model of MuJoCo, whose rows say what they write."""
+    """The :class:`ServoModel` or :class:`NetworkEnsemble` of the draws; None for draws of a MuJoCo
+        model, with rows that define what they write."""
     joints: int = 1
-    """Joints of an environment that the networks of an ensemble drive."""
+    """Joints of an environment driven by the networks of an ensemble."""
 
 
 @dataclass(frozen=True)
 class DrawsExport:
-    """Files of a form, and what the simulator cannot take."""
+    """Files of a form, and what the simulator does not support."""
 
     contents: Sequence[str | bytes] = ()
     """Content of each file of :attr:`Form.files`."""
     lost: Sequence[str] = ()
-    """Sentences on the parts of a row that the simulator cannot take."""
+    """Sentences on parts of a row that the simulator does not support."""
 
 
-def thing_drawn(of: Any) -> str:
-    """Thing that the draws are of, as forms name it, see :attr:`DrawsRequest.of`."""
+def drawn_thing(of: Any) -> str:
+    """Kind of the draws, one of the things of forms, see :attr:`DrawsRequest.of`."""
     if of is None:
         return MODEL_DRAWS
     return SERVO_DRAWS if isinstance(of, ServoModel) else NETWORK_DRAWS
 
 
 def write_nothing(request: DrawsRequest) -> DrawsExport:
-    """No file: the rows and their description are all there is."""
+    """No module: only the rows and their description."""
     del request
     return DrawsExport()
 
@@ -51,7 +51,7 @@ def write_nothing(request: DrawsRequest) -> DrawsExport:
 _HEAD = '''\
 """Draws of the parameters identified in {name}: environment i has row i % {count} of them.
 
-Written by trueup; needs {needs}, not trueup. ``posterior.npz`` has to lie beside this file.
+Written by trueup; requires {needs}, not trueup. ``posterior.npz`` must be next to this file.
 {use}
 """
 '''
@@ -91,9 +91,9 @@ def title(name: str, count: int, needs: str, use: str) -> str:
 
     Args:
       name: name of the run.
-      count: rows.
+      count: number of rows.
       needs: packages that the module imports.
-      use: how it is used.
+      use: how to use the module.
     """
     return _HEAD.format(name=_in_text(name), count=count, needs=needs, use=use)
 
@@ -103,12 +103,12 @@ def places(
     signals: Sequence[SignalDraw],
     numbers: Sequence[int] | None = None,
 ) -> str:
-    """Python text that names what each array of ``posterior.npz`` writes.
+    """Python text with the target of each array of ``posterior.npz``.
 
     Args:
       fields: fields.
       signals: quantities of signals.
-      numbers: number of each field's array; in the order of the fields where None.
+      numbers: number of each field's array; None: the order of the fields.
     """
     lines = [
         "",
@@ -133,5 +133,5 @@ def places(
 
 
 def _in_text(name: str) -> str:
-    """A name that cannot end the string of a module."""
+    """A name that cannot terminate the string literal of a module."""
     return "".join(c for c in name if c.isprintable() and c not in '"\\')

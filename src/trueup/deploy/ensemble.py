@@ -10,7 +10,7 @@ from trueup.deploy.network import export_network
 from trueup.networks.runtime.torchscript import METADATA_FILE, save_script
 
 NETWORK_FILE = "posterior_network.pt"
-"""File with the networks, beside the module."""
+"""File with the networks, next to the module."""
 
 _USE = """
 ``ACTUATOR_CFG`` goes among the actuators of the robot, for {joints} joints: environment i has
@@ -18,14 +18,15 @@ network i % {count} of ``{file}``."""
 
 
 def export_ensemble(request: DrawsRequest, form: str) -> DrawsExport:
-    """Module with the configuration of a simulator's class, and TorchScript of all networks.
+    """Module with the configuration of a simulator class, and TorchScript of all networks.
 
     Args:
-      request: the networks, and the joints of an environment that they drive, all of one kind.
-      form: form in which the simulator takes one network.
+      request: the networks, and the number of joints of an environment that they drive, all of one
+        kind.
+      form: form of a single network for the simulator.
 
     Raises:
-      FitError: the simulator has no actuator for the networks.
+      FitError: the simulator has no actuator class for the networks.
       MissingExtraError: torch is not installed.
     """
     networks, joints = request.of.networks, request.joints
@@ -39,7 +40,7 @@ def export_ensemble(request: DrawsRequest, form: str) -> DrawsExport:
 
         described = {METADATA_FILE: ""}
         with warnings.catch_warnings():
-            # it is deprecated, but it is what the simulators load
+            # TorchScript is deprecated, but it is the format that the simulators load
             warnings.filterwarnings("ignore", ".*torch.jit.*", DeprecationWarning)
             warnings.filterwarnings("ignore", ".*torch.jit.*", FutureWarning)
             members = [torch.jit.load(str(file), _extra_files=described) for file in files]

@@ -1,7 +1,7 @@
-"""Networks of an ensemble in one module: each environment has a member of its own.
+"""Networks of an ensemble in one module: each environment has its own member.
 
-The rows of a batch are environments, each with its joints one after the other, as the actuator
-classes of Isaac Lab and mjlab have them; environment i has member i % members.
+The rows of a batch are environments, each with its joints in order, as in the actuator
+classes of Isaac Lab and mjlab; environment i has member i % members.
 """
 
 import torch
@@ -13,7 +13,7 @@ class MlpMembers(nn.Module):
 
     Args:
       members: scripted modules.
-      joints: joints of an environment.
+      joints: number of joints of an environment.
     """
 
     def __init__(self, members: list[nn.Module], joints: int):
@@ -22,7 +22,7 @@ class MlpMembers(nn.Module):
         self.joints, self.count = joints, len(members)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Torque of the history."""
+        """Torque from the history."""
         rows = x.reshape(-1, self.joints, x.shape[1])
         torque = torch.zeros_like(rows[:, :, :1])
         for number, member in enumerate(self.members):
@@ -39,7 +39,7 @@ class GruMembers(nn.Module):
     def __init__(self, members: list[nn.Module], joints: int):
         super().__init__()
         self.members = nn.ModuleList(members)
-        self.gru = members[0].gru  # the class reads its size
+        self.gru = members[0].gru  # the actuator class reads its size
         self.joints, self.count = joints, len(members)
 
     def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
@@ -61,7 +61,7 @@ class LstmMembers(nn.Module):
     def __init__(self, members: list[nn.Module], joints: int):
         super().__init__()
         self.members = nn.ModuleList(members)
-        self.lstm = members[0].lstm  # the class reads its size
+        self.lstm = members[0].lstm  # the actuator class reads its size
         self.joints, self.count = joints, len(members)
 
     def forward(
@@ -84,6 +84,6 @@ class LstmMembers(nn.Module):
 def member_rows(
     environments: int, joints: int, number: int, count: int, device: torch.device
 ) -> Tensor:
-    """Rows of the environments that have a member."""
+    """Rows of the environments of a member."""
     rows = torch.arange(environments * joints, device=device).reshape(environments, joints)
     return rows[number::count].flatten()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 Report = Callable[[float], None]
-"""Takes the share of a fit that is done."""
+"""Progress callback: fraction of a fit that is done."""
 
 
 def ignore(share: float) -> None:
@@ -11,10 +11,10 @@ def ignore(share: float) -> None:
 
 
 class Steps:
-    """Shares of a work of several steps of equal length.
+    """Progress over several steps of equal length.
 
     Args:
-      report: takes the share of the whole that is done.
+      report: progress callback of the whole.
       count: number of steps.
     """
 
@@ -22,5 +22,5 @@ class Steps:
         self._report, self._count = report, count
 
     def within(self, number: int) -> Report:
-        """Report of one step, from 0."""
+        """Progress callback of one step, from 0."""
         return lambda share: self._report((number + share) / self._count)

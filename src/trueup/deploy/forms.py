@@ -1,8 +1,8 @@
-"""Registry of forms: what a simulator or a runtime reads, and the function that writes it.
+"""Registry of forms: file formats of simulators and runtimes, and the functions that write them.
 
-A form has a name, which all commands share, and one entry for each thing that it takes. To add one,
-write its function in the folder of the simulator and add its line to the table at the end, or call
-:func:`register_form`.
+A form has a name, common to all commands, and one entry for each thing that it supports. To add
+one, write its function in the folder of the simulator and add its line to the table at the end, or
+call :func:`register_form`.
 """
 
 import importlib
@@ -25,36 +25,36 @@ THINGS = {
     SERVO_DRAWS: "draws of a servo",
     NETWORK_DRAWS: "draws of an ensemble of networks",
 }
-"""Things that are exported, in words."""
+"""Things that can be exported, as phrases."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form of an export, for one thing that it takes."""
+    """A form of an export, for one thing that it supports."""
 
     name: str
     """Name in the library and on the command line, such as ``mjlab``."""
     thing: str
-    """Thing that it takes, one of ``THINGS``."""
+    """Thing that it supports, one of ``THINGS``."""
     description: str
     """Content of the file in a few words, for the help of the command."""
     writer: str | Callable[..., Any]
-    """Function that writes it, or its place as ``module:function``, imported when it is called.
+    """Function that writes it, or its location as ``module:function``, imported at the first call.
 
     Of a servo: from an :class:`ExportRequest` to a :class:`ServoExport`. Of a network: from a
-    :class:`Deployment` and a path to Python text that shows its use. Of draws: from a
-    :class:`DrawsRequest` to a :class:`DrawsExport`.
+        :class:`Deployment` and a path to Python text with its usage. Of draws: from a
+        :class:`DrawsRequest` to a :class:`DrawsExport`.
     """
     suffix: str = ".py"
     """Suffix of the file of a servo or a network; empty for a folder."""
     files: tuple[str, ...] = ()
     """Names of the files that are written with draws."""
     for_simulator: bool = False
-    """Whether a simulator supplies a network's inputs: those that only hardware measures are
-    refused then, and so is a network that is no whole actuator."""
+    """Whether a simulator supplies the inputs of a network: inputs that only hardware measures are
+        then rejected, and so are networks that are not whole actuators."""
 
     def write(self, *given: Any) -> Any:
-        """Call the function that writes the form."""
+        """Call the writer of the form."""
         if not isinstance(self.writer, str):
             return self.writer(*given)
         module, function = self.writer.split(":")
@@ -62,36 +62,36 @@ class Form:
 
 
 FORMS: dict[str, dict[str, Form]] = {thing: {} for thing in THINGS}
-"""Forms by thing and name, those of the user too; read whenever a form is looked up."""
+"""Forms by thing and name, including user-registered ones; read at each look-up."""
 
 OLD_NAMES: dict[str, dict[str, Form]] = {thing: {} for thing in THINGS}
-"""Former spellings of forms, by thing, which are taken and never listed."""
+"""Former spellings of forms, by thing, which are accepted but not listed."""
 
 
 def register_form(form: Form) -> None:
     """Add a form to :data:`FORMS`, or replace it.
 
     Raises:
-      FitError: its thing is none of ``THINGS``.
+      FitError: its thing is not one of ``THINGS``.
     """
     if form.thing not in THINGS:
         raise FitError(
-            f"the form {form.name!r} takes {form.thing!r}, which is not exported; there are "
+            f"the form {form.name!r} supports {form.thing!r}, which cannot be exported; available: "
             f"{listing(THINGS)}"
         )
     FORMS[form.thing][form.name] = form
 
 
 def find_form(name: str, thing: str) -> Form:
-    """Form of a name for a thing.
+    """Form for a thing, by name.
 
     Args:
       name: name of the form, or a former spelling.
       thing: one of ``THINGS``.
 
     Raises:
-      FitError: there is no form of this name, or it does not take the thing; the message says
-        which do.
+      FitError: the form is unknown, or does not support the thing; the message lists
+        those that do.
     """
     forms = FORMS[thing]
     if form := forms.get(name) or OLD_NAMES[thing].get(name):
@@ -100,11 +100,11 @@ def find_form(name: str, thing: str) -> Form:
     if others:
         taken = " and ".join(THINGS[other] for other in others)
         raise FitError(
-            f"the form {name!r} takes {taken}, not {THINGS[thing]}; forms that take "
+            f"the form {name!r} supports {taken}, not {THINGS[thing]}; forms for "
             f"{THINGS[thing]} are {listing(forms, 20)}"
         )
     raise FitError(
-        f"there is no export form {name!r}; forms that take {THINGS[thing]} are "
+        f"unknown export form {name!r}; forms for {THINGS[thing]} are "
         f"{listing(forms, 20)}.{did_you_mean(name, forms)}"
     )
 
@@ -183,7 +183,7 @@ for _old, _new, _thing in (
 ):
     OLD_NAMES[_thing][_old] = FORMS[_thing][_new]
 for _family, _writer in (("mlp", _MLP), ("lstm", _LSTM), ("gru", _GRU)):
-    # these name the family too, and refuse another
+    # these names include the family, and reject other families
     OLD_NAMES[NETWORK][f"isaac-lab-{_family}"] = Form(
         "isaac-lab", NETWORK, "", _writer, ".pt", for_simulator=True
     )

@@ -1,4 +1,4 @@
-"""Parts of a written module joined to one text."""
+"""Concatenation of the parts of a generated module."""
 
 import ast
 import inspect
@@ -8,24 +8,24 @@ from pathlib import Path
 
 ERRORS = '''
 class ParameterError(ValueError):
-    """A file or a setting that has no meaning for this actuator."""
+    """A file or setting that is invalid for this actuator."""
 
 
 class SimulationError(RuntimeError):
-    """The simulation lacks what the actuator needs."""
+    """The simulation lacks something that the actuator requires."""
 '''
-"""Errors of written modules, in place of those of trueup."""
+"""Errors of generated modules, which replace those of trueup."""
 
 
 def joined_parts(files: Iterable[Path], more: Iterable[str] = ()) -> tuple[str, str]:
-    """Imports of Python files that are not of trueup, and what follows them.
+    """Imports of Python files except those of trueup, and the code after them.
 
-    What a part imports from trueup stands beside it in the module. A docstring of a part is left
-    out.
+    Imports of a part from trueup are part of the module itself. The docstring of a part is
+    omitted.
 
     Args:
-      files: the parts, in the order in which they need each other.
-      more: further imports, a statement each.
+      files: the parts, in order of dependency.
+      more: additional imports, one statement each.
     """
     statements = [ast.parse(line).body[0] for line in more]
     bodies = []
@@ -43,10 +43,10 @@ def joined_parts(files: Iterable[Path], more: Iterable[str] = ()) -> tuple[str, 
 
 
 def import_lines(statements: Iterable[ast.stmt]) -> str:
-    """Imports of statements, each name once, without those of trueup.
+    """Import lines of statements, without duplicates and imports of trueup.
 
     Args:
-      statements: those that are no imports are left out.
+      statements: statements; those other than imports are skipped.
     """
     modules: set[str] = set()
     names: dict[str, set[str]] = {}
@@ -60,7 +60,7 @@ def import_lines(statements: Iterable[ast.stmt]) -> str:
         found = f"from {module} import {', '.join(sorted(taken))}"
         lines.setdefault(module, []).append(found)
     groups: dict[bool, list[str]] = {True: [], False: []}
-    # imports of modules before those of names, the standard library first
+    # imports of modules before imports of names, standard library first
     for module, found in sorted(lines.items()):
         package = module.split(".")[0]
         if package != "trueup":
@@ -73,5 +73,5 @@ def _is_of_names(line: str) -> bool:
 
 
 def source_of(item: object) -> str:
-    """Text of a function or class of trueup, with its names as they stand there."""
+    """Source of a function or class of trueup, with its names unchanged."""
     return inspect.getsource(item).strip()  # pyright: ignore[reportArgumentType]

@@ -1,4 +1,4 @@
-"""Export of an identified servo: request, result, and the terms that an export lacks."""
+"""Export of an identified servo: request, result, and terms missing in an export."""
 
 import os
 import re
@@ -13,13 +13,13 @@ from trueup.actuators.equations.extended_terms import ABSENT, EXTENDED_TERMS
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.deploy.fit_progress import Report, ignore
 from trueup.deploy.forms import SERVO, find_form
-from trueup.deploy.standard_logs import own_logs
+from trueup.deploy.standard_logs import logs_at_fit_conditions
 from trueup.errors import FitError
 
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """Servo to export, and the conditions for which it is exported."""
+    """Servo to export, and conditions of the export."""
 
     model: ServoModel
     """Identified servo."""
@@ -34,14 +34,14 @@ class ExportRequest:
     timestep: float = 0.001
     """Time step of the simulation [s]."""
     report: Report = ignore
-    """Takes the share of the work that is done."""
+    """Progress callback: fraction done."""
     output: Path | None = None
-    """File that the text is meant for; None if it is printed."""
+    """Target file of the text; None if it is printed."""
 
     @property
     def supply(self) -> float | None:
-        """Bus voltage of the export [V]: the given one; else that of all logs, or of the recordings
-        that the parameter file states; None where they differ, for the servo's."""
+        """Bus voltage of the export [V]: the given one; otherwise the common one of all logs, or of
+        the recordings in the parameter file; None if they differ, for that of the servo."""
         if self.vin is not None:
             return self.vin
         stated = conditions_in(self.model.provenance) if self.logs is None else self.logs
@@ -49,14 +49,14 @@ class ExportRequest:
         return found.pop() if len(found) == 1 else None
 
     def motions(self) -> tuple[tuple[ServoLog, ...], str]:
-        """Logs whose motions the export is to meet, and what they are, in words.
+        """Logs with the reference motions of the export, and their description.
 
-        Without recordings they are those of the standard trajectories, under the conditions that
-        the parameter file states.
+        Without recordings they are those of the standard trajectories, under the conditions in
+                the parameter file.
         """
         if self.logs is not None:
             return tuple(self.logs), f"{len(self.logs)} logs, each with its own gain and voltage"
-        return own_logs(self.model, self.kp, self.vin)
+        return logs_at_fit_conditions(self.model, self.kp, self.vin)
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class ServoExport:
     text: str
     """Content of the file."""
     errors: Mapping[str, float] | None = None
-    """Mean position differences [rad]; None for a form that keeps the whole model.
+    """Mean position differences [rad]; None for a form with the whole model.
 
-    ``from_model``: simulator to full model; ``while_driven``: the same, each log up to where its
-    torque goes off; with logs, ``from_logs``: simulator to recordings, ``model_from_logs``: full
+    ``from_model``: simulator to full model; ``while_driven``: the same up to the time at which
+    torque is disabled; with logs, ``from_logs``: simulator to recordings, ``model_from_logs``: full
     model to recordings, and ``simplest_from_logs``: the export of M1 to recordings. Without logs,
     ``simplest_from_model``: the export of M1 to the full model.
     """
@@ -92,33 +92,33 @@ def export_servo(
 ) -> ServoExport:
     """Export an identified servo for a simulator.
 
-    Forms that cannot hold the whole model get numbers that are fitted to the recordings in
-    ``logs``, over all their gains and voltages. Without logs they are fitted to the full model's
-    own motion, under the conditions that its parameter file states. The export of M1, fitted
-    likewise, is taken where it is nearer.
+    Forms without the whole model get parameters that are fitted to the recordings in
+    ``logs``, over all their gains and voltages. Without logs they are fitted to the motion of the
+    full model, under the conditions in its parameter file. The export of M1, fitted likewise, is
+    used if it is nearer.
 
     Args:
       model: identified servo.
-      form: name of a form that takes servos, see :func:`find_form`.
+      form: name of a form that supports servos, see :func:`find_form`.
       path: parameter file of the model, which the form ``mujoco`` loads.
-      logs: evenly sampled logs to fit and to measure the error on; default: the standard
+      logs: evenly sampled logs for the fit and the error; default: the standard
         trajectories.
       kp: firmware gain; default: the servo's.
-      vin: bus voltage [V]; default: that of the logs, or of the fit's, if it is one; else the
-        servo's.
+      vin: bus voltage [V]; default: the common one of the logs, or of those of the fit; otherwise
+        the servo's.
       timestep: time step of the simulation [s].
-      output: file that the text is meant for; scripts name the parameter file relative to it.
-      report: called with the share of a fit that is done, 0 to 1.
+      output: target file of the text; scripts refer to the parameter file relative to it.
+      report: called with the fraction of a fit that is done, 0 to 1.
 
     Raises:
-      FitError: unknown form, a form that does not suit the servo's law, or a time step that is not
-        positive.
-      RecordingError: a log belongs to another servo, is not evenly sampled, or describes no bench.
+      FitError: unknown form, a form that does not support the servo's law, or a time step that is
+        not positive.
+      RecordingError: a log belongs to another servo, is unevenly sampled, or describes no load.
     """
     chosen = find_form(form, SERVO)
     for name, value, most in (("kp", kp, 1e6), ("vin", vin, 1e3), ("timestep", timestep, 1.0)):
         if value is not None and not 0 < value <= most:
-            raise FitError(f"{name} has to be above 0 and at most {most:g}, got {value:g}")
+            raise FitError(f"{name} must be above 0 and at most {most:g}, got {value:g}")
     path = None if path is None else Path(path)
     target = None if output is None else Path(output)
     request = ExportRequest(model, path, logs, kp, vin, timestep, report, target)
@@ -129,17 +129,17 @@ def export_servo(
 
 
 def printable_name(model: ServoModel) -> str:
-    """Servo name for the prose of a written script: a name never ends its docstring or comment."""
+    """Servo name for the text of a script, which must not terminate its docstring or comment."""
     return re.sub(r"[^\w .+-]", "_", model.servo.name)
 
 
 def error_sentences(errors: Mapping[str, float], described: str, offset: float) -> list[str]:
-    """Sentences of an exported file about its error.
+    """Sentences on the error of an export, for its file.
 
     Args:
       errors: errors of the export [rad].
-      described: the motions that it was compared with.
-      offset: angle of gravity against the encoder at which the errors were taken [rad].
+      described: description of the reference motions.
+      offset: load angle minus encoder angle for the errors [rad].
     """
     driven = errors.get("while_driven")
     words = (
@@ -147,30 +147,30 @@ def error_sentences(errors: Mapping[str, float], described: str, offset: float) 
         f"{1e3 * errors['from_model']:.3g} mrad"
     )
     if driven is not None and driven != errors["from_model"]:
-        words += f"; {1e3 * driven:.3g} mrad where each is taken up to where its torque goes off"
+        words += f"; {1e3 * driven:.3g} mrad up to the time at which torque is disabled"
     said = [f"{words}."]
     if "from_logs" in errors:
         said.append(
-            f"Its numbers are fitted to the recordings. Position difference from them: "
+            f"Its parameters are fitted to the recordings. Position difference from them: "
             f"{1e3 * errors['from_logs']:.4g} mrad; of the full model: "
             f"{1e3 * errors['model_from_logs']:.4g} mrad; of M1 exported in this form: "
-            f"{1e3 * errors['simplest_from_logs']:.4g} mrad. Gravity is {offset:.4g} rad from the "
-            "encoder's zero there."
+            f"{1e3 * errors['simplest_from_logs']:.4g} mrad. The load angle is {offset:.4g} rad "
+            "from the encoder angle there."
         )
     elif "simplest_from_model" in errors:
         said.append(
-            "Its numbers are fitted to the full model's motion; M1 exported in this form differs "
-            f"by {1e3 * errors['simplest_from_model']:.3g} mrad."
+            "Its parameters are fitted to the motion of the full model; M1 exported in this form "
+            f"differs by {1e3 * errors['simplest_from_model']:.3g} mrad."
         )
     return said
 
 
 def missing_terms(model: ServoModel, expressed: Sequence[str]) -> list[str]:
-    """Extended terms with an effect that an export lacks.
+    """Extended terms with an effect that an export does not model.
 
     Args:
       model: identified servo.
-      expressed: names of the terms that the export has.
+      expressed: names of the terms in the export.
     """
     return [
         name

@@ -1,7 +1,7 @@
-"""Draws of a servo: the table of its numbers in a module, with a row for each environment.
+"""Draws of a servo: table of its parameters in a module, with a row per environment.
 
-The modules of the simulators hold the servo's equations and classes, whose numbers stand in this
-table, and an event that fills it.
+The modules of the simulators contain the servo's equations and classes, which read their parameters
+from this table, and an event that fills it.
 """
 
 from trueup.actuators.catalogue.servo_model import ServoModel
@@ -13,11 +13,11 @@ COLUMNS = @COLUMNS@
 """Parameter -> column of ``values`` in ``posterior.npz``."""
 
 NUMBERS = {name: torch.tensor(value) for name, value in @IDENTIFIED@.items()}
-"""Numbers of the servo, (environments, 1) each; the identified ones before the event."""
+"""Parameters of the servo, (environments, 1) each; before the event the identified ones."""
 
 
 def take_rows(num_envs, env_ids, device):
-    """Give environments their rows, environment i row i % COUNT; returns the environments."""
+    """Write the rows of environments, row i % COUNT for environment i; return the environments."""
     if env_ids is None:
         env_ids = torch.arange(num_envs)
     env_ids = env_ids.to(device, dtype=torch.long)
@@ -31,7 +31,7 @@ def take_rows(num_envs, env_ids, device):
 
 
 def shares_of_steps(timestep):
-    """Past steps that a delayed command is made of, and the share of each."""
+    """Past steps that a delayed command interpolates, and the weight of each."""
     steps = NUMBERS["command_delay"] / timestep
     count = int(steps.max()) + 2
     return [(n, torch.clamp(1.0 - torch.abs(steps - n), min=0.0)) for n in range(count)]
@@ -39,7 +39,7 @@ def shares_of_steps(timestep):
 
 
 def number_table(model: ServoModel, rows: Draws) -> str:
-    """Imports, rows and table of the numbers that draws replace."""
+    """Imports, rows and table of the drawn parameters."""
     columns = {name: column for column, name in enumerate(rows.names)}
     identified = {name: float(model.values[name]) for name in rows.names}
     imports = "from pathlib import Path\n\nimport numpy as np\nimport torch\n"

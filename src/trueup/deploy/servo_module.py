@@ -1,6 +1,6 @@
-"""Module that holds a whole servo model and runs without trueup: its head, its gain and voltage.
+"""Module with a whole servo model that runs without trueup: head, gain and voltage.
 
-The equations are those that :mod:`trueup.deploy.servo_source` writes; the actuator classes stand in
+The equations are written by :mod:`trueup.deploy.servo_source`; the actuator classes are in
 the folders of the simulators.
 """
 
@@ -14,7 +14,7 @@ from trueup.errors import FitError
 _HEAD = '''\
 """Servo {name}, friction model {friction}{terms}: the whole identified model.
 
-Written by trueup; needs {needs}, not trueup.
+Written by trueup; requires {needs}, not trueup.
 {use}
 """
 '''
@@ -26,8 +26,8 @@ def servo_module(request: ExportRequest, needs: str, use: str, source: str) -> S
     Args:
       request: servo and conditions.
       needs: packages that the module imports.
-      use: how it is used.
-      source: imports, numbers, equations and classes.
+      use: how to use the module.
+      source: imports, parameters, equations and classes.
     """
     model = request.model
     terms = "".join(f", {name.replace('_', ' ')}" for name in model.terms)
@@ -41,13 +41,13 @@ def servo_module(request: ExportRequest, needs: str, use: str, source: str) -> S
 
 
 def check_no_backlash(model: ServoModel, simulator: str) -> None:
-    """Refuse a servo that an actuator class cannot hold.
+    """Reject a servo that an actuator class does not support.
 
     Raises:
       FitError: the model has backlash.
     """
     if "backlash" in model.terms:
         raise FitError(
-            f"backlash needs a second body between motor and joint, which an actuator of "
-            f"{simulator} cannot add: fit the servo without it, or take the form 'numpy'"
+            f"backlash requires a second body between motor and joint, which an actuator of "
+            f"{simulator} cannot add: fit the servo without it, or use the form 'numpy'"
         )

@@ -1,4 +1,4 @@
-"""Source of a servo's equations, with its numbers, for modules that run without trueup.
+"""Source code of a servo's equations and parameters, for modules that run without trueup.
 
 The functions are traced from :mod:`trueup.actuators.equations.servo_equations` and the servo's
 friction model, and written for numpy or torch; the step around them is the same text for both.
@@ -17,7 +17,7 @@ from trueup.actuators.equations.servo_laws import law_parameters
 from trueup.actuators.equations.tracing import OPERATIONS, Graph
 
 LIBRARIES = ("numpy", "torch")
-"""Libraries that the source can be written for."""
+"""Libraries supported by the source."""
 
 MOTOR = ("error", "speed", "on", "gain", "rate_gain", "vin", "volts", "temperature")
 """Arguments of the function ``motor`` of a module."""
@@ -35,13 +35,13 @@ def clamp(values, min=None, max=None):
 def equation_functions(
     model: ServoModel, library: str
 ) -> dict[str, tuple[Callable[..., Any], Sequence[str]]]:
-    """Equations of a servo with its numbers, and the names of their arguments.
+    """Equations of a servo with its parameters, and the names of their arguments.
 
     ``motor`` returns torque [N m], duty cycle and damping [N m s/rad]; ``friction_loss`` the budget
-    without its viscous part [N m]; ``joint_torque`` what reaches the joint [N m]; ``next_speed``
+    without its viscous part [N m]; ``joint_torque`` the torque on the joint [N m]; ``next_speed``
     the speed after the step [rad/s]; ``slewed_target`` the firmware's target [rad], and
-    ``held_target`` that before the first step. Those of numpy have ``backlash_step`` too. All but
-    that one take parameters that replace identified numbers.
+    ``held_target`` its initial target. Those of numpy have ``backlash_step`` too. All but
+    that one accept parameters that override identified values.
     """
     identified = model.values
 
@@ -104,14 +104,14 @@ def equation_functions(
 def servo_source(
     model: ServoModel, library: str, steps: Sequence[Any], drawn: Sequence[str] = ()
 ) -> str:
-    """Imports, numbers, equations of a servo, and what steps it.
+    """Imports, parameters, equations and step classes of a servo.
 
     Args:
       model: identified servo.
       library: one of :data:`LIBRARIES`.
       steps: classes and functions of :mod:`trueup.deploy.servo_step`, in their order.
-      drawn: parameters that the equations read from the module's table ``NUMBERS``, where a draw
-        can stand, rather than having them written out.
+      drawn: parameters that the equations read from the module's table ``NUMBERS`` of draws,
+        instead of constants.
     """
     functions = [
         text
@@ -125,7 +125,7 @@ def servo_source(
 def _functions(
     name: str, equation: Callable[..., Any], arguments: Sequence[str], drawn: Sequence[str]
 ) -> list[str]:
-    """Text of an equation; with drawn parameters that of a function that passes them too."""
+    """Text of an equation; with drawn parameters, also of a wrapper that passes them."""
     if not drawn:
         return [_function(name, equation, arguments, ())]
     given = ", ".join(arguments)
@@ -146,7 +146,7 @@ def _function(
 
 
 def _imports(library: str, body: str) -> str:
-    """Imports of what the text of a module calls."""
+    """Imports of the functions that a module calls."""
     called = set(re.findall(r"\b([a-z_]+)\(", body))
     wanted = called & {*OPERATIONS, "clamp", "full_like", "zeros_like", "ones_like"}
     writes_clamp = library == "numpy" and "clamp" in wanted

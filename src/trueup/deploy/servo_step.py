@@ -1,7 +1,7 @@
 """Step of joints with an identified servo: the text that exported modules contain.
 
-The classes call functions and read numbers that :mod:`trueup.deploy.servo_source` writes
-beside them in a module: they are written out there with ``inspect.getsource`` and do not run here.
+The classes use functions and constants that :mod:`trueup.deploy.servo_source` writes
+into the same module: they are copied there with ``inspect.getsource`` and do not run here.
 """
 
 # ruff: noqa: F821
@@ -10,11 +10,11 @@ beside them in a module: they are written out there with ``inspect.getsource`` a
 import math
 
 KP = DAMPING = VIN = REFERENCE_TEMPERATURE = 0.0
-"""Defaults of the classes, which stand in a module with the servo's numbers."""
+"""Defaults of the classes, which a module defines with the servo's constants."""
 
 
 def moved_inertia(load_inertia):
-    """The inertia that each joint moves besides the armature [kg m2], checked."""
+    """Checked inertia that each joint moves in addition to the armature [kg m2]."""
     ends = (load_inertia, load_inertia)
     if hasattr(load_inertia, "min"):
         ends = (load_inertia.min(), load_inertia.max())
@@ -24,9 +24,9 @@ def moved_inertia(load_inertia):
         low = high = math.nan
     if not 0.0 <= low <= high < math.inf:
         raise ValueError(
-            "load_inertia is the inertia that the joint moves besides the armature [kg m2], from 0 "
-            "for a bare motor; friction stops a joint only where it is known: give a number, or "
-            f"one for each joint, not {load_inertia!r}"
+            "load_inertia must be the inertia that the joint moves in addition to the armature [kg "
+            "m2], at least 0 (a bare motor), because friction stops a joint only if it is known: "
+            f"pass a number, or one per joint, not {load_inertia!r}"
         )
     return load_inertia
 
@@ -34,22 +34,22 @@ def moved_inertia(load_inertia):
 class Servo:
     """Joints with this servo, stepped by a simulator that applies the torque.
 
-    Arrays have one value a joint, of any shape; environments are rows. Angles [rad], speeds
+    Arrays have one value per joint, of any shape; environments are rows. Angles [rad], speeds
     [rad/s], torques [N m].
 
     Args:
       timestep: physics time step [s].
-      load_inertia: inertia that the joint moves besides the armature [kg m2]; one number, or one
-        for each joint. The attribute can follow the pose. Friction stops the joint within a step
-        where it is right; the motor's torque does not depend on it.
-      kp: firmware gain; one number, or one for each joint.
-      kd: derivative gain of servos that have one.
+      load_inertia: inertia that the joint moves in addition to the armature [kg m2]; a number, or
+          one per joint. The attribute can follow the pose. Friction stops the joint within a step
+          if it is correct; the motor torque does not depend on it.
+      kp: firmware gain; a number, or one per joint.
+      kd: derivative gain, for servos with one.
       vin: nominal bus voltage [V].
     """
 
     def __init__(self, timestep, *, load_inertia=None, kp=KP, kd=DAMPING, vin=VIN):
         if timestep is None or not 0.0 < timestep < math.inf:
-            raise ValueError(f"the time step has to be positive [s], got {timestep!r}")
+            raise ValueError(f"the time step must be positive [s], got {timestep!r}")
         self.timestep, self.vin = timestep, vin
         self.load_inertia = moved_inertia(load_inertia)
         self.gain = kp * ERROR_GAIN
@@ -60,7 +60,7 @@ class Servo:
         self._fresh = None
 
     def reset(self, rows=slice(None)):
-        """Start environments anew: each has held its joint, and had its first command before."""
+        """Reset environments: each servo holds its joint, its past commands are the first one."""
         if self._fresh is not None:
             self._fresh[rows] = True
 
@@ -78,12 +78,12 @@ class Servo:
 
         Args:
           goal: commanded angles.
-          position, speed: of the joints.
-          external: torque of everything else on the joints; None: that of the last step, from the
-            change of speed, and at first what the motor balances.
+          position, speed: state of the joints.
+          external: torque of everything else on the joints; None: estimated from the speed change
+              of the last step, and initially the torque that the motor balances.
           on: torque enable, 0 or 1.
-          volts: measured bus voltage [V], for servos that weigh it; None: the nominal one.
-          temperature: of the winding [degrees C].
+          volts: measured bus voltage [V], for servos that use it; None: the nominal one.
+          temperature: temperature of the winding [degrees C].
         """
         h = self.timestep
         if self._fresh is None:
@@ -97,7 +97,7 @@ class Servo:
         on = self._late(self._past_on, zeros_like(position) + on)
         volts = self.vin if volts is None else volts
         if MAX_VELOCITY:
-            # a load that is not known takes no target ahead of the joint
+            # with an unknown load the target does not lead the joint
             zero = zeros_like(position)
             load = zero if external is None else zero + external
             supply = (zero + self.gain, zero + self.vin, zero + volts, temperature)
@@ -118,7 +118,7 @@ class Servo:
         return torque
 
     def _late(self, past, command):
-        """The command as late as the servo is; a step that two commands share gets their mean."""
+        """Delayed command; a step that spans two commands gets their weighted mean."""
         for number in range(len(past) - 1, 0, -1):
             past[number] = where(self._fresh, command, past[number - 1])
         past[0] = command
@@ -128,12 +128,12 @@ class Servo:
 
 
 class Bench(Servo):
-    """Joints with this servo and a load, stepped here; as trueup's bench.
+    """Joints with this servo and a load, with its own time step, as trueup's bench.
 
     Args:
       timestep, kp, kd, vin: as above.
       load_inertia: inertia of the load [kg m2].
-      position, speed: arrays of the first state.
+      position, speed: arrays of the initial state.
     """
 
     def __init__(self, timestep, load_inertia, position, speed, kp=KP, kd=DAMPING, vin=VIN):
@@ -143,17 +143,17 @@ class Bench(Servo):
         self._apart = zeros_like(position)
 
     def step(self, goal, external, on=1.0, volts=None, temperature=REFERENCE_TEMPERATURE):
-        """Make a step under an external torque on the joints, and return the new positions."""
+        """Step with an external torque on the joints, and return the new positions."""
         h = self.timestep
         if not BACKLASH:
             torque = self.torque(goal, self.position, self.speed, external, on, volts, temperature)
             self.speed = self.speed + h * (torque + external) / (self.load_inertia + self.armature)
             self.position = self.position + h * self.speed
             return self.position
-        # the servo turns the motor, which the load follows or leaves within the gap
+        # the servo drives the motor; within the gap the load moves separately
         load = zeros_like(self.position) + external
         if self._gap is None:
-            # at first the load rests on the side of the gap to which it is pulled
+            # initially the load rests on the side of the gap to which it is pulled
             side = zeros_like(load) + 0.5 * BACKLASH
             self._gap = where(load > 0.0, -side, side)
         own = where(self._apart > 0.5, self._motor_speed, self.speed)

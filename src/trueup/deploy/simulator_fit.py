@@ -1,4 +1,4 @@
-"""Whether a network fits the form that a simulator takes; the error says what would."""
+"""Check that a simulator supports a network, with advice in the error."""
 
 from dataclasses import replace
 
@@ -14,16 +14,16 @@ def fitted(
     families: tuple[str, ...],
     features: tuple[str, ...],
 ) -> Deployment:
-    """The network on the features of a simulator's form.
+    """Network on the features of a simulator's form.
 
     Args:
         deployment: the network.
         simulator: name of the form, for messages.
-        families: families that it takes.
-        features: what it feeds, in order.
+        families: supported families.
+        features: features that it supplies, in order.
 
     Raises:
-        FitError: the family is another, or the network depends on something else.
+        FitError: the family is not supported, or the network requires other features.
     """
     network = deployment.network
     train = (
@@ -32,40 +32,40 @@ def fitted(
     )
     if network.family not in families:
         raise FitError(
-            f"{simulator} takes a network of the family {listing(families)}; this one is of the "
+            f"{simulator} supports networks of the family {listing(families)}; this one is of the "
             f"family {network.family!r}. {train}"
         )
     try:
         network = with_features(network, features)
     except FitError as error:
         raise FitError(
-            f"{simulator} feeds {listing(features)} and nothing else; {error}. {train}"
+            f"{simulator} supplies only {listing(features)}; {error}. {train}"
         ) from error
     result = replace(deployment, network=network)
     if result.inputs != features:
         more = [name for name in result.inputs if name not in features]
         raise FitError(
-            f"{simulator} feeds {listing(features)}; the analytic base also reads {listing(more)}: "
-            f"export without the base ({_option(network)}) and add its torque in the simulator, or "
-            "train with a base without it"
+            f"{simulator} supplies {listing(features)}; the analytic base also requires "
+            f"{listing(more)}: export without the base ({_option(network)}) and add its torque in "
+            "the simulator, or train with a base without it"
         )
     return result
 
 
 def without_base(deployment: Deployment, simulator: str) -> None:
-    """Refuse a base inside a graph whose nodes the simulator prescribes.
+    """Reject a base inside a graph with nodes fixed by the simulator.
 
     Raises:
-        FitError: the network stands over a base that is to be inside.
+        FitError: the graph would contain a base.
     """
     if deployment.base and deployment.network.base is not None:
         raise FitError(
-            f"{simulator} prescribes the nodes of the graph, and the analytic base has others: "
+            f"{simulator} supports a fixed set of nodes, but the analytic base requires others: "
             f"export without the base ({_option(deployment.network)}) and add its torque in the "
             "simulator, or train without a base (trueup network train model.use_residual=false)"
         )
 
 
 def _option(network: Network) -> str:
-    """The option that leaves the base out, and the limit of its sum with the network."""
+    """Option that excludes the base, and the limit of its sum with the network."""
     return "--without base" if network.torque_limit is None else "--without base limits"

@@ -1,4 +1,4 @@
-"""Logs of the standard trajectories, on which exports are judged where no logs are given."""
+"""Logs of the standard trajectories, for the evaluation of exports without logs."""
 
 from dataclasses import replace
 
@@ -11,25 +11,25 @@ from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.record.trajectories import STANDARD
 
-_LOAD_SHARE = 0.25  # torque that holds the pendulum, as a share of the greatest torque
+_LOAD_SHARE = 0.25  # torque that holds the pendulum, as a fraction of the stall torque
 _ARM = 0.15  # length of the pendulum [m]
 
 DESCRIPTION = "the standard trajectories, a pendulum of a quarter of its torque"
 """Description of :func:`standard_logs` in exported files."""
 
 
-def own_logs(
+def logs_at_fit_conditions(
     model: ServoModel, kp: float | None = None, vin: float | None = None
 ) -> tuple[tuple[ServoLog, ...], str]:
-    """Logs of the standard trajectories under the conditions of a model's fit, in words too.
+    """Logs of the standard trajectories under the conditions of a model's fit, with a description.
 
-    The fit states them in the provenance; without them the pendulum suits the servo and there is
-    one gain.
+    The conditions are in the provenance of the fit; without them the pendulum suits the servo and
+    there is one gain.
 
     Args:
       model: identified servo.
-      kp: firmware gain, beside those of the fit; default: the servo's, where the fit states none.
-      vin: bus voltage [V] in place of that of the fit.
+      kp: additional firmware gain; default: that of the servo, if the fit has none.
+      vin: bus voltage [V] that replaces that of the fit.
     """
     stated = [each for each in conditions_in(model.provenance) if each.suits(model.servo)]
     if not stated:
@@ -53,7 +53,7 @@ def own_logs(
 def standard_logs(
     model: ServoModel, kp: float | None = None, vin: float | None = None
 ) -> list[ServoLog]:
-    """Make logs of the standard trajectories, on a pendulum that suits the servo.
+    """Logs of the standard trajectories, on a pendulum that suits the servo.
 
     Args:
       model: identified servo.

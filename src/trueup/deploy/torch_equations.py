@@ -1,8 +1,8 @@
-"""Equations as source for torch that reads its parameters when it is called.
+"""Equations as torch source code with parameters that are read at each call.
 
 A function takes states and ``p``, whose attributes are the parameters: numbers, or tensors that
-broadcast. It is traced from the text of the equations, as :mod:`trueup.deploy.servo_source` does
-for a servo whose numbers are known when the module is written.
+broadcast. It is traced from the text of the equations, as in :mod:`trueup.deploy.servo_source`
+for a servo with known parameters.
 """
 
 import re
@@ -20,7 +20,7 @@ def minimum(first, second):
 
 
 def maximum(first, second):
-    """The greater one of tensors or numbers."""
+    """The larger one of tensors or numbers."""
     return _bounded(first, second, torch.maximum, "min", max)
 
 
@@ -43,7 +43,7 @@ def absolute(values):
     """Absolute value of tensors or numbers."""
     return abs(values)
 '''
-"""Functions that the source calls, where an operand may be a number; see :func:`torch_imports`."""
+"""Functions that the source calls, which accept numbers as operands; see :func:`torch_imports`."""
 
 _TORCH = ("exp", "full_like", "power", "sign", "sin", "sqrt", "tanh", "where", "zeros_like")
 
@@ -56,11 +56,11 @@ def torch_imports(source: str) -> tuple[str, ...]:
 
 
 class _Recorded:
-    """Parameters of an equation that is traced: an input for each that it reads.
+    """Parameters of a traced equation: an input for each that it reads.
 
     Args:
       graph: the graph.
-      absent: names of those that have no effect.
+      absent: names of parameters without effect.
     """
 
     def __init__(self, graph: Graph, absent: Collection[str]):
@@ -85,10 +85,10 @@ def parameter_function(
     """Source of a function of states and parameters, ``name(*arguments, p)``.
 
     Args:
-      name: its name.
+      name: name of the function.
       equation: takes a value for each argument and the parameters; returns a value or a tuple.
       arguments: names of the states; results have type and shape of the first one at least.
-      absent: parameters that have no effect, whose operations are left out.
+      absent: parameters without effect, which are eliminated.
     """
     graph = Graph()
     p = _Recorded(graph, absent)

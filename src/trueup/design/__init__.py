@@ -1,6 +1,6 @@
 """Design of the next recording: the motion that determines the unknowns best.
 
-:func:`design` finds it for a robot under its controller and limits, :func:`design_bench` for a
+:func:`design` computes it for a robot under its controller and limits, :func:`design_bench` for a
 servo on its bench; :func:`compared_with` compares the predicted intervals with those of the
 recording.
 """

@@ -26,32 +26,33 @@ def design(
     overwrite: bool = False,
     verbose: bool = True,
 ) -> Design:
-    """Design the next recording: the motion that tells the unknowns apart, under its controller.
+    """Design the next recording: the motion under the controller that determines the unknowns best.
 
     Args:
-      experiment: the experiment; its ``design`` says how long and within which limits.
-      folder: folder that its file names refer to.
+      experiment: the experiment; its ``design`` has duration and limits.
+      folder: base folder of its file names.
       output: run directory.
-      after: run directory of the last recording's identification: its values, what it knows and its
-        noise are taken. Start values and bounds where None.
-      predicted: run directory of the design of that recording; it is compared with the result.
+      after: run directory of the last recording's identification, for values, knowledge and
+        noise. None: start values and bounds.
+      predicted: run directory of the design of that recording; to compare it with the result.
       seconds: time of the search [s].
-      evaluations: designs that are evaluated at most.
-      library: random pieces to choose from; as many as the time allows where None.
-      seed: seed of everything random; that of the experiment where None.
-      anyway: take runs whose verdict is "do not use", or whose inputs have changed, too; every
-        file says so.
+      evaluations: greatest number of evaluated designs.
+      library: number of random pieces to select from; None: as many as the time allows.
+      seed: random seed; None: that of the experiment.
+      anyway: accept runs with the verdict "do not use", or with changed inputs; every
+        output records this.
       resume: continue an interrupted design.
-      overwrite: replace the run that the directory holds.
+      overwrite: replace the run in the directory.
       verbose: show progress on the error stream.
 
     Returns:
-      The design; the run directory holds ``motion.csv``, ``motion_ros2.yaml``, ``motion_lerobot``,
-      ``next_experiment.yaml`` and ``report.html``.
+      The design; the run directory contains ``motion.csv``, ``motion_ros2.yaml``,
+      ``motion_lerobot``, ``next_experiment.yaml`` and ``report.html``.
 
     Raises:
-      ExperimentError: a controller that the model does not have, or limits that exclude any motion.
-      RunDirectoryError: the run has no intervals, is not to be used, or is of another model.
+      ExperimentError: the controller is not in the model, or the limits exclude any motion.
+      RunDirectoryError: the run has no intervals, has the verdict "do not use", or is of another
+        model.
     """
     spec = DesignSpec.of(
         experiment,

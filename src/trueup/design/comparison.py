@@ -1,4 +1,4 @@
-"""Predicted intervals against those that the recording gave."""
+"""Comparison of predicted intervals with those of the recording."""
 
 import os
 from typing import Any
@@ -16,31 +16,31 @@ from trueup.runs.store.solution_file import interval_of, read_solution
 def compared_with(
     design: str | os.PathLike[str], run: str | os.PathLike[str], *, anyway: bool = False
 ) -> dict[str, Any]:
-    """Set the intervals that a design predicted beside those of the recording's identification.
+    """Compare the intervals that a design predicted with those of the recording's identification.
 
     Args:
       design: run directory of the design.
       run: run directory of the identification.
-      anyway: take runs whose inputs have changed too.
+      anyway: accept runs with changed inputs.
 
     Returns:
       ``parameters`` with ``name``, ``predicted`` and ``obtained`` half-widths in the unit of the
-      parameter and their ``ratio``; ``median`` and ``within``, the share within 25 %; where inputs
-      have changed ``made_although``, which.
+      parameter and their ``ratio``; ``median`` and ``within``, the fraction within 25 %; if inputs
+      have changed, ``made_although`` lists them.
 
     Raises:
-      RunDirectoryError: one is no such run, an input of one has changed, or they have no parameter
+      RunDirectoryError: one is not such a run, inputs have changed, or they have no parameter
         in common.
     """
     first, second = RunDirectory.open(design), RunDirectory.open(run)
-    # the run that the design was made from may have given way to the one with its recording
+    # the run that the design started from may be replaced by the one with its recording
     marks = [
         check_inputs(first, anyway=anyway, except_for=(RESULT,)).mark,
         check_inputs(second, anyway=anyway).mark,
     ]
     planned, found = read_solution(first), read_solution(second)
     if planned.get("kind") not in ("design", "bench design"):
-        raise RunDirectoryError(f"{first.path} is no design of a recording (trueup design)")
+        raise RunDirectoryError(f"{first.path} is not the design of a recording (trueup design)")
     with read_as_written(second.solution):
         got = {r["name"]: r for r in found["parameters"]}
     rows = []
@@ -61,7 +61,7 @@ def compared_with(
             )
     if not rows:
         raise RunDirectoryError(
-            f"{first.path} and {second.path} have no interval of the same parameter in common"
+            f"{first.path} and {second.path} have no parameter with an interval in common"
         )
     ratios = np.array([r["ratio"] for r in rows])
     return {

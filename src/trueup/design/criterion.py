@@ -1,4 +1,4 @@
-"""Criterion of a set of pieces: intervals that they give, relative to what was allowed before."""
+"""Criterion of a set of pieces: predicted intervals relative to the prior ranges."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,14 @@ NORMAL = 1.959964
 """Two-sided 95 % quantile of the normal distribution."""
 
 _SHARPNESS = 4
-"""Exponent of the norm of variances over parameters: near the largest interval, and smooth."""
+"""Exponent of the norm of variances over parameters: a smooth approximation of the largest
+interval."""
 
 
 def half_scales(parameters: ParameterDict) -> np.ndarray:
-    """Half of what was allowed before any recording ``(p,)``, in search coordinates.
+    """Half of the prior range ``(p,)``, in search coordinates.
 
-    Half of the bounds, or of the 95 % interval of a prior where that is narrower; for a parameter
+    Half of the bounds, or of the 95 % interval of a prior if that is narrower; for a parameter
     without bounds the magnitude of its value.
     """
     space = parameters.space()
@@ -31,7 +32,7 @@ def half_scales(parameters: ParameterDict) -> np.ndarray:
 
 
 def half_bounds(space: Space) -> np.ndarray:
-    """Half of the bounds ``(p,)`` in search coordinates; the magnitude where there are none."""
+    """Half of the bounds ``(p,)`` in search coordinates; the magnitude without bounds."""
     lower, upper = space.search_bounds
     with np.errstate(invalid="ignore"):
         half = 0.5 * (upper - lower)
@@ -41,20 +42,20 @@ def half_bounds(space: Space) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Criterion:
-    """Relative intervals of sums of information, and one number of them."""
+    """Relative intervals from summed information, and scalar criteria of them."""
 
     scale: np.ndarray
-    """Half of what was allowed before ``(p,)``."""
+    """Half of the prior ranges ``(p,)``."""
     known: np.ndarray
-    """Precision of what is known already ``(p, p)``."""
+    """Precision matrix of prior knowledge ``(p, p)``."""
 
     @property
     def alone(self) -> "Criterion":
-        """The criterion of one who knows nothing yet."""
+        """The criterion without prior knowledge."""
         return Criterion(self.scale, np.zeros_like(self.known))
 
     def intervals(self, gram: np.ndarray, spread: np.ndarray) -> np.ndarray:
-        """Half-width of the 95 % interval over half of what was allowed ``(..., p)``, at most 1.
+        """Half-width of the 95 % interval over half of the prior range ``(..., p)``, at most 1.
 
         Args:
           gram: ``J' J`` ``(..., p, p)`` in search coordinates.
@@ -62,7 +63,7 @@ class Criterion:
         """
         box = np.diag((NORMAL / self.scale) ** 2)
         unit = np.outer(self.scale, self.scale)
-        # in units of the scale the matrix is well conditioned
+        # divided by the scales, the matrix is well conditioned
         given = (self.known + box) * unit
         inverse = np.linalg.inv(gram * unit + given)
         covariance = inverse @ (spread * unit + given) @ inverse

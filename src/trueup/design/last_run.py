@@ -12,9 +12,9 @@ from trueup.sysid.experiment.settings import Experiment
 
 
 def knowledge_of(run: IdentifiedRun, experiment: Experiment) -> tuple[np.ndarray, Gaussian]:
-    """Values and knowledge of a run about the unknowns but initial states.
+    """Values and knowledge of a run about the unknowns except initial states.
 
-    The knowledge is widened for the error of the model that held-out data show.
+    The knowledge is widened for the model error on held-out data.
 
     Raises:
       RunDirectoryError: the run is of another model, or has other unknowns.
@@ -22,8 +22,8 @@ def knowledge_of(run: IdentifiedRun, experiment: Experiment) -> tuple[np.ndarray
     own, other = run.prepared.experiment, experiment
     if Path(own.model.file).name != Path(other.model.file).name:
         raise RunDirectoryError(
-            f"{run.directory.path} is of the model {own.model.file}, the experiment of "
-            f"{other.model.file}: a design takes a run of its own model"
+            f"{run.directory.path} is of model {own.model.file}, the experiment of "
+            f"{other.model.file}: a design requires a run of the same model"
         )
     first, second = (
         {name for name, part in e.parameters.items() if not is_start(part)} for e in (own, other)
@@ -31,7 +31,7 @@ def knowledge_of(run: IdentifiedRun, experiment: Experiment) -> tuple[np.ndarray
     if first != second:
         only = sorted(first ^ second)
         raise RunDirectoryError(
-            f"{run.directory.path} has other unknowns than the experiment: {listing(only)}"
+            f"{run.directory.path} has different unknowns than the experiment: {listing(only)}"
         )
     owners = [p for p in run.parameters.free for _ in range(p.size)]
     keep = [i for i, p in enumerate(owners) if not any(t.startswith("state/") for t in p.targets)]

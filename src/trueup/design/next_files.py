@@ -1,4 +1,4 @@
-"""Files of a designed recording: its motion, and the experiment that identifies from it."""
+"""Files of a designed recording: its motion, and the experiment of its identification."""
 
 import io
 import os
@@ -42,7 +42,7 @@ def write_motion(prepared: PreparedDesign, commands: np.ndarray, directory: RunD
 
 
 def next_experiment(prepared: PreparedDesign, directory: Path) -> dict[str, Any]:
-    """Experiment of the recording that a design is for, with paths relative to ``directory``."""
+    """Experiment of the designed recording, with paths relative to ``directory``."""
     experiment, folder = prepared.spec.experiment, prepared.spec.folder
     robot = prepared.robot
     content = experiment.model_dump(mode="json", exclude_defaults=True)
@@ -82,7 +82,7 @@ def actuator_names(robot: DesignedRobot) -> list[str]:
 
 
 def _strip(robot: DesignedRobot, commands: np.ndarray) -> np.ndarray:
-    """Places of all bodies over the motion ``(poses, bodies, 3)`` and, last, their parents."""
+    """Positions of all bodies over the motion ``(poses, bodies, 3)``, and of their parents."""
     from trueup.design.stick_figures import body_places
 
     model = robot.model

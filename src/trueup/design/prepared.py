@@ -1,4 +1,4 @@
-"""The design of a robot's recording, read and checked."""
+"""Checked inputs of the design of a robot's recording."""
 
 import time
 from collections.abc import Mapping
@@ -27,21 +27,21 @@ from trueup.runs.loop.budget import Budget
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.results.outputs import read_signals
 
-PIECE = 5.0  # [s] a piece is about as long
-_LIBRARY = (24, 320)  # pieces at least and at most
-_LIBRARY_SHARE = 0.45  # of the time of the search
+PIECE = 5.0  # approximate duration of a piece [s]
+_LIBRARY = (24, 320)  # smallest and largest number of pieces
+_LIBRARY_SHARE = 0.45  # fraction of the time of the search
 
 
 @dataclass(frozen=True)
 class PreparedDesign:
-    """What a design is made from."""
+    """Inputs of a design."""
 
     spec: DesignSpec
     """The spec with its notes and the size of the library."""
     comparison: dict[str, Any] | None
-    """The last prediction compared with what was obtained; None where none is given."""
+    """Comparison of the last prediction with its result; None without one."""
     last_run: IdentifiedRun | None
-    """Run of the last recording; None where the design is made from bounds and priors."""
+    """Run of the last recording; None for a design from bounds and priors."""
     robot: DesignedRobot
     """Robot, controller, sensors and unknowns."""
     noise: Mapping[str, ChannelNoiseModel]
@@ -53,17 +53,17 @@ class PreparedDesign:
     problem: DesignProblem
     """Information of pieces, and the criterion."""
     seconds_a_piece: float | None
-    """Time of a piece [s]; None where the library was given and none was measured."""
+    """Time of a piece [s]; None if the size of the library is given."""
 
     @property
     def inputs(self) -> list[Path]:
-        """Files that were read."""
+        """Input files."""
         files = list(self.robot.inputs)
         return files if self.last_run is None else [*files, self.last_run.directory.solution]
 
     @property
     def mark(self) -> str | None:
-        """What every file says where inputs of the last runs have changed."""
+        """Mark of all outputs if inputs of the last runs have changed."""
         return joined(
             None if self.last_run is None else self.last_run.mark,
             None if self.comparison is None else self.comparison.get(KEY),
@@ -71,10 +71,10 @@ class PreparedDesign:
 
     @property
     def wider(self) -> str:
-        """What lets more motions in, in words."""
+        """Advice on allowing more motions."""
         return (
-            f"Widen design.limits, of which {100 * self.robot.limits.margin:.0f} % are kept free "
-            "(margin), or choose another design.pose"
+            f"Widen design.limits, which include a margin of {100 * self.robot.limits.margin:.0f} "
+            "% (design.limits.margin), or choose another design.pose"
         )
 
     def commands(self, x: np.ndarray) -> np.ndarray:
@@ -83,13 +83,14 @@ class PreparedDesign:
 
 
 def prepare(spec: DesignSpec) -> PreparedDesign:
-    """Read and check everything that a design needs; nothing is written.
+    """Read and check everything that a design requires; nothing is written.
 
     Raises:
-      ExperimentError: a controller that the model does not have, or limits that exclude any motion.
-      RunDirectoryError: the last run has no intervals, is not to be used, or is of another model.
+      ExperimentError: the controller is not in the model, or the limits exclude any motion.
+      RunDirectoryError: the last run has no intervals, has the verdict "do not use", or is of
+        another model.
     """
-    # a wrong prediction is reported before the time of everything else is spent
+    # an invalid prediction is reported before the slow steps
     comparison = compared_prediction(spec)
     last_run, estimate, known, found = None, None, None, {}
     if spec.after is not None:
@@ -105,7 +106,7 @@ def prepare(spec: DesignSpec) -> PreparedDesign:
     wanted = part.limits.clearance * (1 + part.limits.margin)
     clearance = Clearance.of(robot.model, qpos, wanted)
     simulator = PieceSimulator(robot, family, noise, clearance)
-    shares = np.clip(slots * seen_part(spec.experiment) - np.arange(slots), 0.0, 1.0)
+    shares = np.clip(slots * training_fraction(spec.experiment) - np.arange(slots), 0.0, 1.0)
     criterion = Criterion(half_scales(robot.parameters), robot.known)
     problem = DesignProblem(simulator, shares, criterion)
     seconds = seconds_a_piece(simulator) if spec.library is None else None
@@ -113,7 +114,9 @@ def prepare(spec: DesignSpec) -> PreparedDesign:
     notes = list(robot.notes)
     if clearance.touching:
         close = ", ".join(clearance.touching[:4])
-        notes.append(f"Closer than the clearance in the pose, so not watched: {close}.")
+        notes.append(
+            f"Closer than the clearance in the start pose and therefore not checked: {close}."
+        )
     return PreparedDesign(
         spec=spec.model_copy(update={"library": library, "notes": tuple(notes)}),
         comparison=comparison,
@@ -127,13 +130,13 @@ def prepare(spec: DesignSpec) -> PreparedDesign:
     )
 
 
-def seen_part(experiment: Experiment) -> float:
-    """First part of a recording that a fit sees; the rest is held out."""
+def training_fraction(experiment: Experiment) -> float:
+    """Fraction of a recording, from its start, that is used for training; the rest is held out."""
     return 1.0 - experiment.held_out.fraction
 
 
 def seconds_a_piece(simulator: PieceSimulator) -> float:
-    """Time that the information of a piece takes [s], measured with a batch."""
+    """Time per evaluation of a piece [s], measured on a batch."""
     rows = simulator.family.random(simulator.batch, np.random.default_rng(0))
     rows[:, 2:] *= 0.2
     began = time.perf_counter()
@@ -142,20 +145,20 @@ def seconds_a_piece(simulator: PieceSimulator) -> float:
 
 
 def affordable(limits: Budget, seconds: float) -> int:
-    """Pieces that fit into the time of the library.
+    """Number of pieces within the time of the library.
 
     Args:
       limits: limits of the search.
-      seconds: time of a piece [s].
+      seconds: time per piece [s].
     """
     whole = limits.max_seconds or SECONDS
     return int(np.clip(_LIBRARY_SHARE * whole / seconds, *_LIBRARY))
 
 
 def make_search(prepared: PreparedDesign) -> DesignSearch:
-    """The search at its start."""
+    """The search before its first batch."""
     spec, problem = prepared.spec, prepared.problem
-    assert spec.library is not None  # chosen as it was prepared
+    assert spec.library is not None  # set during preparation
     pieces = prepared.family.random(spec.library, np.random.default_rng([spec.seed or 0, 1]))
     return DesignSearch(
         problem.space,

@@ -1,4 +1,4 @@
-"""Search for a design as a problem: pieces in, relative intervals of all unknowns out."""
+"""Search for a design as a problem, from pieces to relative intervals of all unknowns."""
 
 from collections import OrderedDict
 from typing import Any, Protocol
@@ -14,10 +14,10 @@ _REMEMBERED = 4096
 
 
 class Family(Protocol):
-    """How a row of numbers describes a piece."""
+    """Family of pieces, each described by a row of numbers."""
 
     size: int
-    """Numbers of a row."""
+    """Size of a row."""
 
     def names(self) -> list[str]:
         """Name of each number of a row."""
@@ -28,25 +28,25 @@ class Family(Protocol):
         ...
 
     def rest(self) -> np.ndarray:
-        """Row ``(size,)`` of a piece that stays in the pose."""
+        """Row ``(size,)`` of a piece at rest in the pose."""
         ...
 
     def still(self, rows: np.ndarray) -> np.ndarray:
-        """Which rows ``(m, size)`` stay in the pose ``(m,)``."""
+        """Whether rows ``(m, size)`` are at rest in the pose ``(m,)``."""
         ...
 
 
 class Pieces(Protocol):
-    """Simulates pieces over all draws."""
+    """Simulator of pieces over all draws."""
 
     family: Any
     """A :class:`Family`."""
     draws: int
-    """Robots or servos that a design has to suit."""
+    """Robots or servos that a design must suit."""
     size: int
     """Number of unknowns."""
     batch: int
-    """Pieces that are simulated together."""
+    """Number of pieces per simulation."""
 
     def information(self, rows: np.ndarray) -> list[PieceInformation]:
         """Information of pieces ``(m, size)``."""
@@ -54,14 +54,15 @@ class Pieces(Protocol):
 
 
 class DesignProblem(Problem):
-    """Cost of designs ``(n, slots * size)``: rows of pieces one after the other.
+    """Cost of designs ``(n, slots * size)``: concatenated rows of pieces.
 
-    Pieces that were simulated before are remembered: a design with one new piece costs one piece.
+    Simulated pieces are cached: a design with one new piece costs one piece.
 
     Args:
-      simulator: simulates pieces.
-      shares: share of each slot that a fit sees ``(slots,)``; what is held out says nothing.
-      criterion: what makes a design good.
+      simulator: simulator of pieces.
+      shares: fraction of each slot that is used for training ``(slots,)``; held-out data give no
+        information.
+      criterion: criterion of the design.
     """
 
     objectives = ("cost",)
@@ -85,7 +86,7 @@ class DesignProblem(Problem):
         self._count = 0
 
     def pieces(self, rows: np.ndarray) -> list[PieceInformation]:
-        """Information of pieces ``(m, size)``; those that are new are simulated together."""
+        """Information of pieces ``(m, size)``; new ones are simulated in one batch."""
         keys = [np.ascontiguousarray(row).tobytes() for row in rows]
         new = {key: row for key, row in zip(keys, rows, strict=True) if key not in self._found}
         still = self.simulator.family.still(np.array(list(new.values())).reshape(-1, self.size))
@@ -101,16 +102,16 @@ class DesignProblem(Problem):
             self._found.popitem(last=False)
         return out
 
-    def remembered(self) -> list[PieceInformation]:
-        """Pieces that were simulated."""
+    def simulated_pieces(self) -> list[PieceInformation]:
+        """Simulated pieces."""
         return list(self._found.values())
 
-    def seen_gram(self) -> np.ndarray:
-        """``J' J`` ``(p, p)`` of the estimate over all pieces tried, scaled to one recording."""
+    def mean_gram(self) -> np.ndarray:
+        """``J' J`` ``(p, p)`` of the estimate over all simulated pieces, per recording."""
         return self._seen * self.shares.sum() / max(self._count, 1)
 
     def _nothing(self) -> PieceInformation:
-        """A piece at rest: counted as if it said nothing."""
+        """A piece at rest, counted with zero information."""
         zero = np.zeros((self.simulator.draws, self.simulator.size, self.simulator.size))
         return PieceInformation(zero, zero, 0.0)
 
@@ -134,11 +135,11 @@ class DesignProblem(Problem):
         return np.column_stack([intervals.reshape(len(X), -1), excess])
 
     def intervals_of(self, answer: np.ndarray) -> np.ndarray:
-        """Relative intervals ``(n, draws, p)`` in an answer."""
+        """Relative intervals ``(n, draws, p)`` in a result."""
         return answer[:, :-1].reshape(len(answer), self.simulator.draws, self.simulator.size)
 
     def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
-        """Mean logarithm of the relative intervals ``(n, 1)``; large where limits are exceeded."""
+        """Mean logarithm of the relative intervals ``(n, 1)``; large if limits are exceeded."""
         answer = self.answer(np.atleast_2d(X), {} if failures is None else failures)
         volume = self.criterion.volume(self.intervals_of(answer))
         return np.where(answer[:, -1] > 0, LARGE_COST, volume)[:, None]

@@ -1,4 +1,4 @@
-"""Noise that the next recording will have: of the last one, or of a typical sensor."""
+"""Expected noise of the next recording: that of the last one, or of a typical sensor."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ TYPICAL = {
     "N": 0.5,
     "m/s^2": 0.1,
 }
-"""Standard deviation by unit of a sensor where nothing is known of it."""
+"""Default standard deviation of a sensor, by unit."""
 
 _OTHER = 1e-2
 
@@ -30,9 +30,9 @@ class ChannelNoiseModel:
     deviation: float
     """Standard deviation, in the unit of the channel."""
     model: AutoregressiveModel
-    """Of the noise in units of its deviation."""
+    """Autoregressive model of the noise divided by its standard deviation."""
     source: str
-    """Where it is from, in words."""
+    """Origin, as a phrase."""
 
     def draw(self, samples: int, rng: np.random.Generator) -> np.ndarray:
         """Noise ``(samples,)`` in the unit of the channel."""
@@ -45,7 +45,7 @@ class ChannelNoiseModel:
 
 
 def typical(unit: str, given: float | None) -> ChannelNoiseModel:
-    """White noise of a sensor: as the experiment states it, or that of a typical one."""
+    """White noise of a sensor: from the experiment, or that of a typical sensor."""
     white = AutoregressiveModel(np.ones(1), 1.0, 0)
     if given is not None:
         return ChannelNoiseModel(given, white, "experiment file")

@@ -1,4 +1,4 @@
-"""The page of a designed recording."""
+"""Report of a designed recording."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,13 +7,13 @@ import numpy as np
 
 from trueup import reports
 from trueup.design.sections import first_sections, notes_section
-from trueup.design.stick_figures import stick_strip
+from trueup.design.stick_figures import stick_figures
 
 _MOST_PANELS = 24
 
 
 def design_page(summary: dict[str, Any], motion: Mapping[str, np.ndarray]) -> reports.Page:
-    """Build the page: verdict, predicted intervals, what stays unknown, motion, limits.
+    """Build the page: verdict, predicted intervals, unidentifiable parameters, motion, limits.
 
     Args:
       summary: content of ``solution.json``.
@@ -48,8 +48,8 @@ def _motion(summary: dict[str, Any], motion: Mapping[str, np.ndarray]) -> list[A
     ]
     families = ", ".join(summary["families"])
     return [
-        stick_strip(motion["strip"], float(times[-1])),
-        reports.Text(f"Pieces in their order, each at rest at both ends: {families}."),
+        stick_figures(motion["strip"], float(times[-1])),
+        reports.Text(f"Pieces in order, each at rest at both ends: {families}."),
         reports.time_series_figure(panels, columns=2),
     ]
 
@@ -80,7 +80,7 @@ def _limits(summary: dict[str, Any]) -> reports.Table:
         " limit",
         "torque limit",
     ]
-    notes = "SI units. Positions, speeds and torques of the simulated motion keep them too."
+    notes = "SI units. The simulated motion satisfies the limits of position, speed and torque too."
     return reports.Table(columns, rows, notes=notes)
 
 

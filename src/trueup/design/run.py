@@ -1,4 +1,4 @@
-"""The design of a robot's next recording, from the experiment to the page."""
+"""Design of a robot's next recording in a run directory, from experiment to report."""
 
 import functools
 from dataclasses import dataclass
@@ -36,20 +36,20 @@ from trueup.runs.store.run_directory import RunDirectory
 
 @dataclass
 class Design:
-    """A designed recording; files and page lie in ``directory``."""
+    """A designed recording; files and report are in ``directory``."""
 
     joints: tuple[str, ...]
     commands: np.ndarray
     """Commands ``(T, n)`` [rad, m]."""
     rate: float
-    """Commands a second."""
+    """Sampling rate of commands [Hz]."""
     summary: dict[str, Any]
     """Content of ``solution.json``."""
     directory: Path
 
 
 def run_design(spec: DesignSpec, session: Session) -> Outcome:
-    """Design a recording; errors as :func:`trueup.runs.start`."""
+    """Design a recording; raises the errors of :func:`trueup.runs.start`."""
     prepared = prepare(spec)
     spec, problem = prepared.spec, prepared.problem
     search = make_search(prepared)
@@ -79,7 +79,7 @@ def run_design(spec: DesignSpec, session: Session) -> Outcome:
 
 
 def plan_design(spec: DesignSpec, execution: Execution) -> dict[str, Any]:
-    """What a design would search, and the time of a piece [s]."""
+    """Search that a design would run, and the time per piece [s]."""
     prepared = prepare(spec)
     robot, simulator = prepared.robot, prepared.problem.simulator
     draws, p = simulator.draws, simulator.size
@@ -99,7 +99,7 @@ def plan_design(spec: DesignSpec, execution: Execution) -> dict[str, Any]:
 
 
 def judged_design(prepared: PreparedDesign, solution: Solution, directory: Path) -> Outcome:
-    """The best design with the intervals that its recording will give, and the verdict."""
+    """Best design with the predicted intervals of its recording, and the verdict."""
     spec, robot, problem = prepared.spec, prepared.robot, prepared.problem
     part, criterion = spec.experiment.design, problem.criterion
     x = best_pieces(problem, solution, prepared.wider)
@@ -111,7 +111,7 @@ def judged_design(prepared: PreparedDesign, solution: Solution, directory: Path)
     reasons = unknown_reasons(
         robot.space.names,
         functools.partial(no_effect_of, robot.parameters, robot.joints),
-        problem.seen_gram(),
+        problem.mean_gram(),
         intervals.mean(axis=0),
         criterion.scale,
         IDENTIFIABLE,
@@ -170,10 +170,10 @@ def reached(prepared: PreparedDesign, commands: np.ndarray) -> list[dict[str, st
 
 
 def page_of_summary(directory: RunDirectory, summary: dict[str, Any]) -> Page:
-    """The page of a design, from its motion and the content of ``solution.json``."""
+    """Report of a design, from its motion and the content of ``solution.json``."""
     return design_page(summary, read_motion(directory))
 
 
 def report(directory: RunDirectory) -> Page:
-    """The page of a run, which may be in progress."""
+    """Report of a finished or running design."""
     return report_of_design(directory, page_of_summary)

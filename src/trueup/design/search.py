@@ -1,10 +1,11 @@
-"""Search for the pieces of a design: a library, an exchange of pieces, then a polish of each.
+"""Search for the pieces of a design: library, exchange of pieces, polish of each piece.
 
-1. Random pieces of every family, each alone.
-2. The pieces of the library that do best together: slot after slot takes the best, first for the
-   volume of all intervals, then, for the parameters that these pieces can identify at all, for the
-   largest interval, until no exchange helps.
-3. CMA-ES moves the numbers of one piece at a time, the others held, by turns.
+1. Random pieces of every family, each evaluated alone.
+2. Greedy exchange over the library: each slot in turn gets the best piece, first for the
+   volume of all intervals (D-optimality), then, for the parameters that these pieces identify,
+   for the largest interval, until no exchange helps (Fedorov, "Theory of Optimal Experiments",
+   1972).
+3. CMA-ES changes the numbers of one piece at a time, with the others fixed, in rounds.
 """
 
 from typing import Any
@@ -23,30 +24,30 @@ from trueup.parameters import Space
 STATE_VERSION = 2
 
 IDENTIFIABLE = 0.5
-"""Relative interval above which a parameter counts as unknown whatever is recorded."""
+"""Relative interval above which a parameter counts as unidentifiable."""
 
 EXCEEDS = 10.0
-"""Cost of a design that exceeds limits, at least; logarithms of relative intervals are below."""
+"""Smallest cost of a design that exceeds limits; above all logarithms of relative intervals."""
 
 _MOST_SWEEPS = 6
-_WELL_BELOW = 0.9  # of the target: the prediction of the whole recording differs a little
+_WELL_BELOW = 0.9  # fraction of the target: the prediction of the whole recording differs slightly
 
 
 class DesignSearch:
-    """Search over designs, see above; a search as :mod:`trueup.runs` runs it.
+    """Search over designs, see above, with the protocol of searches of :mod:`trueup.runs`.
 
     Args:
       space: the numbers of all pieces.
       library: random pieces ``(k, size)``.
-      slots: pieces of a design.
-      weights: share of each slot that counts ``(slots,)``.
-      batch: pieces that are asked for at once.
-      shape: draws and parameters of an answer.
-      polish: evaluations of CMA-ES for a piece.
-      rounds: turns over all pieces.
-      target: largest relative interval at which the search ends; None: it goes on.
+      slots: number of pieces of a design.
+      weights: fraction of each slot that counts ``(slots,)``.
+      batch: number of pieces per batch.
+      shape: numbers of draws and parameters in a result.
+      polish: evaluations of CMA-ES per piece.
+      rounds: number of rounds over all pieces.
+      target: largest relative interval at which the search ends; None: no such end.
       seed: seed of CMA-ES.
-      fixed: leading numbers of a piece that the polish leaves as they are, such as its family.
+      fixed: number of leading elements of a piece that the polish keeps, such as its family.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class DesignSearch:
 
     @property
     def words(self) -> str:
-        """Present step in words."""
+        """Name of the current step."""
         return {"library": "library", "exchange": "choice of pieces", "polish": "polish"}[
             self.phase
         ]
@@ -106,7 +107,7 @@ class DesignSearch:
         return problem.answer(X, failures)
 
     def costs_of(self, answer: np.ndarray) -> np.ndarray:
-        """Costs ``(n,)`` of an answer."""
+        """Costs ``(n,)`` of a result."""
         intervals = answer[:, :-1].reshape(len(answer), *self.shape)
         if self.phase == "library" or (self.phase == "exchange" and self.sweep == 0):
             costs = Criterion.volume(intervals)
@@ -115,28 +116,28 @@ class DesignSearch:
         return np.where(answer[:, -1] > 0, EXCEEDS + answer[:, -1], costs)
 
     def tell(self, X: np.ndarray, answer: np.ndarray, failures: Failures) -> None:
-        """Take the answer for the designs that :meth:`ask` gave."""
+        """Process the results for the designs from :meth:`ask`."""
         self.evaluations += len(X)
         costs = self.costs_of(answer)
         best = int(np.argmin(costs))
         phase = self.phase
         if phase == "library":
-            self._told_library(X, answer, costs, best)
+            self._process_library(X, answer, costs, best)
         elif phase == "exchange":
-            self._told_exchange(X, answer, costs, best)
+            self._process_exchange(X, answer, costs, best)
         else:
-            self._told_polish(X, costs, best)
+            self._process_polish(X, costs, best)
         if phase != "library" and (self.sweep > 1 or phase == "polish"):
             self._check_target(answer[best], costs[best])
         self.history.append({"evaluations": self.evaluations, "cost": self.cost, "phase": phase})
 
     def done(self) -> Status | None:
-        """Why the search ended, or None."""
+        """Reason for the end of the search, or None."""
         return self.status
 
     # --- phases --------------------------------------------------------------------------------
 
-    def _told_library(
+    def _process_library(
         self, X: np.ndarray, answer: np.ndarray, costs: np.ndarray, best: int
     ) -> None:
         self.usable[self.index : self.index + len(X)] = answer[:, -1] == 0
@@ -147,12 +148,12 @@ class DesignSearch:
             return
         if not self.usable.any():
             self.status = Status.START_FAILED
-            self.message = "no motion of the library keeps the limits"
+            self.message = "no motion of the library is within the limits"
             return
         self.phase, self.index, self.sweep = "exchange", 0, 0
         self.x, self.cost = self._still.copy(), np.inf
 
-    def _told_exchange(
+    def _process_exchange(
         self, X: np.ndarray, answer: np.ndarray, costs: np.ndarray, best: int
     ) -> None:
         if costs[best] < self.cost - 1e-9 or not np.isfinite(self.cost):
@@ -162,7 +163,7 @@ class DesignSearch:
         if self.index < self.slots:
             return
         if self.sweep == 0:
-            # what the best of these pieces leave open is not what the largest interval is of
+            # parameters that even the best of these pieces do not identify are excluded from it
             intervals = answer[best, :-1].reshape(self.shape).mean(axis=0)
             self.counted = intervals < IDENTIFIABLE
             if not self.counted.any():
@@ -172,7 +173,7 @@ class DesignSearch:
             self.phase = "polish"
         self.sweep, self.index, self.changed = self.sweep + 1, 0, False
 
-    def _told_polish(self, X: np.ndarray, costs: np.ndarray, best: int) -> None:
+    def _process_polish(self, X: np.ndarray, costs: np.ndarray, best: int) -> None:
         cma = self._polisher()
         rows = self._rows(X, self._slot)[:, self.fixed :]
         cma.tell(rows, np.minimum(costs, LARGE_COST)[:, None], {})
@@ -183,17 +184,17 @@ class DesignSearch:
             self.index += 1
             if self.index >= self.rounds * len(self._order):
                 self.status = Status.CONVERGED
-                self.message = f"{self.rounds} turns of polish over {len(self._order)} pieces"
+                self.message = f"{self.rounds} rounds of polish over {len(self._order)} pieces"
 
     def _check_target(self, answer: np.ndarray, cost: float) -> None:
-        """End where the best design has the intervals that are wanted."""
+        """End if the best design reaches the target interval."""
         if self.target is None or self.status is not None or cost > self.cost:
             return
         intervals = answer[:-1].reshape(self.shape).mean(axis=0)
         largest = float(intervals[self.counted].max())
         if answer[-1] == 0 and largest <= _WELL_BELOW * self.target:
             self.status = Status.TARGET_REACHED
-            self.message = f"the largest interval is {100 * largest:.3g} %, as it is wanted"
+            self.message = f"the largest interval is {100 * largest:.3g} %, within the target"
 
     def _polisher(self) -> CmaEs:
         if self._cma is None:
@@ -206,7 +207,7 @@ class DesignSearch:
         return self._cma
 
     def _box(self, start: np.ndarray) -> Space:
-        """Numbers of one piece that are not held, with the piece that the polish starts from."""
+        """Free elements of one piece, starting from that of the best design."""
         part = slice(self.fixed, self.size)
         low, high = (b[part] for b in (self.space.lower, self.space.upper))
         names = self.space.names[part]
@@ -216,7 +217,7 @@ class DesignSearch:
 
     @property
     def _order(self) -> np.ndarray:
-        """Slots that a fit sees, those that count most first."""
+        """Slots that are used for training, in order of decreasing weight."""
         return np.flatnonzero(self.weights > 0)
 
     @property
@@ -244,7 +245,7 @@ class DesignSearch:
     # --- state ---------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for resuming: plain numbers and arrays."""
         return {
             "version": STATE_VERSION,
             "library": self.library,
@@ -275,7 +276,7 @@ class DesignSearch:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> "DesignSearch":
-        """Continue from :meth:`state`: the same history, bit for bit.
+        """Search resumed from :meth:`state`, with the same history bit for bit.
 
         Raises:
           FitError: the state was saved by another version of this search.

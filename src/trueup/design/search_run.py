@@ -1,4 +1,4 @@
-"""Steps that the runs of both designs have in common, of a robot and of a servo on its bench."""
+"""Common steps of the runs of both designs, of a robot and of a servo on its bench."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,24 +24,24 @@ from trueup.runs.study_page.report import study_report
 
 
 def compared_prediction(spec: RecordingDesignSpec) -> dict[str, Any] | None:
-    """The last prediction compared with what was obtained; None where none is given.
+    """Comparison of the last prediction with its result; None without one.
 
     Raises:
-      ExperimentError: there is a prediction, and no run of its recording.
+      ExperimentError: a prediction without a run of its recording.
       RunDirectoryError: one of the runs is missing, or they have nothing in common.
     """
     if spec.predicted is None:
         return None
     if spec.after is None:
         raise ExperimentError(
-            f"the prediction of {spec.predicted} is compared with the run of that recording, "
-            "and none is given: name it with --after"
+            f"the prediction of {spec.predicted} requires the run of that recording "
+            "for comparison: pass it with --after"
         )
     return compared_with(spec.predicted, spec.after, anyway=spec.anyway)
 
 
 def search_settings(spec: RecordingDesignSpec, hashes: Sequence[str]) -> dict[str, Any]:
-    """Settings of the history."""
+    """Settings that determine the history."""
     keys = ("library", "polish", "turns", "seed")
     return {**{key: getattr(spec, key) for key in keys}, "inputs": list(hashes)}
 
@@ -60,14 +60,14 @@ def search_pieces(
     Args:
       run: the run.
       problem: information of pieces.
-      search: the search at its start.
-      settings: settings of the history.
-      wider: what lets more motions in, in words.
-      write_motion: writes the motion of pieces ``(slots, size)``.
+      search: the search before its first batch.
+      settings: settings that determine the history.
+      wider: advice on allowing more motions.
+      write_motion: function that writes the motion of pieces ``(slots, size)``.
 
     Raises:
       ExperimentError: the limits exclude every motion.
-      RunInterrupted: Ctrl-C. The best motion so far is written: it can be recorded at once, though
+      RunInterrupted: Ctrl-C. The best motion so far is written and can be recorded, but
         its intervals are not predicted.
     """
     try:
@@ -77,7 +77,7 @@ def search_pieces(
             raise
         write_motion(best_pieces(problem, stop.solution, wider))
         stopped = stop.solution.message.partition("; the run in ")[0]
-        words = f"{stopped}; the best motion so far lies in {run.directory.path}"
+        words = f"{stopped}; the best motion so far is in {run.directory.path}"
         raise run.stopped(replace(stop.solution, message=words)) from None
     if solution.status is Status.START_FAILED:
         raise ExperimentError(
@@ -88,7 +88,7 @@ def search_pieces(
 
 
 def has_motion(directory: RunDirectory) -> bool:
-    """Whether a run has found a motion that keeps the limits."""
+    """Whether a run has found a motion within the limits."""
     if not has_evaluations(directory):
         return False
     with Store.open(directory.study) as store:
@@ -100,21 +100,22 @@ def best_pieces(problem: DesignProblem, solution: Solution, wider: str) -> np.nd
 
     Args:
       problem: information of pieces.
-      solution: what the search found.
-      wider: what lets more motions in, in words.
+      solution: result of the search.
+      wider: advice on allowing more motions.
 
     Raises:
       ExperimentError: no motion within the limits was found.
     """
     if not moves(problem, solution):
         raise ExperimentError(
-            f"no motion that keeps the limits was found within {solution.stats['evaluations']} "
-            f"tries ({_reasons(problem)}): give the search more time with --seconds. {wider}"
+            f"no motion within the limits was found in {solution.stats['evaluations']} "
+            f"evaluations ({_reasons(problem)}): increase the time of the search with --seconds. "
+            f"{wider}"
         )
     x = solution.x.reshape(problem.slots, -1).copy()
     still = problem.simulator.family.still(x)
     best = int(np.argmax(np.where(still, -1.0, problem.shares)))
-    x[still] = x[best]  # what a fit does not see shall move all the same
+    x[still] = x[best]  # held-out pieces must move too
     return x
 
 
@@ -125,15 +126,15 @@ def moves(problem: DesignProblem, solution: Solution) -> bool:
 
 
 def _reasons(problem: DesignProblem) -> str:
-    """Limits that were exceeded, the most frequent first."""
-    found = [piece.reason for piece in problem.remembered() if piece.reason]
+    """Exceeded limits, the most frequent first."""
+    found = [piece.reason for piece in problem.simulated_pieces() if piece.reason]
     words = [w for reason in found for w in reason.split(", ")]
     counted = sorted({w: words.count(w) for w in words}.items(), key=lambda item: -item[1])
     return ", ".join(f"{word} in {count}" for word, count in counted[:4]) or "no reason"
 
 
 def search_summary(spec: RecordingDesignSpec, solution: Solution) -> dict[str, Any]:
-    """Content of ``solution.json`` for the search alone."""
+    """Content of ``solution.json`` for an unfinished run, with the search only."""
     return {
         "format_version": 1,
         "trueup": __version__,
@@ -152,11 +153,12 @@ def search_summary(spec: RecordingDesignSpec, solution: Solution) -> dict[str, A
 def report_of_design(
     directory: RunDirectory, page_of: Callable[[RunDirectory, dict[str, Any]], Page]
 ) -> Page:
-    """The page of a design, or that of its search where it is in progress.
+    """Report of a design, or of its search while it is running.
 
     Args:
       directory: run directory.
-      page_of: makes the page from the directory and the content of ``solution.json``.
+      page_of: function that builds the report from the directory and the content of
+        ``solution.json``.
     """
     if not directory.solution.is_file() and directory.study.is_file():
         return study_report(read_study(directory))

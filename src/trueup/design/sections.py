@@ -1,4 +1,4 @@
-"""Parts of the pages of designs: predicted intervals, what stays unknown, the last prediction."""
+"""Sections of design reports: predicted intervals, unidentifiable parameters, last prediction."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from trueup import reports
 
 
 def first_sections(summary: dict[str, Any]) -> list[reports.Section]:
-    """Verdict, predicted intervals, what stays unknown, the last prediction.
+    """Verdict, predicted intervals, unidentifiable parameters, last prediction.
 
     Args:
       summary: content of ``solution.json``.
@@ -17,14 +17,14 @@ def first_sections(summary: dict[str, Any]) -> list[reports.Section]:
     unknown = [(r["name"], r["unknown"]) for r in summary["parameters"] if r["unknown"]]
     if unknown:
         why = reports.Table(["parameter", "why"], unknown)
-        sections.append(reports.Section("Unknown whatever is recorded", "unknown", content=[why]))
+        sections.append(reports.Section("Unidentifiable parameters", "unknown", content=[why]))
     if summary["comparison"] is not None:
         sections.append(compared_section(summary["comparison"]))
     return sections
 
 
 def notes_section(summary: dict[str, Any]) -> list[reports.Section]:
-    """Notes, where there are some."""
+    """Section of notes, if there are any."""
     lines = [("info", note) for note in summary["notes"]]
     if not lines:
         return []
@@ -32,7 +32,7 @@ def notes_section(summary: dict[str, Any]) -> list[reports.Section]:
 
 
 def interval_table(summary: dict[str, Any]) -> list[Any]:
-    """Predicted intervals beside those of a chirp."""
+    """Predicted intervals compared with those of a chirp."""
     number = reports.format_number
     followed = summary["after"] is not None
     rows = []
@@ -57,10 +57,10 @@ def interval_table(summary: dict[str, Any]) -> list[Any]:
     ]  # fmt: skip
     notes = [
         "Share: width of the interval over that of the bounds, or of the prior's interval, from "
-        "this recording alone. Chirp: 0.1 to 10 Hz within the same limits, for as long."
+        "this recording alone. Chirp: 0.1 to 10 Hz within the same limits, of the same duration."
         + (" With former: together with the former recordings." if followed else ""),
-        "Over draws: how much narrower or wider it is for robots that are still possible.",
-        f"Computed as after an identification. {summary['method']}",
+        "Over draws: relative change for robots within the present uncertainty.",
+        f"Computed as in an identification. {summary['method']}",
     ]
     return [reports.Table(columns, rows, notes=notes), *_narrower(summary)]
 
@@ -90,16 +90,16 @@ def _percent(share: float | None) -> str:
 
 
 def compared_section(comparison: dict[str, Any]) -> reports.Section:
-    """Predicted intervals of the last recording beside those obtained."""
+    """Predicted intervals of the last recording compared with the obtained ones."""
     number = reports.format_number
     rows = [
         [r["name"], number(r["predicted"]), number(r["obtained"]), f"{r['ratio']:.2f}"]
         for r in comparison["parameters"]
     ]
     text = (
-        f"Half-widths that {comparison['design']} predicted beside those that {comparison['run']} "
-        f"gave: the middle ratio is {comparison['median']:.2f}, and "
-        f"{100 * comparison['within']:.0f} % lie within 25 %."
+        f"Half-widths that {comparison['design']} predicted, compared with those of "
+        f"{comparison['run']}: the median ratio is {comparison['median']:.2f}, and "
+        f"{100 * comparison['within']:.0f} % are within 25 %."
     )
     table = reports.Table(["parameter", "predicted", "obtained", "obtained over predicted"], rows)
     return reports.Section("The last prediction", "comparison", content=[reports.Text(text), table])

@@ -1,4 +1,4 @@
-"""What the design of a recording is of: the experiment, the last run, and the search."""
+"""Spec of the design of a recording: experiment, last run, and search."""
 
 import os
 from pathlib import Path
@@ -17,16 +17,16 @@ _LARGEST_LIBRARY = 1_000_000
 
 
 class RecordingDesignSpec(Spec):
-    """What designs have in common, whether of a robot or of a servo on its bench.
+    """Common spec of designs of a robot and of a servo on its bench.
 
     Attributes:
-      after: run directory of the last recording's fit; None for none.
-      predicted: run directory of the design of that recording, to be compared with its result.
-      anyway: take runs whose verdict is "do not use", or whose inputs have changed, too; every
-        file says so.
-      library: pieces of the library; None before the time of the search has chosen them.
-      polish: designs that are evaluated for each turn of the polish of a piece.
-      turns: turns of the polish over all pieces, if the limits allow so many.
+      after: run directory of the last recording's fit; None without one.
+      predicted: run directory of the design of that recording, to compare with its result.
+      anyway: accept runs with the verdict "do not use", or with changed inputs; every
+        output records this.
+      library: number of pieces of the library; None until the time of the search determines it.
+      polish: evaluated designs per round of the polish of a piece.
+      turns: rounds of the polish over all pieces, if the limits allow.
     """
 
     known_limits: ClassVar[tuple[str, ...]] = ("max_seconds", "max_evaluations")
@@ -54,16 +54,16 @@ class RecordingDesignSpec(Spec):
         return value
 
     def paths(self) -> list[Path]:
-        # what was predicted is compared before its folder may be replaced
+        # the prediction is compared before its folder may be replaced
         return [path for path in super().paths() if path != self.predicted]
 
 
 class DesignSpec(RecordingDesignSpec):
-    """What the design of a robot's next recording is of.
+    """Spec of the design of a robot's next recording.
 
     Attributes:
-      folder: folder that the file names of the experiment refer to.
-      experiment: the experiment; its ``design`` says how long and within which limits.
+      folder: base folder of the file names of the experiment.
+      experiment: the experiment; its ``design`` has duration and limits.
     """
 
     kind: ClassVar[str] = "design"
@@ -86,18 +86,18 @@ class DesignSpec(RecordingDesignSpec):
         seed: int | None = None,
         **search: Any,
     ) -> "DesignSpec":
-        """The spec of a design for an experiment.
+        """Spec of a design for an experiment.
 
         Args:
           experiment: the experiment.
-          folder: folder that its file names refer to.
-          after: run of the last recording, whose values, knowledge and noise are taken.
+          folder: base folder of its file names.
+          after: run of the last recording, for values, knowledge and noise.
           predicted: run directory of the design of that recording.
-          seed: seed of everything random; that of the experiment where None.
-          search: further fields.
+          seed: random seed; None: that of the experiment.
+          search: other fields.
 
         Raises:
-          ExperimentError: a number is out of its range.
+          ExperimentError: a number is out of range.
         """
         return cls(
             name=experiment.name,
@@ -113,7 +113,7 @@ class DesignSpec(RecordingDesignSpec):
     def from_dict(cls, content: dict[str, Any], directory: Path, folder: Path | None) -> Self:
         if folder is None:
             return super().from_dict(content, directory, None)
-        # the files of the experiment have moved together: it is their folder that is named
+        # the files of the experiment have moved together, to the given folder
         moved = {**content, "folder": str(folder.absolute())}
         return super().from_dict(moved, directory, folder).model_copy(update={"folder": folder})
 

@@ -1,4 +1,4 @@
-"""A motion as a strip of stick figures, drawn as SVG."""
+"""Stick figures of a motion, as an SVG strip."""
 
 import html
 
@@ -8,11 +8,11 @@ import numpy as np
 from trueup import reports
 
 _POSES = 10
-_CELL = 150  # [px]
+_CELL = 150  # size of a pose [px]
 
 
 def body_places(model: mujoco.MjModel, qpos: np.ndarray) -> np.ndarray:
-    """Ends of the sticks in poses equally far apart in time ``(poses, sticks, 2, 3)`` [m].
+    """End points of the sticks in poses at equal time intervals ``(poses, sticks, 2, 3)`` [m].
 
     Args:
       model: the model; a stick joins a body to its parent.
@@ -29,9 +29,9 @@ def body_places(model: mujoco.MjModel, qpos: np.ndarray) -> np.ndarray:
     return out
 
 
-def stick_strip(places: np.ndarray, duration: float) -> reports.Html:
-    """Strip of the poses of :func:`body_places`, the time [s] below each."""
-    # the widest horizontal direction to the right, the vertical up
+def stick_figures(places: np.ndarray, duration: float) -> reports.Html:
+    """Strip of the poses of :func:`body_places`, with the time [s] below each."""
+    # projection: the wider horizontal axis to the right, z up
     axis = int(np.argmax(np.ptp(places[..., :2], axis=(0, 1, 2)))) if places.size else 0
     flat = np.stack([places[..., axis], -places[..., 2]], axis=-1)
     if flat.size:

@@ -1,4 +1,4 @@
-"""What a design promises: a record for each unknown, and the verdict."""
+"""Results of a design: a record per unknown, and the verdict."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,16 +13,16 @@ from trueup.parameters import Space
 
 @dataclass(frozen=True)
 class Widths:
-    """Half-widths of intervals ``(p,)``, each over half of what was allowed before."""
+    """Half-widths of intervals ``(p,)``, each over half of the prior range."""
 
     alone: np.ndarray
-    """From the recording alone; infinite where nothing is determined."""
+    """From the recording alone; infinite if undetermined."""
     with_known: np.ndarray
-    """Together with what is known already."""
+    """Together with prior knowledge."""
 
     @classmethod
     def of(cls, criterion: Criterion, gram: np.ndarray, spread: np.ndarray) -> "Widths":
-        """Widths that sums of information ``(draws, p, p)`` give, mean over the draws."""
+        """Widths from summed information ``(draws, p, p)``, mean over the draws."""
         return cls(
             criterion.alone.intervals(gram, spread).mean(axis=0),
             criterion.intervals(gram, spread).mean(axis=0),
@@ -38,16 +38,16 @@ def rows_of(
     chirp: Widths | None,
     reasons: dict[str, str],
 ) -> list[dict[str, Any]]:
-    """One record an unknown, for ``solution.json`` and the page.
+    """One record per unknown, for ``solution.json`` and the report.
 
     Args:
       space: the unknowns.
       x: their present values ``(p,)``.
-      scale: half of what was allowed before ``(p,)``, in search coordinates.
-      predicted: of the whole recording.
+      scale: half of the prior ranges ``(p,)``, in search coordinates.
+      predicted: widths of the whole recording.
       intervals: intervals of the search, relative to the scales ``(draws, p)``.
-      chirp: of a chirp; None where none keeps the limits.
-      reasons: unknown -> why no motion can tell it.
+      chirp: widths of a chirp; None if none is within the limits.
+      reasons: unknown -> reason why no motion identifies it.
     """
     z = space.to_search(x)
     half = np.where(np.isfinite(predicted.with_known), predicted.with_known, np.inf) * scale
@@ -82,12 +82,12 @@ def rows_of(
 
 
 def verdict_of(rows: list[dict[str, Any]], target: float | None, followed: bool) -> Verdict:
-    """Whether the recording is worth its time: beside a chirp, and the interval that is wanted.
+    """Verdict on the recording, compared with a chirp and with the target interval.
 
     Args:
       rows: records of :func:`rows_of`.
-      target: widest interval wanted, as a share of what was allowed.
-      followed: whether something is known already; both stand with it then.
+      target: largest acceptable interval, as a fraction of the prior range.
+      followed: whether there is prior knowledge, which both then include.
     """
     learned = [r for r in rows if not r["unknown"]]
     if not learned:
@@ -102,7 +102,7 @@ def verdict_of(rows: list[dict[str, Any]], target: float | None, followed: bool)
             Reason(
                 Grade.USE if own < other else Grade.LOOK,
                 f"The largest interval {'with former recordings ' if followed else ''}is predicted "
-                f"as {100 * own:.3g} % of what was allowed before, that of a chirp within the same "
+                f"as {100 * own:.3g} % of the prior range, that of a chirp within the same "
                 f"limits as {100 * other:.3g} %.",
                 "parameters",
             )
@@ -111,8 +111,9 @@ def verdict_of(rows: list[dict[str, Any]], target: float | None, followed: bool)
         reasons.append(
             Reason(
                 Grade.LOOK,
-                f"The widest interval will be {100 * largest:.3g} % of what was allowed before, "
-                f"{100 * target:.3g} % is wanted: record longer, or design again after this one.",
+                f"The largest interval will be {100 * largest:.3g} % of the prior range, "
+                f"the target is {100 * target:.3g} %: record longer, or design again after this "
+                "recording.",
                 "parameters",
             )
         )
@@ -120,7 +121,7 @@ def verdict_of(rows: list[dict[str, Any]], target: float | None, followed: bool)
         reasons.append(
             Reason(
                 Grade.LOOK,
-                f"Unknown whatever is recorded within these limits: {', '.join(unknown[:6])}"
+                f"Not identifiable within these limits: {', '.join(unknown[:6])}"
                 f"{' and others' if len(unknown) > 6 else ''}.",
                 "unknown",
             )

@@ -1,4 +1,4 @@
-"""Why a parameter stays unknown, whatever is recorded, in words."""
+"""Reasons why a parameter is not identifiable from any recording."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ from trueup.design.criterion import NORMAL
 from trueup.errors import listing
 from trueup.parameters import ParameterDict
 
-_PART = 0.2  # component of a direction above which a parameter belongs to it
+_PART = 0.2  # component of a direction above which a parameter counts as part of it
 _NO_EFFECT = 1e-12
 _MOVING = ("frictionloss", "damping", "armature")
 
@@ -21,15 +21,15 @@ def unknown_reasons(
     scale: np.ndarray,
     threshold: float,
 ) -> dict[str, str]:
-    """Name of each element that stays unknown, and why.
+    """Name of each unidentifiable element, and the reason.
 
     Args:
       names: names of the unknowns ``(p,)``.
-      no_effect: why an element has no effect on any recording, by its number.
+      no_effect: function from the number of an element to why it has no effect on any recording.
       gram: information ``(p, p)`` of motions of every family, in search coordinates.
       intervals: relative intervals ``(p,)`` of the design.
-      scale: half of what was allowed before ``(p,)``.
-      threshold: relative interval above which an element counts as unknown.
+      scale: half of the prior ranges ``(p,)``.
+      threshold: relative interval above which an element counts as unidentifiable.
     """
     unit = gram * np.outer(scale, scale)
     size = np.diag(unit)
@@ -41,20 +41,20 @@ def unknown_reasons(
         alone = NORMAL / np.sqrt(size[i])
         if alone >= threshold:
             out[names[i]] = (
-                f"its effect is smaller than the noise: with all others known its interval would "
-                f"still be {100 * min(alone, 1.0):.0f} % of what was allowed before"
+                f"its effect is smaller than the noise: with all others known, its interval would "
+                f"still be {100 * min(alone, 1.0):.0f} % of the prior range"
             )
             continue
-        out[names[i]] = _traded(unit, i, names)
+        out[names[i]] = _confounded(unit, i, names)
     return out
 
 
 def no_effect_of(parameters: ParameterDict, joints: Sequence[str], number: int) -> str:
-    """Why an unknown of a robot has no effect on any recording.
+    """Reason why an unknown of a robot has no effect on any recording.
 
     Args:
       parameters: the unknowns.
-      joints: joints that move.
+      joints: moving joints.
       number: number of the element.
     """
     owner = [p for p in parameters.free for _ in range(p.size)][number]
@@ -62,27 +62,27 @@ def no_effect_of(parameters: ParameterDict, joints: Sequence[str], number: int) 
     kind, _, rest = target.partition("/")
     name, _, attribute = rest.partition("/")
     if kind == "joint" and name not in joints:
-        extra = "friction shows in motion only" if attribute in _MOVING else "it stays where it is"
+        extra = "friction acts in motion only" if attribute in _MOVING else "it stays where it is"
         return f"no servo of the recording moves {name}: {extra}"
     if kind in ("body", "geom", "site"):
         return (
-            f"no recorded signal depends on it: nothing that moves or is measured carries {name}; "
-            "a torque or a servo with less stiffness would show its weight"
+            f"no recorded signal depends on it: no moving or measured part carries {name}; "
+            "a recorded torque or a less stiff servo would reveal its weight"
         )
-    return "no motion that was tried changes any recorded signal"
+    return "no tested motion changes any recorded signal"
 
 
-def _traded(unit: np.ndarray, i: int, names: Sequence[str]) -> str:
+def _confounded(unit: np.ndarray, i: int, names: Sequence[str]) -> str:
     scale = np.sqrt(np.maximum(np.diag(unit), 1e-300))
     values, axes = np.linalg.eigh(unit / np.outer(scale, scale))
-    # the direction that leaves most of this element open
+    # the direction with the largest uncertainty of this element
     weakest = int(np.argmax(axes[i] ** 2 / np.maximum(values, 1e-15)))
     direction = axes[:, weakest]
     others = [k for k in np.argsort(-np.abs(direction)) if k != i and abs(direction[k]) > _PART]
     if not others:
         others = [k for k in np.argsort(-np.abs(direction)) if k != i][:1]
-    told = [names[int(k)] for k in others[:5]]
+    partners = [names[int(k)] for k in others[:5]]
     return (
-        f"only a combination with {listing(told)} is seen: fix one of them, or measure another "
-        "quantity, such as a torque"
+        f"only a combination with {listing(partners)} is identifiable: fix one of them, or measure "
+        "another quantity, such as a torque"
     )

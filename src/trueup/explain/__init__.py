@@ -1,7 +1,7 @@
 """Causes of the gap between a log and a simulation.
 
 :func:`explain` attributes the gap between simulated and recorded motion to causes, such as a delay,
-friction or a payload, and says which change closes most of it.
+friction or a payload, and reports the change that reduces it most.
 """
 
 from typing import TYPE_CHECKING

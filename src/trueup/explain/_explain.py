@@ -1,4 +1,4 @@
-"""Explains the gap between a simulation and a recording."""
+"""Explanation of the gap between a simulation and a recording."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,24 +25,24 @@ def explain(
     """Attribute the gap between simulated and recorded motion to causes.
 
     Args:
-      experiment: model and recordings, from :func:`trueup.sysid.load_experiment`; it needs no
+      experiment: model and recordings, from :func:`trueup.sysid.load_experiment`; it requires no
         parameters.
-      folder: folder that its file names refer to.
-      causes: names in :data:`trueup.explain.CAUSES`; all where empty.
+      folder: base folder of its file names.
+      causes: names in :data:`trueup.explain.CAUSES`; empty: all.
       level: coverage of intervals.
-      output: run directory; ``runs/<name>-explained`` in the folder where None.
+      output: run directory; None: ``runs/<name>-explained`` in the folder.
       resume: continue an interrupted run.
-      overwrite: replace a run that the directory holds.
-      anyway: take an identified model whose run has other inputs by now too; every file says so.
+      overwrite: replace the run in the directory.
+      anyway: accept an identified model with changed inputs of its run; every output records this.
       verbose: show progress on the error stream.
 
     Returns:
-      The explanation; its run directory holds the report.
+      The explanation; its run directory contains the report.
 
     Raises:
-      TrueupError: whatever is wrong, before anything is written.
-      RunInterrupted: Ctrl-C; the fits that were made are saved.
-      UnfinishedRunError: the fits are saved, and something after them failed.
+      TrueupError: invalid input, before anything is written.
+      RunInterrupted: Ctrl-C; finished fits are saved.
+      UnfinishedRunError: the fits are saved, but a later step failed.
     """
     spec = ExplanationSpec.of(experiment, folder, causes, level, anyway)
     return start(

@@ -1,11 +1,11 @@
-"""Which causes explain a gap: each freed alone, then together, one after the other.
+"""Attribution of a gap to causes: each cause freed alone, then forward selection.
 
-Each cause is freed alone on the training recordings, with the same budget, and judged by the error
-on the held-out ones. The best is taken; what it leaves is searched with each further cause freed
-beside it (forward selection), until nothing takes away more than noise does. Where the fit of all
-causes then does better, the causes that it needs most are tried. A cause that the later ones make
-superfluous is dropped, and one that another replaces better is exchanged. Causes whose held-out
-errors the data cannot tell apart stand together.
+Each cause is freed alone on the training recordings, with the same budget, and rated by the error
+on the held-out ones. The best is selected, and each other cause is freed in addition to it
+(forward selection), until no cause reduces the error by more than noise. If the fit of all
+causes has a lower error, the causes that it needs most are tried. A cause that later ones make
+superfluous is dropped, and one that another replaces better is exchanged. Causes with held-out
+errors that the data do not distinguish are reported together.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,14 +19,14 @@ from trueup.explain.held_out import HeldOutErrors, HeldOutFit, held_out_fit
 from trueup.explain.log import ExplainedLog
 
 CHANCE = 0.05
-"""Probability of naming any cause where there is no gap."""
+"""Probability of naming any cause if there is no gap (familywise error rate)."""
 WORTH = 0.1
-"""Share of what is left of the gap that a cause has to take away to be named."""
+"""Smallest fraction of the remaining gap that a named cause must remove."""
 GAP = 0.1
-"""Squared error above that of noise, in multiples of it, below which there is no gap."""
+"""Squared error above noise, relative to noise, below which there is no gap."""
 MOST = 3
-"""Causes at most that are named one after the other."""
-_ALIKE = 0.01  # part of a squared error by which fits differ that need no better state
+"""Greatest number of selected causes."""
+_ALIKE = 0.01  # relative difference of squared errors below which start states are not refined
 
 MODEL, ALL = "model", "all"
 _SEPARATOR = " + "
@@ -34,14 +34,14 @@ _SEPARATOR = " + "
 
 @dataclass
 class Attribution:
-    """Fits of causes and what follows from them; made by :func:`attribute`.
+    """Fits of causes and the selection from them; made by :func:`attribute`.
 
     Args:
       log: the log with the unknowns of the causes.
       level: coverage of intervals.
-      fits: fits that were made before, by their causes joined with `` + ``.
+      fits: earlier fits, by their causes joined with `` + ``.
       on_fit: called after each fit with all of them.
-      progress: called before each fit with what is freed and the share that is done.
+      progress: called before each fit with a description and the fraction done.
     """
 
     log: ExplainedLog
@@ -51,21 +51,21 @@ class Attribution:
     progress: Callable[[str, float], None] = lambda text, share: None
 
     chosen: list[str] = field(default_factory=list, init=False)
-    """Causes that explain the gap, in the order in which they were found."""
+    """Causes that explain the gap, in the order of selection."""
     together: dict[str, list[str]] = field(default_factory=dict, init=False)
-    """Causes that the data cannot tell from each chosen one, by its name."""
+    """Causes that the data do not distinguish from each selected one, by its name."""
     chances: dict[str, float] = field(default_factory=dict, init=False)
-    """Probability of the advantage of each cause over the model, where it has none."""
+    """p-value of the advantage of each cause over the model."""
 
     _unseen: dict[str, HeldOutFit] = field(default_factory=dict, init=False)
     _shared: set[tuple[str, str]] = field(default_factory=set, init=False)
     _planned: int = field(default=1, init=False)
 
     def run(self) -> None:
-        """Make the fits and choose.
+        """Run the fits and select causes.
 
         Raises:
-          KeyboardInterrupt: Ctrl-C; the fits that were made are in :attr:`fits`.
+          KeyboardInterrupt: Ctrl-C; finished fits are in :attr:`fits`.
         """
         causes = list(self.log.columns)
         self._planned = len(causes) + 1
@@ -77,16 +77,16 @@ class Attribution:
     # --- fits ----------------------------------------------------------------------------------
 
     def fit_of(self, causes: Sequence[str]) -> FreedFit:
-        """The fit of some causes, which was made."""
+        """Finished fit of some causes."""
         return self.fits[key_of(causes)]
 
     @property
     def all_free(self) -> FreedFit:
-        """The fit of all causes at once."""
+        """Fit of all causes together."""
         return self.fits[ALL]
 
     def _fit(self, causes: tuple[str, ...], begin: np.ndarray, fresh: Sequence[str] = ()) -> None:
-        """Free causes from some values on, looking along those that are fresh."""
+        """Free causes from given values, with a line search along the new ones."""
         self._make(key_of(causes), causes, begin, fresh or causes)
 
     def _fit_all(self) -> None:
@@ -123,10 +123,10 @@ class Attribution:
     # --- choice --------------------------------------------------------------------------------
 
     def errors(self, sets: Sequence[Sequence[str]] = ()) -> tuple[HeldOutErrors, dict[str, int]]:
-        """Held-out errors of the model, of all fits made, and their place by key.
+        """Held-out errors of the model and of all fits, and their row by key.
 
         Args:
-          sets: causes of the fits beside the model and all causes; every fit where empty.
+          sets: causes of the fits in addition to the model and all causes; empty: every fit.
         """
         keys = [key_of(s) for s in sets] if sets else list(self.fits)
         keys = list(dict.fromkeys([MODEL, ALL, *keys]))
@@ -135,7 +135,7 @@ class Attribution:
         return HeldOutErrors.of(self.log.held_out, found), {k: i for i, k in enumerate(keys)}
 
     def unseen(self, key: str) -> HeldOutFit:
-        """A fit over the held-out recordings, by its key."""
+        """Fit over the held-out recordings, by its key."""
         if key not in self._unseen:
             self._unseen[key] = self._begun_at(key, self.log.held_out.space.start[self.log.states])
         return self._unseen[key]
@@ -145,10 +145,10 @@ class Attribution:
         return held_out_fit(self.log.held_out, np.concatenate([x, states]), self.log.states)
 
     def _from_states_of(self, best: str, key: str) -> HeldOutFit:
-        """A fit over the held-out recordings, from those states if they suit it better.
+        """A fit over the held-out recordings, from another fit's start states if those are better.
 
-        Contacts make valleys of the error, in which a search for the state may end. No cause is to
-        be credited with a better state.
+        Contacts cause local minima of the error, in which the search for the start state can end. A
+        cause must not gain from a better start state.
         """
         apart = self.unseen(key).square > (1.0 + _ALIKE) * self.unseen(best).square
         if apart and (best, key) not in self._shared:
@@ -160,7 +160,7 @@ class Attribution:
 
     @property
     def acting(self) -> list[str]:
-        """Causes that change the simulated motion."""
+        """Causes with an effect on the simulated motion."""
         return [c for c in self.log.columns if self.fit_of([c]).acts]
 
     def _choose(self) -> None:
@@ -169,7 +169,7 @@ class Attribution:
             return
         errors, place = self.errors()
         self.chances = {c: errors.chance(place[MODEL], place[key_of([c])]) for c in acting}
-        while len(self.chosen) < MOST and self._is_left(self.chosen):
+        while len(self.chosen) < MOST and self._has_gap(self.chosen):
             rest = [c for c in acting if c not in self.chosen]
             if self.chosen:
                 self._planned += len(rest)
@@ -182,7 +182,7 @@ class Attribution:
         self._drop_superfluous()
         self._try_elimination()
         self._compare_all()
-        if len(self.chosen) > 1:  # one that was exchanged may do the work of another
+        if len(self.chosen) > 1:  # an exchanged cause may replace another one
             before = list(self.chosen)
             self._drop_superfluous()
             if self.chosen != before:
@@ -191,11 +191,11 @@ class Attribution:
         self.chosen.sort(key=lambda c: errors.squares[place[key_of([c])]])
 
     def _try_elimination(self) -> None:
-        """Take the causes that the fit of all keeps, where those found one by one do not suffice.
+        """Select causes by elimination from the fit of all, if forward selection is not sufficient.
 
-        A cause that imitates two others is found first, and leads away from them.
+        Forward selection can start with a cause that imitates two others, and miss both.
         """
-        if not self.chosen or not self._is_left(self.chosen):
+        if not self.chosen or not self._has_gap(self.chosen):
             return
         errors, place = self.errors()
         if errors.chance(place[key_of(self.chosen)], place[ALL]) >= CHANCE:
@@ -210,7 +210,7 @@ class Attribution:
         errors, place = self.errors()
         sets = sorted([list(self.chosen), *sets], key=len)
         best = min(sets, key=lambda s: errors.squares[place[key_of(s)]])
-        # the fewest causes that do as well
+        # the fewest causes with an equal error
         self.chosen = next(s for s in sets if s == best or not self._is_better(best, s))
 
     def _compare_all(self) -> None:
@@ -219,28 +219,28 @@ class Attribution:
             self._compare(cause, [c for c in self.acting if c not in self.chosen])
 
     def training_gap(self) -> float:
-        """Error of the model over the training recordings, in multiples of that of noise."""
+        """Error of the model over the training recordings, relative to noise."""
         fit = held_out_fit(self.log.training, self.log.start, self.log.always)
         errors = HeldOutErrors.of(self.log.training, [fit])
         return float(np.sqrt(errors.squares[0] / max(errors.floor, 1e-300)))
 
     @property
-    def _chance(self) -> float:
-        """Probability at which one comparison counts: there are as many as causes (Bonferroni)."""
+    def _significance(self) -> float:
+        """Significance level of one comparison (Bonferroni: one comparison per cause)."""
         return CHANCE / len(self.log.columns)
 
     def _excess(self, causes: Sequence[str]) -> tuple[float, float]:
-        """Squared held-out error above noise that causes leave, and that of noise."""
+        """Squared held-out error above noise with some causes freed, and that of noise."""
         errors, place = self.errors()
         return errors.squares[place[key_of(causes)]] - errors.floor, errors.floor
 
-    def _is_left(self, causes: Sequence[str]) -> bool:
-        """Whether causes leave a gap that is larger than noise."""
+    def _has_gap(self, causes: Sequence[str]) -> bool:
+        """Whether the gap that remains with some causes freed exceeds noise."""
         excess, noise = self._excess(causes)
         return bool(excess > GAP * noise)
 
     def _pick(self, rest: Sequence[str]) -> str | None:
-        """The cause that takes away most beside those chosen, where that is more than noise."""
+        """Cause with the largest further reduction of the error, if that exceeds noise."""
         if not rest:
             return None
         errors, place = self.errors()
@@ -249,10 +249,10 @@ class Attribution:
         best = min(rest, key=lambda c: squares[after[c]])
         gain = squares[before] - squares[after[best]]
         worth = gain > WORTH * (squares[before] - errors.floor)
-        return best if worth and errors.chance(before, after[best]) < self._chance else None
+        return best if worth and errors.chance(before, after[best]) < self._significance else None
 
     def _drop_superfluous(self) -> None:
-        """Drop causes that the later ones replace."""
+        """Drop causes that later ones make superfluous."""
         for cause in list(self.chosen[:-1]):
             fewer = [c for c in self.chosen if c != cause]
             self._fit(tuple(fewer), self._without(cause))
@@ -260,38 +260,38 @@ class Attribution:
                 self.chosen = fewer
 
     def _without(self, cause: str) -> np.ndarray:
-        """Values of the chosen causes with one of them back at the model ``(p,)``."""
+        """Values of the selected causes with one of them reset to the model ``(p,)``."""
         x = self.fit_of(self.chosen).x.copy()
         x[self._columns([cause])] = self.log.start[self._columns([cause])]
         return x
 
     def _is_better(self, first: Sequence[str], second: Sequence[str]) -> bool:
-        """Whether some causes leave less error than others, by more than noise."""
+        """Whether some causes have a smaller error than others, by more than noise."""
         errors, place = self.errors()
-        return errors.chance(place[key_of(second)], place[key_of(first)]) < self._chance
+        return errors.chance(place[key_of(second)], place[key_of(first)]) < self._significance
 
     def _compare(self, cause: str, others: Sequence[str]) -> None:
-        """Find causes that do as well in the place of a chosen one; take one that does better."""
-        beside = [c for c in self.chosen if c != cause]
-        made = {c for c in others if key_of([*beside, c]) in self.fits}
+        """Find causes that replace a selected one equally well; exchange it for a better one."""
+        rest = [c for c in self.chosen if c != cause]
+        made = {c for c in others if key_of([*rest, c]) in self.fits}
         worth = [c for c in others if c in made or self.chances[c] < CHANCE]
-        if beside:
+        if rest:
             self._planned += len(worth)
             begin = self._without(cause)
             for other in worth:
-                self._fit((*beside, other), begin, [other])
+                self._fit((*rest, other), begin, [other])
         errors, place = self.errors()
         squares = errors.squares
-        best = min([cause, *worth], key=lambda c: squares[place[key_of([*beside, c])]])
-        if best != cause and self._is_better([*beside, best], [*beside, cause]):
+        best = min([cause, *worth], key=lambda c: squares[place[key_of([*rest, c])]])
+        if best != cause and self._is_better([*rest, best], [*rest, cause]):
             self.chosen[self.chosen.index(cause)] = best
             worth, cause = [c for c in [cause, *worth] if c != best], best
-        alike = [c for c in worth if not self._is_better([*beside, cause], [*beside, c])]
-        self.together[cause] = sorted(alike, key=lambda c: squares[place[key_of([*beside, c])]])
+        alike = [c for c in worth if not self._is_better([*rest, cause], [*rest, c])]
+        self.together[cause] = sorted(alike, key=lambda c: squares[place[key_of([*rest, c])]])
 
     @property
     def ranking(self) -> list[str]:
-        """All causes: those chosen, those alike to them, then the others by what they explain."""
+        """All causes: selected, equivalent, then the others by their reduction of the error."""
         errors, place = self.errors([[c] for c in self.log.columns])
         squares = errors.squares
         alike = [c for own in self.chosen for c in self.together.get(own, [])]
@@ -308,14 +308,14 @@ def attribute(
     on_fit: Callable[[dict[str, FreedFit]], None] = lambda fits: None,
     progress: Callable[[str, float], None] = lambda text, share: None,
 ) -> Attribution:
-    """Make the fits of causes, and choose those that explain the gap.
+    """Run the fits of causes, and select those that explain the gap.
 
     Args:
       log: the log with the unknowns of the causes.
       level: coverage of intervals.
-      fits: fits that were made before, by their causes joined with `` + ``.
+      fits: earlier fits, by their causes joined with `` + ``.
       on_fit: called after each fit with all of them.
-      progress: called before each fit with what is freed and the share that is done.
+      progress: called before each fit with a description and the fraction done.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
@@ -326,5 +326,5 @@ def attribute(
 
 
 def key_of(causes: Sequence[str]) -> str:
-    """Key of the fit of some causes; of none, the model."""
+    """Key of the fit of some causes; without causes, that of the model."""
     return _SEPARATOR.join(sorted(causes)) or MODEL

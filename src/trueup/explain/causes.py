@@ -1,6 +1,6 @@
 """Causes of a gap between simulation and recording: the unknowns that each frees.
 
-A cause is an entry of :data:`CAUSES`: what it is called, the unknowns that it frees about the
+A cause is an entry of :data:`CAUSES`: its label, the unknowns that it frees around the
 values of the model, and how to check it on the machine.
 """
 
@@ -15,7 +15,7 @@ from trueup.simulation.targets.actuator_targets import actuator_value
 from trueup.simulation.targets.actuator_types import actuator_type, command_quantity, velocity_gain
 from trueup.sysid.model_modifier import body_inertia_param
 
-_GAIN = 4.0  # factor about a gain
+_GAIN = 4.0  # largest factor of a gain
 _FACTORS = {
     "position": ("kp",),
     "intvelocity": ("kp",),
@@ -24,17 +24,18 @@ _FACTORS = {
     "dcmotor": ("kp", "ki"),
     "voltage": ("motorconst", "resistance"),
 }
-"""Gains within a factor, by type of actuator; ``voltage`` is a ``dcmotor`` without controller."""
+"""Gains bounded by a factor, by type of actuator; ``voltage`` is a ``dcmotor`` without
+controller."""
 _DAMPING = {"position": "kv", "intvelocity": "kv", "pid": "kv", "dcmotor": "kd"}
-"""Damping gain from zero on, by type of actuator."""
-_ARMATURE = 20.0  # factor about a reflected inertia
-_FRICTION = 10.0  # multiple of a friction
+"""Damping gain with lower bound zero, by type of actuator."""
+_ARMATURE = 20.0  # largest factor of a reflected inertia
+_FRICTION = 10.0  # largest multiple of a friction
 _MASS = (0.2, 5.0)
 _CENTRE = 0.15  # shift of a centre of mass [m]
 _ZERO = {"rad": 0.3, "m": 0.1}  # shift of an encoder
-_CONTACT = 8.0  # factor about a coefficient of friction
-_LEAST_LIMIT = 0.05  # share of the largest simulated force
-_GUESSES = 96  # values of limits that a search looks at, over all limits
+_CONTACT = 8.0  # largest factor of a friction coefficient
+_LEAST_LIMIT = 0.05  # smallest limit, as a fraction of the largest simulated force
+_GUESSES = 96  # start values of limits in a search, over all limits
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ class Unknown:
     parameter: Parameter
     """Parameter, started at the value of the model."""
     guesses: tuple[float, ...] = ()
-    """Values at which the search for each element looks before it descends; spread over the bounds
-    where absent. A limit that no force reaches has no slope to descend."""
+    """Start values for the line search along each element; default: spread over the bounds.
+        A limit above all forces has zero gradient, so a descent alone does not find it."""
     elements: tuple[tuple[str, str], ...] = ()
     """Name and unit of each element of a vector."""
     offset: float = 0.0
-    """What the parameter holds beyond the value that it stands for."""
+    """Offset of the parameter from the value that it represents."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +58,18 @@ class Cause:
     """A cause of a gap."""
 
     label: str
-    """What is freed, as a noun."""
+    """Name in reports, such as "joint friction"."""
     unknowns: Callable[[Situation], Sequence[Unknown]]
-    """Unknowns of a situation; none where the model has nothing of the kind."""
+    """Unknowns of a situation; none if the model has no such element."""
     check: str
-    """How to check it on the machine, as a command."""
+    """How to check it on the machine, as an imperative."""
 
 
 def _delay(now: Situation) -> list[Unknown]:
     step, delays = float(now.model.opt.timestep), now.model.actuator_delay
     own = [f"actuator/{now.actuator(i)}/delay" for i in now.actuators]
     values = [float(delays[i]) for i in now.actuators]
-    if len(set(values)) == 1:  # one for all, which is what a bus or a computer adds
+    if len(set(values)) == 1:  # a common delay, as a bus or a computer adds it
         found = {"command_delay": (values[0], own)}
     else:
         names = [f"{now.actuator(i)}_delay" for i in now.actuators]
@@ -137,12 +138,12 @@ def _armature(now: Situation) -> list[Unknown]:
 
 
 def _inertia(now: Situation) -> list[Unknown]:
-    """Mass of each moving part; of the last ones, which carry loads, the centre of mass too."""
+    """Mass of each moving part; of the distal ones, which carry loads, also the centre of mass."""
     out = []
     for body, carries in now.moving_parts():
         name = now.body(body)
         found = body_inertia_param(
-            None,  # type: ignore[arg-type]  # what a body has is read from the compiled model
+            None,  # type: ignore[arg-type]  # the inertia of a body is read from the compiled model
             now.model,
             name,
             InertiaType.MassIpos if carries else InertiaType.Mass,
@@ -157,8 +158,8 @@ def _inertia(now: Situation) -> list[Unknown]:
 
 
 def _encoder_zero(now: Situation) -> list[Unknown]:
-    """Reference angle of each measured joint: the geometry lies elsewhere than encoder and
-    controller take it to be."""
+    """Reference angle of each measured joint: an offset of encoder and controller relative to
+    the geometry."""
     out = []
     for joint in now.measured_joints:
         name, unit = now.joint(joint), "rad" if now.turns(joint) else "m"
@@ -170,11 +171,11 @@ def _encoder_zero(now: Situation) -> list[Unknown]:
 
 
 def _contact(now: Situation) -> list[Unknown]:
-    """Sliding friction of the geoms that touch, one number for those that share it."""
+    """Sliding friction of the geoms that touch, one parameter for those with the same value."""
     out: list[Unknown] = []
     for kind, groups in now.touching().items():
         for number, (value, targets) in enumerate(groups.items()):
-            # the larger coefficient of two bodies holds: those that share one move together
+            # MuJoCo uses the larger coefficient of two geoms: equal ones are changed together
             name = f"{kind}_friction" if len(groups) == 1 else f"{kind}_friction_{number + 1}"
             found = _scaled(name, "", value, _CONTACT)
             found.parameter.targets = tuple(targets)
@@ -207,8 +208,8 @@ def _limits(now: Situation) -> list[Unknown]:
 
 
 def _shares(count: int) -> np.ndarray:
-    """Shares of the largest force at which a limit is looked for: closer where a log reaches it in
-    a moment only, which is the common case."""
+    """Fractions of the largest force as start values of a limit: denser where a log reaches it only
+    briefly, which is the usual case."""
     close = count // 2
     return np.concatenate(
         [np.linspace(0.98, 0.7, close), np.geomspace(0.65, 1.2 * _LEAST_LIMIT, count - close)]
@@ -216,7 +217,7 @@ def _shares(count: int) -> np.ndarray:
 
 
 def _scaled(name: str, target: str, value: float, factor: float, unit: str = "") -> Unknown:
-    """A positive value within a factor, searched by its logarithm."""
+    """A positive value bounded by a factor, on a log scale."""
     low, high = value / factor, value * factor
     return Unknown(Parameter(name, value, low, high, target=target or None, scale="log", unit=unit))
 

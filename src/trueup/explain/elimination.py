@@ -1,4 +1,4 @@
-"""Sets of causes from the fit that frees all: which of them it can do without."""
+"""Backward elimination of causes from the fit that frees all."""
 
 import numpy as np
 
@@ -9,20 +9,21 @@ from trueup.fitting.uncertainty.start_noise import inverse_of
 
 
 def eliminated(log: ExplainedLog, fit: FreedFit, most: int) -> list[tuple[str, ...]]:
-    """Causes that are left when the least needed one is dropped, again and again.
+    """Nested sets of causes, dropping the least important one at a time.
 
-    With the Gauss-Newton model of the cost about the fit, ``H`` its second derivatives, putting
-    unknowns ``d`` back to the model costs ``s' (H_dd - H_df H_ff^-1 H_fd) s / 2`` where ``s`` is
-    their way back and ``f`` are those that stay free.
+    With the Gauss-Newton model of the cost around the fit and ``H`` its second derivatives,
+    resetting unknowns ``d`` to the model increases the cost by ``s' (H_dd - H_df H_ff^-1 H_fd) s /
+    2``, where ``s`` is their change and ``f`` are the free ones, which readjust (optimal brain
+    surgeon: Hassibi, Stork, NIPS 5, 1993).
 
     Args:
       log: the log.
       fit: fit of many causes.
-      most: size of the largest set that is given.
+      most: size of the largest returned set.
 
     Returns:
-      Sets of ``most`` causes and fewer, each within the one before; empty where a simulation beside
-      the fit fails.
+      Sets of ``most`` causes and fewer, each a subset of the previous one; empty if a simulation
+        near the fit fails.
     """
     freed = np.concatenate([log.columns[c] for c in fit.causes])
     columns = np.unique(np.concatenate([freed, log.always]))
@@ -39,15 +40,15 @@ def eliminated(log: ExplainedLog, fit: FreedFit, most: int) -> list[tuple[str, .
         prices = {}
         for cause in kept:
             dropped = np.concatenate([places[c] for c in fit.causes if c not in kept or c == cause])
-            prices[cause] = _price(hessian, back, dropped)
+            prices[cause] = _cost_increase(hessian, back, dropped)
         kept.remove(min(kept, key=lambda c: prices[c]))
         if len(kept) <= most:
             out.append(tuple(kept))
     return out
 
 
-def _price(hessian: np.ndarray, back: np.ndarray, dropped: np.ndarray) -> float:
-    """Growth of the cost when some unknowns go back and the others follow."""
+def _cost_increase(hessian: np.ndarray, back: np.ndarray, dropped: np.ndarray) -> float:
+    """Increase of the cost if some unknowns are reset and the others readjust."""
     free = np.setdiff1d(np.arange(len(hessian)), dropped)
     way = back[dropped]
     price = way @ hessian[np.ix_(dropped, dropped)] @ way

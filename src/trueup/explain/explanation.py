@@ -1,4 +1,4 @@
-"""What explains a gap, as plain data and in sentences."""
+"""Explanation of a gap, as plain data and as sentences."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +21,8 @@ from trueup.sysid.assess.fit_covariance import residual_covariance
 from trueup.sysid.recordings.channel_units import signal_units
 
 FORMAT_VERSION = 1
-_SHOWN = 3  # changed values in a sentence
-_AT_NOISE = 1.05  # multiple of noise up to which errors count as equal
+_SHOWN = 3  # greatest number of changed values in a sentence
+_AT_NOISE = 1.05  # ratio to noise up to which an error counts as noise
 
 
 @dataclass
@@ -30,20 +30,20 @@ class Explanation:
     """A gap between simulated and recorded motion, attributed to causes."""
 
     attribution: Attribution
-    """Fits of causes, and which were chosen."""
+    """Fits of causes, and the selected ones."""
     summary: dict[str, Any]
-    """The same as plain data, the content of ``solution.json``."""
+    """Plain data, the content of ``solution.json``."""
     directory: Path = Path()
     """Run directory."""
 
     @property
     def causes(self) -> list[str]:
-        """Causes that explain the gap, the first one first; empty where there is none."""
+        """Causes that explain the gap, in the order of selection; empty if there is none."""
         return list(self.attribution.chosen)
 
     @property
     def together(self) -> dict[str, list[str]]:
-        """Causes that the data cannot tell from each of :attr:`causes`."""
+        """Causes that the data do not distinguish from each of :attr:`causes`."""
         return dict(self.attribution.together)
 
     @property
@@ -117,10 +117,10 @@ def _cause(found: Attribution, cause: str, rank: int, seed: int) -> dict[str, An
     fit = found.fit_of([cause])
     share = errors.share(place[MODEL], place[key_of([cause])], found.level)
     state = "no effect" if not fit.acts else "not named"
-    beside = [c for c, own in found.together.items() if cause in own]
+    replaced = [c for c, own in found.together.items() if cause in own]
     if cause in found.chosen:
         state = "named"
-    elif beside:
+    elif replaced:
         state = "together"
     chosen = cause in found.chosen and len(found.chosen) > 1
     values = found.fit_of(found.chosen) if chosen else fit
@@ -135,7 +135,7 @@ def _cause(found: Attribution, cause: str, rank: int, seed: int) -> dict[str, An
         "chance": found.chances.get(cause, 1.0),
         "unknowns": len(found.log.columns[cause]),
         "evaluations": fit.evaluations,
-        "together": found.together.get(cause, beside),
+        "together": found.together.get(cause, replaced),
         "check": CAUSES[cause].check,
         "parameters": _values(found, [cause], values, seed) if fit.acts else [],
     }
@@ -144,7 +144,7 @@ def _cause(found: Attribution, cause: str, rank: int, seed: int) -> dict[str, An
 def _values(
     found: Attribution, causes: list[str], fit: FreedFit, seed: int
 ) -> list[dict[str, Any]]:
-    """Values of the unknowns of causes in a fit, with intervals as an identification gives them."""
+    """Values of the unknowns of causes in a fit, with intervals as in an identification."""
     log = found.log
     freed = np.concatenate([log.columns[c] for c in fit.causes])
     columns = np.unique(np.concatenate([freed, log.always]))
@@ -203,7 +203,7 @@ def _verdict(found: Attribution, gap: dict[str, Any], rows: list[dict[str, Any]]
             reasons.append(
                 Reason(
                     Grade.LOOK,
-                    f"The data cannot tell {by_name[cause]['label']} from "
+                    f"The data do not distinguish {by_name[cause]['label']} from "
                     f"{_enumerated([CAUSES[c].label for c in found.together[cause]])}: "
                     f"{checks[0]}; {checks[1]}.",
                     "causes",
@@ -214,7 +214,7 @@ def _verdict(found: Attribution, gap: dict[str, Any], rows: list[dict[str, Any]]
         reasons.append(
             Reason(
                 Grade.USE,
-                f"One change is not enough: with {labels} beside it, "
+                f"One change is not enough: together with {labels}, "
                 f"{_percent(gap['share'])} is explained.",
                 "causes",
             )
@@ -226,9 +226,9 @@ def _verdict(found: Attribution, gap: dict[str, Any], rows: list[dict[str, Any]]
         reasons.append(
             Reason(
                 Grade.LOOK,
-                "All causes freed at once do better: they leave "
-                f"{format_number(gap['all_free'], 3)} (weighted error), those named "
-                f"{format_number(gap['explained'], 3)}. More differs than what is named.",
+                "All causes together fit better: their remaining error is "
+                f"{format_number(gap['all_free'], 3)} (weighted), that of the named ones "
+                f"{format_number(gap['explained'], 3)}. There are further differences.",
                 "gap",
             )
         )
@@ -236,48 +236,49 @@ def _verdict(found: Attribution, gap: dict[str, Any], rows: list[dict[str, Any]]
         reasons.append(
             Reason(
                 Grade.LOOK,
-                f"What is named leaves {format_number(left, 3)} times noise, which no cause takes "
-                "away: the model lacks something that is no number in it.",
+                f"With the named causes the error is {format_number(left, 3)} times noise, and no "
+                "cause reduces it further: the model lacks an effect that none of its parameters "
+                "describes.",
                 "gap",
             )
         )
-    # the change stands first, whatever has to be looked at besides
+    # the change comes first, before other findings
     graver = sorted(reasons[1:], key=lambda r: -r.grade.severity)
     return Verdict((reasons[0], *graver), comparisons)
 
 
 def _nothing_named(times: float, training: float, error: str) -> Reason:
-    """Why no cause is named.
+    """Reason why no cause is named.
 
     Args:
-      times: held-out error of the model, in multiples of noise.
-      training: its error over the training data, likewise.
-      error: the former in a sentence.
+      times: held-out error of the model, relative to noise.
+      training: error of the model over the training data, relative to noise.
+      error: sentence on the held-out error.
     """
     most = np.sqrt(1 + GAP)
     others = f"over the training data it is {format_number(training, 3)} times"
     advice = (
-        "what acts in one part only cannot be both learnt and judged. Record a longer log, or hold "
+        "an effect in only one part cannot be both fitted and tested. Record a longer log, or hold "
         "out"
     )
     if times <= most < training:
-        text = f"The held-out data show no gap. {error}; {others}: {advice} another part."
+        text = f"The held-out data have no gap. {error}; {others}: {advice} another part."
     elif times <= most:
-        text = f"Nothing has to be explained. {error}: simulation and recording agree."
+        text = f"There is no gap to explain. {error}: simulation and recording agree."
         return Reason(Grade.USE, text, "causes")
     elif training <= most:
-        text = f"The training data show no gap. {error}; {others}: {advice} another part."
+        text = f"The training data have no gap. {error}; {others}: {advice} another part."
     else:
         text = (
-            f"No cause explains the gap. {error}, and no cause takes away more than chance would: "
-            "look at the mapping of columns and units, and at what the model does not have, such "
+            f"No cause explains the gap. {error}, and no cause reduces it significantly: "
+            "check the mapping of columns and units, and effects that the model lacks, such "
             "as elasticity, backlash or a joint."
         )
     return Reason(Grade.LOOK, text, "causes")
 
 
 def first_change(row: dict[str, Any], level: float) -> str:
-    """The one change to make first, in a sentence.
+    """Sentence on the change to make first.
 
     Args:
       row: entry of ``causes`` of a summary.
@@ -318,12 +319,12 @@ def _enumerated(words: list[str]) -> str:
 
 def _percent(share: float) -> str:
     if not np.isfinite(share):
-        return "an unknown part"
+        return "an unknown fraction"
     return f"{100 * share:.3g} %"
 
 
 def _comparisons(found: Attribution) -> tuple[Comparison, ...]:
-    """Held-out errors in each channel, beside those of the model and of all causes freed."""
+    """Held-out errors in each channel, compared with those of the model and of all causes freed."""
     log = found.log
     models = [variant.model for variant in log.held_out.variants]
     keys = {"explained": key_of(found.chosen), "the model as it is": MODEL, "all freed": ALL}

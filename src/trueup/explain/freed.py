@@ -1,4 +1,4 @@
-"""Some unknowns of a problem freed, the others held: the fit of one cause."""
+"""Fit of one cause: its unknowns are free, the others fixed."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,26 +14,26 @@ from trueup.sysid.fit._inner_fit import inner_fit
 from trueup.sysid.fit.problem import GrayBoxProblem
 
 ITERATIONS = 12
-"""Iterations of every fit."""
+"""Number of iterations of every fit."""
 _ROUNDS = 2
-_ENOUGH = 1e-4  # relative reduction of the cost that is not looked for
-_PATIENCE = 2  # steps in a row that bring less
-_STIFFEST = 1e4  # regulariser beyond which a step is none
-_REACH = (0.08, 0.3)  # of the way to each bound, where a search looks before it descends
-_NOTHING = 1e-9  # change of residuals relative to their size that counts as none
+_ENOUGH = 1e-4  # relative reduction of the cost that ends a descent
+_PATIENCE = 2  # successive steps with a smaller reduction
+_STIFFEST = 1e4  # damping above which a step is negligible
+_REACH = (0.08, 0.3)  # fractions of the distance to each bound, as start values before a descent
+_NOTHING = 1e-9  # relative change of residuals that counts as 0
 
-_FIRST_APART = Loss("cauchy", 10.0)
-"""Counts hardly how far motions are apart once they are: a search for limits finds the one that is
-reached first, then the next, whatever comes after."""
-_LIMITS_ROUNDS = 5  # looks of that search
+_SATURATING_LOSS = Loss("cauchy", 10.0)
+"""Strongly saturating loss, nearly insensitive to how far motions differ once they do: with it a
+search for limits finds the one that is reached first, then the next."""
+_LIMITS_ROUNDS = 5  # line searches of that search
 
 
 class Freed(Problem):
-    """A gray-box problem of which some elements are unknown and the others stay.
+    """A gray-box problem with some elements free and the others fixed.
 
     Args:
       whole: the problem.
-      columns: elements that are free ``(k,)``, ascending.
+      columns: free elements ``(k,)``, ascending.
       at: values of all elements ``(p,)``.
     """
 
@@ -69,7 +69,7 @@ class Freed(Problem):
 
 
 def space_of(space: Space, columns: np.ndarray, at: np.ndarray) -> Space:
-    """The box of some elements, started at given values ``(p,)`` of all."""
+    """Search space of some elements, with the start from values ``(p,)`` of all."""
 
     def part(values: np.ndarray | None) -> np.ndarray | None:
         return None if values is None else values[columns]
@@ -129,22 +129,22 @@ def fit_freed(
     guesses: Sequence[Sequence[float]],
     looks: np.ndarray | None = None,
 ) -> FreedFit:
-    """Look along each unknown, descend from the best point, and look and descend once more.
+    """Search along each unknown, descend from the best point, and repeat both once.
 
-    Every fit has the same budget: for each unknown the values of :data:`_REACH` or those that its
-    cause guesses, the best of all unknowns together, and :data:`ITERATIONS` iterations. The second
-    look finds out of a valley that is not the deepest, such as one of a limit. Unknowns with
-    guesses are looked for once more by :data:`_FIRST_APART`; the fit goes on from there if that is
+    Every fit has the same budget: for each unknown the values of :data:`_REACH` or the start values
+    of its cause, the best of all unknowns together, and :data:`ITERATIONS` iterations. The second
+    line search escapes local minima, such as that of a limit. Unknowns with start values are
+    searched again with :data:`_SATURATING_LOSS`; the fit continues from there if that is
     better.
 
     Args:
       whole: training recordings with the unknowns of all causes.
-      causes: names of what is freed.
+      causes: names of the freed causes.
       columns: elements of these causes, ascending.
       always: elements that every fit frees, such as initial states.
-      at: values of all elements where the fit begins ``(p,)``.
-      guesses: values to look at, for each element of the whole; empty for the default.
-      looks: elements along which it looks; ``columns`` where None.
+      at: values of all elements at the start of the fit ``(p,)``.
+      guesses: start values for each element of the whole; empty: the default.
+      looks: elements of the line searches; None: ``columns``.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
@@ -155,7 +155,7 @@ def fit_freed(
     if not acts:
         return FreedFit(tuple(causes), at.copy(), cost, search.evaluations, acts=False)
     if any(len(guesses[element]) for element in search.looks):
-        other, _, _ = search.run(at, _FIRST_APART, _LIMITS_ROUNDS)
+        other, _, _ = search.run(at, _SATURATING_LOSS, _LIMITS_ROUNDS)
         other, other_cost, _ = search.run(other, Loss(), _ROUNDS)
         if other_cost < cost:
             x, cost = other, other_cost
@@ -163,13 +163,13 @@ def fit_freed(
 
 
 class _Search:
-    """Looks and descents of one fit.
+    """Line searches and descents of one fit.
 
     Args:
       whole: training recordings with the unknowns of all causes.
-      free: elements that are free, ascending.
-      looks: elements along which it looks.
-      guesses: values to look at, for each element of the whole; empty for the default.
+      free: free elements, ascending.
+      looks: elements of the line searches.
+      guesses: start values for each element of the whole; empty: the default.
     """
 
     def __init__(
@@ -183,12 +183,12 @@ class _Search:
         self.evaluations = 0
 
     def run(self, at: np.ndarray, loss: Loss, rounds: int) -> tuple[np.ndarray, float, bool]:
-        """Look and descend from some values on.
+        """Line searches and descents from given values.
 
         Args:
           at: values of all elements ``(p,)``.
-          loss: what is minimised.
-          rounds: looks at most, each with a descent.
+          loss: loss to minimise.
+          rounds: greatest number of line searches, each with a descent.
 
         Returns:
           Values ``(p,)``, their cost, and whether the elements change the simulated motion.
@@ -217,13 +217,13 @@ class _Search:
 
 @dataclass(frozen=True)
 class _Look:
-    """Best of the points about some values."""
+    """Best of the points around some values."""
 
     x: np.ndarray
     cost: float
     evaluations: int
     acts: bool
-    """Whether any point has another residual."""
+    """Whether any point has a different residual."""
 
 
 def _look(
@@ -233,7 +233,7 @@ def _look(
     guesses: Sequence[Sequence[float]],
     loss: Loss,
 ) -> _Look:
-    """Look along each element, then at the best of all together."""
+    """Line search along each element, then the best of all together."""
     points = _points(whole.space, at, columns, guesses)
     X = np.array([at, *[point for _, point in points]])
     failures: Failures = {}
@@ -254,7 +254,7 @@ def _look(
 def _points(
     space: Space, at: np.ndarray, columns: np.ndarray, guesses: Sequence[Sequence[float]]
 ) -> list[tuple[int, np.ndarray]]:
-    """Points to look at, each with the element that it moves; -1 for all together."""
+    """Points to evaluate, each with the element that it changes; -1 for all together."""
     lower, upper = space.search_bounds
     z = space.to_search(at)
     out: list[tuple[int, np.ndarray]] = []

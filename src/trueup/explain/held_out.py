@@ -1,14 +1,14 @@
-"""Held-out errors beside each other: what a difference means where residuals have memory.
+"""Comparison of held-out errors with autocorrelated residuals.
 
-Two fits predict the same recording. With ``r`` the weighted residual of the one, ``d`` the change
-of the prediction from one to the other and ``C`` the covariance of the noise, their squared errors
-differ by ``D = 2 r'd + d'd``; given both fits the standard deviation of ``D`` by noise is
-``2 sqrt(d'Cd)``. ``C`` is that of autoregressive models of the residuals of the best fit, channel
-by channel, so that errors of the model with a long memory count as few samples.
+Two fits predict the same recording. With ``r`` the weighted residual of the first, ``d`` the change
+of the prediction from the first to the second and ``C`` the covariance of the noise, their squared
+errors differ by ``D = 2 r'd + d'd``; given both fits, noise gives ``D`` the standard deviation
+``2 sqrt(d'Cd)``. ``C`` comes from autoregressive models of the residuals of the best fit, channel
+by channel, so that slowly varying model errors count as few samples.
 
-A recording begins with a measured state, whose noise moves all that follows. It belongs to no
-cause: every fit, and the model, begins from the state near the measured one that suits it, and that
-suits it better than those of the other fits do.
+A recording starts from a measured state with noise that shifts all that follows. This is no
+effect of a cause: every fit, and the model, starts from the state near the measured one with its
+smallest error, including the start states of the other fits.
 """
 
 from collections.abc import Sequence
@@ -26,18 +26,21 @@ from trueup.fitting.uncertainty.start_noise import noise_from_changes
 from trueup.sysid.fit._inner_fit import inner_fit
 from trueup.sysid.fit.problem import GrayBoxProblem
 
-_BLOCKS = 8  # of held-out time, for the spread of a share over it
-_STATE_STEPS = 4  # iterations that lead to a state, which is near
-_ENOUGH = 1e-3  # relative reduction of the cost that is not looked for there
-_FIRST, _NEXT = (0.3, 0.1, 0.03), (0.1, 0.03, 0.01)  # parts of the box of states that draws fill
-_DRAWS = 32  # of each part
-_ROUNDS = 6  # of draws and descents, while they lead further
-_LARGE = 1e9  # weighted residual that stands for any larger one
+_BLOCKS = 8  # blocks of held-out time, for the spread over time
+_STATE_STEPS = 4  # iterations of the search for a start state, which is near
+_ENOUGH = 1e-3  # relative reduction of the cost that ends that search
+_FIRST, _NEXT = (
+    (0.3, 0.1, 0.03),
+    (0.1, 0.03, 0.01),
+)  # fractions of the range of states for random draws
+_DRAWS = 32  # per fraction
+_ROUNDS = 6  # greatest number of rounds of draws and descents
+_LARGE = 1e9  # upper limit of weighted residuals
 
 
 @dataclass(frozen=True)
 class HeldOutFit:
-    """A fit over the held-out recordings."""
+    """Prediction of the held-out recordings by a fit."""
 
     residuals: tuple[np.ndarray, ...]
     """Weighted residuals ``(T, C)`` of each sequence."""
@@ -46,24 +49,24 @@ class HeldOutFit:
     failed: bool
     """Whether the simulation fails."""
     states: np.ndarray
-    """States from which it begins."""
+    """Start states."""
 
     @property
     def square(self) -> float:
-        """Squared error; infinite where the simulation fails."""
+        """Squared error; infinite if the simulation fails."""
         return np.inf if self.failed else float(sum(np.square(r).sum() for r in self.residuals))
 
 
 def held_out_fit(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> HeldOutFit:
-    """Simulate a fit over held-out recordings, from the states that suit it.
+    """Prediction of held-out recordings by a fit, from its best start states.
 
     Args:
       problem: held-out recordings.
-      x: values of all elements ``(p,)``; states are looked for about those that it holds.
+      x: values of all elements ``(p,)``; start states are searched around those in ``x``.
       states: elements that are initial states.
     """
     if states.size:
-        x = _suiting_states(problem, x, states)
+        x = _best_start_states(problem, x, states)
     failed: Failures = {}
     residuals, simulated = [], []
     pairs = problem.predictions(x[None], failed)
@@ -75,11 +78,11 @@ def held_out_fit(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> 
     return HeldOutFit(tuple(residuals), tuple(simulated), bool(failed), x[states])
 
 
-def _suiting_states(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """Values with the states that suit them, near those that they hold ``(p,)``.
+def _best_start_states(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Values ``(p,)`` with their best start states, near those in ``x``.
 
-    Contacts cut the error over the states into narrow valleys, and a descent stays in the first
-    one: so states are drawn about the last ones, for as long as a drawn one is better.
+    With contacts the error over the states has many narrow local minima, and a descent stays in
+    the first one: states are therefore drawn around the last ones as long as a draw is better.
     """
     settings = LeastSquaresSettings(max_iters=_STATE_STEPS, cost_tolerance=_ENOUGH)
     cost = np.inf
@@ -98,7 +101,7 @@ def _suiting_states(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) 
 def _drawn(
     problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray, parts: Sequence[float]
 ) -> np.ndarray:
-    """Values, and the same with states drawn about theirs ``(n, p)``."""
+    """Values, and copies with states drawn around theirs ``(n, p)``."""
     lower, upper = problem.space.lower[states], problem.space.upper[states]
     moves = np.random.default_rng(0).uniform(-0.5, 0.5, (len(parts), _DRAWS, len(states)))
     moves *= np.array(parts)[:, None, None] * (upper - lower)
@@ -112,17 +115,17 @@ class HeldOutErrors:
     """Weighted residuals of several fits over the held-out recordings."""
 
     residuals: tuple[np.ndarray, ...]
-    """One array ``(fits, T, C)`` a sequence."""
+    """One array ``(fits, T, C)`` per sequence."""
     noise: tuple[tuple[AutoregressiveModel, ...], ...]
     """Model of the noise of each channel of each sequence."""
     floor: float
-    """Squared error that noise alone gives."""
+    """Expected squared error of noise alone."""
     failed: tuple[bool, ...]
     """Whether the simulation of a fit fails."""
 
     @classmethod
     def of(cls, problem: GrayBoxProblem, fits: Sequence["HeldOutFit"]) -> "HeldOutErrors":
-        """Put fits beside each other.
+        """Errors of several fits.
 
         Args:
           problem: held-out recordings.
@@ -144,7 +147,7 @@ class HeldOutErrors:
 
     @property
     def squares(self) -> np.ndarray:
-        """Squared error of each fit ``(fits,)``; infinite where the simulation fails."""
+        """Squared error of each fit ``(fits,)``; infinite if the simulation fails."""
         total = np.sum([np.square(r).sum(axis=(1, 2)) for r in self.residuals], axis=0)
         return np.where(self.failed, np.inf, total)
 
@@ -155,7 +158,7 @@ class HeldOutErrors:
 
     @property
     def freedom(self) -> float:
-        """Samples that count as independent, as degrees of freedom."""
+        """Effective number of independent samples, as degrees of freedom."""
         counts = [
             len(r[0]) / (1.0 + 2.0 * model.memory)
             for r, models in zip(self.residuals, self.noise, strict=True)
@@ -164,7 +167,7 @@ class HeldOutErrors:
         return max(sum(counts) - 1.0, 2.0)
 
     def deviation(self, first: int, second: int) -> float:
-        """Standard deviation of the difference of two squared errors by noise."""
+        """Standard deviation of the difference of two squared errors due to noise."""
         total = 0.0
         for residual, models in zip(self.residuals, self.noise, strict=True):
             change = residual[second] - residual[first]
@@ -176,7 +179,7 @@ class HeldOutErrors:
         return 2.0 * float(np.sqrt(total))
 
     def chance(self, worse: int, better: int) -> float:
-        """Probability of so large an advantage of ``better`` where it has none, one-sided."""
+        """One-sided p-value of the advantage of ``better``."""
         squares = self.squares
         gain = squares[worse] - squares[better]
         if not np.isfinite(squares[better]) or gain <= 0:
@@ -187,9 +190,9 @@ class HeldOutErrors:
         return 0.0 if deviation == 0 else float(student.sf(gain / deviation, self.freedom))
 
     def share(self, model: int, fit: int, level: float) -> tuple[float, float, float]:
-        """Share of the error above noise that a fit takes away from a model, with its interval.
+        """Fraction of the error above noise that a fit removes from a model, with its interval.
 
-        The interval holds the spread over blocks of held-out time (jackknife) and noise.
+        The interval covers the spread over blocks of held-out time (jackknife) and noise.
         """
         squares = self.squares
         if not (np.isfinite(squares[model]) and np.isfinite(squares[fit])):
@@ -210,7 +213,7 @@ class HeldOutErrors:
         return float(share), float(share - reach), float(min(share + reach, max(1.0, share)))
 
     def _blocks(self, model: int, fit: int) -> tuple[np.ndarray, np.ndarray]:
-        """Error taken away and error above noise, in blocks of time over all sequences."""
+        """Removed error and error above noise, in blocks of time over all sequences."""
         total = sum(len(r[0]) for r in self.residuals)
         before = np.concatenate([np.square(r[model]).sum(axis=1) for r in self.residuals])
         after = np.concatenate([np.square(r[fit]).sum(axis=1) for r in self.residuals])

@@ -12,8 +12,8 @@ from trueup.explain.causes import CAUSES, Unknown
 from trueup.explain.situation import (
     LONGEST_DELAY,
     Situation,
+    extended_spec,
     one_step_earlier,
-    with_room,
 )
 from trueup.parameters import ParameterDict
 from trueup.signals import InterpolationMethod, TimeSeries
@@ -25,7 +25,7 @@ from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.recordings.measured_state import state_columns
 
-_BEFORE = 1.2 * LONGEST_DELAY  # time before a recording whose commands matter [s]
+_BEFORE = 1.2 * LONGEST_DELAY  # time before a recording with relevant commands [s]
 
 
 @dataclass
@@ -38,19 +38,19 @@ class ExplainedLog:
     columns: dict[str, np.ndarray]
     """Elements that each cause frees, by its name."""
     always: np.ndarray
-    """Elements that every fit frees: initial states that are not known."""
+    """Elements that every fit frees: unknown initial states."""
     states: np.ndarray
     """Elements of the held-out problem that are initial states, after those of the training."""
     guesses: list[tuple[float, ...]]
-    """Values to look at, for each element; empty for the default."""
+    """Start values for each element; empty: the default."""
     offsets: np.ndarray
-    """What each element holds beyond the value that it stands for ``(p,)``."""
+    """Offset of each element from the value that it represents ``(p,)``."""
     names: list[str]
     """Name of each element ``(p,)``."""
     units: list[str]
     """Unit of each element ``(p,)``."""
     absent: list[str]
-    """Causes of which the model has nothing, by name."""
+    """Causes without an element in the model, by name."""
     notes: list[str]
 
     @property
@@ -62,45 +62,47 @@ class ExplainedLog:
 def prepare_log(experiment: Experiment, folder: Path) -> Prepared:
     """Read an experiment for an explanation.
 
-    Its own parameters are no unknowns here: the model is as its file has it. Those of the
-    measurement keep their start values, and so do frozen ones.
+    Its own parameters are not fitted here: the model is as in its file. Parameters of the
+    measurement, and frozen ones, keep their start values.
 
     Args:
-      experiment: the experiment; it needs no parameters.
-      folder: folder that its file names refer to.
+      experiment: the experiment; it requires no parameters.
+      folder: base folder of its file names.
 
     Raises:
-      ExperimentError: nothing is held out.
-      TrueupError: whatever else is wrong with the inputs.
+      ExperimentError: no data are held out.
+      TrueupError: other invalid inputs.
     """
-    prepared = prepare(_as_the_model(experiment), folder, change=with_room, needs_parameters=False)
+    prepared = prepare(
+        _as_the_model(experiment), folder, change=extended_spec, needs_parameters=False
+    )
     if not prepared.held_out:
         raise ExperimentError(
-            "nothing is held out, and a cause counts by the error that it takes away from data "
-            "that its fit has not seen: write held_out: {fraction: 0.25}, or name recordings"
+            "no data are held out, but causes are rated by their error on data that their fits "
+            "do not use: write held_out: {fraction: 0.25}, or name recordings"
         )
     if experiment.parameters:
         prepared.notes.append(
-            "The parameters of the experiment are not fitted: the model is as its file has it."
+            "The parameters of the experiment are not fitted: the model is as in its file."
         )
     return prepared
 
 
 def explained_log(prepared: Prepared, causes: Sequence[str] = ()) -> ExplainedLog:
-    """Give a log the unknowns of causes.
+    """Log with the unknowns of causes.
 
     Args:
       prepared: model and recordings, from :func:`prepare_log`.
-      causes: names in :data:`CAUSES`; all where empty.
+      causes: names in :data:`CAUSES`; empty: all.
 
     Raises:
-      FitError: an unknown cause, or one that the model has nothing of.
+      FitError: an unknown cause, or one without an element in the model.
       SimulationError: the simulation of the model fails.
     """
     wanted = list(dict.fromkeys(causes)) or list(CAUSES)
     if unknown := [name for name in wanted if name not in CAUSES]:
         raise FitError(
-            f"there is no cause {unknown[0]!r}; causes are {listing(CAUSES, 20)}."
+            f"unknown cause {unknown[0]!r}; available: {listing(CAUSES, 20)}."
             f"{did_you_mean(unknown[0], CAUSES)}"
         )
     situation = Situation.of(prepared)
@@ -118,11 +120,11 @@ def explained_log(prepared: Prepared, causes: Sequence[str] = ()) -> ExplainedLo
     absent = [cause for cause in wanted if not made[cause]]
     if causes and absent:
         raise FitError(
-            f"the model has nothing that the cause {absent[0]!r} could change in this recording: "
-            "no such actuator, joint, contact or recorded position"
+            f"the cause {absent[0]!r} has no effect in this recording: "
+            "the model has no matching actuator, joint, contact or recorded position"
         )
     if len(absent) == len(wanted):
-        raise FitError("the model has no joint, actuator or contact that could explain anything")
+        raise FitError("no cause applies: the model has no joint, actuator or contact")
     method = prepared.experiment.control
     whole = prepared.motion_problem(parameters, [_commanded(g, method) for g in prepared.training])
     places: dict[str, np.ndarray] = {}
@@ -165,7 +167,7 @@ def explained_log(prepared: Prepared, causes: Sequence[str] = ()) -> ExplainedLo
 
 
 def _apart(parameters: ParameterDict) -> tuple[ParameterDict, ParameterDict]:
-    """What is known, and initial states that are not."""
+    """Known parameters, and unknown initial states."""
     kept, states = ParameterDict(), ParameterDict()
     for param in parameters.values():
         (states if param.is_free else kept).add(param)
@@ -173,7 +175,7 @@ def _apart(parameters: ParameterDict) -> tuple[ParameterDict, ParameterDict]:
 
 
 def _as_the_model(experiment: Experiment) -> Experiment:
-    """The experiment with what it knows beside the model, and no unknowns but initial states."""
+    """Experiment with its measurement parameters, and initial states as the only unknowns."""
     kept = {
         name: part.model_copy(update={"frozen": True})
         for name, part in experiment.parameters.items()
@@ -186,7 +188,7 @@ def _as_the_model(experiment: Experiment) -> Experiment:
     for name in named & set(experiment.parameters) - set(kept):  # tied ones
         source = experiment.parameters[str(experiment.parameters[name].tied_to)]
         kept[name] = source.model_copy(update={"frozen": True})
-    # the noise of a measured state would be taken for a cause
+    # the noise of a measured state would be attributed to a cause
     recordings = [
         part.model_copy(update={"initial": "estimated"}) if part.initial == "measured" else part
         for part in experiment.recordings
@@ -197,11 +199,11 @@ def _as_the_model(experiment: Experiment) -> Experiment:
 
 
 def _commanded(group: ModelSequences, method: InterpolationMethod) -> ModelSequences:
-    """Recordings with commands for a model with room, and those before they begin.
+    """Recordings with commands for the model of :func:`extended_spec`, also before their start.
 
-    Where a recording begins, its first command has held: a delayed actuator would else follow the
-    zeros of an empty buffer. Where a part begins in the middle, and all of its state but the delay
-    buffers was measured, only the commands just before it matter.
+    Before the start of a recording its first command is held: a delayed actuator would otherwise
+    follow the zeros of an empty buffer. If a part starts in the middle, with all of its state but
+    the delay buffers measured, only the commands just before it matter.
     """
     trajectories = [_with_commands(t, method) for t in group.measured_rollout]
     names = [t.name for t in trajectories]

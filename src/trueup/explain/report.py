@@ -1,4 +1,4 @@
-"""The page of an explanation: verdict, ranked table, one figure, values."""
+"""Report of an explanation: verdict, ranked table, figure, values."""
 
 from typing import Any
 
@@ -11,15 +11,15 @@ from trueup.runs.store.solution_file import read_solution
 _STATES = {
     "named": "named",
     "not named": "",
-    "no effect": "changes nothing here",
+    "no effect": "no effect here",
     "not in the model": "not in the model",
 }
 
-_LEFT = -10.0  # share [%] at which the figure ends on the left
+_LEFT = -10.0  # left end of the figure [%]
 
 
 def report_of_run(directory: RunDirectory) -> reports.Page:
-    """The report of a run directory.
+    """Report of a run directory.
 
     Raises:
       RunDirectoryError: the run has not finished.
@@ -34,7 +34,7 @@ def explanation_report(summary: dict[str, Any]) -> reports.Page:
       summary: content of ``solution.json``.
     """
     page = reports.Page(
-        f"Why {summary['name']} moves otherwise",
+        f"Gap between simulation and recording: {summary['name']}",
         subtitle=summary["message"].split(". ")[0].rstrip(".") + ".",
         provenance=summary.get("provenance") or {},
     )
@@ -64,12 +64,12 @@ def _causes(summary: dict[str, Any]) -> reports.Section:
         lower=np.full(len(shown), _LEFT - 5.0),
         upper=np.full(len(shown), 105.0),
         units="%",
-        title="Part of the held-out error above noise that each cause explains alone",
-        caption="What makes the error larger lies left of 0. Interval: noise, spread over time.",
+        title="Fraction of the held-out error above noise that each cause explains alone",
+        caption="Causes that increase the error are left of 0. Interval: noise, spread over time.",
     )
     text = reports.Text(
-        "Each cause is freed alone on the training part, with the same budget: it looks along "
-        "every unknown and descends, twice. The error counts on the part that no fit has seen."
+        "Each cause is freed alone on the training part, with the same budget: line searches along "
+        "every unknown and a descent, twice. Errors are those on the held-out part."
     )
     return reports.Section("Causes", "causes", content=[text, table, figure])
 
@@ -90,7 +90,7 @@ def cause_row(row: dict[str, Any]) -> list[str]:
 
 def _state(row: dict[str, Any]) -> str:
     if row["state"] == "together":
-        return f"cannot be told from {', '.join(row['together'])}"
+        return f"not distinguishable from {', '.join(row['together'])}"
     return _STATES[row["state"]]
 
 
@@ -99,7 +99,7 @@ def _interval_title(summary: dict[str, Any]) -> list[str]:
 
 
 def share_text(share: float) -> str:
-    """A share in percent; words for what makes the error larger."""
+    """A fraction in percent, or "worse" if the error is larger."""
     if not np.isfinite(share):
         return "fails"
     return f"{100 * share:.1f} %" if share > -1 else "worse"
@@ -114,13 +114,13 @@ def _gap(summary: dict[str, Any]) -> reports.Section:
 
     named = ", ".join(summary["chosen"]) or "nothing"
     rows = [
-        ["the model as it is", number(gap["model"], 3), times(gap["model"])],
+        ["the initial model", number(gap["model"], 3), times(gap["model"])],
         [f"named: {named}", number(gap["explained"], 3), times(gap["explained"])],
-        ["all causes freed at once", number(gap["all_free"], 3), times(gap["all_free"])],
+        ["all causes freed", number(gap["all_free"], 3), times(gap["all_free"])],
         ["noise", number(gap["noise"], 3), "1"],
     ]
-    judged = reports.Text(f"Judged by {', '.join(summary['held_out'])}.")
-    table = reports.Table(["held-out error", "weighted RMS", "times noise"], rows)
+    judged = reports.Text(f"Held-out data: {', '.join(summary['held_out'])}.")
+    table = reports.Table(["held-out error", "weighted RMS", "ratio to noise"], rows)
     return reports.Section("The gap", "gap", content=[judged, table])
 
 
@@ -145,7 +145,7 @@ def _parameters(summary: dict[str, Any]) -> reports.Section:
         title = f"{row['label']}: {row['check']}"
         content.append(reports.Group(title, reports.Table(columns, body)))
     note = reports.Note(
-        "Values of causes that are named together come from their common fit, those of the others "
-        "from the fit of the cause alone: a wrong cause has wrong values."
+        "Values of named causes come from their joint fit, those of the others "
+        "from the fit of the cause alone: for a wrong cause they are wrong."
     )
     return reports.Section("Values", "values", content=[note, *content])

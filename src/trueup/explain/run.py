@@ -1,4 +1,4 @@
-"""The explanation of a gap, from its experiment to its report."""
+"""Explanation of a gap in a run directory, from experiment to report."""
 
 import time
 from pathlib import Path
@@ -23,13 +23,13 @@ from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.experiment.run_inputs import mark_of_models
 
 FITS = "fits.json"
-"""File of the fits that are made."""
+"""File of the finished fits."""
 
 _IN_PROVENANCE = {"name", "causes", "level", "anyway", "experiment"}
 
 
 def run_explanation(spec: ExplanationSpec, session: Session) -> Outcome:
-    """Explain a gap; errors as :func:`trueup.runs.start`."""
+    """Explain a gap; raises the errors of :func:`trueup.runs.start`."""
     log, mark = read_and_check(spec)
     with session.begin(
         spec,
@@ -66,10 +66,10 @@ def run_explanation(spec: ExplanationSpec, session: Session) -> Outcome:
 
 
 def read_and_check(spec: ExplanationSpec) -> tuple[ExplainedLog, str | None]:
-    """The log with the unknowns of the causes, and what every file of the run says of the model.
+    """Log with the unknowns of the causes, and the mark of all outputs about the model.
 
     Raises:
-      TrueupError: the first thing that is wrong.
+      TrueupError: invalid input.
     """
     prepared = prepare_log(spec.experiment, spec.folder)
     mark = mark_of_models(spec.experiment, spec.folder, anyway=spec.anyway)
@@ -77,7 +77,7 @@ def read_and_check(spec: ExplanationSpec) -> tuple[ExplainedLog, str | None]:
 
 
 def make_fits(spec: ExplanationSpec, log: ExplainedLog, run: Run) -> Attribution:
-    """Make the fits that the run does not hold yet, each saved as it ends, and choose.
+    """Run the missing fits, saving each one, and select causes.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
@@ -89,12 +89,12 @@ def make_fits(spec: ExplanationSpec, log: ExplainedLog, run: Run) -> Attribution
 
 
 def write_fits(file: Path, fits: dict[str, FreedFit]) -> None:
-    """Write the fits that are made, by their causes."""
+    """Write the finished fits, by their causes."""
     atomic.write_json(file, {name: fit.to_dict() for name, fit in fits.items()})
 
 
 def read_fits(file: Path) -> dict[str, FreedFit]:
-    """The fits that a run has made.
+    """Finished fits of a run.
 
     Raises:
       RunDirectoryError: the file is damaged.
@@ -107,16 +107,16 @@ def read_fits(file: Path) -> dict[str, FreedFit]:
 
 
 def saved_fits(directory: RunDirectory) -> str:
-    """What a run that was stopped has saved, in words."""
+    """Sentence on the saved fits of an interrupted run."""
     file = directory.inside(FITS)
     if not file.is_file():
-        return "stopped before the first fit ended"
+        return "stopped before the first fit was complete"
     made = list(read_fits(file))
     return f"stopped; {len(made)} fits are saved ({listing(made, 12)})"
 
 
 def plan_explanation(spec: ExplanationSpec, execution: Execution) -> dict[str, Any]:
-    """What an explanation would free, and the time that it usually takes [s]."""
+    """Causes that an explanation would free, and its usual time [s]."""
     log, _ = read_and_check(spec)
     problem, count = log.training, 8
     began = time.perf_counter()
@@ -126,10 +126,10 @@ def plan_explanation(spec: ExplanationSpec, execution: Execution) -> dict[str, A
     usual = 5.0 * (sum(sizes.values()) + len(log.always))
     for columns in log.columns.values():
         guesses = sum(len(log.guesses[c]) for c in columns)
-        # unknowns with guesses are looked for twice, in about three looks and descents
+        # unknowns with start values are searched twice, in about three line searches and descents
         times, looks = (3, guesses) if guesses else (1, 4 * len(columns))
         usual += times * (looks + 4 * (len(columns) + 1 + len(log.always)))
-    # every fit looks for the states that suit it where it is judged
+    # every fit searches for its best start states on the held-out data
     judged = log.held_out.residual_size / max(problem.residual_size, 1)
     usual += 2 * (len(sizes) + 4) * (100 + 4 * len(log.states)) * judged
     return {

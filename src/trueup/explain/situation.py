@@ -1,4 +1,4 @@
-"""The model as a log finds it: what moves, touches and drives, and how hard."""
+"""The model during a log: moving joints, contacts, actuators, and their peak forces."""
 
 import math
 from dataclasses import dataclass
@@ -20,22 +20,23 @@ from trueup.sysid.importing.proposed_parameters import actuated_joints
 from trueup.sysid.recordings.measured_state import state_columns
 
 LONGEST_DELAY = 0.1
-"""Largest delay of commands that is looked for [s]."""
+"""Largest command delay of the search [s]."""
 
 NO_LIMIT = 1e6
-"""Limit [N, N m] that stands for none."""
+"""Limit that represents no limit [N, N m]."""
 
 _SLIDE, _HINGE = int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE)
 _FIXED = int(mujoco.mjtGain.mjGAIN_FIXED)
 
 
-def with_room(given: Any) -> Any:
-    """A copy of a model in which delays and limits of actuators can act, and everything is named.
+def extended_spec(given: Any) -> Any:
+    """Copy of a model with delay buffers and limits on actuators, and with names for all elements.
 
     MuJoCo reads a delay buffer before it stores the present command, so that a delay between zero
-    and one step acts as one step. Here every actuator has one step more than in the model, and is
+    and one step acts as one step. Here every actuator has one step more delay than in the model,
+    and is
     commanded one step earlier (:func:`one_step_earlier`): the motion is that of the model, and a
-    fit can follow the delay from zero on. Limits that the model does not have lie beyond any force.
+    fit can change the delay continuously from zero. Missing limits are set above any force.
 
     Args:
       given: the ``MjSpec``.
@@ -56,7 +57,7 @@ def with_room(given: Any) -> Any:
             continue
         samples = math.ceil(LONGEST_DELAY / model.opt.timestep) + 3
         actuator.nsample = max(int(actuator.nsample), samples)
-        actuator.interp = 1  # a delay of whole steps has no slope
+        actuator.interp = 1  # a delay of whole steps has zero gradient
         actuator.delay += model.opt.timestep
         joint = joint_of_actuator(model, number)
         if not model.actuator_forcelimited[number] and not model.jnt_actfrclimited[joint]:
@@ -75,13 +76,13 @@ def _drives_a_joint(model: mujoco.MjModel, actuator: int) -> bool:
 def one_step_earlier(
     model: mujoco.MjModel, control: TimeSeries, times: np.ndarray, method: InterpolationMethod
 ) -> TimeSeries:
-    """Commands over some time, those of a model with room one step before they act.
+    """Commands for the model of :func:`extended_spec`, one step earlier than they act.
 
     Args:
-      model: the model of :func:`with_room`.
+      model: the model of :func:`extended_spec`.
       control: commands.
       times: first and last time [s] ``(2,)``.
-      method: what a command is between its samples.
+      method: interpolation of commands between samples.
     """
     step = float(model.opt.timestep)
     driving = [i for i in range(model.nu) if _drives_a_joint(model, i)]
@@ -103,7 +104,7 @@ class Situation:
     """A model in a log."""
 
     model: mujoco.MjModel
-    """The model, with room for the causes."""
+    """The model, from :func:`extended_spec`."""
     measured_joints: tuple[int, ...]
     """Hinges and slides whose position is recorded."""
     force_peak: np.ndarray
@@ -115,7 +116,7 @@ class Situation:
 
     @classmethod
     def of(cls, prepared: Prepared) -> "Situation":
-        """Simulate the training recordings with the model as it is.
+        """Simulate the training recordings with the initial model.
 
         Raises:
           SimulationError: the simulation fails.
@@ -138,8 +139,8 @@ class Situation:
                     found[name] = np.maximum(found[name], largest)
             if failures:
                 raise SimulationError(
-                    f"the simulation of the model as it is fails: {failures[0]} Correct the model "
-                    "or the initial state, shorten the time step, or take windows (window: 0.2)"
+                    f"the simulation of the initial model fails: {failures[0]} Correct the model "
+                    "or the initial state, shorten the time step, or use windows (window: 0.2)"
                 )
             for trajectory in group.measured_rollout:
                 known = state_columns(group.gt_model, trajectory.sensordata).positions
@@ -163,7 +164,7 @@ class Situation:
         """Name of an actuator."""
         return self.model.actuator(actuator).name
 
-    # --- what there is -----------------------------------------------------------------------
+    # --- elements ----------------------------------------------------------------------------
 
     @property
     def actuators(self) -> list[int]:
@@ -172,7 +173,7 @@ class Situation:
 
     @property
     def joints(self) -> list[int]:
-        """Hinges and slides that an actuator moves; all where there is no actuator."""
+        """Hinges and slides that an actuator moves; all if there is no actuator."""
         return actuated_joints(self.model)
 
     def dof(self, joint: int) -> int:
@@ -188,18 +189,18 @@ class Situation:
         return joint_of_actuator(self.model, actuator)
 
     def force(self, joint: int) -> float:
-        """Friction beyond which a joint hardly moves [N m, N]."""
+        """Friction above which a joint hardly moves [N m, N]."""
         dof = self.dof(joint)
         return float(self.torque_peak[dof]) or 5.0 * float(self.model.dof_M0[dof])
 
     def damping(self, joint: int) -> float:
-        """Damping beyond which a joint hardly moves [N m s/rad, N s/m]."""
+        """Damping above which a joint hardly moves [N m s/rad, N s/m]."""
         dof = self.dof(joint)
         speed = max(float(self.speed_peak[dof]), 1e-3)
         return max(2.0 * float(self.torque_peak[dof]) / speed, 5.0 * float(self.model.dof_M0[dof]))
 
     def moving_parts(self) -> list[tuple[int, bool]]:
-        """Heaviest body of each part that moves as one, and whether it is the last of its chain."""
+        """Heaviest body of each rigid part, and whether it is the last of its chain."""
         model, heaviest = self.model, {}
         for body in range(1, model.nbody):
             part = int(model.body_weldid[body])
@@ -210,7 +211,7 @@ class Situation:
         return [(body, part not in carriers) for part, body in heaviest.items()]
 
     def touching(self) -> dict[str, dict[float, list[str]]]:
-        """Targets of sliding friction of what may touch, by kind (geom, pair) and value."""
+        """Targets of sliding friction of possible contacts, by kind (geom, pair) and value."""
         model = self.model
         out: dict[str, dict[float, list[str]]] = {"geom": {}, "pair": {}}
         moving = model.body_weldid[model.geom_bodyid] != 0
@@ -229,7 +230,7 @@ class Situation:
         return {kind: groups for kind, groups in out.items() if groups}
 
     def _meets(self, geom: int, moving: np.ndarray) -> bool:
-        """Whether a geom may touch one of another part, of which one moves."""
+        """Whether a geom can touch one of another part, at least one of them moving."""
         model = self.model
         parts = model.body_weldid[model.geom_bodyid]
         fits = (model.geom_contype & model.geom_conaffinity[geom]) != 0
@@ -249,7 +250,7 @@ class Situation:
         return out
 
     def peak_of_limit(self, number: int, kind: str) -> float:
-        """Largest simulated force that a limit bounds."""
+        """Largest simulated force that a limit applies to."""
         if kind == "actuator":
             return float(self.force_peak[number])
         return float(self.torque_peak[self.dof(number)])

@@ -1,4 +1,4 @@
-"""What an explanation is of: an experiment, the causes that are freed, and the level."""
+"""Spec of the explanation of a gap: experiment, causes to free, and level."""
 
 import os
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from trueup.sysid.experiment.settings import Experiment
 
 
 class ExplanationSpec(Spec):
-    """What the explanation of a gap is of.
+    """Spec of the explanation of a gap.
 
     Attributes:
-      experiment: models and recordings; it needs no parameters. Name and seed are its own.
-      folder: folder that its file names refer to.
-      causes: causes to free; all where empty.
+      experiment: models and recordings; it requires no parameters. Name and seed are its own.
+      folder: base folder of its file names.
+      causes: causes to free; empty: all.
       level: coverage of intervals.
-      anyway: take an identified model whose run has other inputs by now too; every file says so.
+      anyway: accept an identified model with changed inputs of its run; every output records this.
     """
 
     kind: ClassVar[str] = "explanation"
@@ -33,7 +33,7 @@ class ExplanationSpec(Spec):
     searched: ClassVar[bool] = False
 
     experiment: Experiment
-    # a folder that is gone is no error here: its files are looked for one by one
+    # a missing folder is no error here: its files are searched one by one
     folder: Annotated[OutputPath, OnResume.FORMER]
     causes: tuple[str, ...] = ()
     level: float = Field(default=0.95, gt=0.5, lt=1)
@@ -48,13 +48,13 @@ class ExplanationSpec(Spec):
         level: float = 0.95,
         anyway: bool = False,
     ) -> Self:
-        """The spec of an experiment whose file names refer to a folder.
+        """Spec for an experiment with file names relative to a folder.
 
         Raises:
-          FitError: a level that no interval has.
+          FitError: the level is out of range.
         """
         if not 0.5 < level < 1:
-            raise FitError(f"the level has to lie between 0.5 and 1, got {level:g}")
+            raise FitError(f"the level must be between 0.5 and 1, got {level:g}")
         return cls(
             name=experiment.name,
             seed=experiment.seed,
@@ -66,7 +66,7 @@ class ExplanationSpec(Spec):
         )
 
     def run_directory(self, output: str | os.PathLike[str] | None = None) -> Path:
-        """Run directory: ``output``, or one with those of identifications."""
+        """Run directory: ``output``, or by default next to those of identifications."""
         return Path(output) if output is not None else self.folder / f"runs/{self.name}-explained"
 
     def paths(self) -> list[Path]:

@@ -1,6 +1,6 @@
-"""Draws of what a run does not determine, as randomisation for simulators.
+"""Draws from the uncertainty of a run, as domain randomisation for simulators.
 
-:func:`export_randomisation` draws from the joint distribution that an identification leaves, checks
+:func:`export_randomisation` draws from the joint distribution of an identification, checks
 each draw by simulation, and writes it for mjlab, Isaac Lab or MuJoCo Playground.
 """
 

@@ -1,4 +1,4 @@
-"""Another robot of a fleet: the common values, and the spread between robots."""
+"""A further robot of a fleet: the common values, and the spread between robots."""
 
 import os
 from collections.abc import Sequence
@@ -18,21 +18,21 @@ def fleet_run(
     anyway: bool = False,
     folder: str | os.PathLike[str] | None = None,
 ) -> tuple[IdentifiedRun, ReconciledRuns]:
-    """Runs of several robots as one that knows what the next robot would have.
+    """Runs of several robots merged into one, with the distribution of the next robot.
 
-    Runs that do not fit the others are in neither the common values nor the spread.
+    Runs that do not fit the others are excluded from common values and spread.
 
     Args:
       runs: run directories, three or more.
-      anyway: take runs whose verdict is "do not use" too.
-      folder: where the inputs are, if they have moved away from the runs.
+      anyway: accept runs with the verdict "do not use".
+      folder: folder of the inputs, if they have moved.
 
     Returns:
-      The first run that fits, with what is known of a robot of the fleet in place of its own; and
-      how the runs were reconciled.
+      The first run that fits, with the distribution of a robot of the fleet instead of its own; and
+        the result of the reconciliation.
 
     Raises:
-      RunDirectoryError: as :func:`reconcile`; or initial states are among the unknowns.
+      RunDirectoryError: as :func:`reconcile`; or the unknowns include initial states.
     """
     found = reconcile(runs, anyway=anyway, folder=folder)
     outlying = {outlier.index for outlier in found.pooled.outlying}
@@ -41,11 +41,11 @@ def fleet_run(
     one = identified_run(found.runs[first], anyway=anyway, folder=given)
     if missing := set(one.known.names) - set(found.names):
         raise RunDirectoryError(
-            f"initial states ({listing(sorted(missing))}) belong to a recording and not to a "
+            f"initial states ({listing(sorted(missing))}) belong to a recording, not to a "
             "fleet: fix them in the experiments, or export one run"
         )
     pooled = found.pooled
-    # elements that no run knows have a huge variance: their bounds alone say where they lie
+    # elements that no run determines have a huge variance: only their bounds limit them
     unknown = np.isinf(pooled.intervals).any(axis=1)
     covariance = pooled.new_run
     covariance[unknown] = covariance[:, unknown] = 0.0

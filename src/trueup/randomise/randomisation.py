@@ -1,4 +1,4 @@
-"""Export of what is known of a model as randomisation for a simulator."""
+"""Export of the uncertainty of a model as domain randomisation for a simulator."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from trueup._marks import KEY, joined, marked
 from trueup._seeds import check_count, check_seed
 from trueup._version import __version__
-from trueup.deploy.draws import DrawsExport, DrawsRequest, thing_drawn
+from trueup.deploy.draws import DrawsExport, DrawsRequest, drawn_thing
 from trueup.deploy.forms import NETWORK_DRAWS, Form, find_form
 from trueup.errors import FitError, RunDirectoryError
 from trueup.knowledge.drawn_run import drawn_run
@@ -23,22 +23,22 @@ from trueup.reconcile.reconciled import ReconciledRuns
 from trueup.runs.store import atomic
 
 MOST = 2**20
-"""Rows at most: more than environments of a simulator."""
+"""Greatest number of rows: more than the environments of a simulator."""
 MOST_JOINTS = 1000
-"""Joints of an environment at most."""
+"""Greatest number of joints of an environment."""
 DRAWS_FILE, DESCRIPTION, PAGE = "posterior.npz", "dr.json", "report.html"
 
 
 @dataclass(frozen=True)
 class Randomisation:
-    """Draws of a model, what they were checked against, and the files that hold them."""
+    """Draws of a model, their check, and their files."""
 
     draws: Draws
     check: HeldOutCheck | None
-    """Check on held-out recordings; None where nothing was held out."""
+    """Check on held-out recordings; None without held-out data."""
     narrower: float
-    """Median over elements of how much wider independent draws would let one be, given the
-    others: 1 where nothing is correlated."""
+    """Median over elements of the ratio of marginal to conditional standard deviation given the
+        others: 1 without correlation."""
     description: dict[str, Any]
     """Content of ``dr.json``."""
     directory: Path
@@ -58,38 +58,38 @@ def export_randomisation(
     joints: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Randomisation:
-    """Draw what a run leaves open, and write it for a simulator.
+    """Draw from the uncertainty of a run, and write the draws for a simulator.
 
-    Rows come from the joint distribution that the training data leave, within the bounds; values
-    that the data do not determine come from their bounds or priors. Where held-out data would move
-    a value further than noise explains, its spread is widened by that. Each row is simulated over
-    the first two thirds of each held-out recording, and left out where that excludes it; the last
-    third scores the band of those that remain.
+    Rows come from the joint distribution after the training data, within the bounds; values
+    that the data do not determine come from their bounds or priors. If held-out data shift
+    a value by more than noise explains, its spread is widened accordingly. Each row is simulated
+    over the first two thirds of each held-out recording, and excluded if that contradicts it; the
+    last third scores the band of the remaining rows.
 
     Of several runs, rows are robots of the fleet: the common values with the spread between runs,
-    see :func:`trueup.reconcile.reconcile`. No recording of one robot rejects them.
+    see :func:`trueup.reconcile.reconcile`. They are not checked on recordings of single robots.
 
     Args:
       run: run directory of a finished identification of a model, a servo fit or an ensemble of
         networks; or three or more identifications of a fleet.
       output: folder for the files: ``posterior.npz``, ``dr.json``, ``report.html`` and the module.
-      form: name of a form that takes the draws, see :func:`trueup.deploy.find_form`; ``"json"`` for
+      form: name of a form that supports the draws, see :func:`trueup.deploy.find_form`; ``"json"``:
         no module.
-      draws: rows.
+      draws: number of rows.
       seed: seed of the draws.
-      anyway: go on where the verdict on the run is "do not use", its inputs have changed, or the
-        draws miss what is held out; every file says so.
-      overwrite: replace files of an export that the folder holds.
-      folder: where the run's inputs are, if they have moved.
+      anyway: continue if the verdict on the run is "do not use", its inputs have changed, or the
+        draws miss the held-out data; every output records this.
+      overwrite: replace the files of an export in the folder.
+      folder: folder of the run's inputs, if they have moved.
       joints: joints of an environment that the networks of an ensemble drive.
-      progress: called with the share that is done.
+      progress: called with the fraction done.
 
     Raises:
-      RunDirectoryError: the run cannot be drawn from, its inputs have changed, or the folder holds
-        files already.
-      FitError: too few draws reproduce the held-out recording, their band misses it, nothing limits
-        a parameter, or a number of draws, a seed or a number of joints that none can be.
-      FitError: the form is unknown, or does not take what is drawn.
+      RunDirectoryError: the run cannot be drawn from, its inputs have changed, or the folder
+        contains files.
+      FitError: too few draws reproduce the held-out recording, their band misses it, a parameter
+        has no limits , or the number of draws, seed or number of joints is out of range.
+      FitError: the form is unknown, or does not support these draws.
     """
     _check_numbers(draws, seed, joints)
     target = Path(output)
@@ -126,9 +126,9 @@ def plan_randomisation(
     folder: str | os.PathLike[str] | None = None,
     joints: int | None = None,
 ) -> dict[str, Any]:
-    """Plan of :func:`export_randomisation`, with the seconds that it takes.
+    """Plan of :func:`export_randomisation`, with its estimated time [s].
 
-    One draw and 16 are simulated to know the time; nothing is written.
+    One draw and 16 draws are simulated to measure the time; nothing is written.
 
     Raises:
       RunDirectoryError, FitError, TrueupError: as :func:`export_randomisation`.
@@ -155,7 +155,7 @@ def _run_of(
     """One run, or the runs of a fleet together."""
     runs = [run] if isinstance(run, str | os.PathLike) else list(run)
     if not runs:
-        raise RunDirectoryError("there is nothing to draw from: name a run directory")
+        raise RunDirectoryError("no run to draw from: pass a run directory")
     if len(runs) > 1:
         return fleet_run(runs, anyway, folder)
     given = None if folder is None else Path(folder)
@@ -163,62 +163,67 @@ def _run_of(
 
 
 def _form_for(source: DrawnRun, name: str, joints: int | None) -> Form:
-    """Form of a name for the draws of a run.
+    """Form for the draws of a run, by name.
 
     Raises:
-      FitError: there is none of this name, it does not take them, or the number of joints that an
+      FitError: the form is unknown or does not support the draws, or the number of joints that an
         ensemble drives is missing.
     """
-    thing = thing_drawn(source.drawn)
+    thing = drawn_thing(source.drawn)
     form = find_form(name, thing)
     if thing == NETWORK_DRAWS and form.files and joints is None:
         raise FitError(
-            "the file of an ensemble divides its rows among environments: say how many joints "
-            "of an environment the networks drive, with joints"
+            "the rows of an ensemble are divided among environments: set the number of joints "
+            "per environment with joints="
         )
     return form
 
 
 def _check_numbers(draws: int, seed: int, joints: int | None) -> None:
-    """Raise FitError for numbers that none can be, before a run is read."""
+    """Raise FitError for numbers out of range, before a run is read."""
     check_seed(seed)
     if draws < FEWEST:
-        raise FitError(f"{draws} draws are too few to describe a distribution: at least {FEWEST}")
+        raise FitError(
+            f"{draws} draws are too few to describe a distribution: use at least {FEWEST}"
+        )
     if draws > MOST:
-        raise FitError(f"{draws} draws are more than a simulator has environments: at most {MOST}")
+        raise FitError(f"{draws} draws exceed the environments of a simulator: use at most {MOST}")
     if joints is not None:
         check_count("the number of joints that the networks drive", joints, 1, MOST_JOINTS)
 
 
 def _band_mark(check: HeldOutCheck | None, anyway: bool) -> str | None:
-    """What is said of draws that miss what is held out; None where they do not.
+    """Mark of draws that miss the held-out data; None if they do not.
 
     Raises:
-      FitError: they miss it, and are not wanted all the same.
+      FitError: they miss it, and ``anyway`` is not set.
     """
     missed = [] if check is None else check.missed
     if not missed:
         return None
-    words = f"less than half of the held-out {', '.join(missed[:4])} lies in their 90 % band"
+    words = f"less than half of the held-out {', '.join(missed[:4])} is within their 90 % band"
     if not anyway:
         raise FitError(
-            f"the draws do not describe this robot: {words}, noise included. Look at the report of "
-            "the run for what the model lacks; --anyway writes the draws all the same, marked"
+            f"the draws do not describe this robot: {words}, including noise. Check the report of "
+            "the run for effects that the model lacks; --anyway writes the draws with a mark"
         )
     return f"made although {words}"
 
 
 def _check_free(target: Path, overwrite: bool) -> None:
     if target.exists() and not target.is_dir():
-        raise RunDirectoryError(f"{target} is a file; --output names a folder")
+        raise RunDirectoryError(f"{target} is a file; --output must be a folder")
     if target.is_dir() and any(target.iterdir()):
         if not overwrite:
             raise RunDirectoryError(
-                f"{target} holds files already: replace an export with --overwrite, or name "
+                f"{target} already contains files: replace an export with --overwrite, or choose "
                 "another folder"
             )
         if not (target / DESCRIPTION).is_file():
-            raise RunDirectoryError(f"{target} holds no export: --overwrite does not replace it")
+            raise RunDirectoryError(
+                f"{target} contains no export, so --overwrite does not replace it: choose another "
+                "folder"
+            )
 
 
 def _description(
@@ -263,7 +268,7 @@ def _description(
             for b in bands
         ],
         "not_taken": lost,
-        "ranges": "ranges of single parameters lose the correlation: see correlation_factor",
+        "ranges": "ranges of single parameters ignore the correlation: see correlation_factor",
         "provenance": source.solution.get("provenance"),
     }
 

@@ -1,4 +1,4 @@
-"""The page of an export: verdict, band over held-out recordings, spread and correlation."""
+"""Report of an export: verdict, band over held-out recordings, spread and correlation."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def randomisation_report(
     Args:
       description: content of ``dr.json``.
       draws: the draws.
-      check: their check on held-out recordings; None where nothing was held out.
+      check: their check on held-out recordings; None without held-out data.
     """
     page = reports.Page(
         f"Randomisation: {description['run']}",
@@ -27,12 +27,12 @@ def randomisation_report(
         provenance=description["provenance"],
     )
     page.add(reports.verdict_section(description["verdict"], "Verdict on the run"))
-    page.add(reports.Section("What was drawn", "drawn", content=_summary(description)))
+    page.add(reports.Section("Draws", "drawn", content=_summary(description)))
     if check is not None and check.bands:
         content: list[Any] = [
             reports.Text(
                 "Middle 90 % of the motion of all draws; below, all relative to the identified "
-                "motion. The shaded part rejects no draw: it only scores them."
+                "motion. The shaded part excludes no draws: it only scores them."
             )
         ]
         content += [_band_figure(band) for band in check.bands[:_MOST_BANDS]]
@@ -49,7 +49,7 @@ def _summary(description: dict[str, Any]) -> list[Any]:
             (
                 "info",
                 f"{drawn} draws were simulated over the held-out recordings: {excluded} are "
-                f"excluded by them, {failed} do not simulate.",
+                f"excluded by them, {failed} fail in simulation.",
             )
         )
     elif "fleet" in description:
@@ -57,32 +57,35 @@ def _summary(description: dict[str, Any]) -> list[Any]:
         lines.append(
             (
                 "info",
-                f"Draws are robots of a fleet of {len(runs) - len(outlying)}: no recording of one "
-                "of them rejects any.",
+                f"Draws are robots of a fleet of {len(runs) - len(outlying)}: they are not checked "
+                "on recordings of single robots.",
             )
         )
-        lines += [("warning", f"Left out: {o['run']}: {o['reason']}.") for o in outlying]
+        lines += [("warning", f"Excluded: {o['run']}: {o['reason']}.") for o in outlying]
     else:
-        lines.append(("warning", "Nothing was held out: no draw was checked by simulation."))
+        lines.append(("warning", "No data were held out: the draws are not checked by simulation."))
     for band in description["band"]:
         worst = min(band["inside"], key=lambda name: band["inside"][name])
         lines.append(
             (
                 "info",
-                f"{band['recording']}: of the part that only scores, "
-                f"{100 * np.mean(list(band['inside'].values())):.0f} % lies within the band with "
-                f"its noise (90 % expected); least of {worst}: "
+                f"{band['recording']}: of the scoring part, "
+                f"{100 * np.mean(list(band['inside'].values())):.0f} % is within the band "
+                f"including noise (90 % expected); smallest for {worst}: "
                 f"{100 * band['inside'][worst]:.0f} %.",
             )
         )
     for name, factor in description["widened"].items():
         if factor >= 1.05:
-            lines.append(("info", f"{name}: spread widened {factor:.2g} times for model error."))
+            lines.append(
+                ("info", f"{name}: spread widened by a factor of {factor:.2g} for model error.")
+            )
     lines.append(
         (
             "info",
-            f"Correlation narrows a parameter {description['correlation_factor']:.2g} times "
-            "(median), given the others: ranges of single parameters lose that.",
+            "Correlation narrows a parameter by a factor of "
+            f"{description['correlation_factor']:.2g} (median) given the others: ranges of single "
+            "parameters lose this.",
         )
     )
     lines += [("warning", text) for text in description["not_taken"]]
@@ -93,7 +96,9 @@ def _band_figure(band: SequenceBand) -> Any:
     low, high = band.band
     scoring = band.times[band.scoring]
     spans = (
-        [reports.Span(float(scoring[0]), float(scoring[-1]), "scores only")] if len(scoring) else []
+        [reports.Span(float(scoring[0]), float(scoring[-1]), "scoring only")]
+        if len(scoring)
+        else []
     )
     panels = []
     for c, (channel, unit) in enumerate(zip(band.channels, band.units, strict=True)):
@@ -103,7 +108,7 @@ def _band_figure(band: SequenceBand) -> Any:
             reports.Trace("90 % of draws", band.times, low[:, c], style="initial"),
             reports.Trace("90 % of draws", band.times, high[:, c], style="initial"),
         ]
-        # a narrow band shows only beside the identified motion
+        # a narrow band is visible only relative to the identified motion
         below = [
             reports.Trace(t.name, band.times, np.asarray(t.values) - band.fitted[:, c], t.style)
             for t in traces

@@ -1,7 +1,7 @@
-"""Runs of one robot, or of a fleet, against each other.
+"""Comparison of runs of one robot, or of a fleet.
 
-:func:`reconcile` says what is the same in all runs, how much the rest varies, and which run does
-not fit; :func:`fit_jointly` fits those that agree together.
+:func:`reconcile` reports the common values of all runs, the spread of the others, and runs that
+do not fit; :func:`fit_jointly` fits consistent runs together.
 """
 
 from typing import TYPE_CHECKING

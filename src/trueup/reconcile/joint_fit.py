@@ -1,4 +1,4 @@
-"""One experiment of the recordings of several runs, for a joint fit of what they have in common."""
+"""One experiment from the recordings of several runs, for a joint fit of their common unknowns."""
 
 import os
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trueup.sysid.fit.identification import Identification
 
 _OWN = {"name", "recordings", "held_out", "output", "seed"}
-"""What experiments of one robot may have of their own."""
+"""Fields in which experiments of one robot may differ."""
 
 
 def fit_jointly(
@@ -30,13 +30,13 @@ def fit_jointly(
     overwrite: bool = False,
     verbose: bool = False,
 ) -> "Identification":
-    """Identify the recordings of all runs that fit each other together.
+    """Identify the recordings of all consistent runs jointly.
 
     Args:
       found: the runs, from :func:`trueup.reconcile.reconcile`.
       output: run directory.
-      folder: where the inputs are, if they have moved away from the runs.
-      overwrite: replace a run that the directory holds.
+      folder: folder of the inputs, if they have moved.
+      overwrite: replace the run in the directory.
       verbose: show progress on the error stream.
 
     Raises:
@@ -60,18 +60,18 @@ def joint_experiment(
     *,
     anyway: bool = False,
 ) -> tuple[Experiment, Path]:
-    """Experiment with the recordings of all runs, and the folder that its file names refer to.
+    """Experiment with the recordings of all runs, and the base folder of its file names.
 
-    A recording whose name another run has too gets that of its run before it.
+    A recording with a name that another run uses too is prefixed with the name of its run.
 
     Args:
-      runs: run directories of identifications that differ in their recordings alone.
-      folder: where the inputs are, if they have moved away from the runs.
-      anyway: take runs whose inputs have changed too.
+      runs: run directories of identifications that differ only in their recordings.
+      folder: folder of the inputs, if they have moved.
+      anyway: accept runs with changed inputs.
 
     Raises:
-      RunDirectoryError: the experiments differ in more than their recordings, two runs have one
-        recording, or the inputs are gone or have changed.
+      RunDirectoryError: the experiments differ in more than their recordings, two runs share a
+        recording, or inputs are missing or have changed.
     """
     given = None if folder is None else Path(folder)
     specs = [_spec_of(Path(run), given, anyway) for run in runs]
@@ -87,8 +87,8 @@ def joint_experiment(
             digest = (sha256_of(path), recording.trim.start, recording.trim.end)
             if digest in seen:
                 raise RunDirectoryError(
-                    f"{run} and {seen[digest]} have one recording, {recording.file}: a joint fit "
-                    "would count it twice"
+                    f"{run} and {seen[digest]} share the recording {recording.file}: a joint fit "
+                    "would count it twice; remove one of them"
                 )
             seen[digest] = run
             unique = name if everything.count(name) == 1 else f"{Path(run).name}_{name}"
@@ -111,7 +111,7 @@ def _spec_of(run: Path, folder: Path | None, anyway: bool) -> IdentificationSpec
     opened = RunDirectory.open(run)
     check_inputs(opened, folder=folder, anyway=anyway)
     if (kind := kind_of(opened)) != IdentificationSpec.kind:
-        raise RunDirectoryError(f"{run} is {noun_of(kind)}; a joint fit takes identifications")
+        raise RunDirectoryError(f"{run} is {noun_of(kind)}; a joint fit requires identifications")
     spec = read_spec(opened, folder)
     assert isinstance(spec, IdentificationSpec)
     return spec
@@ -123,7 +123,7 @@ def _check_alike(
     run: str | os.PathLike[str],
     first: str | os.PathLike[str],
 ) -> None:
-    """Raise where experiments differ in more than their recordings."""
+    """Raise RunDirectoryError if experiments differ in more than their recordings."""
     both = (spec, other)
     own, theirs = (each.experiment.model_dump(mode="json", exclude=_OWN) for each in both)
     differing = [key for key in own if own[key] != theirs[key]]
@@ -138,6 +138,6 @@ def _check_alike(
         differing.append("held_out")
     if differing:
         raise RunDirectoryError(
-            f"{run} and {first} differ in {listing(differing)}: recordings can be fitted together "
-            "where nothing else differs"
+            f"{run} and {first} differ in {listing(differing)}: a joint fit requires experiments "
+            "that differ only in their recordings"
         )

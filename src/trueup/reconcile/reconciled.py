@@ -1,4 +1,4 @@
-"""Runs of one robot, or of a fleet: what is the same, what varies, which run does not fit."""
+"""Runs of one robot, or of a fleet: common values, spread, runs that do not fit."""
 
 import os
 from collections.abc import Sequence
@@ -21,25 +21,25 @@ from trueup.runs.store.run_directory import RunDirectory
 
 @dataclass(frozen=True)
 class ReconciledRuns:
-    """Outcome of :func:`reconcile`."""
+    """Result of :func:`reconcile`."""
 
     runs: tuple[Path, ...]
     names: tuple[str, ...]
     units: tuple[str, ...]
     log: np.ndarray
-    """Which elements were pooled on a log scale ``(p,)`` bool."""
+    """Whether an element is pooled on a log scale ``(p,)`` bool."""
     pooled: Pooled
-    """In search coordinates."""
+    """Pooled estimates in search coordinates."""
     reasons: dict[int, str]
-    """Run that does not fit -> why, in words."""
+    """Run that does not fit -> reason."""
     values: np.ndarray
-    """Estimates ``(runs, p)``."""
+    """Estimates of the runs ``(runs, p)``."""
     intervals: np.ndarray
-    """Their intervals ``(runs, p, 2)``."""
+    """Intervals of the runs ``(runs, p, 2)``."""
     copies: dict[Path, Path] = field(default_factory=dict)
-    """Run that is left out -> the run that it is a copy of."""
+    """Excluded run -> the run that it is a copy of."""
     mark: str | None = None
-    """What is said of everything made from them, where one is taken all the same."""
+    """Mark of all outputs, if a run is used in spite of a problem."""
 
     def from_search(self, z: np.ndarray) -> np.ndarray:
         """Values of search coordinates ``(..., p)``."""
@@ -98,37 +98,37 @@ def reconcile(
     overwrite: bool = False,
     folder: str | os.PathLike[str] | None = None,
 ) -> ReconciledRuns:
-    """Find which parameters are the same over runs, how much they vary, and which run does not fit.
+    """Common values of parameters over runs, their spread, and runs that do not fit.
 
     Copies of a run, and runs of the same recordings with the same result, count once.
 
     Args:
       runs: run directories of three or more identifications with the same unknowns.
-      output: folder for ``reconcile.json`` and ``report.html``; nothing is written where None.
+      output: folder for ``reconcile.json`` and ``report.html``; None: nothing is written.
       level: coverage of the intervals.
-      anyway: take runs whose verdict is "do not use", or whose inputs have changed, too; every file
-        says so.
-      overwrite: replace the files of a former comparison.
-      folder: where the inputs are, if they have moved away from the runs.
+      anyway: accept runs with the verdict "do not use", or with changed inputs; every output
+        records this.
+      overwrite: replace the files of an earlier comparison.
+      folder: folder of the inputs, if they have moved.
 
     Raises:
-      RunDirectoryError: too few runs, one that cannot be used, inputs that have changed, runs with
-        other unknowns, or a folder that holds something else.
+      RunDirectoryError: too few runs, an unusable run, changed inputs, runs with
+        different unknowns, or a folder with other files.
     """
     if not 0.5 <= level < 1.0:
-        raise FitError(f"the level is {level:g}; give a share such as 0.95")
+        raise FitError(f"the level must be between 0 and 1, such as 0.95, got {level:g}")
     target = None if output is None else Path(output)
     if target is not None:
         _check_free(target, overwrite)
     found = [RunKnowledge.of(RunDirectory.open(run), anyway, folder) for run in runs]
     if len({run.directory.path.resolve() for run in found}) < len(found):
-        raise RunDirectoryError("a run is named twice")
+        raise RunDirectoryError("a run is listed twice: remove one")
     found, copies = without_copies(found)
     if len(found) < FEWEST:
         same = "".join(f" {copy.name} is a copy of {of.name}." for copy, of in copies.items())
         raise RunDirectoryError(
-            f"{len(found)} run{'s' * (len(found) != 1)} cannot be reconciled: it takes {FEWEST} or "
-            f"more.{same} Two are set side by side by  trueup compare"
+            f"{len(found)} run{'s' * (len(found) != 1)} cannot be reconciled: at least {FEWEST} "
+            f"are required.{same} Compare two with  trueup compare"
         )
     check_same(found)
     pooled = pool([run.known for run in found], level)
@@ -168,12 +168,12 @@ def reconcile(
 
 def _check_free(target: Path, overwrite: bool) -> None:
     if target.exists() and not target.is_dir():
-        raise RunDirectoryError(f"{target} is a file; --output names a folder")
+        raise RunDirectoryError(f"{target} is a file; --output must be a folder")
     if target.is_dir() and any(target.iterdir()):
         if not (target / "reconcile.json").is_file():
-            raise RunDirectoryError(f"{target} holds other files: name another folder")
+            raise RunDirectoryError(f"{target} contains other files: choose another folder")
         if not overwrite:
-            raise RunDirectoryError(f"{target} holds a comparison: replace it with --overwrite")
+            raise RunDirectoryError(f"{target} contains a comparison: replace it with --overwrite")
 
 
 def _number(value: Any) -> float:

@@ -1,4 +1,4 @@
-"""The page of reconciled runs."""
+"""Report of reconciled runs."""
 
 from pathlib import Path
 from typing import Any
@@ -11,17 +11,17 @@ _MOST_FIGURES = 40
 
 
 def reconcile_report(content: dict[str, Any]) -> reports.Page:
-    """Build the page: which run does not fit, common values, values of each run.
+    """Build the page: runs that do not fit, common values, values of each run.
 
     Args:
       content: content of ``reconcile.json``.
     """
     runs, parameters = content["runs"], content["parameters"]
     page = reports.Page(
-        "Runs reconciled", subtitle=f"{len(runs)} runs, {len(parameters)} parameters"
+        "Reconciled runs", subtitle=f"{len(runs)} runs, {len(parameters)} parameters"
     )
     lines = [("serious", f"{o['run']}: {o['reason']}.") for o in content["outlying"]]
-    lines = lines or [("good", "Every run fits the others.")]
+    lines = lines or [("good", "All runs are consistent.")]
     lines += [
         ("warning", f"{c['run']} is a copy of {c['of']}: both count once.")
         for c in content["copies"]
@@ -46,7 +46,7 @@ def reconcile_report(content: dict[str, Any]) -> reports.Page:
     ]
     percent = f"{100 * content['level']:.3g} %"
     columns = ["parameter", "common", percent, "spread", f"{percent} of the spread", "unit"]
-    notes = "Spread: standard deviation between runs; outlying runs are in neither."
+    notes = "Spread: standard deviation between runs; outlying runs are excluded from both."
     page.add(
         reports.Section(
             "Common values", "common", content=[reports.Table(columns, rows, notes=notes)]
@@ -57,7 +57,7 @@ def reconcile_report(content: dict[str, Any]) -> reports.Page:
 
 
 def _figures(content: dict[str, Any]) -> list[Any]:
-    """One figure a parameter: the intervals of all runs and of the common value."""
+    """One figure per parameter: the intervals of all runs and of the common value."""
     out: list[Any] = []
     outlying = {o["run"] for o in content["outlying"]}
     labels = [

@@ -1,4 +1,4 @@
-"""What a finished identification says of its unknowns, to be set against other runs."""
+"""Knowledge of a finished identification about its unknowns, for comparison with other runs."""
 
 import os
 from collections.abc import Sequence
@@ -19,21 +19,21 @@ from trueup.runs.store.damage import read_as_written
 from trueup.runs.store.experiment_file import read_experiment
 from trueup.runs.store.run_directory import RunDirectory
 
-# distance of two results of the same recordings [standard deviations] below which they are one
+# distance below which two results of the same recordings are equal [standard deviations]
 _ALIKE = 0.05
 
 
 @dataclass(frozen=True)
 class RunKnowledge:
-    """What a run says of its unknowns; no recording is read."""
+    """Knowledge of a run about its unknowns; reads no recordings."""
 
     directory: RunDirectory
     known: Gaussian
-    """Its knowledge, widened for the error of its model."""
+    """Distribution of its unknowns, widened for model error."""
     rows: list[dict[str, Any]]
     kinds: tuple[str, ...]
     own: Gaussian
-    """Its knowledge as the run keeps it."""
+    """Distribution of its unknowns as stored in the run."""
     recordings: frozenset[str]
     """Hashes of its inputs."""
     mark: str | None
@@ -45,22 +45,22 @@ class RunKnowledge:
         anyway: bool,
         folder: str | os.PathLike[str] | None = None,
     ) -> "RunKnowledge":
-        """What a finished identification says.
+        """Knowledge of a finished identification.
 
         Args:
           directory: run directory.
-          anyway: take a run whose verdict is "do not use", or whose inputs have changed, too.
-          folder: where the inputs are, if they have moved away from the run.
+          anyway: accept a run with the verdict "do not use", or with changed inputs.
+          folder: folder of the inputs, if they have moved.
 
         Raises:
-          RunDirectoryError: it is none, damaged, or not to be used.
+          RunDirectoryError: not a finished identification, damaged, or not to be used.
         """
         check = check_inputs(directory, folder=folder, anyway=anyway)
         kind, experiment = read_experiment(directory)
         if kind != "identification":
             raise RunDirectoryError(
-                f"{directory.path} is a run of the kind {kind!r}; identifications of a model can "
-                "be reconciled (trueup identify)"
+                f"{directory.path} is a run of the kind {kind!r}; only identifications of a model "
+                "can be reconciled (trueup identify)"
             )
         solution = read_solution(directory)
         known = known_of(solution, directory)
@@ -76,7 +76,7 @@ class RunKnowledge:
         if verdict.grade is Grade.DO_NOT_USE and not anyway:
             raise RunDirectoryError(
                 f'the verdict on {directory.path} is "do not use": remove it from the list, or '
-                "take it all the same with --anyway"
+                "use it with --anyway"
             )
         with read_as_written(directory.experiment):
             measurement = experiment.get("measurement") or {}
@@ -103,20 +103,20 @@ class RunKnowledge:
         return cls(directory, wide, shown, kinds, known, hashes, mark_of(check, verdict))
 
     def copies(self, other: "RunKnowledge") -> bool:
-        """Whether it says what another run says, and no data of its own do."""
+        """Whether it has the result of another run, and no data of its own."""
         one, two = self.own, other.own
         if one.names != two.names:
             return False
         if np.array_equal(one.centre, two.centre) and np.array_equal(one.precision, two.precision):
             return True
-        # the same recordings, fitted again: the searches end within a part of the noise
+        # the same recordings fitted again: the results differ by a fraction of the noise
         step = one.centre - two.centre
         apart = float(step @ one.precision @ step) / max(len(step), 1)
         return bool(self.recordings) and self.recordings == other.recordings and apart < _ALIKE**2
 
 
 def without_copies(runs: list[RunKnowledge]) -> tuple[list[RunKnowledge], dict[Path, Path]]:
-    """Runs that differ, and those left out with the run that each is a copy of."""
+    """Distinct runs, and excluded ones with the run that each is a copy of."""
     kept: list[RunKnowledge] = []
     copies: dict[Path, Path] = {}
     for run in runs:
@@ -129,15 +129,15 @@ def without_copies(runs: list[RunKnowledge]) -> tuple[list[RunKnowledge], dict[P
 
 
 def check_same(runs: Sequence[RunKnowledge]) -> None:
-    """Raise RunDirectoryError where runs have other unknowns than the first."""
+    """Raise RunDirectoryError if the unknowns of runs differ from those of the first."""
     first = runs[0]
     for run in runs[1:]:
         if run.known.names != first.known.names:
             only = set(run.known.names) ^ set(first.known.names)
             raise RunDirectoryError(
-                f"{run.directory.path} has other unknowns than {first.directory.path}: "
-                f"{listing(sorted(only))}. Runs of one model with the same unknowns can be "
-                "reconciled"
+                f"the unknowns of {run.directory.path} differ from those of "
+                f"{first.directory.path}: {listing(sorted(only))}. Runs of one model with the same "
+                "unknowns can be reconciled"
             )
         for own, other in zip(run.rows, first.rows, strict=True):
             for key in ("unit", "log", "target"):

@@ -1,4 +1,4 @@
-"""Why a run does not fit the others, in words."""
+"""Reasons why a run does not fit the others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ import numpy as np
 
 UNIT_FACTORS = {
     "degrees for radians": 180.0 / np.pi,
-    "milli- for whole units, or the reverse": 1000.0,
+    "milli-units for units, or the reverse": 1000.0,
     "kilogram-force for newton": 9.80665,
     "rpm for rad/s": 30.0 / np.pi,
     "ounce-force inches for N m": 141.612,
     "inches for metres": 39.3701,
 }
-"""Unit that is confused with another -> factor between them."""
-_SAME = 0.02  # relative difference of factors that count as one
+"""Confusion of units -> factor between them."""
+_SAME = 0.02  # relative difference up to which factors count as equal
 
 
 @dataclass(frozen=True)
 class Change:
-    """One value of an outlying run beside the common one."""
+    """One value of an outlying run, and the common value."""
 
     name: str
     kind: str
@@ -31,18 +31,18 @@ class Change:
 
     @property
     def words(self) -> str:
-        """The change in words."""
+        """The change as a phrase."""
         if self.common and self.value / self.common > 0:
             percent = 100.0 * (self.value / self.common - 1.0)
             return f"{self.name} {percent:+.3g} %"
-        return f"{self.name} {self.value:.4g} in place of {self.common:.4g}"
+        return f"{self.name} {self.value:.4g} instead of {self.common:.4g}"
 
 
 def kind_of(targets: Sequence[str], plain: Mapping[str, Any], measured: Mapping[str, str]) -> str:
-    """Kind of a parameter, as :attr:`Change.kind` has it.
+    """Kind of a parameter, see :attr:`Change.kind`.
 
     Args:
-      targets: its places in the model.
+      targets: its targets in the model.
       plain: its entry in the experiment file.
       measured: parameter -> ``delay``, ``gain`` or ``bias``, of the measurement model.
     """
@@ -72,13 +72,13 @@ def _kind_of_target(target: str) -> str:
 
 
 def reason(changes: Sequence[Change]) -> str:
-    """Most likely reason for changes, the strongest of which stands first."""
+    """Most likely reason for changes, which are sorted by size."""
     if (unit := _unit(changes)) is not None:
         return unit
     words = ", ".join(change.words for change in changes)
     kinds = [change.kind for change in changes]
     if kinds[0] == "load":
-        return f"another load: {words}"
+        return f"different load: {words}"
     if kinds[0] == "friction":
         falls = sum(c.value < c.common for c in changes if c.kind == "friction")
         rises = sum(c.kind == "friction" for c in changes) - falls
@@ -86,20 +86,20 @@ def reason(changes: Sequence[Change]) -> str:
             return f"a warm motor or gearbox, or fresh grease: {words}"
         return f"a cold motor or gearbox, or wear: {words}" if falls == 0 else f"friction: {words}"
     if kinds[0] == "drive":
-        return f"other gains, or another supply voltage: {words}"
+        return f"different gains, or a different supply voltage: {words}"
     if kinds[0] == "delay":
-        return f"another delay: {words}"
+        return f"different delay: {words}"
     if kinds[0] == "zero":
-        return f"another zero of an encoder or spring: {words}"
-    return f"other values: {words}"
+        return f"different zero of an encoder or spring: {words}"
+    return f"different values: {words}"
 
 
 def _unit(changes: Sequence[Change]) -> str | None:
-    """A factor between units that all changes share."""
+    """Factor between units that all changes have in common."""
     ratios = [c.value / c.common if c.common else np.nan for c in changes]
     for name, factor in UNIT_FACTORS.items():
         for wanted in (factor, 1.0 / factor):
             if ratios and all(abs(r / wanted - 1.0) < _SAME for r in ratios):
                 names = ", ".join(c.name for c in changes)
-                return f"another unit: {names} are {wanted:.4g} times the others ({name})"
+                return f"different unit: {names} are {wanted:.4g} times the others ({name})"
     return None

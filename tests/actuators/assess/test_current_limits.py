@@ -37,7 +37,7 @@ def test_a_log_without_a_duty_cycle_contradicts_nothing(load):
 def test_a_header_voltage_beside_the_measured_one_is_found():
     wrong = dataclasses.replace(LOG, vin=15.0)
     (found,) = (f for f in log_findings(wrong) if f.check == "voltage")
-    assert found.sentence.startswith("vin of the header is 15 V, the servo measured 7.")
+    assert found.sentence.startswith("vin of the header is 15 V, but the servo measured 7.")
     assert "--vin 7." in found.sentence
     # the voltage that is used instead is compared
     assert not [f for f in log_findings(wrong, 7.5) if f.check == "voltage"]

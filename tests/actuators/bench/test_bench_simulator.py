@@ -314,22 +314,22 @@ def test_a_stiff_motor_does_not_explode():
 
 def test_what_cannot_be_simulated_is_refused():
     model = make_model()
-    with pytest.raises(FitError, match="no scheme 'euler'; there are 'semi-implicit', 'bam'"):
+    with pytest.raises(FitError, match="unknown scheme 'euler'; available: 'semi-implicit', 'bam'"):
         BenchSimulator(model, LOGS, scheme="euler")
     with pytest.raises(RecordingError, match=r"raw\.json: a raw log"):
         BenchSimulator(model, [dataclasses.replace(make_log("raw"), dt=None)])
     with pytest.raises(RecordingError, match=r"made_up.json.*pendulum"):
         BenchSimulator(model, [make_log(mass=0.0)])
-    with pytest.raises(RecordingError, match="needs input_volts, which the log does not hold"):
+    with pytest.raises(RecordingError, match="requires input_volts, which is missing in the log"):
         measured = make_model("m1", ("measured_voltage",))
         BenchSimulator(measured, [make_log(input_volts=None)])
-    with pytest.raises(FitError, match="one body"):
+    with pytest.raises(FitError, match="does not support backlash"):
         BenchSimulator(make_model("m1", ("backlash",)), LOGS, scheme="bam")
-    with pytest.raises(FitError, match="positive times"):
+    with pytest.raises(FitError, match="must be positive"):
         BenchSimulator(model, LOGS, reset_period=0.0)
-    with pytest.raises(FitError, match="have 3 columns, there are 15"):
+    with pytest.raises(FitError, match="have 3 columns, expected one for each of the 15"):
         BenchSimulator(model, LOGS).costs(np.ones((2, 3)))
-    with pytest.raises(FitError, match="no objective 'l1'"):
+    with pytest.raises(FitError, match="unknown objective 'l1'"):
         Objective("l1")
 
 

@@ -40,7 +40,7 @@ def test_a_pendulum_has_the_inertia_of_mass_and_arm():
     assert pendulum.gravity_torque == pytest.approx((MASS + ARM / 2) * 9.80665 * LENGTH)
     stated = make_log(mass=0.0, header={"total_inertia": 0.0067, "total_g_bias": -0.54})
     assert bench_of(stated) == Pendulum(0.0067, 0.54)
-    with pytest.raises(RecordingError, match="positive inertia"):
+    with pytest.raises(RecordingError, match="inertia of a bench must be positive"):
         Pendulum(0.0, 1.0)
 
 
@@ -96,7 +96,7 @@ def test_benches_that_cannot_be_are_refused(mujoco_model):
         TabulatedBench.from_mujoco(mujoco_model, "free")
     with pytest.raises(RecordingError, match="3 finite values of torque"):
         TabulatedBench(0.0, 0.1, np.ones(3), np.ones(2))
-    with pytest.raises(RecordingError, match="positive inertias"):
+    with pytest.raises(RecordingError, match="inertias of a tabulated bench must be positive"):
         TabulatedBench(0.0, 0.1, -np.ones(3), np.ones(3))
     with pytest.raises(FitError, match="2 benches for 1 logs"):
         BenchSimulator(make_model(), [make_log()], benches=[Pendulum(1.0, 1.0)] * 2)

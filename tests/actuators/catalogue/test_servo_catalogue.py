@@ -64,27 +64,27 @@ def test_a_servo_from_a_file_is_simulated(tmp_path):
     bounds = {p.name: (p.lower, p.upper) for p in model.parameters}
     assert bounds["friction_base"] == (0.0, 1.0) and bounds["command_delay"] == (0.0, 0.02)
     assert BenchSimulator(model, [make_log()]).costs(model.vector())[0] < 1.0
-    with pytest.raises(ParameterError, match="'mine' already"):
+    with pytest.raises(ParameterError, match="already registered: servos 'mine'"):
         load_catalogue(write(tmp_path, MINE))
     load_catalogue(write(tmp_path, MINE), replace=True)
-    with pytest.raises(ParameterError, match="'mine' already"):
+    with pytest.raises(ParameterError, match="'mine' is already registered"):
         register(servo)
     register(dataclasses.replace(servo, vin=11.0), replace=True)
     assert find_servo("mine").vin == 11.0
 
 
 WRONG = [
-    ("law: voltage", "law: volts", "no law 'volts'; there are 'voltage'"),
+    ("law: voltage", "law: volts", "unknown law 'volts'; available: 'voltage'"),
     ("law: voltage", "lwa: voltage", "unknown key 'lwa'.*Did you mean 'law'"),
     ("  law: voltage\n", "", "the key 'law' is missing"),
     ("max_pwm: 0.9", "max_pwm: 885", "duty cycle between 0 and 1, got 885"),
     ("kt: [1.0, 0.1, 5.0]", "kt: [1.0, 0.1]", "kt: expected .start value, lower bound"),
-    ("kt: [1.0, 0.1, 5.0]", "kt: [9.0, 0.1, 5.0]", "'kt': start value 9.0 does not lie within"),
-    ("kt: [1.0, 0.1, 5.0]", "kv: [1.0, 0.1, 5.0]", "needs the parameters 'kt', 'R', 'armature'"),
+    ("kt: [1.0, 0.1, 5.0]", "kt: [9.0, 0.1, 5.0]", "'kt': start value 9.0 is outside the bounds"),
+    ("kt: [1.0, 0.1, 5.0]", "kv: [1.0, 0.1, 5.0]", "requires the parameters 'kt', 'R', 'armature'"),
     ("1.0e-4", "1e-4", "YAML reads 1e-5 as text"),
     ("vin: 12.0", "vin: twelve", "vin: expected a number, found 'twelve'"),
-    ("  vin: 12.0\n", "", "needs a positive vin"),
-    ("friction_base:", "friction_bass:", "bounds of 'friction_bass', not a friction parameter"),
+    ("  vin: 12.0\n", "", "requires a positive vin"),
+    ("friction_base:", "friction_bass:", "bounds of unknown parameters 'friction_bass'"),
     ("[0.0, 1.0]", "[1.0, 0.0]", "the lower bound is above the upper one"),
     (MINE, "- mine", "expected servos by name, found a list"),
     (MINE, "mine: {law: [", "not a readable YAML file"),

@@ -29,7 +29,7 @@ def test_a_published_file_beyond_the_bounds_is_noted(recorded_data):
     folder = recorded_data / "actuator_params"
     assert any("alpha = 0.76" in note for note in load_model(folder / "xl330" / "m4.json").notes)
     missing = load_model(folder / "erob80_100" / "m1.json")
-    assert missing.values["R"] == 2.0 and any(n.startswith("R is not in") for n in missing.notes)
+    assert missing.values["R"] == 2.0 and any(n.startswith("R is missing") for n in missing.notes)
 
 
 def test_a_model_survives_its_file(tmp_path):
@@ -50,7 +50,7 @@ def test_files_are_found_by_motor_and_model(tmp_path, monkeypatch):
     monkeypatch.setenv("TRUEUP_SERVO_MODELS", str(tmp_path))
     assert published_models()["small"] == ("m2",)
     assert load_model(motor_name="small", model="M2").friction.name == "m2"
-    with pytest.raises(FitError, match="no file of 'small' with 'm3'; there are 'm2'"):
+    with pytest.raises(FitError, match="motor 'small' with model 'm3'; available: 'm2'"):
         load_model(motor_name="small", model="m3")
     with pytest.raises(FitError, match=r"motor 'smal'.*'small'.*Did you mean 'small'"):
         load_model(motor_name="smal", model="m2")
@@ -65,11 +65,15 @@ def content(**changes):
 
 
 WRONG = [
-    (ParameterError, {"model": "m4"}, "no value of 'load_friction_base', which m4 needs"),
-    (ParameterError, {"model": "m1"}, "'friction_stribeck' is no parameter of 'xl330' with m1"),
-    (FitError, {"model": "m9"}, "no friction model 'm9'"),
-    (FitError, {"actuator": "xl331"}, "no servo 'xl331'"),
-    (ParameterError, {"model": None}, "no 'model': this is not a servo's parameter file"),
+    (ParameterError, {"model": "m4"}, "'load_friction_base' is missing, which m4 requires"),
+    (ParameterError, {"model": "m1"}, "'friction_stribeck' is not a parameter of 'xl330' with m1"),
+    (FitError, {"model": "m9"}, "unknown friction model 'm9'"),
+    (FitError, {"actuator": "xl331"}, "unknown servo 'xl331'"),
+    (
+        ParameterError,
+        {"model": None},
+        "'model' is missing: not the parameter file of a servo",
+    ),
     (ParameterError, {"kt": "0.3"}, "kt: expected a finite number, found '0.3'"),
     (ParameterError, {"kt": float("nan")}, "kt: expected a finite number"),
     (ParameterError, {"kt": True}, "kt: expected a finite number, found True"),
@@ -89,14 +93,14 @@ def test_a_wrong_file_is_refused_by_name(tmp_path, error, changes, message):
 
 def test_the_file_of_another_model_or_servo_is_refused(tmp_path):
     path = save_model(make_model("m2"), tmp_path / "m2.json")
-    with pytest.raises(ParameterError, match="of the friction model 'm2', not of 'm6'"):
+    with pytest.raises(ParameterError, match="of the friction model 'm2', expected 'm6'"):
         load_model(path, model="m6")
-    with pytest.raises(ParameterError, match="of the servo 'xl330', not of 'mx64'"):
+    with pytest.raises(ParameterError, match="of the servo 'xl330', expected 'mx64'"):
         load_model(path, servo="mx64")
     with pytest.raises(ParameterError, match=r"none\.json: cannot be read: No such file"):
         load_model(tmp_path / "none.json")
     (tmp_path / "half.json").write_text('{"kt": 1.0,')
-    with pytest.raises(ParameterError, match=r"half\.json: not a parameter file, not JSON"):
+    with pytest.raises(ParameterError, match=r"half\.json: not a parameter file \(invalid JSON"):
         load_model(tmp_path / "half.json")
     with pytest.raises(ParameterError, match="expected names and values, found list"):
         model_from_dict([])

@@ -48,7 +48,7 @@ def test_forms_of_the_quadratic_term_differ_where_torques_agree():
     quad = VALUES["load_friction_external_quad"] * 9.0
     assert ungated[0][0] - agree[0] == pytest.approx(quad)
     assert ungated[1][0] == oppose[0]
-    with pytest.raises(FitError, match="no form 'signed'"):
+    with pytest.raises(FitError, match="unknown form 'signed'"):
         model.friction.frictions(model.values, 1.0, 1.0, 0.0, "signed")
 
 
@@ -92,9 +92,9 @@ def test_what_does_not_exist_is_named_with_what_does():
         friction_model("m7")
     with pytest.raises(FitError, match=r"'xl303'.*'xl330'.*Did you mean"):
         make_model("m1", servo="xl303")
-    with pytest.raises(FitError, match=r"no extended term 'delay'.*'command_delay'"):
+    with pytest.raises(FitError, match=r"unknown extended term 'delay'.*'command_delay'"):
         make_model("m1", ("delay",))
-    with pytest.raises(FitError, match="'winding_braking' has no meaning for the servo"):
+    with pytest.raises(FitError, match="'winding_braking' does not apply to the law"):
         make_model("m1", ("winding_braking",), "unitree_go1")
-    with pytest.raises(ParameterError, match=r"no parameter 'alpha'; there are 'kt'"):
+    with pytest.raises(ParameterError, match=r"no parameter 'alpha'; available: 'kt'"):
         make_model("m1").with_values(alpha=2.0)

@@ -134,9 +134,9 @@ def test_a_published_model_cannot_be_replaced():
 @pytest.mark.parametrize(
     ("parameter", "message"),
     [
-        ("friction_wedge", "no friction parameter"),
+        ("friction_wedge", "unknown friction parameter"),
         (ModelParameter("wedge", 0.1, 0.0, 1.0), "must start with friction_"),
-        (ModelParameter("friction_base", 0.1, 0.0, 1.0), "take another name"),
+        (ModelParameter("friction_base", 0.1, 0.0, 1.0), "choose another name"),
         (ModelParameter("friction_velocity", 0.1, 0.0, 1.0), "setting of learned actuators"),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_slipped_unit_is_found_and_named(log, factors, found, guess):
 def test_another_zero_of_the_goal_is_found(log):
     shifted = dataclasses.replace(log, goal_position=log.goal_position + np.pi)
     (finding,) = log_findings(shifted)
-    assert "rad away from it" in finding.sentence
+    assert "at a distance of" in finding.sentence
 
 
 def test_good_logs_and_rigs_without_a_pendulum_are_left_alone(log):
@@ -86,7 +86,7 @@ def test_a_fit_to_logs_in_grams_says_so_and_that_it_is_worth_nothing(log):
     good = fit("xl330", "m1", [log], settings=QUICK)
     # one log has one gain, which is all that there is to say
     (sentence,) = good.findings
-    assert sentence.startswith(f"the logs have one gain, {log.kp:g}: what changes with the gain")
+    assert sentence.startswith(f"all logs have the gain {log.kp:g}: effects of the gain")
     heavy = dataclasses.replace(log, mass=1e3 * log.mass)
     found = fit("xl330", "m1", [heavy], settings=dataclasses.replace(QUICK, vin=7400.0))
     said = " ".join(found.findings)
@@ -99,7 +99,7 @@ def test_a_fit_to_logs_in_grams_says_so_and_that_it_is_worth_nothing(log):
 def test_a_model_that_is_worse_than_a_guess_is_told_so():
     worse = Evaluation(mae=0.5, by_log={}, at_goal=0.2, at_rest=0.7)
     (sentence,) = worse.worse_than_trivial("the held-out logs")
-    assert "off by 500 mrad, a servo that is where it is told to be by only 200 mrad" in sentence
+    assert "off by 500 mrad, a servo that is at its goal by 200 mrad" in sentence
     assert dataclasses.replace(worse, mae=0.1).worse_than_trivial("the held-out logs") == []
 
 

@@ -134,7 +134,7 @@ def test_a_log_is_split_at_a_gap(tmp_path):
     assert second.times[-1] <= times[394]
     assert first.header["provenance"]["sha256"] == second.header["provenance"]["sha256"]
     gap = [finding for log in done for finding in log.findings if finding.check == "gap"]
-    assert "goes on as 2 parts" in gap[0].sentence
+    assert "is split into 2 parts" in gap[0].sentence
     lost = times[200] - times[199] + times[395] - times[394]
     assert gap[0].figures["seconds"] == pytest.approx(lost, abs=1e-5)
 
@@ -176,10 +176,10 @@ def test_a_log_of_another_servo_can_be_skipped(tmp_path):
         ({"dt": 0.0}, "must be a positive time"),
         ({"dt": float("nan")}, "must be a positive time"),
         ({"dt": 10.0}, "shorter than a step"),
-        ({"compat": "bma"}, "no resampling compatible with 'bma'"),
+        ({"compat": "bma"}, "unknown value compat='bma'"),
         ({"logdir": "raw"}, "would replace the raw ones"),
-        ({"logdir": "file"}, "a file, not a folder"),
-        ({"raw": "empty"}, "holds no log"),
+        ({"logdir": "file"}, "is a file; expected a folder"),
+        ({"raw": "empty"}, "contains no log"),
     ],
 )
 def test_wrong_settings_are_refused(tmp_path, arguments, message):

@@ -212,7 +212,7 @@ def test_wrong_starts_and_commands_are_refused(servos):
         servos.start(batch, {"a": late})
     with pytest.raises(LawError, match="measured_voltage"):
         servos.start(batch, {"a": small_servo("m1", ("measured_voltage",))})
-    with pytest.raises(LawError, match="no channel 'goals'"):
+    with pytest.raises(LawError, match="unknown channel 'goals'"):
         servos.controls(goals={"a": 1.0})
     with pytest.raises(LawError, match="joint 'd'"):
         servos.controls(goal={"d": 1.0})

@@ -115,7 +115,7 @@ def test_a_trajectory_beyond_a_limit_is_refused(limits, message):
 
 
 def test_a_step_is_judged_by_its_height_and_only_while_driven():
-    with pytest.raises(RecordingError, match=r"'steps' makes a step of 0\.8 rad at 2\.50 s"):
+    with pytest.raises(RecordingError, match=r"'steps' has a step of 0\.8 rad at 2\.50 s"):
         check_trajectory(trajectory_named("steps"), MotionLimits(jump=0.5))
     limp = Trajectory("limp", 2.0, "", lambda t: 9.0 * (t > 1), limp=((1.0, np.inf),))
     check_trajectory(limp, MotionLimits())
@@ -127,7 +127,7 @@ def test_goals_that_are_no_numbers_are_refused():
 
 
 def test_an_unknown_trajectory_is_named():
-    with pytest.raises(RecordingError, match=r"Did you mean 'sin_sin'\? There are 'lift_and_drop'"):
+    with pytest.raises(RecordingError, match=r"mean 'sin_sin'\? Available: 'lift_and_drop'"):
         trajectory_named("sinsin")
 
 

@@ -120,7 +120,7 @@ def test_a_family_is_named_on_the_command_line(family, tmp_path, capsys):
         ("  bus: {tabel: feetech}\n", "unknown key 'tabel'.*table"),
         ("  bus: {table: feetech, model_numbers: x}\n", "model_numbers: expected integers"),
         ("  bus: {table: feetech, set_up: [[1, 2]]}\n", "set_up: expected rows"),
-        ("  bus: {table: feetech, registers: {sped: {}}}\n", "no 'sped'.*speed"),
+        ("  bus: {table: feetech, registers: {sped: {}}}\n", "unknown register 'sped'.*speed"),
         ("  bus: {table: feetech, registers: {load: {address: 1}}}\n", "load: expected address"),
         (
             "  bus: {table: feetech, registers: {load: {address: 1, size: 2, unit: 0}}}\n",

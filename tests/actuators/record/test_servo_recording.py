@@ -185,7 +185,7 @@ def test_single_packets_that_fail_are_sent_again(servo, tmp_path, fault):
 def test_too_many_lost_packets_in_a_row_are_an_error(servo, fault):
     with DynamixelDriver(servo.port, timeout=0.02, attempts=3) as driver:
         getattr(servo, fault)(100)
-        with pytest.raises(HardwareError, match="no good answer after 3 attempts to read"):
+        with pytest.raises(HardwareError, match="no valid answer after 3 attempts to read"):
             driver.read()
         getattr(servo, fault)(0)
 
@@ -227,7 +227,7 @@ def interrupted(driver, path, act, settings=FAST, duration=20.0):
 def test_a_servo_that_falls_silent_is_an_error_that_warns(servo, tmp_path):
     with (
         DynamixelDriver(servo.port, timeout=0.02, attempts=3) as driver,
-        pytest.raises(HardwareError, match=r"no good answer.*SERVO MAY STILL BE DRIVEN.*partial"),
+        pytest.raises(HardwareError, match=r"no valid answer.*SERVO MAY STILL BE DRIVEN.*partial"),
     ):
         interrupted(driver, tmp_path / "a.json", servo.fall_silent)
     assert not (tmp_path / "a.json").exists()
@@ -256,8 +256,8 @@ def test_a_fault_of_the_servo_stops_it(servo, driver, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"volts": 9.5}, r"stopped: the supply voltage is 9\.5 V, outside of 3\.5 to 9\.0 V"),
-        ({"temperature": 75}, "stopped: the servo has 75 degrees C, the limit is 60"),
+        ({"volts": 9.5}, r"stopped: the supply voltage is 9\.5 V, outside 3\.5 to 9\.0 V"),
+        ({"temperature": 75}, "stopped: the servo is at 75 degrees C, the limit is 60"),
     ],
 )
 def test_leaving_the_limits_stops_the_servo(servo, driver, tmp_path, change, message):
@@ -275,7 +275,7 @@ def test_an_angle_beyond_the_limits_stops_the_servo(servo, driver, tmp_path):
     def push():
         servo.angle = 1.5
 
-    with pytest.raises(HardwareError, match=r"stopped: the servo is at .* beyond its range"):
+    with pytest.raises(HardwareError, match=r"stopped: the servo is at .* outside its range"):
         interrupted(driver, tmp_path / "a.json", push, settings=narrow)
     assert not servo.torque
 
@@ -284,8 +284,8 @@ def test_an_angle_beyond_the_limits_stops_the_servo(servo, driver, tmp_path):
     ("change", "message"),
     [
         ({"volts": 12.0}, r"not started: the supply voltage is 12\.0 V"),
-        ({"temperature": 65}, "not started: the servo has 65 degrees C"),
-        ({"angle": 4.0}, r"not started: the servo stands at 4\.\d+ rad"),
+        ({"temperature": 65}, "not started: the servo is at 65 degrees C"),
+        ({"angle": 4.0}, r"not started: the servo is at 4\.\d+ rad"),
     ],
 )
 def test_a_servo_out_of_its_limits_is_not_started(servo, driver, tmp_path, change, message):
@@ -319,12 +319,12 @@ def test_the_servo_comes_to_the_start_at_limited_speed(servo, driver, tmp_path):
 
 def test_a_log_is_never_replaced_and_a_trajectory_is_checked_before(servo, driver, tmp_path):
     (tmp_path / "a.json").write_text("precious")
-    with pytest.raises(RecordingError, match="exists already"):
+    with pytest.raises(RecordingError, match="already exists"):
         record(driver, swing(), tmp_path / "a.json", bench=BENCH, kp=400)
     narrow = RecordSettings(limits=MotionLimits(highest=0.2))
     with pytest.raises(RecordingError, match="goes up to"):
         record(driver, swing(), tmp_path / "b.json", bench=BENCH, kp=400, settings=narrow)
-    with pytest.raises(RecordingError, match=r"end with \.json"):
+    with pytest.raises(RecordingError, match=r"ends with \.json"):
         record(driver, swing(), tmp_path / "b.txt", bench=BENCH, kp=400)
     assert (tmp_path / "a.json").read_text() == "precious"
     assert not servo.torque
@@ -376,7 +376,7 @@ def test_what_was_recorded_survives_the_end_of_the_process(tmp_path):
     log = read_log(recover(partial))
     assert len(log) >= 5
     assert not (tmp_path / "a.json").exists()
-    with pytest.raises(RecordingError, match="exists already"):
+    with pytest.raises(RecordingError, match="already exists"):
         recover(partial)
 
 
@@ -428,7 +428,7 @@ def test_a_sweep_goes_on_where_it_stopped(servo, driver, tmp_path):
     paths = record_sweep(driver, again, bench=BENCH, settings=FAST)
     assert [read_log(path).kp for path in paths] == [100, 100, 200, 200]
     assert planned[0].path.read_bytes() == first
-    with pytest.raises(RecordingError, match="holds another recording"):
+    with pytest.raises(RecordingError, match="contains another recording"):
         planned[0].path.write_bytes(planned[3].path.read_bytes())
         plan()
 
@@ -441,11 +441,11 @@ def test_a_sweep_without_anything_to_do_is_refused(tmp_path):
 def test_the_wrong_servo_port_and_number_are_named(servo):
     with pytest.raises(HardwareError, match="model number 1200; a xl320 has '350'"):
         DynamixelDriver(servo.port, "xl320", **PATIENT).open()
-    with pytest.raises(HardwareError, match="no good answer after 2 attempts to ping"):
+    with pytest.raises(HardwareError, match="no valid answer after 2 attempts to ping"):
         DynamixelDriver(servo.port, servo_id=9, timeout=0.02, attempts=2).open()
     with pytest.raises(HardwareError, match="cannot be opened"):
         DynamixelDriver("/dev/no-such-port").open()
-    with pytest.raises(HardwareError, match="no baud rate of 12345"):
+    with pytest.raises(HardwareError, match="does not support 12345"):
         DynamixelDriver(servo.port, baud_rate=12345).open()
     with pytest.raises(HardwareError, match="There are 'xl330'"):
         DynamixelDriver(servo.port, "xl333")

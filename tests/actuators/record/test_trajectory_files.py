@@ -1,4 +1,4 @@
-"""Trajectories in files: what is written comes back, and what is no trajectory is told."""
+"""Trajectories in files: what is written comes back, and other files are rejected."""
 
 import json
 
@@ -39,16 +39,16 @@ def test_a_torque_that_stays_off_and_one_that_is_not_said(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("t,angle\n0,0\n1,1\n", "lacks the column 'goal_position'.*this one t, angle"),
-        ("t,goal_position\n0,0\n", "begin at 0 and to grow"),
-        ("t,goal_position\n1,0\n2,0\n", "begin at 0 and to grow"),
-        ("t,goal_position\n0,0\n0,0\n", "begin at 0 and to grow"),
+        ("t,angle\n0,0\n1,1\n", "the column 'goal_position' is missing.*this file has t, angle"),
+        ("t,goal_position\n0,0\n", "start at 0 and increase"),
+        ("t,goal_position\n1,0\n2,0\n", "start at 0 and increase"),
+        ("t,goal_position\n0,0\n0,0\n", "start at 0 and increase"),
         ("t,goal_position\n0,0\n1,nan\n", "not finite"),
         ("t,goal_position\n0,zero\n", "holds text such as 'zero'"),
-        ("t,goal_position\n0,0,0\n", "is no trajectory"),
+        ("t,goal_position\n0,0,0\n", "is not a trajectory"),
         ("t,goal_position,torque\n0,0,0\n1,1,0\n", "Did you mean 'torque_enable'"),
         ("t,goal_position,goal_position\n0,0,0\n1,1,0\n", "several columns 'goal_position'"),
-        ("", "is no trajectory"),
+        ("", "is not a trajectory"),
     ],
 )
 def test_what_is_no_trajectory_is_told(tmp_path, text, message):

@@ -49,7 +49,7 @@ def test_a_gear_that_locks_itself_is_never_driven_back():
     assert np.isinf(found.backdrive).all() and np.isinf(found.breakaway_torque)
     assert found.efficiencies(0)[1] == 0
     page = drive_backdrive_report([found], ["m3"]).html()
-    assert "the gear locks itself" in page and "Infinity" not in page
+    assert "the gear is self-locking" in page and "Infinity" not in page
 
 
 @pytest.mark.parametrize("friction", ["m2", "m4", "m5", "m6"])

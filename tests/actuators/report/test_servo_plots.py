@@ -109,7 +109,7 @@ def test_logs_are_chosen_by_pattern_and_by_error():
     errors = model_errors({"m1": M1}, logs)
     assert select_logs(logs, ["kp100_*"]) == [0, 1, 2]
     assert select_logs(logs, worst=2, errors=errors) == worst_first(errors)[:2]
-    with pytest.raises(RecordingError, match=r"no log is named 'kp1000'.*'kp100_m0.2'"):
+    with pytest.raises(RecordingError, match=r"no log matches 'kp1000'.*'kp100_m0.2'"):
         select_logs(logs, ["kp1000"])
     with pytest.raises(RecordingError, match="at least one"):
         select_logs(logs, worst=0)
@@ -125,7 +125,7 @@ def test_png_files_hold_a_few_logs_each(monkeypatch, tmp_path):
     assert sorted(p.name for p in (tmp_path / "new").iterdir()) == ["plot-2.png", "plot.png"]
     assert overlay_images(logs[:1], [], tmp_path / "alone.png")[0].is_file()
     (tmp_path / "file").write_text("")
-    with pytest.raises(ReportError, match="cannot write the picture"):
+    with pytest.raises(ReportError, match="cannot write the image"):
         overlay_images(logs[:1], [], tmp_path / "file" / "plot.png")
 
 

@@ -196,11 +196,11 @@ def test_a_fit_takes_a_spec(tmp_path):
     plain = actuators.fit("xl330", "m1", logs, settings=QUICK)
     np.testing.assert_array_equal(found.solution.x, plain.solution.x)
     assert actuators.fit(spec, resume=True).solution.cost == found.solution.cost
-    with pytest.raises(FitError, match=r"holds 'settings': give them to FitSpec\.of"):
+    with pytest.raises(FitError, match=r"'settings' belong .* pass them to FitSpec\.of"):
         actuators.fit(spec, settings=QUICK)
-    with pytest.raises(FitError, match="needs logs"):
+    with pytest.raises(FitError, match="requires logs"):
         actuators.fit("xl330", "m1")
-    with pytest.raises(RecordingError, match="all as one of them"):
+    with pytest.raises(RecordingError, match="pass only one kind"):
         actuators.fit("xl330", "m1", [bench_log("x", 100.0), "a.json"])
 
 

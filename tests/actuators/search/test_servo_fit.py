@@ -21,7 +21,7 @@ from trueup.actuators.assess.experiment_advice import Coverage, experiments
 from trueup.actuators.assess.fit_verdict import verdict_of
 from trueup.actuators.search.fit_settings import parse_values
 from trueup.actuators.search.live_parameters import LiveParameters
-from trueup.actuators.search.nested_models import FaceProblem, model_faces
+from trueup.actuators.search.nested_models import SubModelProblem, nested_sub_models
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.prepared_fit import Prepared
 from trueup.actuators.search.servo_search import (
@@ -153,26 +153,26 @@ def test_a_nested_search_goes_on_from_any_state_and_begins_with_the_simpler_mode
     assert {r["model"] for r in whole.history} == {"m1", "full"}
 
 
-def test_simpler_models_are_faces_of_richer_ones(logs):
+def test_simpler_models_are_nested_in_richer_ones(logs):
     known = {"m1": [], "m2": ["m1"], "m3": ["m1"], "m4": ["m1", "m2", "m3"]}
     known["m5"] = [*known["m4"], "m4"]
     known["m6"] = [*known["m5"], "m5"]
     for name, simpler in known.items():
-        faces = model_faces(ServoModel.create("xl330", name).space())
-        assert [face.name for face in faces] == [*simpler, "full"]
+        sub_models = nested_sub_models(ServoModel.create("xl330", name).space())
+        assert [sub_model.name for sub_model in sub_models] == [*simpler, "full"]
     rich = Prepared("xl330", "m6", logs[:2], FitSettings())
     generator = np.random.default_rng(0)
-    for face in model_faces(rich.space)[:-1]:
-        simple = Prepared("xl330", face.name, logs[:2], FitSettings())
+    for sub_model in nested_sub_models(rich.space)[:-1]:
+        simple = Prepared("xl330", sub_model.name, logs[:2], FitSettings())
         lower, upper = simple.space.lower, simple.space.upper
-        assert np.array_equal(face.space.lower, lower)
-        assert np.array_equal(face.space.upper, upper)
+        assert np.array_equal(sub_model.space.lower, lower)
+        assert np.array_equal(sub_model.space.upper, upper)
         z = lower + generator.random(lower.size) * 0.2 * (upper - lower)
-        x = face.widened(z)
-        assert face.holds(x)
-        assert not face.holds(rich.space.upper)
-        assert np.array_equal(face.narrowed(x), z)
-        problem = FaceProblem(rich.problem, face)
+        x = sub_model.to_full(z)
+        assert sub_model.contains(x)
+        assert not sub_model.contains(rich.space.upper)
+        assert np.array_equal(sub_model.from_full(x), z)
+        problem = SubModelProblem(rich.problem, sub_model)
         assert problem.costs(z[None]) == pytest.approx(simple.problem.costs(z[None]), rel=1e-9)
         pairs = zip(problem.jacobian_blocks(z, {}), simple.problem.jacobian_blocks(z, {}))
         for (_, values, slopes), (_, expected, derivatives) in pairs:
@@ -183,9 +183,9 @@ def test_simpler_models_are_faces_of_richer_ones(logs):
 
 def test_too_few_trials_for_the_simpler_models_go_to_the_model_itself(logs):
     search = Prepared("xl330", "m6", logs[:2], FitSettings(trials=200)).search()
-    assert search.face.name == "full"
+    assert search.sub_model.name == "full"
     search = Prepared("xl330", "m6", logs[:2], FitSettings(trials=4000)).search()
-    assert search.face.name == "m1"
+    assert search.sub_model.name == "m1"
     assert search.settings.scanned * 6 <= 1000
 
 
@@ -253,13 +253,13 @@ def test_the_parameter_file_says_where_its_numbers_come_from(logs, tmp_path):
 
 def test_no_parameter_file_remains_of_a_fit_that_cannot_be_judged(logs, tmp_path, monkeypatch):
     def refuse(*_, **__):
-        raise FitError("there is nothing to judge")
+        raise FitError("no assessment of the fit")
 
     monkeypatch.setattr("trueup.actuators.search.prepared_fit.assess", refuse)
     output = tmp_path / "m1.json"
     directory = RunDirectory.create(tmp_path / "m1.run")
     settings = FitSettings("random", trials=40)
-    with pytest.raises(UnfinishedRunError, match="nothing to judge") as caught:
+    with pytest.raises(UnfinishedRunError, match="no assessment of the fit") as caught:
         fit("xl330", "m1", logs[:1], settings=settings, output=output, directory=directory)
     assert not output.exists()
     assert "m1.run" in str(caught.value)
@@ -320,7 +320,7 @@ def test_what_only_a_limp_servo_shows_is_not_asked_of_other_loads():
     assert "masses" in " ".join(experiments(("kt", "R"), Coverage.of([made.template_log("a")])))
 
 
-def test_points_of_the_scan_lie_on_the_faces_that_are_simpler_models():
+def test_points_of_the_scan_lie_in_the_nested_sub_models():
     space = ServoModel.create("xl330", "m6").space()
     points, families = scan_points(space, 64, 0)
     assert np.array_equal(points[0], space.start)
@@ -392,7 +392,7 @@ def test_settings_survive_a_file():
         ("xl330", "m7", {}, FitError, "'m6'"),
         ("xl330", "m1", {"terms": ("delay",)}, FitError, "command_delay"),
         ("xl330", "m1", {"fixed": {"r": 2.0}}, ParameterError, "no parameter 'r'"),
-        ("xl330", "m1", {"fixed": {"R": 9.0}}, ParameterError, "beyond its bounds 2 to 5"),
+        ("xl330", "m1", {"fixed": {"R": 9.0}}, ParameterError, "outside its bounds 2 to 5"),
         ("xl330", "m1", {"validation_kp": (300,)}, RecordingError, "they have 100, 200, 400"),
         ("mx64", "m1", {}, RecordingError, "of the servo 'xl330', not of 'mx64'"),
     ],
@@ -409,8 +409,8 @@ def test_a_fit_is_judged_beside_what_knows_less(fitted, logs):
     assert unseen.held_out and not seen.held_out
     assert unseen.error == fitted.held_out.mae and seen.error == fitted.training.mae
     assert unseen.baselines == {
-        "a servo that is where it is told to be": fitted.held_out.at_goal,
-        "a servo that stays where it began": fitted.held_out.at_rest,
+        "a servo that is at its goal": fitted.held_out.at_goal,
+        "a servo that stays at its start": fitted.held_out.at_rest,
         "the model before the fit": fitted.held_out_start.mae,
     }
     plain = fitted.to_dict()["verdict"]

@@ -101,7 +101,7 @@ def test_a_motion_that_jumps_has_intervals_that_are_not_relied_on(study):
     found = assess(problem, truth.vector(), logs)
     names = problem.space.names
     assert "R" in found.unreliable(names)
-    assert any("'R'" in remark and "cannot be relied on" in remark for remark in found.remarks)
+    assert any("'R'" in remark and "unreliable" in remark for remark in found.remarks)
     assert found.to_dict(names, 0.95)["unreliable"] == found.unreliable(names)
 
 
@@ -165,11 +165,11 @@ def test_an_interval_reaches_as_far_as_the_standard_error_at_its_end(study, monk
     given = []
 
     def spied(*arguments):
-        given.append(interval_reach(*arguments))
+        given.append(extension_factors(*arguments))
         return given[0]
 
-    interval_reach = import_module("trueup.actuators.assess.profile_extension").interval_reach
-    monkeypatch.setattr("trueup.actuators.assess.fit_assessment.interval_reach", spied)
+    extension_factors = import_module("trueup.actuators.assess.profile_extension").extension_factors
+    monkeypatch.setattr("trueup.actuators.assess.fit_assessment.extension_factors", spied)
     found, x, space = assess(problem, truth.vector(), logs), truth.vector(), problem.space
 
     def variance(at):

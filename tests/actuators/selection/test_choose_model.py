@@ -8,10 +8,10 @@ import servo_model_logs as made
 
 from trueup import actuators
 from trueup.actuators import FitSettings, ModelChoice, ServoModel, TriedModel, choose_model
-from trueup.actuators.search.warm_starts import carried_over, term_values
+from trueup.actuators.search.warm_starts import converted_values, term_values
 from trueup.actuators.selection.missing_terms import term_findings
 from trueup.actuators.selection.model_choice import simplest
-from trueup.actuators.selection.parts import left_out_parts
+from trueup.actuators.selection.parts import cross_validation_parts
 from trueup.actuators.selection.suitable_terms import suitable_terms
 from trueup.errors import FitError, RecordingError
 from trueup.fitting import Grade
@@ -149,7 +149,7 @@ def test_a_part_that_no_model_predicts_does_not_decide():
 def test_logs_are_left_out_by_all_that_varies():
     loads = ((100.0, 0.2), (100.0, 0.4), (300.0, 0.2))
     logs = [made.template_log(f"{kp}_{mass}", seconds=0.1, kp=kp, mass=mass) for kp, mass in loads]
-    parts = left_out_parts(logs)
+    parts = cross_validation_parts(logs)
     assert [(part.label, part.rows) for part in parts] == [
         ("kp 100", (0, 1)),
         ("kp 300", (2,)),
@@ -157,21 +157,21 @@ def test_logs_are_left_out_by_all_that_varies():
         ("mass 0.4", (1,)),
     ]
     many = [made.template_log(str(kp), seconds=0.1, kp=kp) for kp in (1.0, 2.0, 4.0, 8.0, 9.0, 9.5)]
-    assert [part.rows for part in left_out_parts(many)] == [(0, 1), (2, 3), (4,), (5,)]
+    assert [part.rows for part in cross_validation_parts(many)] == [(0, 1), (2, 3), (4,), (5,)]
     with pytest.raises(RecordingError, match="one gain, one mass and one trajectory"):
-        left_out_parts(many[:1])
+        cross_validation_parts(many[:1])
 
 
 def test_values_are_carried_over_between_models():
     rich = ServoModel.create("xl330", "m5", ("torque_saturation",))
-    point = carried_over({"kt": 0.5, "load_friction_base": 0.2}, rich.parameters, rich.names)
+    point = converted_values({"kt": 0.5, "load_friction_base": 0.2}, rich.parameters, rich.names)
     found = dict(zip(rich.names, point, strict=True))
     assert found["kt"] == 0.5
     assert found["load_friction_motor"] == found["load_friction_external"] == 0.2
     assert found["friction_stribeck"] == found["torque_saturation"] == 0.0
     poor = ServoModel.create("xl330", "m3")
     values = {**found, "load_friction_motor": 0.1, "load_friction_external": 0.3}
-    back = dict(zip(poor.names, carried_over(values, poor.parameters, poor.names), strict=True))
+    back = dict(zip(poor.names, converted_values(values, poor.parameters, poor.names), strict=True))
     assert back["load_friction_base"] == pytest.approx(0.2)
 
 
@@ -198,7 +198,7 @@ def test_terms_that_logs_cannot_show_are_not_tried():
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"settings": FitSettings(validation_kp=(100.0,))}, FitError, "the training logs alone"),
+        ({"settings": FitSettings(validation_kp=(100.0,))}, FitError, "pass training logs only"),
         ({"by": "length"}, FitError, "'kp', 'mass'"),
         ({"by": "trajectory"}, RecordingError, "have one trajectory"),
         ({"models": ()}, FitError, "no friction model"),
@@ -231,9 +231,9 @@ def test_a_fit_without_a_model_takes_the_chosen_one(chosen_fit):
     kept = actuators.load_model(output)
     assert kept.values == found.model.values
     assert len(kept.provenance["choice"]["tried"]) == len(found.choice.tried)
-    assert any("torque_saturation takes the error" in sentence for sentence in found.findings)
+    assert any("torque_saturation changes the" in sentence for sentence in found.findings)
     report = (output.parent / "xl330.run" / "report.html").read_text()
-    assert "Choice of the model" in report
+    assert "Model selection" in report
 
 
 def test_a_chosen_model_is_judged_on_logs_that_no_fit_has_seen(chosen_fit, saturated_logs):
@@ -260,7 +260,7 @@ def test_a_chosen_model_is_judged_on_logs_that_no_fit_has_seen(chosen_fit, satur
         )
         assert each.baselines["the simpler model"] == without.by_quantity[quantity]
         rest = actuators.evaluate(plain, saturated_logs).at_rest
-        assert each.baselines["a servo that stays where it began"] == pytest.approx(rest, rel=0.5)
+        assert each.baselines["a servo that stays at its start"] == pytest.approx(rest, rel=0.5)
     assert found.unseen is None
     assert any("each gain and each mass in turn" in r.sentence for r in verdict.reasons)
 
@@ -291,6 +291,6 @@ def test_an_interrupted_choice_is_resumed(saturated_logs, tmp_path, monkeypatch)
 
 def test_logs_of_one_kind_cannot_decide_on_a_model(tmp_path):
     logs = logs_of(loads=((100.0, 0.2), (100.0, 0.2)))
-    with pytest.raises(RecordingError, match="name a friction model with --model"):
+    with pytest.raises(RecordingError, match="select a friction model with --model"):
         actuators.fit("xl330", None, logs, output=tmp_path / "xl330.json")
     assert not (tmp_path / "xl330.run").exists()

@@ -119,7 +119,7 @@ def test_a_simpler_model_within_five_percent_is_taken():
     assert "within 5 % of it" in near.reason or "has the smallest held-out error" in near.reason
     assert far.models[0].held_out > 1.1 * far.models[1].held_out
     assert far.recommended == "rich"
-    assert "no model with fewer parameters comes within 5 %" in far.reason
+    assert "no model with fewer parameters is within 5 %" in far.reason
 
 
 def test_without_logs_held_out_the_bayesian_criterion_decides_and_says_so():
@@ -176,7 +176,7 @@ def test_files_of_another_servo_no_logs_and_no_models():
         compare({}, logs_of(M1))
     with pytest.raises(FitError, match="'mean'"):
         compare({"m1": M1}, logs_of(M1), kind="mean")
-    with pytest.raises(FitError, match="name the error and the simulation with the settings"):
+    with pytest.raises(FitError, match="set held-out logs, error and simulation in the settings"):
         compare([], logs_of(M1), directory="run", kind="rmse")
 
 

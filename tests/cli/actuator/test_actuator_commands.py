@@ -155,9 +155,9 @@ def test_list_shows_servos_models_and_terms(command, capsys):
         ({"--model": "m9"}, "'m6'"),
         ({"--validation-kp": "300"}, "they have 100, 200, 400"),
         ({"--set": "r=2"}, "no parameter 'r'"),
-        ({"--set": "{'R': 70}"}, "beyond its bounds 2 to 5"),
+        ({"--set": "{'R': 70}"}, "outside its bounds 2 to 5"),
         ({"--set": "R=open('x')"}, "expected values by name"),
-        ({"terms=slack": None}, "no extended term 'slack'"),
+        ({"terms=slack": None}, "unknown extended term 'slack'"),
         ({"--actuator": "mx64"}, "of the servo 'xl330'"),
         ({"--load-study": "nowhere"}, "no such run directory"),
         ({"--workers": "0"}, "at least 1"),
@@ -165,7 +165,7 @@ def test_list_shows_servos_models_and_terms(command, capsys):
         ({"vin=-5": None}, "above 0 and at most 1e6 V"),
         ({"--reset-period": "0.001"}, "shorter than two samples"),
         ({"speed_weight=nan": None}, "finite and not negative"),
-        ({"duty_weight=1000": None}, "holds a measured 'load'"),
+        ({"duty_weight=1000": None}, "contains a measured 'load'"),
     ],
 )
 def test_wrong_input_is_named(options, command, tmp_path, changes, message):
@@ -186,7 +186,7 @@ def test_logs_that_cannot_be_fitted_are_named(options, command, logdir, tmp_path
     place = words.index("--logdir") + 1
     words[place] = str(tmp_path / "empty")
     (tmp_path / "empty").mkdir()
-    assert "holds no log" in command(*words)[1]["message"]
+    assert "contains no log" in command(*words)[1]["message"]
     raw = tmp_path / "raw"
     raw.mkdir()
     content = json.loads((logdir / "kp100.json").read_text())

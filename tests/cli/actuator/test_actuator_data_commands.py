@@ -76,7 +76,7 @@ def test_a_simulated_servo_is_recorded_and_read(tmp_path, capsys):
     planned = {"settings": settings, "bench": BENCH, "quiet": True}
     actuator_record.run_read(connection, Output(json=True))
     assert answer(capsys)["reading"]["input_volts"] == pytest.approx(7.5)
-    with pytest.raises(RecordingError, match="no trajectory 'sinsin'"):
+    with pytest.raises(RecordingError, match="unknown trajectory 'sinsin'"):
         actuator_record.run_record(
             connection, 100, "sinsin", tmp_path / "a.json", output=Output(), **planned
         )

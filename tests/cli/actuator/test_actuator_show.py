@@ -72,7 +72,7 @@ def test_compare_fits_what_is_missing(folder, capsys, tmp_path):
     assert set(fitted.provenance["training_logs"]) == {"kp100", "kp200"}
     assert any("m1 has not converged" in note for note in found["notes"])
     assert found["extended"] is None
-    assert any("60 evaluations are too few to choose a model" in note for note in found["notes"])
+    assert any("60 evaluations are too few to select a model" in note for note in found["notes"])
     code, again = run(
         capsys, "compare", "--logdir", folder / "logs", "--params", tmp_path / "m1.json",
         "--given-only", "--validation-kp", 100, "--output", tmp_path / "again",
@@ -98,7 +98,7 @@ def test_compare_takes_extended_terms_by_an_inner_split(folder, capsys, tmp_path
     chosen = "+".join((extended["model"], *extended["terms"]))
     assert chosen in [m["label"] for m in found["models"]]
     page = (tmp_path / "comparison.html").read_text()
-    assert "Choice of the model" in page
+    assert "Model selection" in page
     assert re.search(r"torque_(<wbr>)?saturation", page)
 
 
@@ -109,9 +109,9 @@ def test_compare_prints_the_table_of_the_choice_and_follows_it(folder, capsys, t
     assert main(["actuator", *map(str, words), "--quiet"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "mrad parameters left out fitted" in printed
-    assert "Logs are left out by kp, one part after the other" in printed
+    assert "Logs are held out by kp, one part after the other" in printed
     # no log is held out: errors on logs left out decide
-    assert "Take m1. Logs are left out" in printed
+    assert "Recommended: m1. Logs are held out" in printed
     solution = json.loads((tmp_path / "solution.json").read_text())
     assert solution["recommended"] == "m1"
     assert {tried["model"] for tried in solution["extended"]["tried"]} == {"m1"}

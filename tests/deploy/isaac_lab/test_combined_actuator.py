@@ -224,7 +224,7 @@ def test_files_elsewhere_and_the_folder_of_the_module(isaac_lab, tmp_path):
     ("file", "change", "words"),
     [
         ("training_config_summary.json", {"kp_phys": "6"}, "kp_phys: expected a finite number"),
-        ("training_config_summary.json", {"gru_num_layers": 0}, "counts from 1"),
+        ("training_config_summary.json", {"gru_num_layers": 0}, "integers of at least 1"),
         ("training_config_summary.json", {"gru_hidden_dim": None}, "expected a finite number"),
         ("training_config_summary.json", {"feature_names": 3}, "in this order"),
         ("normalization_stats.json", {"input_mean": [0.0, 1.0]}, "statistics of 2 features"),

@@ -12,9 +12,9 @@ from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.deploy import export_servo
 from trueup.deploy.isaac_lab.nearest import (
+    equivalent_simulator,
     isaac_lab_snippet,
     nearest_actuators,
-    stand_in_simulator,
 )
 from trueup.deploy.servo import ExportRequest
 from trueup.deploy.standard_logs import standard_logs
@@ -105,7 +105,7 @@ def test_the_stated_error_is_the_difference_between_the_motions():
     exported = export_servo(model, "isaac-lab", logs=logs)
     assert exported.errors is not None
     error, said = exported.errors["from_logs"], exported.text.replace("\n# ", " ")
-    stated = re.search(r"from them: ([0-9.]+) mrad.* Gravity is ([0-9.e+-]+) rad", said)
+    stated = re.search(r"from them: ([0-9.]+) mrad.* The load angle is ([0-9.e+-]+) rad", said)
     assert stated is not None
     assert float(stated[1]) / 1e3 == pytest.approx(error, rel=1e-3)
     # a motor of M1 with the stated numbers, by the voltage law
@@ -124,7 +124,7 @@ def test_the_stated_error_is_the_difference_between_the_motions():
     moved = BenchSimulator(plain, logs).simulate().position
     found = np.mean([np.abs(log.position - b).mean() for log, b in zip(logs, moved)])
     assert found == pytest.approx(error, rel=1e-3)
-    assert "Not in it: its friction" in exported.text
+    assert "Not included: its friction" in exported.text
 
 
 def test_friction_and_stiffness_are_nearer_than_those_of_the_file():
@@ -171,7 +171,7 @@ def test_the_simulated_stand_in_has_the_torque_of_isaac_labs_dc_motor():
     model = ServoModel.create("mx64", "m1", kt=1.6, R=4.0)
     logs = few_logs(model, 1)
     best = nearest(model, logs)[0]
-    stand_in = stand_in_simulator(best, model, logs).model
+    stand_in = equivalent_simulator(best, model, logs).model
     error, speed = np.meshgrid(np.linspace(-1, 1, 21), np.linspace(-20, 20, 21))
     line = best.saturation_effort * np.array([1.0, -1.0])[:, None, None]
     slope = best.saturation_effort * speed / best.velocity_limit

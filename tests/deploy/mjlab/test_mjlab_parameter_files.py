@@ -114,19 +114,19 @@ M1 = {"model": "m1", "actuator": "xl330", **ServoModel.create("xl330", "m1").val
     ("content", "words"),
     [
         (None, "cannot be read"),
-        ("{", "not JSON"),
+        ("{", "invalid JSON"),
         ([1], "expected names and values, found list"),
-        ({**M1, "model": 3}, "no 'model'"),
-        ({**M1, "model": "m9"}, "has no model 'm9'; it has m1, m2"),
-        ({**M1, "actuator": "hs422"}, "has no actuator 'hs422'"),
-        ({**M1, "model": "m4"}, "no value of friction_stribeck"),
-        ({**M1, "load_friction_base": 0.1}, "'load_friction_base' is no parameter"),
+        ({**M1, "model": 3}, "the key 'model' is missing"),
+        ({**M1, "model": "m9"}, "unknown model 'm9'; this module contains m1, m2"),
+        ({**M1, "actuator": "hs422"}, "unknown actuator 'hs422'"),
+        ({**M1, "model": "m4"}, "friction_stribeck, .* missing"),
+        ({**M1, "load_friction_base": 0.1}, "'load_friction_base' is not a parameter"),
         ({**M1, "kt": "0.4"}, "kt: expected a finite number"),
         ({**M1, "kt": True}, "kt: expected a finite number"),
         ({**M1, "kt": 10**400}, "kt: expected a finite number, found 1000"),
         ({**M1, "R": float("nan")}, "R: expected a finite number"),
-        ({**M1, "friction_base": -0.1}, "cannot be negative"),
-        ({**M1, "quadratic": "squared"}, "no form 'squared'"),
+        ({**M1, "friction_base": -0.1}, "must not be negative"),
+        ({**M1, "quadratic": "squared"}, "unknown form 'squared'"),
         ({**M1, "backlash": 0.01}, "second body"),
     ],
 )
@@ -143,7 +143,7 @@ def test_a_file_that_cannot_be_used_is_named_with_the_reason(tmp_path, content, 
 @pytest.mark.parametrize("path", ["", 5, b"servo.json", ["servo.json"]])
 def test_a_path_that_is_none_is_refused(path):
     module = module_of(ServoModel.create("xl330", "m1"), "mjlab")
-    with pytest.raises(module.ParameterError, match=r"json_path is .*give the path"):
+    with pytest.raises(module.ParameterError, match=r"json_path is .*set it to the path"):
         configuration(module, json_path=path).load()
 
 

@@ -12,7 +12,7 @@ from trueup.actuators import BenchSimulator, Pendulum, ServoModel, bench_of, fin
 from trueup.deploy import export_servo, mjcf_snippet, set_mjcf_gains
 from trueup.deploy.mujoco.mjcf_servo import MjcfServo, motor_of, servo_of
 from trueup.deploy.mujoco.nearest_mjcf import mujoco_positions
-from trueup.deploy.standard_logs import own_logs
+from trueup.deploy.standard_logs import logs_at_fit_conditions
 from trueup.errors import FitError, RecordingError, SimulationError
 
 
@@ -112,7 +112,7 @@ def test_text_is_a_model_with_the_numbers_of_the_servo(form):
     log = recorded(model, pendulum_log("xl330", 200.0))
     exported = export_servo(model, f"mjcf-{form}", logs=[log], kp=100.0, vin=6.0)
     text = exported.text
-    assert "Not in it: its friction, stribeck, load-dependent" in " ".join(text.split())
+    assert "Not included: its friction, stribeck, load-dependent" in " ".join(text.split())
     assert max(map(len, text.splitlines())) < 160
     compiled = model_with(text, "knee")
     assert compiled.dof_armature[0] == pytest.approx(number(text, "armature"))
@@ -161,7 +161,7 @@ def test_gains_of_an_actuator_of_another_type_are_refused():
         "<mujoco><worldbody><body><joint name='knee'/><geom size='0.1'/></body></worldbody>"
         "<actuator><pid name='knee' joint='knee' kp='2' ki='3' input='pos'/></actuator></mujoco>"
     )
-    with pytest.raises(SimulationError, match="of the type 'pid'"):
+    with pytest.raises(SimulationError, match="of type 'pid'"):
         set_mjcf_gains(compiled, "knee", {"kp": 1.0, "kd": 0.0})
     assert compiled.actuator_gainprm[0, 0] == 3.0
 
@@ -194,13 +194,13 @@ def test_without_logs_the_conditions_of_the_fit_count():
     stated = {"kp": 150.0, "vin": 6.0, "damping": None, "inertia": 0.004, "gravity_torque": 0.3}
     wrong = {"kp": "many"}
     model = dataclasses.replace(small_servo("m1"), provenance={"conditions": [stated, wrong]})
-    logs, words = own_logs(model)
+    logs, words = logs_at_fit_conditions(model)
     assert {(log.kp, log.vin) for log in logs} == {(150.0, 6.0)}
     assert bench_of(logs[0]) == Pendulum(0.004, 0.3)
     assert "at kp 150" in words
     text = " ".join(mjcf_snippet(model).split())
     assert "the standard trajectories at kp 150" in text
-    assert {log.kp for log in own_logs(model, kp=300.0)[0]} == {150.0, 300.0}
+    assert {log.kp for log in logs_at_fit_conditions(model, kp=300.0)[0]} == {150.0, 300.0}
     # the voltage of the fit is that of the export
     assert "at kp 400, 6 V." in text
     assert "at kp 400, 5 V." in " ".join(mjcf_snippet(model, vin=5.0).split())
@@ -233,7 +233,7 @@ def test_standard_trajectories_serve_without_logs():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: mjcf_snippet(small_servo(), "servo"), FitError, "no form 'servo'"),
+        (lambda: mjcf_snippet(small_servo(), "servo"), FitError, "unknown MJCF form 'servo'"),
         (lambda: mjcf_snippet(small_servo(), timestep=0.0), FitError, "time step"),
         (lambda: mjcf_snippet(small_servo(), logs=[]), RecordingError, "no log"),
         (

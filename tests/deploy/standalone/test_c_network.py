@@ -88,7 +88,7 @@ def test_the_command_names_the_files_and_their_use(tmp_path, capsys):
 
 def test_what_cannot_be_written_is_refused(tmp_path):
     network = random_network("gru")
-    with pytest.raises(FitError, match=r"NAME\.c"):
+    with pytest.raises(FitError, match=r"must end in \.c"):
         export_network(network, "c", tmp_path / "knee")
-    with pytest.raises(FitError, match="keeps its normalisation"):
+    with pytest.raises(FitError, match="cannot exclude the normalisation"):
         export_network(network, "c", tmp_path / "k.c", normalization=False)

@@ -1,4 +1,4 @@
-"""The error of a servo model on logs, beside predictions that know nothing of the servo."""
+"""The error of a servo model on logs, compared with trivial predictions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,28 +22,29 @@ class Evaluation:
     """Errors of one model on some logs [rad]."""
 
     mae: float
-    """Mean absolute position error, each log alike [rad]; infinite where a simulation diverged."""
+    """Mean absolute position error, equal weight per log [rad]; infinite if a simulation
+    diverged."""
     by_log: dict[str, float]
-    """The same of each log."""
+    """Mean absolute position error of each log [rad]."""
     at_goal: float
-    """Mean absolute error of a servo that is where it is told to be, and hangs while it is off."""
+    """Mean absolute error of a servo that is at its goal, and hangs down while torque is off."""
     at_rest: float
-    """Mean absolute error of a servo that stays where it began."""
+    """Mean absolute error of a servo that stays at its start position."""
 
     def worse_than_trivial(self, logs: str) -> list[str]:
-        """A sentence where a prediction that knows nothing of the servo is nearer, or nothing.
+        """A finding if a trivial prediction has a smaller error; empty otherwise.
 
         Args:
-          logs: what to call the logs, as in "the held-out logs".
+          logs: description of the logs, such as "the held-out logs".
         """
-        where = {"is where it is told to be": self.at_goal, "stays where it began": self.at_rest}
+        where = {"is at its goal": self.at_goal, "stays at its start": self.at_rest}
         nearest = min(where, key=lambda name: where[name])
         if self.mae < where[nearest]:
             return []
         return [
             f"on {logs} the model is off by {1e3 * self.mae:.4g} mrad, a servo that {nearest} by "
-            f"only {1e3 * where[nearest]:.4g} mrad: the model is worth nothing there. Check units "
-            "and signs in the logs, the bench, and which servo it is"
+            f"{1e3 * where[nearest]:.4g} mrad: the model is worth nothing there. Check units "
+            "and signs of the logs, the load of the bench, and the servo"
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,19 +66,19 @@ def evaluate(
     benches: Sequence[Bench] | None = None,
     threads: int | None = None,
 ) -> Evaluation:
-    """Simulate a model on logs and compare the position with what was measured.
+    """Simulate a model on logs and compare simulated with measured positions.
 
     Args:
       model: the model.
       logs: evenly sampled logs of its servo.
-      scheme: how the bench steps, one of ``SCHEMES``.
-      reset_period: take position and speed from the log again after this time [s].
-      vin: nominal bus voltage [V] in place of the logs' own.
+      scheme: integration scheme, one of ``SCHEMES``.
+      reset_period: interval at which position and speed are reset to the log's [s].
+      vin: nominal bus voltage [V] that replaces that of the logs.
       benches: load of each log; by default the pendulum that the log describes.
-      threads: threads to use; all cores by default.
+      threads: number of threads; all cores by default.
 
     Raises:
-      RecordingError: no log, one of another servo, not evenly sampled, or without a bench.
+      RecordingError: no logs, or a log of another servo, unevenly sampled or without a load.
     """
     check_servo(logs, model.servo)
     simulator = BenchSimulator(
@@ -106,18 +107,18 @@ def evaluation(simulator: BenchSimulator, x: np.ndarray) -> Evaluation:
 
 
 def check_servo(logs: Sequence[ServoLog], servo: Servo) -> None:
-    """Raise RecordingError where a log is of another servo."""
+    """Raise RecordingError if a log is of another servo."""
     others = sorted({log.motor for log in logs} - names_in_logs(servo.name))
     if others:
         log = next(log for log in logs if log.motor in others)
         raise RecordingError(
-            f"{log.source}: a log of the servo {listing(others)}, not of {servo.name!r}: give the "
+            f"{log.source}: the log is of servo {listing(others)}, expected {servo.name!r}: give "
             "logs of that servo, or another --actuator"
         )
 
 
 def check_logs(logs: Sequence[ServoLog], servo: Servo) -> None:
-    """Raise RecordingError where there is no log, or one is of another servo."""
+    """Raise RecordingError if there are no logs, or one is of another servo."""
     if not logs:
-        raise RecordingError("there is no log to simulate")
+        raise RecordingError("no logs to simulate: give at least one")
     check_servo(logs, servo)

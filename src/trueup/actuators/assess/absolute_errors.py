@@ -1,10 +1,11 @@
-"""Derivatives of a sum of absolute errors, as an estimate of its minimum needs them.
+"""Derivatives of a sum of absolute errors, for Newton-type estimates at its minimum.
 
-The first derivative of ``|r|`` is its sign. The second one is that of the expected sum: twice the
-density of the error at zero. Here the density is that of the errors over their local size, found
-from all samples near zero, over the local size again: so it is well known, and yet lower where the
-errors are large. Bandwidth as in Hall and Sheather, "On the Distribution of a Studentized
-Quantile", Journal of the Royal Statistical Society B 50 (1988), equation for the median at 95 %;
+The first derivative of ``|r|`` is its sign. The second derivative is that of the expected sum:
+twice the density of the error at zero. The errors are divided by their local size, their density is
+estimated from all samples near zero and divided by the local size again: the estimate uses many
+samples, and is lower where errors are large. Bandwidth: Hall and Sheather, "On the Distribution of
+a Studentized Quantile", Journal of the Royal Statistical Society B 50 (1988), equation for the
+median at 95 %;
 theory in Koenker, "Quantile Regression" (2005), sections 3.2 and 3.4.
 """
 
@@ -12,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_NEIGHBOURS = 101  # samples whose mean absolute error is the local size
-_SMALLEST = 0.05  # local size at least, in parts of the mean over all logs
+_NEIGHBOURS = 101  # window of the local mean absolute error [samples]
+_SMALLEST = 0.05  # smallest local size, as a fraction of the mean over all logs
 _NORMAL_MEAN = 0.7979  # mean absolute value of a standard normal variable
 
 
@@ -23,10 +24,10 @@ def signs_and_densities(
     """Weights and second derivatives of absolute errors.
 
     Args:
-      residuals: errors of each log ``(T, C)``; 0 where nothing was measured.
+      residuals: errors of each log ``(T, C)``; 0 for missing measurements.
 
     Returns:
-      Weights that make signs of the errors, and twice their density at 0, shapes likewise.
+      Weights that turn the errors into their signs, and twice the density at 0, of the same shapes.
     """
     measured = [residual != 0.0 for residual in residuals]
     whole = np.concatenate([r[m] for r, m in zip(residuals, measured, strict=True)])
@@ -48,14 +49,14 @@ def signs_and_densities(
 
 
 def _local_size(residual: np.ndarray) -> np.ndarray:
-    """Mean absolute error of the neighbours of each sample ``(T, C)``."""
+    """Mean absolute error in a window around each sample ``(T, C)``."""
     from scipy.ndimage import uniform_filter1d
 
     return np.asarray(uniform_filter1d(np.abs(residual), _NEIGHBOURS, axis=0, mode="reflect"))
 
 
 def _bandwidth(samples: int) -> float:
-    """Half-width around the median in standard deviations of a normal variable."""
+    """Half-width of the window around the median, in standard deviations of a normal variable."""
     from scipy.special import ndtri
 
     share = samples ** (-1 / 3) * 1.96 ** (2 / 3) * (1.5 / (2.0 * np.pi)) ** (1 / 3)

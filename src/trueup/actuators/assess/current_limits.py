@@ -1,4 +1,4 @@
-"""Measured currents that a current limit does not allow."""
+"""Measured currents above the current limit of a model."""
 
 from collections.abc import Sequence
 
@@ -7,22 +7,22 @@ import numpy as np
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
 
-_ABOVE = 1.1  # current over its limit that counts: ripple and rounding reach a little beyond
-_OFTEN = 0.005  # share of driven samples above that is no chance
+_ABOVE = 1.1  # ratio of current to limit that counts as exceeded: a margin for ripple and rounding
+_OFTEN = 0.005  # smallest share of driven samples that makes a finding
 
 
 def current_findings(
     model: ServoModel, logs: Sequence[ServoLog], vin: float | None = None
 ) -> list[str]:
-    """Findings on the current limit of a servo with a bridge, in words.
+    """Findings on the current limit of a servo with a bridge.
 
     The measured duty cycle and speed drive the current ``(duty vin - kt speed) / R`` through the
-    winding, which a firmware with a limit does not allow beyond it.
+    winding; firmware with a current limit keeps it below that limit.
 
     Args:
       model: model with a current limit, of the catalogue or identified.
-      logs: logs; those without a measured duty cycle are left out.
-      vin: nominal bus voltage [V] in place of the logs' own.
+      logs: logs; those without a measured duty cycle are skipped.
+      vin: nominal bus voltage [V] that replaces that of the logs.
     """
     limit = min(model.values.get("current_limit", np.inf), model.servo.max_amps)
     if model.servo.law != "voltage" or not np.isfinite(limit):
@@ -45,5 +45,5 @@ def current_findings(
     return [
         f"a current limit of {limit:.3g} A contradicts the logs: in {100 * share:.1f} % of the "
         f"driven samples the measured duty cycle drives more through the winding, up to "
-        f"{float(np.percentile(current, 99.5)):.3g} A. Raise the limit, or leave it free or out"
+        f"{float(np.percentile(current, 99.5)):.3g} A. Raise the limit, fit it, or remove it"
     ]

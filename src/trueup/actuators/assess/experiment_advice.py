@@ -1,4 +1,4 @@
-"""Which recording would determine what these logs do not."""
+"""Recommended recordings for parameters that the logs do not determine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from trueup.fitting.judgement.identifiability import Identifiability
 from trueup.fitting.uncertainty import CovarianceEstimate
 from trueup.parameters import Space
 
-_UNCERTAIN = 0.5  # half-width of an interval over the value, above which a value is hardly known
-_WIDE = 0.25  # the same over the range
+_UNCERTAIN = 0.5  # half-width of an interval over the value above which it counts as uncertain
+_WIDE = 0.25  # half-width of an interval over the range, likewise
 _SLOW = 0.1  # speed [rad/s] below which a joint creeps
-_MOST_PARTS = 3  # experiments that one piece of advice names
+_MOST_PARTS = 3  # experiments per recommendation
 
 _STRIBECK = (
     "friction_stribeck",
@@ -48,7 +48,7 @@ _OWN = {
     "current_limit": "stalls at a high gain, so that the firmware limits the current",
     "max_torque": "stalls at a high gain, so that the firmware limits the torque",
     "q_offset": "slow motion to both sides of the hanging position",
-    "friction_viscous": "fast swings with torque off (releases) beside fast driven ones",
+    "friction_viscous": "fast swings with torque off (releases) and fast driven swings",
     "friction_base": "slow ramps and releases that come to rest",
     "armature": "a fast chirp, also with a light load",
 }
@@ -56,30 +56,30 @@ _OWN = {
 
 @dataclass(frozen=True)
 class Advice:
-    """What logs leave open, and what would close it."""
+    """Parameters that the logs do not determine, and experiments that would determine them."""
 
     parameters: tuple[str, ...]
-    """Parameters that the logs do not determine, or not one by one."""
+    """Parameters that the logs do not determine, alone or in combination."""
     sentence: str
-    """It, and the experiment, in words."""
+    """Sentence with the parameters and the experiments."""
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a set of logs excites."""
+    """Excitation of a set of logs."""
 
     loads: int
     """Different loads: masses, lengths or inertias."""
     load: str
-    """The load in words, where there is only one."""
+    """Description of the load, if there is only one."""
     gains: tuple[float, ...]
     """Different firmware gains."""
     limp: float
     """Share of the samples with torque off."""
     creeping: float
-    """Share of the samples at which the joint moves, slowly and driven."""
+    """Share of the samples with slow driven motion."""
     fastest: float
-    """Greatest speed, but for the fastest thousandth [rad/s]."""
+    """99.9th percentile of the speed [rad/s]."""
 
     @classmethod
     def of(cls, logs: Sequence[ServoLog]) -> "Coverage":
@@ -115,10 +115,10 @@ def advise(
     intervals: np.ndarray,
     logs: Sequence[ServoLog],
 ) -> tuple[Advice, ...]:
-    """What to record next, for each group of parameters that the logs leave open.
+    """Recommended recordings for each group of parameters that the logs do not determine.
 
-    Groups are the directions that leave no trace in the logs, pairs of parameters that make up for
-    each other, and single parameters with wide intervals.
+    Groups are directions without effect on the residuals, pairs of correlated parameters, and
+    single parameters with wide intervals.
 
     Args:
       identifiability: of the fit.
@@ -150,10 +150,10 @@ def advise(
 
 
 def experiments(names: Sequence[str], coverage: Coverage) -> list[str]:
-    """Recordings that would tell parameters apart, those that the logs lack first."""
+    """Recordings that make parameters distinguishable, missing ones first."""
     wanted: list[tuple[bool, str]] = []
     own = set(names)
-    # driven motion holds kt/R and the sum of back-EMF and viscous friction only, whatever the load
+    # driven motion determines only kt/R and the sum of back-EMF and viscous friction, at any load
     traded = own <= {*_MOTOR, "friction_viscous"} and "friction_viscous" in own
     if own & set(_STRIBECK):
         share = f"{100 * coverage.creeping:.1f} % of these samples creep"
@@ -169,7 +169,7 @@ def experiments(names: Sequence[str], coverage: Coverage) -> list[str]:
         wanted.append(
             (
                 coverage.limp < 0.05,
-                f"releases with torque off, which no motor takes part in ({have})",
+                f"releases with torque off, in which the motor applies no torque ({have})",
             )
         )
     if own & set(_MOTOR):
@@ -179,7 +179,7 @@ def experiments(names: Sequence[str], coverage: Coverage) -> list[str]:
         wanted.append(
             (
                 coverage.fastest < 3.0,
-                "fast motion, at which the back-EMF tells kt from R "
+                "fast motion, at which the back-EMF separates kt from R "
                 f"(at most {coverage.fastest:.1f} rad/s so far)",
             )
         )
@@ -191,7 +191,7 @@ def experiments(names: Sequence[str], coverage: Coverage) -> list[str]:
 def _uncertain(
     space: Space, x: np.ndarray, intervals: np.ndarray, covariance: CovarianceEstimate
 ) -> set[str]:
-    """Parameters whose interval is wide, against their value and their range."""
+    """Parameters whose interval is wide compared with their value and their range."""
     width = 0.5 * (intervals[:, 1] - intervals[:, 0])
     span = space.upper - space.lower
     wide = (width > _UNCERTAIN * np.abs(x)) & (width > 0.02 * span) | (width > _WIDE * span)
@@ -202,9 +202,9 @@ def _uncertain(
 def _sentence(names: Sequence[str], parts: Sequence[str], identifiability: Identifiability) -> str:
     subject = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     if set(names) <= set(identifiability.no_effect):
-        what = f"{subject} left no trace in these logs"
+        what = f"{subject} has no effect in these logs"
     elif len(names) == 1:
-        what = f"{subject} is hardly determined by these logs"
+        what = f"{subject} is poorly determined by these logs"
     else:
-        what = f"{subject} are not determined one by one by these logs"
+        what = f"{subject} are not determined individually by these logs"
     return f"{what}. To determine {'it' if len(names) == 1 else 'them'}, record {'; '.join(parts)}."

@@ -1,4 +1,4 @@
-"""How far to trust a fitted servo model: intervals, bounds, what the logs cannot determine."""
+"""Uncertainty and identifiability of a servo fit: intervals, bounds, undetermined parameters."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,16 +10,16 @@ from trueup.actuators.assess.absolute_errors import signs_and_densities
 from trueup.actuators.assess.experiment_advice import Advice, advise
 from trueup.actuators.assess.fit_intervals import FitIntervals, fit_intervals
 from trueup.actuators.assess.fit_knowledge import known_of_servo, widening_of_spread
-from trueup.actuators.assess.left_out_intervals import (
+from trueup.actuators.assess.jackknife import (
     MODEL_ERROR,
-    LeftOutSpread,
+    JackknifeSpread,
     ReportStep,
-    left_out_spread,
+    jackknife_spread,
     model_error,
     no_report,
 )
 from trueup.actuators.assess.linear_range import LARGEST_DEPARTURE, departures
-from trueup.actuators.assess.profile_extension import interval_reach
+from trueup.actuators.assess.profile_extension import extension_factors
 from trueup.actuators.assess.start_noise import with_start_noise
 from trueup.actuators.bench.objective import OBJECTIVES
 from trueup.actuators.logs.servo_log import ServoLog
@@ -34,38 +34,38 @@ from trueup.fitting.uncertainty.gaussian import Gaussian
 
 @dataclass(frozen=True)
 class ServoAssessment:
-    """What the logs say about each fitted parameter."""
+    """Uncertainty and identifiability of each fitted parameter."""
 
     covariance: CovarianceEstimate
-    """In search coordinates: logarithms of the parameters on a log scale."""
+    """Covariance in search coordinates: logarithms of parameters on a log scale."""
     intervals: np.ndarray
     """Ends of the intervals in units of the parameters ``(p, 2)``; infinite where the logs do not
     determine a parameter."""
     standard_errors: np.ndarray
-    """In units of the parameters ``(p,)``; infinite likewise."""
+    """Standard errors in units of the parameters ``(p,)``; infinite likewise."""
     at_bound: np.ndarray
     """Which parameters ended on a bound ``(p,)`` bool."""
     remarks: tuple[str, ...]
-    """What a reader must know: active bounds, undetermined parameters, a search cut short."""
+    """Findings: active bounds, undetermined parameters, a search that stopped early."""
     departures: np.ndarray
-    """How far the motion departs, at the ends of each 95 % interval, from what its derivatives
-    predict, relative to that ``(p,)``; NaN without a standard error."""
+    """Norm of the deviation of the motion from its linear prediction at the ends of each 95 %
+    interval, relative to the prediction ``(p,)``; NaN without a standard error."""
     identifiability: Identifiability
-    """What can be told apart."""
+    """Which combinations of parameters the logs determine."""
     advice: tuple[Advice, ...]
-    """What the logs do not determine, and the experiment that would."""
+    """Recommended experiments for parameters that the logs do not determine."""
     known: Gaussian
-    """Joint knowledge of the parameters from the noise of the logs, in search coordinates."""
+    """Joint distribution of the parameters due to the noise of the logs, in search coordinates."""
     widening: np.ndarray
-    """Factor on the standard deviation of each parameter for the error of the model ``(p,)``."""
-    spread: LeftOutSpread | None = None
-    """Spread of fits without parts of the logs; None where the residuals are noise alone."""
+    """Factor on the standard deviation of each parameter that accounts for model error ``(p,)``."""
+    spread: JackknifeSpread | None = None
+    """Spread of fits without parts of the logs; None if the residuals are pure noise."""
     gradient: np.ndarray | None = None
-    """Slope of the objective along each parameter in search coordinates ``(p,)``."""
+    """Gradient of the objective in search coordinates ``(p,)``."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All of it in words."""
+        """All findings, as sentences."""
         return (
             *self.remarks,
             *self.identifiability.sentences,
@@ -73,7 +73,7 @@ class ServoAssessment:
         )
 
     def unreliable(self, names: Sequence[str]) -> list[str]:
-        """Parameters whose intervals promise nothing: the motion is not linear within them."""
+        """Parameters with unreliable intervals: the motion is not linear within them."""
         return np.array(names)[self.departures > LARGEST_DEPARTURE].tolist()
 
     def to_dict(self, names: Sequence[str], level: float) -> dict[str, Any]:
@@ -107,14 +107,14 @@ def assess(
     converged: bool = False,
     report: ReportStep = no_report,
 ) -> ServoAssessment:
-    """Judge a fit from the exact derivatives at its optimum, whichever search found it.
+    """Assess a fit from the exact derivatives at its optimum, whichever search found it.
 
-    Noise counts as autoregressive in each log, and each log alike, as in the objective; that of
-    the samples that rollouts start from counts besides. An interval reaches as far as the standard
-    error at its ends makes it. Where the model is wrong, which the residuals show, intervals are at
-    least those of fits without parts of the logs.
-    Standard errors are those around a parameter that is on its bound; intervals also hold for its
-    other values.
+    Noise is modelled as autoregressive in each log, and logs have equal weight, as in the
+    objective; noise of the samples that rollouts start from is added. Intervals account for the
+    growth of the standard error towards their ends. If the residuals show model error, intervals
+    are at least those of fits without parts of the logs.
+    For a parameter on its bound, standard errors of the others hold with it fixed; their
+    intervals also hold for its other values.
 
     Args:
       problem: the problem of the training logs.
@@ -122,7 +122,7 @@ def assess(
       logs: the training logs, for the advice.
       level: coverage of the intervals.
       converged: whether the search found nothing better near ``x``.
-      report: called before each long step with words and the share that is done.
+      report: called before each long step with a description and the fraction done.
 
     Raises:
       FitError: the simulation diverges at ``x``.
@@ -136,7 +136,7 @@ def assess(
         zip(problem.groups, problem.jacobian_blocks(x, failures), strict=True)
     ):
         if failures:
-            raise FitError(f"there is nothing to judge: {failures[0]}")
+            raise FitError(f"no assessment of the fit: {failures[0]}")
         shape = (len(group.times), len(group.channels))
         information += derivatives @ derivatives.T
         blocks.append(derivatives)
@@ -170,10 +170,10 @@ def assess(
 
     sampled, covariance, bias = estimated(at_bound if at_bound.any() else None)
     freed = estimated(None)[1] if at_bound.any() else covariance
-    reach = interval_reach(problem, x, sampled, covariance, curvatures)
+    reach = extension_factors(problem, x, sampled, covariance, curvatures)
     spread = None
     if model_error(problem, x) > MODEL_ERROR:
-        spread = left_out_spread(problem, x, logs, level, report)
+        spread = jackknife_spread(problem, x, logs, level, report)
     plain = covariance.matrix * np.outer(slope, slope)
     identifiability = analyse(
         information,
@@ -212,7 +212,7 @@ def _remarks(
     covariance: CovarianceEstimate,
     found: FitIntervals,
     departed: np.ndarray,
-    spread: LeftOutSpread | None,
+    spread: JackknifeSpread | None,
     converged: bool,
 ) -> Iterator[str]:
     names = np.array(covariance.names)
@@ -224,23 +224,23 @@ def _remarks(
             "every value in it"
         )
     if loose := names[covariance.undetermined].tolist():
-        yield f"the logs do not determine {listing(loose)}: no end of their intervals is known"
+        yield f"the logs do not determine {listing(loose)}: their intervals are unbounded"
     if moving := names[found.stopped_early].tolist():
-        change = f"ask for a change of {listing(moving)} of more than a standard error"
+        change = f"call for a change of {listing(moving)} by more than a standard error"
         if converged:
             yield (
-                f"the error is not smooth at its minimum: its derivatives {change}, and the "
-                "intervals reach as far"
+                f"the objective is not smooth at its minimum: its derivatives {change}, and the "
+                "intervals include that change"
             )
         else:
             yield (
                 f"the search stopped before its optimum: the derivatives still {change}, and the "
-                "intervals reach as far. Search for longer, or with another method"
+                "intervals include that change. Run a longer search, or choose another method"
             )
     if bent := names[departed > LARGEST_DEPARTURE].tolist():
         yield (
-            f"the motion does not follow its derivatives within the intervals of "
-            f"{listing(bent)}: it jumps or bends there, and these intervals cannot be relied on. "
+            f"the motion is not linear within the intervals of {listing(bent)}: it jumps or bends "
+            "there, so these intervals are unreliable. "
             "Fits to parts of the logs show how far the values scatter"
         )
 

@@ -1,12 +1,12 @@
-"""Intervals of a bounded fit: what a parameter on its bound, and a search that stopped early, add.
+"""Intervals of a bounded fit: effects of active bounds and of a search that stopped early.
 
-A parameter on its bound is fixed for the others, but its true value may lie further in, as far as
-its own interval goes. The others would then lie elsewhere too: by the linearised fit,
-``-H_oo^-1 H_oa`` for each unit of it, with ``H`` the second derivatives of the cost, ``o`` the
-others and ``a`` those on a bound. An interval of the others holds for all of these values.
+A parameter on its bound is fixed for the others, but its true value may lie inside, anywhere in its
+own interval. The others would then shift too, in the linearised fit by ``-H_oo^-1 H_oa`` times its
+shift, with ``H`` the second derivatives of the cost, ``o`` the others and ``a`` those on a bound.
+The intervals of the others cover all of these values.
 
-Where the derivatives say that the optimum is still some way off, the interval reaches from there
-to where the search stopped: a search that moves at random stops anywhere.
+If the derivatives show that the optimum is some distance away, the interval reaches from there
+to where the search stopped: a stochastic search stops anywhere around the optimum.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from trueup.fitting.uncertainty import CovarianceEstimate
 from trueup.fitting.uncertainty.start_noise import inverse_of
 from trueup.parameters import Space
 
-_FAR = 1.0  # standard errors from the optimum beyond which a search stopped early
+_FAR = 1.0  # distance from the optimum beyond which a search stopped early [standard errors]
 
 
 @dataclass(frozen=True)
 class FitIntervals:
-    """Intervals in units of the parameters, and why they are wider than the noise makes them."""
+    """Intervals in units of the parameters, and which ones a search that stopped early widens."""
 
     ends: np.ndarray
     """Lower and upper ends ``(p, 2)``; infinite where the logs do not determine a parameter."""
@@ -44,11 +44,11 @@ def fit_intervals(
     Args:
       space: the parameters.
       x: where the search stopped ``(p,)``.
-      covariance: in search coordinates.
+      covariance: covariance of the parameters in search coordinates.
       curvature: second derivatives ``(p, p)`` of the cost in search coordinates.
-      gradient: its derivatives ``(p,)``, likewise.
-      factors: by which the two sides of each interval are longer ``(p, 2)``; none are by default.
-      bias: what is added to both sides ``(p,)``; nothing by default.
+      gradient: gradient ``(p,)`` of the cost in search coordinates.
+      factors: factors on the two sides of each interval ``(p, 2)``; default: 1.
+      bias: width added to both sides ``(p,)``; default: 0.
     """
     free, active = ~covariance.active, covariance.active
     lower, upper = space.search_bounds

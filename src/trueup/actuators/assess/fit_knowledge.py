@@ -1,4 +1,4 @@
-"""Joint knowledge of the parameters of a servo fit: what draws for a simulator come from."""
+"""Joint distribution of the parameters of a servo fit, the source of draws for a simulator."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,17 +20,17 @@ def known_of_servo(
     covariance: CovarianceEstimate,
     jacobians: Sequence[np.ndarray],
 ) -> Gaussian:
-    """Knowledge of the parameters from the noise of the logs, in search coordinates.
+    """Gaussian of the parameters due to noise of the logs, in search coordinates.
 
-    The centre is the optimum without bounds: of a parameter on a bound it lies beyond, and the
-    bound cuts the Gaussian.
+    The mean is the optimum without bounds: for a parameter on a bound it lies beyond that bound,
+    which truncates the Gaussian.
 
     Args:
       space: the parameters.
       x: the optimum ``(p,)``.
       at_bound: which parameters are on a bound ``(p,)`` bool.
       curvature: second derivatives ``(p, p)`` of the cost in search coordinates.
-      gradient: its derivatives ``(p,)``, likewise.
+      gradient: gradient ``(p,)`` of the cost in search coordinates.
       covariance: of the estimates in search coordinates, every parameter free.
       jacobians: of the residuals in search coordinates, ``(T, channels, p)`` a log.
     """
@@ -47,12 +47,12 @@ def known_of_servo(
 
 
 def widening_of_spread(known: Gaussian, standard_errors: np.ndarray | None) -> np.ndarray:
-    """Factor ``(p,)`` on each standard deviation that reaches those of fits to parts of the logs.
+    """Factor ``(p,)`` on each standard deviation that covers the spread of fits to parts of logs.
 
     Args:
-      known: knowledge from the noise.
-      standard_errors: of fits to parts, in search coordinates ``(p,)``; None where the residuals
-        are noise alone.
+      known: distribution due to noise.
+      standard_errors: of fits to parts, in search coordinates ``(p,)``; None if the residuals
+        are pure noise.
     """
     factors = np.ones(len(known.names))
     if standard_errors is None:

@@ -1,4 +1,4 @@
-"""The verdict on a servo fit: predictions beside it that know less, and what became of values."""
+"""Verdict on a servo fit: comparison with simpler predictions, and status of each parameter."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from trueup.actuators.assess._evaluate import Evaluation
+from trueup.actuators.assess.cross_validation_errors import WORDS, CrossValidationErrors
 from trueup.actuators.assess.fit_assessment import ServoAssessment
-from trueup.actuators.assess.held_out_logs import UnseenLogs
-from trueup.actuators.assess.left_out_errors import WORDS, LeftOutErrors
+from trueup.actuators.assess.held_out_logs import HeldOutRefit
 from trueup.actuators.equations.friction_models import STRIBECK_SHAPE
 from trueup.actuators.search.fit_settings import uses_up_trials
 from trueup.fitting import Comparison, Estimates, Grade, Reason, SearchEnd, Verdict, judge
@@ -16,8 +16,8 @@ from trueup.fitting.judgement import baselines
 from trueup.fitting.solution import Solution
 from trueup.parameters import Space
 
-AT_GOAL = "a servo that is where it is told to be"
-AT_REST = "a servo that stays where it began"
+AT_GOAL = "a servo that is at its goal"
+AT_REST = "a servo that stays at its start"
 
 
 def verdict_of(
@@ -28,15 +28,15 @@ def verdict_of(
     training: tuple[Evaluation | None, Evaluation | None],
     held_out: tuple[Evaluation | None, Evaluation | None],
     method: str,
-    unseen: UnseenLogs | None = None,
-    left_out: LeftOutErrors | None = None,
+    unseen: HeldOutRefit | None = None,
+    left_out: CrossValidationErrors | None = None,
 ) -> Verdict:
     """Judge a servo fit by the rules of :func:`trueup.fitting.judge`.
 
     The error is the mean absolute position error, with equal weight for each log. Its baselines are
     a servo that is at its goal, one that stays at its start, and the model before the fit, with the
-    catalogue's values. After a choice of the model, errors on the logs that it left out are
-    compared with these and with those of the simplest model.
+    catalogue's values. After a model selection, its cross-validation errors are
+    compared with these and with the error of the simplest model.
 
     Args:
         solution: result of the search.
@@ -44,8 +44,8 @@ def verdict_of(
         assessment: intervals and identifiability.
         training, held_out: evaluations on each part, of the fit and of the model before it.
         method: search method.
-        unseen: errors of a second fit on logs that it left out.
-        left_out: errors on logs that the choice of the model left out.
+        unseen: errors of a second fit on logs that were held out of it.
+        left_out: cross-validation errors of the model selection.
     """
     if unseen is not None:
         held_out = (unseen.fitted, unseen.before)
@@ -86,7 +86,7 @@ def _comparison(found: Evaluation, before: Evaluation, held_out: bool) -> Compar
     return Comparison("position", found.mae, rivals, held_out, "rad", measure="MAE")
 
 
-def _left_out_comparisons(errors: LeftOutErrors) -> list[Comparison]:
+def _left_out_comparisons(errors: CrossValidationErrors) -> list[Comparison]:
     found = []
     for quantity, error in errors.fitted.items():
         rivals = {
@@ -96,7 +96,7 @@ def _left_out_comparisons(errors: LeftOutErrors) -> list[Comparison]:
         }
         if errors.simplest is not None:
             rivals[baselines.SIMPLER] = errors.simplest[quantity]
-        channel = f"position, each {WORDS[quantity]} left out"
+        channel = f"position, each {WORDS[quantity]} held out"
         found.append(Comparison(channel, error, rivals, True, "rad", measure="MAE"))
     return found
 
@@ -109,18 +109,18 @@ def _estimates(solution: Solution, space: Space, found: ServoAssessment) -> Esti
 
 
 def _shape_limits(solution: Solution, space: Space, found: ServoAssessment) -> list[Reason]:
-    """Shape parameters of the Stribeck curve on a bound.
+    """Shape parameters of the Stribeck curve that are on a bound.
 
-    Their bounds are those of curves that are used (exponents from 1 on: below, the curve has no
-    slope at rest), and no number that a motor has. A fit on one predicts as its errors say.
+    Their bounds span the curves in use (exponents from 1: below, the curve has infinite slope at
+    rest); they are no limits of motors. The errors of such a fit show how well it predicts.
     """
     own = Estimates.of(space, solution.x, found.at_bound)
     names = [name for name in own.on_bounds if name in STRIBECK_SHAPE]
     if not names:
         return []
     sentence = (
-        f"{', '.join(names)} ended on a bound: the logs ask for another shape of the friction in "
-        "slow motion than the Stribeck curve has. Look at the residuals of slow motion; to "
+        f"{', '.join(names)} ended on a bound: the measured friction at low speed has "
+        "another shape than the Stribeck curve. Check the residuals of slow motion; to "
         "determine it, record slow ramps."
     )
     return [Reason(Grade.LOOK, sentence, "parameters")]

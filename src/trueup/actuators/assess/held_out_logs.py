@@ -1,4 +1,4 @@
-"""Some of the logs, predicted by a fit that has not seen them, where no log is held out."""
+"""Prediction of some logs by a second fit that does not use them, if no log is held out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from trueup.errors import listing
 
 
 @dataclass(frozen=True)
-class UnseenLogs:
-    """Errors on logs that a second fit left out."""
+class HeldOutRefit:
+    """Errors on logs that are held out of a second fit."""
 
     logs: tuple[str, ...]
     """Names of these logs."""
     fitted: Evaluation
     """Errors of the second fit."""
     before: Evaluation
-    """Errors of the model before the fit, which has seen none of the logs."""
+    """Errors of the model before the fit, which uses none of the logs."""
 
     @property
     def sentence(self) -> str:
-        """Meaning of these errors."""
+        """Explanation of these errors."""
         count = len(self.logs)
         return (
             f"No log is held out: a second fit without {count} of the logs predicts "
@@ -36,26 +36,26 @@ class UnseenLogs:
         )
 
 
-def unseen_logs(
+def held_out_refit(
     simulator: Callable[[Sequence[ServoLog]], BenchSimulator],
     logs: Sequence[ServoLog],
     problem: ServoProblem,
     x: np.ndarray,
     before: np.ndarray,
-) -> UnseenLogs | None:
-    """Repeat a fit without logs of all conditions, and predict these; None with a single log.
+) -> HeldOutRefit | None:
+    """Repeat a fit without some logs of each condition, and predict these; None with a single log.
 
-    Which logs, :func:`~trueup.actuators.logs.splits.spread_logs` says. The second fit is least
-    squares with the loss that nears the objective, from the optimum of all logs. The values of the
-    fit stay those of all logs: they are the best that the logs give, and the error of a fit to
-    fewer logs is an estimate from above of theirs.
+    :func:`~trueup.actuators.logs.splits.spread_logs` selects the logs. The second fit is least
+    squares with the loss that approximates the objective, from the optimum of all logs. The fit
+    keeps the values of all logs, which are the best available; the error of a fit to
+    fewer logs overestimates theirs.
 
     Args:
-        simulator: makes a simulator of some of the logs.
+        simulator: factory of simulators of some of the logs.
         logs: logs of the fit.
         problem: problem of all of them.
-        x: its optimum ``(p,)``.
-        before: values that no log was used for ``(p,)``.
+        x: optimum of that problem ``(p,)``.
+        before: values before the fit ``(p,)``.
     """
     if len(logs) < 2:
         return None
@@ -65,7 +65,7 @@ def unseen_logs(
     rest = ServoProblem(simulator(kept), problem.objective)
     second = refitted(rest, x)
     unseen = simulator(left_out)
-    return UnseenLogs(
+    return HeldOutRefit(
         tuple(log.name for log in left_out),
         evaluation(unseen, second),
         evaluation(unseen, before),

@@ -1,7 +1,7 @@
-"""Whether a motion follows its derivatives as far as the interval of a parameter reaches.
+"""Linearity of the motion within the interval of each parameter.
 
-Intervals come from derivatives at the optimum. Where the motion jumps or bends within them, as with
-a law whose torque jumps, they promise nothing.
+Intervals come from derivatives at the optimum. If the motion jumps or bends within them, as with
+a law with discontinuous torque, they are unreliable.
 """
 
 from collections.abc import Sequence
@@ -11,30 +11,30 @@ import numpy as np
 from trueup.actuators.search.problem import ServoProblem
 
 LARGEST_DEPARTURE = 1.0
-"""Departure above which an interval is not to be relied on: as much as the predicted change."""
+"""Relative deviation above which an interval is unreliable: the size of the predicted change."""
 
 REACH = 1.96
-"""Standard errors to either side at which the motion is looked at: the ends of a 95 % interval."""
+"""Distance at which the motion is evaluated [standard errors]: the ends of a 95 % interval."""
 
 
 def departures(
     problem: ServoProblem, x: np.ndarray, covariance: np.ndarray, derivatives: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """How far the motion departs from the linear prediction at the ends of an interval.
+    """Relative deviation of the motion from its linear prediction at the ends of an interval.
 
-    Each parameter moves to the ends of its 95 % interval, the others with it as the covariance
-    says, all within their bounds.
+    Each parameter moves to the ends of its 95 % interval and the others follow by their
+    covariance with it, all within their bounds.
 
     Args:
       problem: the problem of the logs.
       x: the optimum ``(p,)``.
-      covariance: in units of the parameters ``(p, p)``; rows that are not finite are left out.
-      derivatives: of the residuals at ``x``, a block a log ``(p, rows)``.
+      covariance: in units of the parameters ``(p, p)``; rows that are not finite are skipped.
+      derivatives: of the residuals at ``x``, a block ``(p, rows)`` per log.
 
     Returns:
       Norm of the difference between the change of the motion and its prediction, over the norm of
-      the prediction, the larger of the two directions ``(p,)``; NaN where there is no standard
-      error, infinite where the simulation diverges.
+      the prediction, the larger of the two directions ``(p,)``; NaN without a standard
+      error, infinite if the simulation diverges.
     """
     space = problem.space
     errors = np.sqrt(np.diag(covariance))
@@ -53,7 +53,7 @@ def departures(
         linear = moves @ slopes
         missed += np.square(values[1:] - values[0] - linear).sum(axis=1)
         predicted += np.square(linear).sum(axis=1)
-    # a step that bounds cut to nothing says nothing
+    # a step that the bounds reduce to zero carries no information
     ratio = np.sqrt(missed / np.maximum(predicted, 1e-300))
     ratio[predicted == 0] = 0.0
     ratio[[row - 1 for row in failures if row > 0]] = np.inf

@@ -1,4 +1,4 @@
-"""Simulate identified models on logs, and the error of each on each log."""
+"""Simulate identified models on logs and compute the error of each on each log."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _SAME_HARDWARE = {"xl330i": "xl330"}  # one servo, driven by current or by volta
 
 @dataclass(frozen=True, eq=False)
 class ModelErrors:
-    """One model on all logs: its motion, and how far that is from the measured one."""
+    """Simulated motion and errors of one model on all logs."""
 
     label: str
     """Name of the model in tables and legends."""
@@ -68,7 +68,7 @@ class ModelErrors:
         )
 
     def error(self, kind: str = "mae") -> Array:
-        """Error of each log ``(l,)`` [rad]: ``"mae"`` or ``"rmse"``."""
+        """Error of each log ``(l,)`` [rad], ``"mae"`` or ``"rmse"``."""
         return self.rmse if kind == "rmse" else self.mae
 
 
@@ -81,22 +81,22 @@ def model_errors(
     vin: float | None = None,
     benches: Sequence[Bench] | None = None,
 ) -> list[ModelErrors]:
-    """Simulate models on logs, each log from its first sample on.
+    """Simulate models on logs, starting from the first sample of each log.
 
     Args:
         models: label -> model.
         logs: evenly sampled logs of one servo.
-        scheme: how the bench steps, one of ``SCHEMES``.
-        reset_period: take position and speed from the log again after this time [s].
-        vin: nominal bus voltage [V] in place of the logs' own.
+        scheme: integration scheme, one of ``SCHEMES``.
+        reset_period: interval at which position and speed are reset to the log's [s].
+        vin: nominal bus voltage [V] that replaces that of the logs.
         benches: load of each log; by default the pendulum that the log describes.
 
     Raises:
-        RecordingError: there is no log, or one is not evenly sampled or describes no bench.
+        RecordingError: there are no logs, or a log is unevenly sampled or lacks a load.
         ParameterError: a model is of another servo than the logs.
     """
     if not logs:
-        raise RecordingError("there is no log to simulate")
+        raise RecordingError("no logs to simulate: give at least one")
     found = []
     for label, model in models.items():
         _check_servo(label, model, logs)
@@ -108,10 +108,10 @@ def model_errors(
 
 
 def trivial_errors(logs: Sequence[ServoLog], kind: str = "mae") -> dict[str, Array]:
-    """Errors ``(l,)`` [rad] of predictions that know nothing of the servo.
+    """Errors ``(l,)`` [rad] of trivial predictions.
 
-    ``at goal``: the joint is where it is told to be; while torque is off, it hangs down.
-    ``at rest``: it stays where it began.
+    ``at goal``: the joint is at its goal; while torque is off, it hangs down.
+    ``at rest``: it stays at its start position.
     """
     at_goal, at_rest = [], []
     for log in logs:
@@ -175,5 +175,5 @@ def _check_servo(label: str, model: ServoModel, logs: Sequence[ServoLog]) -> Non
 
 
 def names_in_logs(servo: str) -> set[str]:
-    """Names by which logs call a servo of the catalogue: its own, and that of the same hardware."""
+    """Names of a catalogue servo in logs: its own, and those of the same hardware."""
     return {servo, _SAME_HARDWARE.get(servo, servo)}

@@ -1,15 +1,15 @@
-"""How much farther an interval reaches where the standard error grows towards its ends.
+"""Extension of intervals if the standard error grows towards their ends.
 
-The noise that decides how far an estimate falls from the truth is judged at the estimate, but it
-acts at the truth. Where the standard error depends on the parameters, as on the width of a Stribeck
-curve, an estimate that fell where it is small has too short an interval. An interval of those
-values whose own standard error reaches back to the estimate, as Wilson's for a share ("Probable
-Inference", Journal of the American Statistical Association 22, 1927), does not. Here each end moves
-out by how much larger the standard error is at that end than at the estimate; it never moves in.
+The noise is judged at the estimate, but acts at the true value. If the standard error depends on
+the parameters, as on the width of a Stribeck curve, an estimate in a region of small standard error
+has too short an interval. The interval of all values whose own standard error reaches the estimate
+has the right length, as Wilson's for a proportion ("Probable Inference", Journal of the American
+Statistical Association 22, 1927). Here each end moves outwards by the ratio of the standard error
+at that end to that at the estimate; it never moves inwards.
 
-The ends are those on the way along which the other parameters follow, as the covariance says. What
-changes along it are the derivatives and the effect of the noise of the starts; how noise hangs
-together in time, and the weights of a robust loss, stay those of the estimate.
+The ends lie on the line along which the other parameters follow by their covariance. Recomputed
+along it are the derivatives and the effect of the noise of the starts; the autocorrelation of the
+noise and the weights of a robust loss are those of the estimate.
 """
 
 from collections.abc import Sequence
@@ -23,25 +23,25 @@ from trueup.fitting.uncertainty import CovarianceEstimate
 from trueup.fitting.uncertainty.start_noise import inverse_of
 
 
-def interval_reach(
+def extension_factors(
     problem: ServoProblem,
     x: np.ndarray,
     sampled: CovarianceEstimate,
     covariance: CovarianceEstimate,
     weights: Sequence[np.ndarray],
 ) -> np.ndarray:
-    """Factors, 1 at least, by which the two sides of each interval are longer ``(p, 2)``.
+    """Factors of at least 1 on the two sides of each interval ``(p, 2)``.
 
     Args:
       problem: the problem of the logs.
       x: the optimum ``(p,)``.
-      sampled: covariance of the noise of the samples, in search coordinates.
-      covariance: the same with that of the starts.
-      weights: what each residual weighs in the second derivatives of the cost, ``(T, channels)`` a
-        log.
+      sampled: covariance due to noise of the samples, in search coordinates.
+      covariance: covariance with noise of the start states added.
+      weights: weight of each residual in the second derivatives of the cost, ``(T, channels)`` per
+          log.
 
     Returns:
-      Factors below and above; 1 where there is no standard error, or where the simulation diverges.
+      Factors below and above; 1 without a standard error, or if the simulation diverges.
     """
     space = problem.space
     known = np.flatnonzero(
@@ -84,9 +84,9 @@ def _variances(
     known: np.ndarray,
     weights: Sequence[np.ndarray],
 ) -> np.ndarray:
-    """Variances of parameters at ``x (p,)`` from samples, but for a factor, and starts ``(2, k)``.
+    """Variances ``(2, k)`` of parameters at ``x (p,)`` from samples, up to a factor, and starts.
 
-    NaN where the simulation diverges.
+    NaN if the simulation diverges.
     """
     failures: Failures = {}
     slope = problem.space.slope(x)[known]

@@ -1,9 +1,9 @@
-"""What the noise of the samples that rollouts start from adds to the covariance of a fit.
+"""Contribution of noisy start states of rollouts to the covariance of a fit.
 
-A rollout starts, and with a reset period starts again, from a measured position and speed. Their
-noise moves all that follows: there is one draw of it a start, however many samples follow. How
-an error of a start moves the optimum stands in :mod:`trueup.fitting.uncertainty.start_noise`. The
-motion is simulated with both signs of an error, in place of a derivative.
+A rollout starts, and with a reset period restarts, from a measured position and speed. Noise in
+these shifts the whole following motion: one draw per start, however many samples follow. Its
+effect on the optimum is derived in :mod:`trueup.fitting.uncertainty.start_noise`. The
+motion is simulated with perturbations of several signs and sizes instead of a derivative.
 """
 
 import copy
@@ -26,8 +26,9 @@ from trueup.fitting.uncertainty.start_noise import (
 _STARTED = (0, 1)  # channels that a rollout takes from the log: position and speed
 
 _NODES = ((math.sqrt(3.0), 1.0 / 6.0), (-math.sqrt(3.0), 1.0 / 6.0))
-# of Gauss-Hermite quadrature with three of them, deviations and shares: friction holds a joint that
-# starts on one side and lets one on the other side go
+# nonzero nodes [standard deviations] and weights of three-point Gauss-Hermite quadrature: a
+# derivative is not enough, as friction may hold a joint that starts on one side of the measured
+# state and release one that starts on the other side
 
 
 def with_start_noise(
@@ -38,24 +39,24 @@ def with_start_noise(
     jacobians: Sequence[np.ndarray],
     weights: Sequence[np.ndarray],
 ) -> tuple[CovarianceEstimate, np.ndarray]:
-    """The covariance with what the noise of the starts adds, and the size of its bias.
+    """Covariance with noise of the start states added, and the bias that it causes.
 
-    Where friction holds a joint that starts on one side and lets one on the other side go, errors
+    If friction holds a joint that starts on one side and releases one on the other side, errors
     of both signs do not cancel: their mean moves the optimum.
-
-    The size of that noise is taken from how much the residuals of position and speed change from
+    The size of the noise is estimated from differences of successive residuals of position and
+    speed, in which model errors nearly cancel.
     sample to sample, which errors of the model hardly do.
 
     Args:
       problem: the problem of the logs.
       x: the optimum ``(p,)``.
-      covariance: of the noise of the samples, in search coordinates.
+      covariance: due to noise of the samples, in search coordinates.
       curvature: second derivatives ``(p, p)`` of the cost in search coordinates.
       jacobians: of the residuals in search coordinates, ``(T, channels, p)`` a log.
-      weights: what each residual weighs in ``curvature``, ``(T, channels)`` a log.
+      weights: weight of each residual in ``curvature``, ``(T, channels)`` per log.
 
     Returns:
-      The covariance, and how far the mean effect moves each parameter ``(p,)``.
+      Covariance, and the shift of each parameter by the mean effect ``(p,)``.
     """
     known = known_of(covariance)
     block = np.ix_(known, known)
@@ -83,7 +84,7 @@ def with_start_noise(
 
 
 def start_noise_sizes(problem: ServoProblem, fitted: Sequence[np.ndarray]) -> np.ndarray:
-    """Standard deviations of the noise of position and speed ``(2, logs)``; 0 where unknown.
+    """Standard deviations of the noise of position and speed ``(2, logs)``; 0 if unknown.
 
     Args:
       problem: the problem of the logs.
@@ -110,7 +111,7 @@ def motions(
       problem: the problem of the logs.
       X: candidates ``(n, p)``.
       channel: 0 for position, 1 for speed.
-      shifts: what to add to it for each log where rollouts start.
+      shifts: offset of that channel in each log at the starts of rollouts.
     """
     simulator = copy.copy(problem.simulator)
     if shifts is not None:

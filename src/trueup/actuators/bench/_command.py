@@ -1,4 +1,4 @@
-"""Compiled command of a servo: a goal and torque enable, each late by the servo's delay."""
+"""Compiled command of a servo: goal and torque enable, delayed by the command delay."""
 
 from trueup.actuators.equations.compiled import compiled
 
@@ -7,23 +7,25 @@ from trueup.actuators.equations.compiled import compiled
 def command(goal, enable, first, step, substeps, h, delay):
     """Delayed command of an integration step.
 
-    Goals hold; a step that two of them share is driven by their mean over it.
+    Goals are held between samples; a step that spans two samples gets their time-weighted mean.
 
     Args:
       goal, enable: held values of all samples.
       first: first sample of the log.
       step: number of the integration step in the log.
-      substeps: integration steps a sample.
+      substeps: integration steps per sample.
       h: integration step [s].
       delay: command delay [s].
 
     Returns:
       Goal, torque-enable, and the derivatives of both with respect to the delay.
     """
+    # a fractional delay interpolates linearly between the commands of two steps, so that the
+    # command has a derivative with respect to the delay
     lag = int(delay / h)
     share = delay / h - lag
     step -= lag
-    # the first values hold before the log begins; a division is dear, so that there is one
+    # the first values hold before the log begins; a single division, as divisions are slow
     whole = max(step, 0) // substeps
     now = first + whole
     before = now - 1 if step > 0 and whole * substeps == step else now

@@ -1,4 +1,4 @@
-"""Logs of different lengths as the flat arrays that the compiled bench reads."""
+"""Logs of different lengths as flat arrays for the compiled bench."""
 
 import functools
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError
 
 _NEEDED = {"measured_voltage": "input_volts", "resistance_temperature": "temperature"}
-"""Extended term -> measurement that it reads."""
+"""Extended term -> measurement that it requires."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class BenchData:
     """Samples of all logs, one log after the other."""
 
     log_rows: np.ndarray
-    """Numbers of each log ``(l, 14)``; columns: ``LOG`` of the layout."""
+    """Constants of each log ``(l, 14)``; columns: ``LOG`` of the layout."""
     offsets: np.ndarray
     """First sample of each log, and the end ``(l + 1,)``."""
     table: np.ndarray
@@ -30,7 +30,7 @@ class BenchData:
     inputs: np.ndarray
     """Goal, torque enable, bus voltage, temperature above the reference ``(4, m)``."""
     measured: np.ndarray
-    """Position, speed and duty ``(3, m)``; NaN is not compared."""
+    """Position, speed and duty ``(3, m)``; NaN samples are skipped."""
 
     @classmethod
     def of(
@@ -43,10 +43,10 @@ class BenchData:
         reset_period: float | None,
         vin: float | None,
     ) -> "BenchData":
-        """Flatten logs; ``max_step`` None takes one step a sample.
+        """Flatten logs; ``max_step`` None takes one step per sample.
 
         Raises:
-          RecordingError: a log is not evenly sampled, or lacks a measurement that a term reads.
+          RecordingError: a log is unevenly sampled, or lacks a measurement that a term requires.
         """
         rows = np.zeros((len(logs), len(LOG)))
         tables: list[np.ndarray] = []
@@ -116,13 +116,13 @@ class BenchData:
 def _check(log: ServoLog, terms: Sequence[str]) -> None:
     if log.dt is None:
         raise RecordingError(
-            f"{log.source}: a raw log, its samples are not evenly spaced: resample it first"
+            f"{log.source}: the samples are not evenly spaced (a raw log): resample it first"
         )
     for term in terms:
         field = _NEEDED.get(term)
         if field is not None and getattr(log, field) is None:
             raise RecordingError(
-                f"{log.source}: the term {term!r} needs {field}, which the log does not hold"
+                f"{log.source}: the term {term!r} requires {field}, which is missing in the log"
             )
 
 

@@ -22,7 +22,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.np.arrayobj import make_array
 
-from trueup.actuators.equations.compiled import compiled_apart
+from trueup.actuators.equations.compiled import compiled_without_inlining
 from trueup.compilation import intrinsic
 
 LANES = 16
@@ -113,7 +113,7 @@ def lane_function(name: str, loops: Sequence[Loop]) -> Any:
         run(width, lanes, slopes)
 
     of_lanes.__name__ = name
-    return compiled_apart(of_lanes)
+    return compiled_without_inlining(of_lanes)
 
 
 def column_function(
@@ -163,7 +163,7 @@ def column_function(
         run(width, count, wanted, lanes, slopes)
 
     of_columns.__name__ = name
-    return compiled_apart(of_columns)
+    return compiled_without_inlining(of_columns)
 
 
 def _numbers(context: Any, builder: Any, kind: Any, array: Any) -> Any:

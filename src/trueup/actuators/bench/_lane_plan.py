@@ -1,7 +1,8 @@
-"""Parts of a step by when they are computed: once a rollout, once a sample, or each step.
+"""Schedule of the computations of a step: once per rollout, once per sample, or each step.
 
-A quantity of all lanes is a row of a work space. What depends on parameters alone is computed once
-a rollout, what depends on measurements once a sample, and what both leave for later stays in rows.
+A quantity of all lanes is a row of a work array. Loop-invariant code motion in two levels: what
+depends on parameters alone is computed once per rollout, what depends on measurements once per
+sample, and intermediate results that later levels read are kept in rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +12,10 @@ from trueup.actuators.bench._lane_code import LANES, Instruction, Loop, Place
 from trueup.actuators.equations.tracing import COMPARISONS, LOGICAL, Graph, Value
 
 LONGEST_LOOP = 48
-"""Operations of a loop: more need more registers than there are."""
+"""Most operations of a loop: longer ones run out of vector registers."""
 
 SLOW = ("exp", "log", "sin", "cos", "tanh", "sqrt")
-"""Operations that take many instructions."""
+"""Operations that compile to many instructions."""
 
 
 @dataclass(frozen=True)
@@ -22,41 +23,41 @@ class Target:
     """Destination of a value."""
 
     place: Place
-    """Row that takes it."""
+    """Row that the value is written to."""
     value: Value
-    """The value."""
+    """Value to write."""
     last: bool = False
-    """Whether it takes the place of an input, and is written after all else."""
+    """Whether it overwrites an input, and is therefore written last."""
 
 
 class WorkSpace:
     """Rows of the work space of lanes.
 
     Args:
-      names: names of its rows; further ones are added for what is computed and used later.
+      names: names of its rows; rows for intermediate results are appended.
     """
 
     def __init__(self, names: Iterable[str]):
         self.rows = {name: LANES * place for place, name in enumerate(names)}
 
     def place(self, name: str) -> Place:
-        """Place of a row; a new row for a new name."""
+        """Place of the named row, appended if it is new."""
         return Place("lanes", self.rows.setdefault(name, LANES * len(self.rows)))
 
     @property
     def size(self) -> int:
-        """Numbers of the work space."""
+        """Size of the work space [rows]."""
         return LANES * len(self.rows)
 
 
 class LanePlan:
-    """Divides the computation of targets into functions of lanes.
+    """Division of the computation of targets into functions of lanes.
 
     Args:
       graph: graph of the targets.
-      space: work space; inputs of the graph are rows of their names.
-      once, each_sample: names of the inputs that stay in a rollout, and in a sample; columns of
-        the row of parameters stay too.
+      space: work space; it has a row for each input of the graph.
+      once, each_sample: names of the inputs that are constant in a rollout, and in a sample;
+          columns of the row of parameters are constant too.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class LanePlan:
         return found
 
     def _level(self, number: int) -> int:
-        """0 for what stays in a rollout, 1 for what stays in a sample, 2 for the rest."""
+        """0 for constants of a rollout, 1 for constants of a sample, 2 for the rest."""
         if number not in self._levels:
             node = self.graph.nodes[number]
             if node.operation == "input":
@@ -103,7 +104,7 @@ class LanePlan:
         return self._levels[number]
 
     def _is_inline(self, number: int) -> bool:
-        """Whether a node is computed wherever it is used: a condition cannot be kept in a row."""
+        """Whether a node is recomputed at each use: a condition cannot be stored in a row."""
         operation = self.graph.nodes[number].operation
         return operation in ("input", "external", "constant", "negative", *COMPARISONS, *LOGICAL)
 
@@ -112,7 +113,7 @@ class LanePlan:
         return () if node.operation == "external" else node.operands
 
     def _reached(self, roots: Iterable[int], level: int) -> set[int]:
-        """Nodes that a level needs as rows or computes, from roots down to lower levels."""
+        """Nodes that a level computes or reads as rows, from roots down to lower levels."""
         found: set[int] = set()
         seen: set[int] = set()
         waiting = list(roots)
@@ -139,7 +140,7 @@ class LanePlan:
             needed = self._needed([target.value.number], known)
             first = max((loop_of[n] for n in needed if n in loop_of), default=0)
             written[count - 1 if target.last else first].append(target)
-        # what a loop takes from those before it
+        # results of earlier loops that a loop reads
         computed = [[n for n in sorted(loop_of) if loop_of[n] == loop] for loop in range(count)]
         taken: list[set[int]] = []
         for loop in range(count):
@@ -158,10 +159,10 @@ class LanePlan:
         return loops
 
     def _divided(self, roots: Sequence[int], known: dict[int, Place]) -> dict[int, int]:
-        """Loop of each node: one for each slow function with what it needs, then the rest.
+        """Loop of each node: one for each slow function and its operands, then the rest.
 
-        A processor works on a few hundred instructions at a time. In a short loop those are several
-        vectors, whose chains of operations run beside each other.
+        A processor reorders a window of a few hundred instructions. In a short loop that window
+        spans several vectors, so that their chains of dependent operations overlap.
         """
         order = self._needed(roots, known)
         numbers = [n for n in order if n not in known and not self._is_inline(n)]
@@ -179,7 +180,7 @@ class LanePlan:
         return loop_of
 
     def _passed(self, loop_of: dict[int, int], taken: Sequence[set[int]]) -> dict[int, Place]:
-        """Row of each node that a later loop takes; a row is free again after its last use."""
+        """Row of each node that a later loop reads; a row is reused after its last read."""
         last = {n: loop for loop, numbers in enumerate(taken) for n in numbers}
         rows: dict[int, Place] = {}
         free_from: list[int] = []
@@ -197,7 +198,7 @@ class LanePlan:
     ) -> list[Instruction]:
         """Instructions of a loop: all targets are computed before any is written.
 
-        So a target may take the place of an input.
+        A target may therefore overwrite an input.
         """
         found: list[Instruction] = []
         at: dict[int, int] = {}

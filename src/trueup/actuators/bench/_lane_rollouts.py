@@ -1,8 +1,8 @@
-"""Rollouts of servos on benches, several side by side, with exact derivatives on demand.
+"""Rollouts of servos on benches, several in parallel lanes, with exact derivatives on demand.
 
-The steps are generated from the equations, see ``_step_program`` and ``_lane_plan``, as loops
-over lanes, one rollout a lane, in vector code. Here stands what is around
-them: samples, commands, losses and the derivatives' way through time.
+The steps are generated from the equations, see ``_step_program`` and ``_lane_plan``, as vectorised
+loops over lanes, one rollout per lane. This module adds samples, commands, losses and the
+propagation of derivatives through time (forward sensitivities).
 """
 
 import functools
@@ -46,21 +46,21 @@ _SUMS = ("clock", "sum_position", "sum_speed", "sum_duty", "duty", "slope_positi
 _ROWS = (*_STATE, *_ONCE, *_EACH_SAMPLE, *_COMMAND, *_LOAD, *_SUMS)
 
 L: Any = columns_named(_ROWS)._make(range(0, LANES * len(_ROWS), LANES))
-"""Where each quantity of the lanes begins in their work space; the parameters follow."""
+"""Offset of each quantity of the lanes in their work space, followed by the parameters."""
 
 PARAMETERS = LANES * len(_ROWS)
-"""Where the parameters of the lanes begin."""
+"""Offset of the parameters of the lanes."""
 
 PAIR = columns_named(("candidate", "log", "first", "length", "substeps"))
-"""Rows of the whole numbers of the lanes."""
+"""Rows of the integers of the lanes."""
 
 
 @compiled_once
 def begin_lanes(group, count, rows, log_rows, offsets, table, measured, gate, lanes, pairs):
-    """Set the lanes to the first samples of their pairs; lanes beyond ``count`` stand still.
+    """Set the lanes to the first samples of their pairs; lanes beyond ``count`` are idle.
 
-    The target of a firmware that limits its speed starts from 0, as the reference's does; other
-    schemes set it in their first step.
+    The target of a firmware that limits its speed starts from 0, as in Better Actuator Models;
+    other schemes set it in their first step.
     """
     logs = offsets.shape[0] - 1
     for w in range(LANES):
@@ -76,7 +76,7 @@ def begin_lanes(group, count, rows, log_rows, offsets, table, measured, gate, la
             lanes[PARAMETERS + LANES * column + w] = c[column]
         q, v = measured[0, first], measured[1, first]
         lanes[L.position + w], lanes[L.speed + w], lanes[L.motor_speed + w] = q, v, v
-        # the load rests on the side of the gap to which it is pulled
+        # the load rests on the side of the backlash gap to which its torque pulls it
         load = load_of(row, table, q + c[C.q_offset], v)[2]
         lanes[L.gap + w] = math.copysign(0.5 * c[C.backlash], -load)
         lanes[L.gain + w], lanes[L.rate_gain + w] = row[LOG.gain], row[LOG.rate_gain]
@@ -88,7 +88,7 @@ def begin_lanes(group, count, rows, log_rows, offsets, table, measured, gate, la
 
 @compiled_once
 def begin_sample(k, count, log_rows, inputs, measured, objective, recorded, lanes, pairs):
-    """Begin sample ``k`` of each lane: take the log's state where it is due, and add the losses."""
+    """Begin sample ``k`` of each lane: reset the state to the log's if due, add the losses."""
     kind = int(objective[0])
     for w in range(count):
         lanes[L.slope_position + w], lanes[L.slope_speed + w] = 0.0, 0.0
@@ -115,9 +115,9 @@ def begin_sample(k, count, log_rows, inputs, measured, objective, recorded, lane
 
 @compiled_once
 def command_lanes(k, substep, rows, goal, enable, lanes, pairs, always):
-    """Set the command of each lane's step, and whether it makes one.
+    """Set the command of each lane's step, and whether the lane is active.
 
-    ``always`` asks for the derivatives with respect to the delay where it is 0 too.
+    ``always`` requests derivatives with respect to the delay even if it is 0.
     """
     for w in range(LANES):
         substeps, runs = pairs[PAIR.substeps, w], k < pairs[PAIR.length, w]
@@ -137,7 +137,7 @@ def command_lanes(k, substep, rows, goal, enable, lanes, pairs, always):
 
 @compiled_once
 def load_lanes(width, log_rows, table, lanes, pairs):
-    """Set the load of each lane at its state, from its table."""
+    """Set the load of each lane from its table."""
     for w in range(width):
         angle = lanes[L.position + w] + lanes[PARAMETERS + LANES * C.q_offset + w]
         inertia, inertia_slope, torque, by_angle, by_speed = load_of(
@@ -168,7 +168,7 @@ def end_sample(k, count, measured, objective, recorded, lanes, pairs):
 
 @compiled_once
 def mark_diverged(k, count, log_rows, failed, lanes, pairs):
-    """Stop the lanes whose state is no motion of a servo any more."""
+    """Stop the lanes that have diverged."""
     for w in range(count):
         if k < pairs[PAIR.length, w] and has_diverged(lanes[L.position + w], lanes[L.speed + w]):
             j = pairs[PAIR.log, w]
@@ -178,9 +178,10 @@ def mark_diverged(k, count, log_rows, failed, lanes, pairs):
 
 @compiled_once
 def begin_slopes(k, count, columns, s_position, s_speed, s_motor, jacobian, lanes, slopes, pairs):
-    """Begin a sample: derivatives begin anew with the state; those of its motion are recorded.
+    """Begin a sample: reset the derivatives with the state, and record those of the motion.
 
-    ``s_position``, ``s_speed`` and ``s_motor`` are where those of position and speeds begin.
+    ``s_position``, ``s_speed`` and ``s_motor`` are the offsets of the derivatives of position and
+    speeds.
     """
     for w in range(count):
         runs = k < pairs[PAIR.length, w]
@@ -206,7 +207,7 @@ def add_slopes(width, count, place, start, row, lanes, slopes):
 
 
 class SlopeSpace(NamedTuple):
-    """Where derivatives stand in their work space; rows of a quantity for each column wanted."""
+    """Offsets of derivatives in their work space; a row for each requested column."""
 
     states: tuple[int, ...]
     """Derivatives of each state."""
@@ -238,49 +239,49 @@ def slope_space(program: StepProgram) -> SlopeSpace:
 
 
 class StepFunctions(NamedTuple):
-    """Compiled functions of a kind of step, each for lanes side by side."""
+    """Compiled functions of a kind of step, each vectorised over lanes."""
 
     space: int
     """Size of the work space of the lanes."""
     once: Any
-    """``(width, lanes, slopes)``: what stays in a rollout."""
+    """``(width, lanes, slopes)``: constants of a rollout."""
     each_sample: Any
-    """What stays in a sample."""
+    """Constants of a sample."""
     step: Any
     """The step."""
     carry: Any
-    """``(width, count, wanted, lanes, slopes)``: carries the derivatives over the step."""
+    """``(width, count, wanted, lanes, slopes)``: propagates the derivatives over the step."""
     duty_step: Any
     """Derivatives of the duty cycle before the step."""
     carry_duty: Any
-    """Carries the derivatives to the duty cycle."""
+    """Propagates the derivatives to the duty cycle."""
 
 
 @functools.cache
 def step_functions(kind: StepKind, slopes: bool, duty: bool) -> StepFunctions:
-    """The compiled step of a kind, with its derivatives if wanted, and those of the duty cycle."""
+    """Compiled step of a kind, with its derivatives and those of the duty cycle on request."""
     program, work = step_program(kind), WorkSpace([*_ROWS, *(f"c.{name}" for name in kind.columns)])
     targets = [Target(work.place(name), value, last=True) for name, value in program.after.items()]
     targets.append(Target(work.place("duty"), program.duty))
-    steps, carries = {"step": targets}, {}
+    steps, propagations = {"step": targets}, {}
     if slopes:
-        carries["carry"] = _carry(program, work, targets)
+        propagations["carry"] = _propagation(program, work, targets)
     if duty:
         steps["duty_step"] = []
-        carries["carry_duty"] = _carry_duty(program, work, steps["duty_step"])
+        propagations["carry_duty"] = _duty_propagation(program, work, steps["duty_step"])
     parts = LanePlan(program.graph, work, _ONCE, _EACH_SAMPLE).functions(steps)
     functions = {name: lane_function(name, loops) for name, loops in parts.items()}
-    for name, carrying in carries.items():
-        functions[name] = column_function(name, carrying.code, carrying.of_column)
+    for name, propagation in propagations.items():
+        functions[name] = column_function(name, propagation.code, propagation.of_column)
     return StepFunctions(work.size, **{n: functions.get(n) for n in StepFunctions._fields[1:]})
 
 
-class _Carrying:
-    """Instructions that carry derivatives over a step, for one column that is wanted.
+class _Propagation:
+    """Instructions that propagate derivatives over a step (chain rule), for one requested column.
 
     Args:
       work: work space of the lanes.
-      targets: takes the values of the step that the instructions read.
+      targets: output, values of the step that the instructions read.
     """
 
     def __init__(self, work: WorkSpace, targets: list[Target]):
@@ -294,11 +295,11 @@ class _Carrying:
         return len(self.code) - 1
 
     def slope(self, row: int, shift: str = "wanted") -> int:
-        """A derivative of the column."""
+        """Derivative of a state with respect to the column."""
         return self.add("load", Place("slopes", row, shift))
 
     def term(self, value: Value, factor: int, name: str) -> list[int]:
-        """A factor times a value of the step, which is a row of its own unless it is a constant."""
+        """Product of a factor and a value of the step, stored in a row unless it is a constant."""
         if value.node.operation == "constant":
             number = value.node.content
             if number == 0.0:
@@ -315,74 +316,79 @@ class _Carrying:
         return place
 
     def columns(self, found: dict[str, Value], names: Sequence[str], start: int) -> None:
-        """Have the step write values of columns to the rows of theirs that begin at ``start``."""
+        """Add targets that write values of columns to their rows from ``start``."""
         for column, value in found.items():
             place = Place("slopes", start + LANES * names.index(column))
             self.targets.append(Target(place, value))
 
     def also(self, column: int, slope: Place, row: Place) -> None:
-        """Add a row to a derivative of one column after all else."""
+        """Add a row to a derivative of one column, last of all."""
         code = self.of_column.setdefault(column, [])
         at = len(code)
         code += [("load", slope), ("load", row), ("add", at, at + 1), ("store", slope, at + 2)]
 
     def sum(self, terms: Sequence[int]) -> int:
-        """The sum of terms."""
+        """Sum of terms."""
         if not terms:
             return self.add("constant", 0.0)
         return functools.reduce(lambda total, term: self.add("add", total, term), terms)
 
 
-def _carry(program: StepProgram, work: WorkSpace, targets: list[Target]) -> _Carrying:
-    """The derivatives' way over a step; adds to the targets what it reads."""
+def _propagation(program: StepProgram, work: WorkSpace, targets: list[Target]) -> _Propagation:
+    """Propagation of derivatives over a step; appends to ``targets`` the values that it reads.
+
+    Forward sensitivities by the chain rule: with state x, speeds v and column c, ``dv/dc =
+    dv/dx dx/dc + dv/dc`` of the step, and likewise for the state after it. All columns share the
+    derivatives of the step, so each further parameter costs only these sums.
+    """
     found, places = step_slopes(program), slope_space(program)
     columns, states = program.kind.columns, program.smooth
-    carrying = _Carrying(work, targets)
-    before = [carrying.slope(places.states[k]) for k in range(len(states))]
+    propagation = _Propagation(work, targets)
+    before = [propagation.slope(places.states[k]) for k in range(len(states))]
     speeds = []
     for i, by_state in enumerate(found.by_state):
         terms = []
         for k, state in enumerate(states):
-            terms += carrying.term(by_state[state], before[k], f"speed {i} by {state}")
-        terms.append(carrying.slope(places.by_column[i], "column"))
-        speeds.append(carrying.sum(terms))
-        carrying.columns(found.by_column[i], columns, places.by_column[i])
+            terms += propagation.term(by_state[state], before[k], f"speed {i} by {state}")
+        terms.append(propagation.slope(places.by_column[i], "column"))
+        speeds.append(propagation.sum(terms))
+        propagation.columns(found.by_column[i], columns, places.by_column[i])
     after = []
     for state in states:
         terms = []
         for j, other in enumerate(states):
-            terms += carrying.term(found.keep[state][other], before[j], f"{state} by {other}")
+            terms += propagation.term(found.keep[state][other], before[j], f"{state} by {other}")
         for i, value in enumerate(found.follow[state]):
-            terms += carrying.term(value, speeds[i], f"{state} by speed {i}")
-        after.append(carrying.sum(terms))
+            terms += propagation.term(value, speeds[i], f"{state} by speed {i}")
+        after.append(propagation.sum(terms))
     for k, value in enumerate(after):
-        carrying.add("store", Place("slopes", places.states[k], "wanted"), value)
+        propagation.add("store", Place("slopes", places.states[k], "wanted"), value)
     for k, state in enumerate(states):
-        # few columns reach a state other than by the speeds
+        # few columns act on a state other than through the speeds
         for column, value in found.direct[state].items():
-            row = carrying.row(value, f"{state} by {column}")
+            row = propagation.row(value, f"{state} by {column}")
             slope = Place("slopes", places.states[k], "wanted")
-            carrying.also(columns.index(column), slope, row)
-    return carrying
+            propagation.also(columns.index(column), slope, row)
+    return propagation
 
 
-def _carry_duty(program: StepProgram, work: WorkSpace, targets: list[Target]) -> _Carrying:
-    """The derivatives' way to the duty cycle; adds to the targets what it reads."""
+def _duty_propagation(program: StepProgram, work: WorkSpace, targets: list[Target]) -> _Propagation:
+    """Propagation of derivatives to the duty cycle; appends to ``targets`` likewise."""
     by_state, by_column = duty_slopes(program)
-    places, carrying = slope_space(program), _Carrying(work, targets)
+    places, propagation = slope_space(program), _Propagation(work, targets)
     terms = []
     for k, state in enumerate(program.smooth):
-        slope = carrying.slope(places.states[k])
-        terms += carrying.term(by_state[state], slope, f"duty by {state}")
-    carrying.columns(by_column, program.kind.columns, places.duty_by_column)
-    terms.append(carrying.slope(places.duty_by_column, "column"))
-    carrying.add("store", Place("slopes", places.duty, "wanted"), carrying.sum(terms))
-    return carrying
+        slope = propagation.slope(places.states[k])
+        terms += propagation.term(by_state[state], slope, f"duty by {state}")
+    propagation.columns(by_column, program.kind.columns, places.duty_by_column)
+    terms.append(propagation.slope(places.duty_by_column, "column"))
+    propagation.add("store", Place("slopes", places.duty, "wanted"), propagation.sum(terms))
+    return propagation
 
 
 @functools.cache
 def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
-    """The rollouts of a kind of step, to be compiled."""
+    """Rollouts of a kind of step, ready for compilation."""
     program = step_program(kind)
     functions, space = step_functions(kind, slopes, duty), slope_space(program)
     once, each_sample, step = functions.once, functions.each_sample, functions.step
@@ -391,7 +397,7 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
     has_gap, gap = kind.backlash, 0
     if kind.backlash:
         gap = space.states[program.smooth.index("gap")]
-    # a reset takes position and speed from the log: their derivatives begin anew
+    # a reset sets position and speed to the log's: their derivatives restart from 0
     s_position, s_speed = space.states[:2]
     s_motor = space.states[program.smooth.index("motor_speed")] if kind.backlash else s_speed
     sums, s_duty = space.sums, space.duty
@@ -404,7 +410,7 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
         groups = (stop - start + LANES - 1) // LANES
         compares_duty = objective[6] != 0.0 or recorded.shape[0] > 0
         for number in range(groups):
-            # groups of about one size
+            # groups of nearly equal size
             group = start + number * (stop - start) // groups
             count = start + (number + 1) * (stop - start) // groups - group
             begin_lanes(group, count, rows, log_rows, offsets, table, measured, gate, lanes, pairs)
@@ -422,6 +428,7 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
                     for n in range(len(wanted)):
                         if wanted[n] == C.backlash:
                             for w in range(width):
+                                # the gap starts at +-backlash / 2
                                 side = math.copysign(0.5, lanes[L.gap + w])
                                 slopes[gap + LANES * n + w] = side
             once(width, lanes, slopes)

@@ -1,31 +1,31 @@
-"""Compiled load of a bench: a pendulum, or any joint by a table."""
+"""Compiled load of a bench: a pendulum, or a table by joint angle."""
 
 import math
 
 from trueup.actuators.equations._parameter_layout import LOG
 from trueup.actuators.equations.compiled import compiled
 
-# columns of a table, a row an angle
+# columns of a table; a row per angle
 INERTIA, INERTIA_SLOPE, TORQUE, TORQUE_SLOPE = range(4)
 
 
 @compiled
 def load_of(row, table, angle, v):
-    """Inertia and torque of the load, and their slopes.
+    """Inertia and torque of the load, and their derivatives.
 
-    Between the angles of a table inertia and torque are cubic (Hermite), beyond its ends they keep
-    their last value. An inertia J(q) that changes with the angle gives the velocity torque
-    -J'(q) v^2 / 2 of a joint (Lagrange's equation).
+    Between the angles of a table inertia and torque are cubic Hermite splines; beyond its ends they
+    keep their last value. An inertia J(q) that changes with the angle gives the velocity torque
+    -J'(q) v^2 / 2 (Lagrange's equation of one degree of freedom).
 
     Args:
-      row: numbers of the log.
+      row: constants of the log.
       table: rows of all tabulated loads.
       angle: angle of the load [rad].
       v: its speed [rad/s].
 
     Returns:
-      Inertia [kg m2], its slope [kg m2/rad], torque [N m] and its derivatives with respect to the
-      angle and the speed.
+      Inertia [kg m2], its derivative [kg m2/rad], torque [N m] and its derivatives with respect to
+      the angle and the speed.
     """
     size = int(row[LOG.table_size])
     if size == 0:
@@ -39,6 +39,8 @@ def load_of(row, table, angle, v):
     t = min(max(t, 0.0), 1.0)
     first = int(row[LOG.table_start]) + cell
     a, b = table[first], table[first + 1]
+    # cubic Hermite basis at the position t in its cell (0 to 1), and its derivatives by t, where
+    # g01 = -g00; slopes are per radian and therefore enter times the step
     h00, h10 = (1.0 + 2.0 * t) * (1.0 - t) * (1.0 - t), t * (1.0 - t) * (1.0 - t)
     h01, h11 = t * t * (3.0 - 2.0 * t), t * t * (t - 1.0)
     g00, g10 = 6.0 * t * (t - 1.0), (1.0 - t) * (1.0 - 3.0 * t)
@@ -54,6 +56,7 @@ def load_of(row, table, angle, v):
     curvature = (6.0 - 12.0 * t) * rise / (step * step)
     curvature += ((6.0 * t - 4.0) * a[INERTIA_SLOPE] + (6.0 * t - 2.0) * b[INERTIA_SLOPE]) / step
     torque_q = -g00 * (b[TORQUE] - a[TORQUE]) / step + g10 * a[TORQUE_SLOPE] + g11 * b[TORQUE_SLOPE]
+    # d/dt (J v) = J dv/dt + J' v^2 and dL/dq = J' v^2 / 2 leave -J' v^2 / 2 on the right-hand side
     torque -= 0.5 * slope * v * v
     torque_q -= 0.5 * curvature * v * v
     return inertia, slope, torque, torque_q, -slope * v

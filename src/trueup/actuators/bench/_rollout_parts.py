@@ -1,16 +1,19 @@
-"""Parts of all compiled rollouts: loss of a sample, sign of divergence."""
+"""Parts of all compiled rollouts: loss of a sample, test for divergence."""
 
 import math
 
 from trueup.actuators.equations.compiled import compiled
 
 DIVERGED_SPEED = 1e4
-"""A rollout that is faster than this has diverged [rad/s]."""
+"""Speed above which a rollout counts as diverged [rad/s]."""
 
 
 @compiled
 def loss_of(kind, width, error):
-    """Loss of an error and its derivative: 0 absolute, 1 squared, 2 Huber of a width."""
+    """Loss of an error and its derivative: 0 absolute, 1 squared, 2 Huber of a width.
+
+    Huber, "Robust estimation of a location parameter", Annals of Mathematical Statistics 35 (1964).
+    """
     if kind == 0:
         return abs(error), math.copysign(1.0, error) if error != 0.0 else 0.0
     if kind == 1:
@@ -22,5 +25,5 @@ def loss_of(kind, width, error):
 
 @compiled
 def has_diverged(q, v):
-    """Whether a state is no motion of a servo any more; NaN compares false."""
+    """Whether a state has diverged; NaN compares false, and counts as diverged."""
     return not abs(v) < DIVERGED_SPEED or not abs(q) < 1e300

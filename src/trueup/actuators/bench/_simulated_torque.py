@@ -1,4 +1,4 @@
-"""Motor torque along a simulated motion, from its duty cycle or, without a bridge, its error."""
+"""Motor torque along a simulated motion, from duty cycle or, without a bridge, position error."""
 
 import numpy as np
 
@@ -18,15 +18,15 @@ def simulated_torque(
 ) -> Array:
     """Torque of the motor at the output [N m] in the states of a rollout, ``(n,)``.
 
-    Where backlash has parted motor and load, the speed of the load stands for that of the motor.
+    While backlash separates motor and load, the speed of the load approximates that of the motor.
 
     Args:
-        model: servo model that was simulated.
-        log: log that it was simulated in.
+        model: simulated servo model.
+        log: log of that simulation.
         position: simulated angle [rad], ``(n,)``.
         speed: simulated speed [rad/s], ``(n,)``.
         duty: simulated duty cycle of the bridge, ``(n,)``.
-        vin: nominal bus voltage [V] in place of the log's own.
+        vin: nominal bus voltage [V] that replaces that of the log.
     """
     driven = log.torque_enable.astype(float)
     if model.servo.law == "torque_pd":
@@ -65,7 +65,7 @@ def _nominal_voltage(model: ServoModel, log: ServoLog, vin: float | None) -> flo
 
 
 def _commanded_goal(model: ServoModel, log: ServoLog) -> Array:
-    """The goal as the firmware follows it: late, and no faster than its speed limit."""
+    """Goal that the firmware tracks: delayed, and rate-limited by its speed limit."""
     delay = model.values.get("command_delay", 0.0)
     late = np.searchsorted(log.times, log.times - delay + 1e-9, side="right") - 1
     goal = log.goal_position[np.maximum(late, 0)]

@@ -1,8 +1,8 @@
-"""One integration step of a servo on a bench as a graph, put together from the equations.
+"""One integration step of a servo on a bench as an expression graph of the equations.
 
-A state is position and speed of the joint, the firmware's target where it limits its speed, and
-with backlash the motor's speed, its angle from the joint and whether both are apart. The
-derivatives of the step are those of its graph.
+A state is position and speed of the joint, the firmware's target if it limits its speed, and
+with backlash the motor's speed, its angle relative to the joint and whether both are separated.
+Derivatives of the step come from its graph.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,18 +16,18 @@ from trueup.actuators.equations.compiled import Equation, Parameters
 from trueup.actuators.equations.tracing import Graph, Value, pullback
 
 where: Callable[..., Any] = np.where
-"""Numpy's function, which takes values of a graph as well."""
+"""numpy's function, which accepts values of a graph too."""
 
 
 class StepKind(NamedTuple):
-    """What tells the steps of servos apart; each kind is compiled when it is first used."""
+    """Properties that change the step of a servo; each kind is compiled at its first use."""
 
     law: str
     """Servo law."""
     explicit: bool
-    """Whether to step as the reference does, not implicitly."""
+    """Whether to use the explicit step of Better Actuator Models, not the semi-implicit one."""
     standstill: bool
-    """Whether friction has terms near standstill; without, their parameters are 0."""
+    """Whether friction has Stribeck terms; without, their parameters are 0."""
     extras: bool
     """Whether any of :data:`EXTRAS` is not 0."""
     slewed: bool
@@ -35,7 +35,7 @@ class StepKind(NamedTuple):
     backlash: bool
     """Whether there is a gap between motor and load."""
     tabulated: bool
-    """Whether the load is given by a table; else it is a pendulum."""
+    """Whether the load is a table; otherwise it is a pendulum."""
     friction: Equation = equations.friction_loss
     """Equation of the friction budget."""
     columns: tuple[str, ...] = QUANTITIES
@@ -65,37 +65,36 @@ class StepProgram(NamedTuple):
     """The graph of a step."""
 
     kind: StepKind
-    """What it is the step of."""
+    """Kind of the step."""
     graph: Graph
-    """Its operations."""
+    """Operations of the step."""
     after: dict[str, Value]
-    """State after the step, by name; the state before it are inputs of the same names."""
+    """State after the step, by name; the state before it is the inputs of the same names."""
     duty: Value
     """Duty cycle of the bridge."""
     speeds: tuple[Value, ...]
-    """Speeds after the step, from which the state after it follows in few operations: derivatives
-    go through them."""
+    """Speeds after the step. The rest of the state follows from them in few operations, and
+    derivatives are propagated through them."""
 
     @property
     def smooth(self) -> tuple[str, ...]:
-        """Names of the states that have derivatives."""
+        """Names of the differentiable states."""
         return tuple(name for name in self.after if name != "is_open")
 
 
 def step_program(kind: StepKind) -> StepProgram:
-    """The step of a kind.
+    """Step of a kind, as a graph.
 
     Its inputs are the state, ``wanted`` goal, torque enable ``on``, whether the step is made
-    (``active``; else the state stays) and is the first (``fresh``), the step ``h``, the firmware's
-    ``gain``, ``rate_gain``, ``max_pwm`` and ``max_amps``, ``voltage`` and measured ``volts`` of the
-    bus, ``warmth``, and the load: ``inertia`` and ``gravity``, or ``load_inertia`` and
-    ``load_torque`` of a table.
-    Parameters are ``c.name``.
+    (``active``; otherwise the state is unchanged) and is the first (``fresh``), the step ``h``, the
+    firmware's ``gain``, ``rate_gain``, ``max_pwm`` and ``max_amps``, ``voltage`` and measured
+    ``volts`` of the bus, ``warmth``, and the load: ``inertia`` and ``gravity``, or ``load_inertia``
+    and ``load_torque`` of a table. Parameters are ``c.name``.
     """
     graph = Graph(for_speed=True)
     position, speed, h = (graph.input(name) for name in ("position", "speed", "h"))
     active, p = graph.input("active") > 0.0, _parameters(kind, graph)
-    # both follow the command late
+    # both follow the delayed command
     wanted, on = (graph.external(name, p.command_delay) for name in ("wanted", "on"))
     angle = position + p.q_offset
     if kind.tabulated:
@@ -106,7 +105,7 @@ def step_program(kind: StepKind) -> StepProgram:
     after: dict[str, Value] = {}
     target = wanted
     if kind.slewed:
-        # without torque the target stays with the joint; in the reference it does not
+        # without torque the target follows the joint; in Better Actuator Models it does not
         start = graph.input("target")
         if not kind.explicit:
             fresh = graph.input("fresh") > 0.0
@@ -123,7 +122,7 @@ def step_program(kind: StepKind) -> StepProgram:
     torque, damping = equations.shaft_torque(on, driven, damping, motor_speed, p)
 
     def speed_after(inertia: Any, load: Any) -> Any:
-        """Speed after the step of the motor with what turns with it."""
+        """Speed after the step of the motor and the bodies that turn with it."""
         momentum, net = (inertia + p.armature) / h, torque + load
         loss, viscous = kind.friction(torque, load, motor_speed, p), p.friction_viscous
         if kind.explicit:
@@ -133,7 +132,7 @@ def step_program(kind: StepKind) -> StepProgram:
     new = where(active, speed_after(inertia, load), speed)
     speeds, turned = (new,), where(active, h, 0.0) * new
     if kind.explicit:
-        # the reference moves on with the new speed and half of the change before it is held
+        # Better Actuator Models: half the speed change is added before the speed is limited
         held = np.minimum(np.maximum(new, -equations.MAX_SPEED), equations.MAX_SPEED)
         turned = where(active, h, 0.0) * (held + 0.5 * (new - speed))
         new = where(active, held, speed)

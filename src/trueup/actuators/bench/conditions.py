@@ -1,4 +1,4 @@
-"""Conditions of recordings, as a parameter file states them: gains, voltage and load."""
+"""Conditions of recordings, as listed in a parameter file: gains, voltage and load."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -19,14 +19,14 @@ class Conditions:
     vin: float | None
     """Nominal bus voltage [V]; None if unknown."""
     damping: float | None
-    """Derivative gain of servos that have one; None if unknown."""
+    """Derivative gain, for servos with one; None if unknown."""
     inertia: float
     """Moment of inertia of the load [kg m2]."""
     gravity_torque: float
     """Torque that holds the pendulum horizontally [N m]."""
 
     def suits(self, servo: Servo) -> bool:
-        """Whether the numbers can be those of a recording of a servo."""
+        """Whether the values are valid for recordings of a servo."""
         numbers = (self.kp, self.inertia, 1.0 if self.vin is None else self.vin)
         limited = math.isfinite(self.gravity_torque) and math.isfinite(self.damping or 0.0)
         has_volts = self.vin is not None or math.isfinite(servo.vin) or servo.law == "torque_pd"
@@ -34,7 +34,7 @@ class Conditions:
 
 
 def conditions_of(logs: Iterable[ServoLog], benches: Iterable[Any]) -> list[dict[str, Any]]:
-    """Conditions of logs, each once, as plain data; loads that are no pendulum are left out."""
+    """Distinct conditions of logs, as plain data; loads other than pendulums are skipped."""
     found = [
         Conditions(log.kp, log.vin, log.damping, bench.inertia, abs(bench.gravity_torque))
         for log, bench in zip(logs, benches, strict=True)
@@ -44,7 +44,7 @@ def conditions_of(logs: Iterable[ServoLog], benches: Iterable[Any]) -> list[dict
 
 
 def conditions_in(provenance: Mapping[str, Any]) -> list[Conditions]:
-    """Conditions that the provenance of a parameter file states; none where it states none."""
+    """Conditions listed in the provenance of a parameter file; empty if it lists none."""
     found = []
     records = provenance.get("conditions")
     for record in records if isinstance(records, list) else []:
@@ -57,5 +57,5 @@ def conditions_in(provenance: Mapping[str, Any]) -> list[Conditions]:
                 )
             )
         except (TypeError, KeyError, ValueError, AttributeError):
-            continue  # provenance is free text of whoever wrote the file
+            continue  # provenance is free-form: other programs may write anything here
     return found

@@ -1,4 +1,4 @@
-"""Any single joint of a MuJoCo model as a bench, for a rig that is no pendulum."""
+"""Any single joint of a MuJoCo model as a bench, for rigs other than a pendulum."""
 
 import os
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ def bench_from_mujoco(
     others: Mapping[str, float] | None = None,
     points: int = 1441,
 ) -> TabulatedBench:
-    """The load that a servo on one joint of a MuJoCo model moves.
+    """Load that a servo on one joint of a MuJoCo model moves.
 
-    All other joints stand still where they are put, as if locked: with one degree of freedom left,
-    the joint's inertia and the torque on it depend on its angle alone, and are tabulated. There are
-    then no torques of other joints' speeds; that of an inertia which changes with the angle is
-    accounted for by the bench. Gravity, springs, gravity compensation and passive forces at rest
-    are in the torque; the joint's own armature, damping and frictionloss are left out, because they
-    are the servo's; contacts, limits and actuators are not simulated.
+    All other joints are locked at their given positions. With one degree of freedom left,
+    the joint's inertia and the torque on it depend on its angle alone, and are tabulated. The
+    other joints then cause no velocity-dependent torques; that of an inertia that changes with the
+    angle is computed by the bench. The torque includes gravity, springs, gravity compensation and
+    passive forces at rest; the joint's own armature, damping and frictionloss are excluded, because
+    they belong to the servo; contacts, limits and actuators are not simulated.
 
     ::
 
@@ -32,15 +32,15 @@ def bench_from_mujoco(
         simulator = BenchSimulator(model, logs, benches=[bench] * len(logs))
 
     Args:
-      model: ``mujoco.MjModel``, ``mujoco.MjSpec`` or the name of a model file.
+      model: ``mujoco.MjModel``, ``mujoco.MjSpec`` or the path of a model file.
       joint: name of a hinge, or of a slide joint with a range.
       others: positions of other hinges and slides [rad or m]; the model's reference by default.
       points: angles of the table, over the joint's range or two turns to either side.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
-      TargetError: there is no such joint, or it has several degrees of freedom.
-      RecordingError: the joint carries no inertia, or there are fewer than two points.
+      TargetError: unknown joint, or a joint with several degrees of freedom.
+      RecordingError: the joint propagations no inertia, or there are fewer than two points.
     """
     import mujoco
 
@@ -51,7 +51,7 @@ def bench_from_mujoco(
         name = str(model) if isinstance(model, str | os.PathLike) else "the model"
         model = compile_spec(read_spec(model).copy(), name)
     if points < 2:
-        raise RecordingError(f"a table of a joint needs two points or more, got {points}")
+        raise RecordingError(f"the table of a joint requires at least two points, got {points}")
     scalar = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
     places = {
         model.joint(i).name: int(model.jnt_qposadr[i])
@@ -62,7 +62,7 @@ def bench_from_mujoco(
     for name, value in (others or {}).items():
         if name not in places:
             raise TargetError(
-                f"the model has no hinge or slide {name!r}; it has {listing(places)}."
+                f"the model has no hinge or slide joint {name!r}; available: {listing(places)}."
                 f"{did_you_mean(name, places)}"
             )
         if not np.isfinite(value):

@@ -1,4 +1,4 @@
-"""The load on the servo's shaft: a pendulum, or any joint given by inertia and torque by angle."""
+"""The load on the servo's shaft: a pendulum, or a table of inertia and torque by joint angle."""
 
 import math
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ _NO_TABLE = np.zeros((0, 4))
 
 
 class Bench(Protocol):
-    """A load of one degree of freedom, the servo's own armature left out."""
+    """A load of one degree of freedom, without the servo's own armature."""
 
     def numbers(self) -> tuple[float, float]:
         """Constant inertia [kg m2] and greatest gravity torque [N m]; unused with a table."""
         ...
 
     def table(self) -> tuple[float, float, np.ndarray]:
-        """First angle [rad], step [rad] and rows of inertia, its slope, torque, its slope."""
+        """First angle [rad], step [rad] and rows of inertia, its slope, torque, its slope (SI)."""
         ...
 
 
@@ -32,19 +32,23 @@ class Bench(Protocol):
 class Pendulum:
     """A pendulum: constant inertia, gravity torque ``-gravity_torque sin(angle)``.
 
-    The angle is 0 where it hangs down.
+    The angle is 0 when it hangs down.
     """
 
     inertia: float
-    """Moment of inertia about the axis [kg m2], the servo's armature left out."""
+    """Moment of inertia about the axis [kg m2], without the servo's armature."""
     gravity_torque: float
-    """Torque that holds it horizontally [N m]."""
+    """Torque that holds the pendulum horizontally [N m]."""
 
     def __post_init__(self) -> None:
         if not (self.inertia > 0 and math.isfinite(self.inertia)):
-            raise RecordingError(f"a bench needs a positive inertia [kg m2], got {self.inertia}")
+            raise RecordingError(
+                f"the inertia of a bench must be positive [kg m2], got {self.inertia}"
+            )
         if not math.isfinite(self.gravity_torque):
-            raise RecordingError(f"the gravity torque {self.gravity_torque} is not finite")
+            raise RecordingError(
+                f"the gravity torque of a bench must be finite [N m], got {self.gravity_torque}"
+            )
 
     @classmethod
     def from_masses(cls, mass: float, length: float, arm_mass: float = 0.0) -> "Pendulum":
@@ -62,7 +66,7 @@ class Pendulum:
 
 @dataclass(frozen=True, eq=False)
 class TabulatedBench:
-    """Inertia and torque of the load at even angles, cubic between them, constant beyond.
+    """Inertia and torque of the load at equally spaced angles, cubic between them, constant beyond.
 
     Where the inertia changes with the angle, the joint feels ``-J'(q) speed^2 / 2`` too.
     """
@@ -72,29 +76,31 @@ class TabulatedBench:
     step: float
     """Step between angles [rad]."""
     inertia: np.ndarray
-    """Inertia, the servo's armature left out [kg m2], ``(k,)``."""
+    """Inertia, without the servo's armature [kg m2], ``(k,)``."""
     torque: np.ndarray
     """Torque of the load on the joint at rest [N m], ``(k,)``; gravity pulls a pendulum back."""
     inertia_slope: np.ndarray | None = None
-    """Slope of the inertia [kg m2/rad], ``(k,)``; from differences where absent."""
+    """Slope of the inertia [kg m2/rad], ``(k,)``; default: from differences."""
     torque_slope: np.ndarray | None = None
-    """Slope of the torque [N m/rad], ``(k,)``; from differences where absent."""
+    """Slope of the torque [N m/rad], ``(k,)``; default: from differences."""
 
     def __post_init__(self) -> None:
         size = np.size(self.inertia)
         if size < 2 or not self.step > 0:
-            raise RecordingError("a tabulated bench needs two angles or more, at a positive step")
+            raise RecordingError(
+                "a tabulated bench requires at least two angles and a positive step [rad]"
+            )
         for name in ("inertia", "torque", "inertia_slope", "torque_slope"):
             values = getattr(self, name)
             if values is not None and (
                 np.shape(values) != (size,) or not np.isfinite(values).all()
             ):
                 raise RecordingError(
-                    f"a tabulated bench needs {size} finite values of {name}, got shape "
+                    f"a tabulated bench requires {size} finite values of {name}, got shape "
                     f"{np.shape(values)}"
                 )
         if not (self.inertia > 0).all():
-            raise RecordingError("a tabulated bench needs positive inertias [kg m2]")
+            raise RecordingError("all inertias of a tabulated bench must be positive [kg m2]")
 
     def numbers(self) -> tuple[float, float]:
         """Not used."""
@@ -119,10 +125,10 @@ class TabulatedBench:
     def from_mujoco(
         cls, model: Any, joint: str, qpos: np.ndarray | None = None, points: int = 1441
     ) -> "TabulatedBench":
-        """The load that a joint of a MuJoCo model feels while all other joints stand still.
+        """Load on a joint of a MuJoCo model while all other joints are locked.
 
-        Gravity, springs and gravity compensation are in the torque, the joint's own armature,
-        damping and frictionloss are not: they are the servo's. Contacts are not either.
+        The torque includes gravity, springs and gravity compensation. It excludes the joint's own
+        armature, damping and frictionloss, which belong to the servo, and contacts.
 
         Args:
           model: ``mujoco.MjModel``.
@@ -131,14 +137,14 @@ class TabulatedBench:
           points: angles of the table, over the joint's range or two turns to either side.
 
         Raises:
-          TargetError: no such joint, or one of several degrees of freedom.
+          TargetError: unknown joint, or a joint with several degrees of freedom.
         """
         import mujoco
 
         names = [model.joint(i).name for i in range(model.njnt)]
         if joint not in names:
             raise TargetError(
-                f"the model has no joint {joint!r}; it has {listing(names)}."
+                f"the model has no joint {joint!r}; available: {listing(names)}."
                 f"{did_you_mean(joint, names)}"
             )
         number = names.index(joint)
@@ -147,8 +153,8 @@ class TabulatedBench:
         hinge = kind == mujoco.mjtJoint.mjJNT_HINGE
         if not hinge and not (kind == mujoco.mjtJoint.mjJNT_SLIDE and limited):
             raise TargetError(
-                f"joint {joint!r} is no hinge and no slide joint with a range: a bench has one "
-                "degree of freedom"
+                f"joint {joint!r} is not a hinge joint or a slide joint with a range; a bench "
+                "requires one degree of freedom"
             )
         low, high = model.jnt_range[number] if limited else (-4.0 * np.pi, 4.0 * np.pi)
         angles = np.linspace(low, high, points)
@@ -175,9 +181,10 @@ class TabulatedBench:
 
 
 def bench_of(log: ServoLog) -> Pendulum:
-    """The pendulum that a log describes.
+    """Pendulum described by the header of a log.
 
-    A header with ``total_inertia`` [kg m2] and ``total_g_bias`` [N m] goes before the masses.
+    A header with ``total_inertia`` [kg m2] and ``total_g_bias`` [N m] takes precedence over the
+    masses.
 
     Raises:
       RecordingError: the log describes no pendulum.
@@ -188,7 +195,7 @@ def bench_of(log: ServoLog) -> Pendulum:
     if not (log.mass > 0 or log.arm_mass > 0) or not log.length > 0:
         raise RecordingError(
             f"{log.source}: the log does not describe a pendulum (mass {log.mass} kg, length "
-            f"{log.length} m): add them, or total_inertia and total_g_bias, to its header, or give "
-            "the bench in Python"
+            f"{log.length} m): add mass and length, or total_inertia and total_g_bias, to its "
+            "header, or pass benches= in Python"
         )
     return Pendulum.from_masses(log.mass, log.length, log.arm_mass)

@@ -1,4 +1,4 @@
-"""What a rollout is scored by."""
+"""Objective functions of rollouts."""
 
 from dataclasses import dataclass
 
@@ -10,17 +10,17 @@ from trueup.errors import FitError, listing
 
 @dataclass(frozen=True)
 class ObjectiveKind:
-    """A kind of objective and all that depends on it."""
+    """Properties of a kind of objective."""
 
     number: int
-    """Its number in the compiled bench, see ``loss_of``."""
+    """Number of the kind in the compiled bench, see ``loss_of``."""
     descent_loss: str
-    """Loss of least squares that nears it, one of :data:`trueup.fitting.LOSSES`."""
+    """Least-squares loss that approximates it, one of :data:`trueup.fitting.LOSSES`."""
     likelihood: str
-    """Distribution of residuals for which its minimum is most likely: ``"Laplace"`` or
+    """Distribution of residuals whose maximum likelihood it gives: ``"Laplace"`` or
     ``"Gaussian"``."""
     has_width: bool = False
-    """Whether the widths of the channels matter."""
+    """Whether the widths of the channels are used."""
 
 
 OBJECTIVES = {
@@ -31,14 +31,14 @@ OBJECTIVES = {
 """Kinds of objective by name."""
 
 CHANNELS = ("position", "speed", "duty")
-"""What may be compared."""
+"""Channels that can be compared."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A mean over each log, averaged over the logs, of position and optionally speed and duty.
+    """Error of position and optionally speed and duty cycle: mean per log, averaged over logs.
 
-    Each log counts alike, however long it is.
+    Logs have equal weight, whatever their lengths.
     """
 
     kind: str = "mae"
@@ -50,29 +50,29 @@ class Objective:
     speed: float = 0.0
     """Weight of the speed [s/rad]."""
     duty: float = 0.0
-    """Weight of the duty cycle; logs without it do not count there."""
+    """Weight of the duty cycle; logs without it are excluded from this term."""
     position_width: float = 0.01
-    """Width of the Huber loss [rad]."""
+    """Width of the Huber loss of the position [rad]."""
     speed_width: float = 0.1
-    """Width of the Huber loss [rad/s]."""
+    """Width of the Huber loss of the speed [rad/s]."""
     duty_width: float = 0.05
-    """Width of the Huber loss."""
+    """Width of the Huber loss of the duty cycle."""
 
     def __post_init__(self) -> None:
         if self.kind not in OBJECTIVES:
-            raise FitError(f"there is no objective {self.kind!r}; there are {listing(OBJECTIVES)}")
+            raise FitError(f"unknown objective {self.kind!r}; available: {listing(OBJECTIVES)}")
         if not (np.isfinite(self.weights).all() and min(self.weights) >= 0 < max(self.weights)):
             raise FitError(
-                "the weights of an objective are finite and not negative, and one is positive: got "
-                f"{dict(zip(CHANNELS, self.weights, strict=True))}"
+                "the weights of an objective must be finite and not negative, at least one "
+                f"positive: got {dict(zip(CHANNELS, self.weights, strict=True))}"
             )
         if max(self.weights) > 1e9:
             raise FitError(
-                f"the weights of an objective are at most 1e9, got {max(self.weights):g}"
+                f"the weights of an objective must be at most 1e9, got {max(self.weights):g}"
             )
         check_finite(self, FitError)
         if not min(self.widths) > 0:
-            raise FitError(f"the widths of a Huber loss are positive: got {self.widths}")
+            raise FitError(f"the widths of a Huber loss must be positive: got {self.widths}")
 
     @property
     def weights(self) -> tuple[float, float, float]:
@@ -89,7 +89,7 @@ class Objective:
         return np.array([OBJECTIVES[self.kind].number, *self.widths, *self.weights], float)
 
     def scale(self, means: np.ndarray) -> np.ndarray:
-        """Mean losses as errors: divided by the Huber width, or the root of squared ones."""
+        """Errors from mean losses: divided by the Huber width, or the root of squared losses."""
         if self.kind == "huber":
             return means / np.array(self.widths)
         return np.sqrt(means) if self.kind == "rmse" else means

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from trueup.actuators.bench._step_program import StepKind
 
 SCHEMES = ("semi-implicit", "bam")
-"""How the bench steps. ``semi-implicit``: the position moves with the new speed, damping and
+"""Integration schemes. ``semi-implicit``: the position moves with the new speed, damping and
 friction are implicit, in steps of at most a given length; MuJoCo's integrator converges to the same
-motion. ``bam``: Better Actuator Models' explicit step, one a sample, whose position runs ahead."""
+motion. ``bam``: Better Actuator Models' explicit step, one per sample, with a position that leads
+by part of a step."""
 
 MAX_STEP = 1e-3
-"""Greatest step of the semi-implicit scheme [s]."""
+"""Longest default step of the semi-implicit scheme [s]."""
 
-_SERIAL_STEPS = 100_000  # below this, threads cost more than they save
-_SLOPES_COST = 5  # of a rollout with derivatives, in rollouts without
+_SERIAL_STEPS = 100_000  # below this number of steps, threads cost more than they save
+_SLOPES_COST = 5  # cost of a rollout with derivatives relative to one without
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Rollouts:
     speed: list[np.ndarray]
     """Speed [rad/s], likewise."""
     duty: list[np.ndarray]
-    """Duty cycle of the bridge, likewise; where torque is off, what it would be."""
+    """Duty cycle of the bridge, likewise; while torque is off, the value that it would have."""
     failures: Failures
-    """Candidate -> where it diverged."""
+    """Candidate -> message with the log and time of divergence."""
 
 
 class BenchSimulator:
@@ -53,20 +54,20 @@ class BenchSimulator:
     Args:
       model: servo, friction model, terms, and the values of what is not free.
       logs: evenly sampled logs, of any lengths. A rollout starts from the first sample's position
-        and speed, and the servo gets the log's goals, each held until the next.
-      free: names of the parameters that candidates give, in their order; all by default.
+        and speed, and follows the log's goals, each held until the next.
+      free: names of the candidates' columns, in order; all parameters by default.
       benches: load of each log; by default the pendulum that the log describes.
       scheme: one of ``SCHEMES``.
-      max_step: greatest step of the semi-implicit scheme [s].
-      reset_period: take position and speed from the log again after this time [s].
-      vin: nominal bus voltage [V] in place of the logs' own.
-      threads: threads to use; all cores by default.
+      max_step: longest step of the semi-implicit scheme [s].
+      reset_period: interval at which position and speed are reset to the log's [s].
+      vin: nominal bus voltage [V] that replaces that of the logs.
+      threads: number of threads; all cores by default.
 
     Raises:
-      FitError: an unknown scheme, or one that the model's terms exclude; a voltage that is not
-        positive; a reset period shorter than two samples.
-      RecordingError: a log is of another servo, is not evenly sampled, describes no bench, or lacks
-        a measurement that a term reads.
+      FitError: an unknown scheme, or one that does not support the model's terms; a voltage that is
+        not positive; a reset period shorter than two samples.
+      RecordingError: a log is of another servo, is unevenly sampled, describes no load, or lacks
+        a measurement that a term requires.
     """
 
     def __init__(
@@ -83,26 +84,27 @@ class BenchSimulator:
         threads: int | None = None,
     ):
         if scheme not in SCHEMES:
-            raise FitError(f"there is no scheme {scheme!r}; there are {listing(SCHEMES)}")
+            raise FitError(f"unknown scheme {scheme!r}; available: {listing(SCHEMES)}")
         if scheme == "bam" and "backlash" in model.terms:
-            raise FitError("the scheme 'bam' has one body: simulate backlash as 'semi-implicit'")
+            raise FitError(
+                "the scheme 'bam' does not support backlash: use the scheme 'semi-implicit'"
+            )
         if not max_step > 0 or not (reset_period is None or reset_period > 0):
             raise FitError(
-                f"max_step and reset_period are positive times [s], got {max_step} and "
-                f"{reset_period}"
+                f"max_step and reset_period must be positive [s], got {max_step} and {reset_period}"
             )
-        # millivolts are no such error: they are fitted, and a finding says so
+        # a voltage in mV is not refused here: it is fitted, and a finding reports it
         if vin is not None and not 0 < vin <= 1e6:
             raise FitError(
-                "vin is the bus voltage that replaces the logs' own, above 0 and at most 1e6 V, "
-                f"got {vin:g}: leave it out to use theirs"
+                "vin replaces the bus voltage of the logs and must be above 0 and at most 1e6 V, "
+                f"got {vin:g}: omit it to use the voltages of the logs"
             )
         if not logs:
-            raise RecordingError("there is no log to simulate")
+            raise RecordingError("no logs to simulate: give at least one")
         if reset_period is not None:
             _check_reset_period(reset_period, logs)
         if benches is not None and len(benches) != len(logs):
-            raise FitError(f"{len(benches)} benches for {len(logs)} logs: give one a log")
+            raise FitError(f"{len(benches)} benches for {len(logs)} logs: give one bench per log")
         self.model = model
         self.logs = tuple(logs)
         self.names = model.names if free is None else model.check_names(free)
@@ -110,7 +112,7 @@ class BenchSimulator:
         self.threads = threads
         benches = [bench_of(log) for log in logs] if benches is None else benches
         self.conditions = conditions_of(logs, benches)
-        """Gains, voltages and loads of the logs, each once, as plain data."""
+        """Gains, voltages and loads of the logs, without duplicates, as plain data."""
         self.data = BenchData.of(
             model.servo,
             self.logs,
@@ -141,8 +143,8 @@ class BenchSimulator:
 
         Args:
           X: candidates ``(n, p)``, columns as in :attr:`names`.
-          objective: what to score; the mean absolute position error [rad] by default.
-          failures: takes the candidates that diverged, and where.
+          objective: what to minimise; the mean absolute position error [rad] by default.
+          failures: output, candidate -> message, for candidates that diverged.
         """
         objective = objective or Objective()
         sums, failed = self._run(self._batch(X), objective)
@@ -150,7 +152,7 @@ class BenchSimulator:
         return np.where(_is_lost(failed), LARGE_COST, self._combined(sums, objective))
 
     def log_costs(self, X: np.ndarray, objective: Objective | None = None) -> np.ndarray:
-        """Objective of each candidate on each log alone ``(n, l)``."""
+        """Objective of each candidate on each single log ``(n, l)``."""
         objective = objective or Objective()
         sums, failed = self._run(self._batch(X), objective)
         means = sums / np.maximum(self.data.counts, 1.0)
@@ -163,10 +165,10 @@ class BenchSimulator:
         objective: Objective | None = None,
         failures: Failures | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Objective ``(n,)`` and its exact gradient ``(n, p)``; a zero gradient where it diverges.
+        """Objective ``(n,)`` and its exact gradient ``(n, p)``; a zero gradient if it diverges.
 
-        The gradient is that of the steps that were made: at a kink, such as a joint that just comes
-        to rest, it is that of one side.
+        The gradient is that of the discrete steps: at a kink, such as a joint that just comes
+        to rest, it is a one-sided derivative.
         """
         objective = objective or Objective()
         X = self._batch(X)
@@ -183,7 +185,7 @@ class BenchSimulator:
         return np.where(lost, LARGE_COST, self._combined(sums, objective)), out
 
     def simulate(self, X: np.ndarray | None = None) -> Rollouts:
-        """Motion of each candidate; by default of the model's own values, as one candidate."""
+        """Motion of each candidate; by default of one candidate with the model's values."""
         X = self._batch(self.model.vector(self.names) if X is None else X)
         recorded = np.full((len(X), 3, self.data.samples), np.nan)
         _, failed = self._run(X, Objective(), recorded=recorded)
@@ -196,12 +198,12 @@ class BenchSimulator:
     def sensitivities(
         self, X: np.ndarray, failures: Failures | None = None, *, position_only: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Samples of all logs, one log after the other, and their exact derivatives.
+        """Simulated samples of all logs, concatenated, and their exact derivatives.
 
         Args:
           X: candidates ``(n, p)``.
-          failures: takes the candidates that diverged, and where.
-          position_only: leave out what the derivatives of speed and duty would cost.
+          failures: output, candidate -> message, for candidates that diverged.
+          position_only: skip the derivatives of speed and duty cycle, to save their cost.
 
         Returns:
           Position, speed and duty ``(n, 3, m)``, and their derivatives ``(n, 3, m, p)``; of both,
@@ -216,7 +218,7 @@ class BenchSimulator:
         return recorded[:, :kept], self._of_names(jacobian)
 
     def _step_kind(self) -> "StepKind":
-        """Kind of the steps, by what the model has that changes them."""
+        """Kind of the steps, from the features of the model."""
         from trueup.actuators.bench._step_program import EXTRAS, STANDSTILL, StepKind
 
         model, layout = self.model, self._layout
@@ -244,8 +246,8 @@ class BenchSimulator:
         X = np.atleast_2d(np.asarray(X, float))
         if X.shape[1] != len(self.names):
             raise FitError(
-                f"candidates have {X.shape[1]} columns, there are {len(self.names)} free "
-                f"parameters: {listing(self.names, 40)}"
+                f"candidates have {X.shape[1]} columns, expected one for each of the "
+                f"{len(self.names)} free parameters: {listing(self.names, 40)}"
             )
         return X
 
@@ -255,9 +257,9 @@ class BenchSimulator:
         return rows
 
     def _of_names(self, derivatives: np.ndarray) -> np.ndarray:
-        """Derivatives ``(..., p)`` with respect to the free parameters, of those of columns.
+        """Derivatives ``(..., p)`` with respect to the free parameters, from those of columns.
 
-        A parameter that enters two columns has the sum of both.
+        A parameter of two columns gets the sum of both.
         """
         out = np.zeros((*derivatives.shape[:-1], len(self.names)))
         for place, k in enumerate(self._sources):
@@ -312,7 +314,7 @@ class BenchSimulator:
                  *slopes)  # fmt: skip
 
         def run(start: int, stop: int) -> None:
-            """One thread's part, with a work space of its own."""
+            """Rollouts of one thread, with its own work space."""
             work = (*map(np.zeros, sizes), np.zeros((len(PAIR), LANES), np.int64))
             function(start, stop, *fixed, *work)
 
@@ -322,23 +324,23 @@ class BenchSimulator:
         if threads == 1 or work < _SERIAL_STEPS:
             run(0, pairs)
             return sums, failed
-        # rollouts side by side are for nothing where a part has few of them
+        # lanes stay empty if a thread has few rollouts
         parts = min(pairs, max(threads, min(pairs // LANES, 4 * threads)))
         bounds = np.linspace(0, pairs, parts + 1).astype(int).tolist()
         with ThreadPoolExecutor(threads) as pool:
             for _ in pool.map(run, bounds[:-1], bounds[1:]):
-                pass  # raises what a thread raised
+                pass  # raises the exception of a thread
         return sums, failed
 
 
 def _check_reset_period(reset_period: float, logs: Sequence[ServoLog]) -> None:
-    """Refuse a period in which nothing moves: position and speed would be the log's throughout."""
+    """Reject a period without a simulated sample: position and speed would all be the log's."""
     slowest = max(logs, key=lambda log: log.dt or 0.0)
     if slowest.dt is not None and reset_period < 2.0 * slowest.dt * (1.0 - 1e-9):
         raise FitError(
-            f"a reset period of {reset_period:g} s is shorter than two samples of "
-            f"{slowest.name!r}, which are {slowest.dt:g} s apart: no motion would be simulated. "
-            "Give some tenths of a second, or leave it out"
+            f"a reset period of {reset_period:g} s is shorter than two samples of log "
+            f"{slowest.name!r}, which are {slowest.dt:g} s apart, so no motion would be simulated. "
+            "Use some tenths of a second, or omit it"
         )
 
 

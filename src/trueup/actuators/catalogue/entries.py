@@ -1,4 +1,4 @@
-"""Catalogue of servos: built-in ones, and those that a user registers."""
+"""Catalogue of servos: built-in and user-registered."""
 
 import functools
 import math
@@ -25,15 +25,15 @@ def servos() -> dict[str, Servo]:
 
 
 def find_servo(name: str) -> Servo:
-    """Look a servo up by its name.
+    """Look up a servo by name.
 
     Raises:
-      FitError: there is no such servo.
+      FitError: unknown servo.
     """
     known = servos()
     if name not in known:
         raise FitError(
-            f"there is no servo {name!r}; there are {listing(known, 40)}."
+            f"unknown servo {name!r}; available: {listing(known, 40)}."
             f"{did_you_mean(name, known)} Describe a new one in a YAML file and load it with "
             "load_catalogue, or register a Servo"
         )
@@ -48,7 +48,7 @@ def register(servo: Servo, *, replace: bool = False) -> Servo:
     """
     if servo.name in servos() and not replace:
         raise ParameterError(
-            f"there is a servo {servo.name!r} already; choose another name or pass replace=True"
+            f"servo {servo.name!r} is already registered; choose another name or pass replace=True"
         )
     _registered[servo.name] = servo
     return servo
@@ -61,7 +61,8 @@ def load_catalogue(path: str | os.PathLike[str], *, replace: bool = False) -> tu
     current [A] or torque [N m] per unit of kp and radian), ``damping``, ``max_pwm`` (0 to 1),
     ``max_amps`` [A], ``parameters`` and ``bounds``. A parameter is
     ``[start value, lower bound, upper bound]``; an entry of ``bounds`` is ``[lower, upper]`` of a
-    friction parameter or extended term, or ``[start value, lower, upper]``. ``bus`` says how to
+    friction parameter or extended term, or ``[start value, lower, upper]``. ``bus`` describes how
+    to
     record it: a control table such as ``dynamixel``, or keys and values, see :class:`Servo`.
 
     Args:
@@ -72,14 +73,14 @@ def load_catalogue(path: str | os.PathLike[str], *, replace: bool = False) -> tu
       The servos of the file.
 
     Raises:
-      ParameterError: the file cannot be read, or an entry is wrong.
+      ParameterError: the file cannot be read, or an entry is invalid.
     """
     found = tuple(_read(Path(path)).values())
-    # all entries are checked before one is registered
+    # atomic: all entries are checked before any is registered
     taken = [servo.name for servo in found if servo.name in servos()]
     if taken and not replace:
         raise ParameterError(
-            f"{path}: there are servos {listing(taken)} already; choose other names or pass "
+            f"{path}: already registered: servos {listing(taken)}; choose other names or pass "
             "replace=True"
         )
     for servo in found:

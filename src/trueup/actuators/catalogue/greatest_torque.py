@@ -1,4 +1,4 @@
-"""Greatest torque of an identified servo."""
+"""Stall torque limit of an identified servo."""
 
 import math
 
@@ -6,7 +6,7 @@ from trueup.actuators.catalogue.servo_model import ServoModel
 
 
 def greatest_torque(model: ServoModel, vin: float | None = None) -> float:
-    """Greatest torque of a servo at standstill [N m], limited by voltage, current or firmware.
+    """Largest stall torque of a servo [N m], limited by voltage, current or firmware.
 
     Args:
       model: identified servo.
@@ -19,7 +19,7 @@ def greatest_torque(model: ServoModel, vin: float | None = None) -> float:
     volts = servo.vin if vin is None else vin
     limit = min(values.get("current_limit", math.inf), servo.max_amps)
     if servo.law == "bus_current":
-        # the power of the bus is that of the winding: vin I_bus = R I^2
+        # at standstill, bus power equals winding loss: vin I_bus = R I^2
         limit = math.sqrt(volts * limit / resistance)
     duty = servo.max_pwm if servo.law == "voltage" else 1.0
     return kt * min(limit, duty * volts / resistance)

@@ -2,9 +2,9 @@
 
 A file holds ``model`` (``m1`` to ``m6``), ``actuator`` (a servo of the catalogue) and a number
 for each parameter, in SI units. trueup adds a number for each extended term, the form of the
-quadratic term where it is not the default, ``not_in_bam`` where the model has parts that Better
-Actuator Models lacks, ``units`` and ``provenance``; files without them load too, and that project
-ignores them.
+quadratic term if it is not the default, ``not_in_bam`` if the model has parts that Better
+Actuator Models does not support, ``units`` and ``provenance``. Files without these load too, and
+that project ignores them.
 """
 
 import importlib.util
@@ -51,35 +51,37 @@ def load_model(
       motor_name: folder of the motor.
       model: friction model, ``m1`` to ``m6``. With ``path``: the model that the file must hold.
       servo: servo that the file must belong to.
-      anyway: take a file of a fit whose logs have changed since too; the provenance of the model,
-        and everything that is exported from it, says so.
+      anyway: accept the file of a fit with logs that have changed since; the provenance of the
+        model and of its exports records this.
 
     Raises:
-      ParameterError: the file cannot be read, belongs to another model or servo, or lacks a value.
-      RunDirectoryError: the run of the file lies beside it, and its logs have changed since.
-      FitError: unknown servo, model or term; no file of that motor and model.
+      ParameterError: the file cannot be read, belongs to another model or servo, or lacks a value
+        of a parameter.
+      RunDirectoryError: the file lies in its run directory, and the run's logs have changed since.
+      FitError: unknown servo, model or term; no file for that motor and model.
     """
     if path is None:
         if motor_name is None or model is None:
-            raise FitError("load_model needs a path, or both motor_name and model")
+            raise FitError("load_model requires a path, or both motor_name and model")
         path = _published_file(motor_name, model)
     elif motor_name is not None:
-        raise FitError("load_model takes a path or a motor_name, not both")
+        raise FitError("load_model accepts a path or a motor_name, not both")
     path = Path(path)
     try:
         data = json.loads(read_settings(path))
     except OSError as error:
         raise ParameterError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise ParameterError(f"{path}: not a parameter file, not JSON: {error}") from error
+        raise ParameterError(f"{path}: not a parameter file (invalid JSON: {error})") from error
     found = model_from_dict(data, str(path))
     if model is not None and found.friction.name != str(model).lower():
         raise ParameterError(
-            f"{path}: parameters of the friction model {found.friction.name!r}, not of {model!r}"
+            f"{path}: the file has parameters of the friction model {found.friction.name!r}, "
+            f"expected {model!r}"
         )
     if servo is not None and found.servo.name != servo:
         raise ParameterError(
-            f"{path}: parameters of the servo {found.servo.name!r}, not of {servo!r}"
+            f"{path}: the file has parameters of the servo {found.servo.name!r}, expected {servo!r}"
         )
     mark = joined(found.provenance.get(KEY), mark_of_file(path, anyway=anyway))
     return found if mark is None else replace(found, provenance={**found.provenance, KEY: mark})
@@ -88,12 +90,12 @@ def load_model(
 def load_models(
     paths: Sequence[str | os.PathLike[str]], *, servo: str | None = None, anyway: bool = False
 ) -> dict[str, ServoModel]:
-    """Read parameter files, labelled by their stems and as many folders as tell them apart.
+    """Read parameter files, labelled by stem and as many parent folders as make labels unique.
 
     Args:
-      paths: the files; repeated ones are read once.
+      paths: the files; duplicates are read once.
       servo: servo that all files must belong to.
-      anyway: take files of fits whose logs have changed too.
+      anyway: accept files of fits with changed logs.
 
     Raises:
       ParameterError: a file cannot be used, or belongs to another servo.
@@ -106,7 +108,7 @@ def load_models(
 
 
 def path_labels(files: Sequence[Path]) -> list[str]:
-    """Shortest ending of each path, without suffix, that no other path has."""
+    """Shortest unique ending of each path, without suffix."""
     parts = [(*file.absolute().parent.parts[1:], file.stem) for file in files]
     labels = []
     for own in parts:
@@ -119,17 +121,17 @@ def path_labels(files: Sequence[Path]) -> list[str]:
 
 
 def model_from_dict(data: Any, source: str = "parameters") -> ServoModel:
-    """Make a servo model from the content of a parameter file.
+    """Servo model from the content of a parameter file.
 
-    A value outside the catalogue's bounds is kept and noted. A missing motor parameter gets the
-    catalogue's start value and a missing angle offset gets 0, with a note too.
+    A value outside the catalogue's bounds is kept, with a note. A missing motor parameter gets the
+    catalogue's start value and a missing angle offset gets 0, each with a note.
 
     Args:
       data: content of the file.
       source: name of the file in errors.
 
     Raises:
-      ParameterError: a value is missing, not finite, negative where that means nothing, or
+      ParameterError: a value is missing, not finite, negative without a physical meaning, or
         belongs to another model.
       FitError: unknown servo, model or term.
     """
@@ -137,7 +139,9 @@ def model_from_dict(data: Any, source: str = "parameters") -> ServoModel:
         raise ParameterError(f"{source}: expected names and values, found {type(data).__name__}")
     for key in ("model", "actuator"):
         if not isinstance(data.get(key), str):
-            raise ParameterError(f"{source}: no {key!r}: this is not a servo's parameter file")
+            raise ParameterError(
+                f"{source}: the key {key!r} is missing: not the parameter file of a servo"
+            )
     try:
         servo, friction = find_servo(data["actuator"]), friction_model(data["model"])
     except FitError as error:
@@ -151,8 +155,8 @@ def model_from_dict(data: Any, source: str = "parameters") -> ServoModel:
     for name in data:
         if name not in parameters and name not in _NOT_VALUES:
             raise ParameterError(
-                f"{source}: {name!r} is no parameter of {servo.name!r} with {friction.name}: is "
-                f"this the file of another model? There are {listing(parameters, 40)}."
+                f"{source}: {name!r} is not a parameter of {servo.name!r} with {friction.name}: is "
+                f"this the file of another model? Parameters: {listing(parameters, 40)}."
                 f"{did_you_mean(name, parameters)}"
             )
     values, notes = {}, []
@@ -161,26 +165,26 @@ def model_from_dict(data: Any, source: str = "parameters") -> ServoModel:
             values[name] = _number(data[name], name, source)
             if values[name] < 0 <= parameter.lower:
                 raise ParameterError(
-                    f"{source}: {name} is {values[name]:g}, and cannot be negative; a fit looks "
-                    f"for it between {parameter.lower:g} and {parameter.upper:g}"
+                    f"{source}: {name} is {values[name]:g}, which must not be negative; a fit "
+                    f"searches between {parameter.lower:g} and {parameter.upper:g}"
                 )
             if parameter.outside(values[name]):
                 notes.append(
-                    f"{name} = {values[name]:.6g} lies beyond the bounds {parameter.lower:g} to "
+                    f"{name} = {values[name]:.6g} is outside the bounds {parameter.lower:g} to "
                     f"{parameter.upper:g} of a fit"
                 )
         elif name in own or name == "q_offset":
             values[name] = parameter.initial
-            notes.append(f"{name} is not in the file: {parameter.initial:g} is taken")
+            notes.append(f"{name} is missing in the file: default {parameter.initial:g}")
         else:
             raise ParameterError(
-                f"{source}: no value of {name!r}, which {friction.name} needs: is this the file of "
-                "another model?"
+                f"{source}: {name!r} is missing, which {friction.name} requires: is this the file "
+                "of another model?"
             )
     provenance = data.get("provenance", {})
     if not isinstance(provenance, dict):
         raise ParameterError(f"{source}: provenance: expected names and values")
-    if isinstance(data.get(KEY), str):  # as the writer of files puts it
+    if isinstance(data.get(KEY), str):  # as written by the writer of parameter files
         provenance = {**provenance, KEY: joined(provenance.get(KEY), data[KEY])}
     quadratic = data.get("quadratic", "gated")
     return ServoModel(servo, friction, values, terms, quadratic, tuple(notes), provenance)
@@ -200,7 +204,7 @@ def model_to_dict(model: ServoModel) -> dict[str, Any]:
 
 
 def beyond_bam(model: ServoModel) -> list[str]:
-    """Features of a model that Better Actuator Models lacks, in words; empty if it has all."""
+    """Features of a model that Better Actuator Models does not support, as phrases."""
     parts = [name.replace("_", " ") for name in model.terms]
     if model.friction.name not in PUBLISHED_MODELS:
         parts.append(f"the friction model {model.friction.name!r}")
@@ -209,13 +213,13 @@ def beyond_bam(model: ServoModel) -> list[str]:
     if not parts:
         return []
     return [
-        f"Better Actuator Models has no {listing(parts, 40)}: it would simulate this file without, "
-        "and move otherwise."
+        f"Better Actuator Models does not support {listing(parts, 40)}: it would ignore them, and "
+        "its simulation would differ."
     ]
 
 
 def save_model(model: ServoModel, path: str | os.PathLike[str]) -> Path:
-    """Write the parameter file of a model atomically; makes its folder."""
+    """Write the parameter file of a model atomically, and create its folder."""
     from trueup.runs.store import atomic
 
     path = Path(path)
@@ -224,7 +228,7 @@ def save_model(model: ServoModel, path: str | os.PathLike[str]) -> Path:
 
 
 def published_models() -> dict[str, tuple[str, ...]]:
-    """Friction models of each motor that :func:`load_model` finds by name."""
+    """Friction models per motor that :func:`load_model` finds by name."""
     found: dict[str, set[str]] = {}
     for folder in _folders():
         for file in sorted(folder.glob("*/*.json")):
@@ -239,11 +243,11 @@ def _published_file(motor: str, model: str) -> Path:
             return file
     known = published_models()
     if motor in known:
-        raise FitError(f"there is no file of {motor!r} with {model!r}; there are "
+        raise FitError(f"no file for motor {motor!r} with model {model!r}; available: "
                        f"{listing(known[motor])}.")  # fmt: skip
     where = listing(str(folder) for folder in _folders())
     raise FitError(
-        f"there is no file of the motor {motor!r}; there are {listing(known, 40)} (looked in "
+        f"no file for motor {motor!r}; available: {listing(known, 40)} (searched "
         f"{where}).{did_you_mean(motor, known)} Set {FOLDERS_VARIABLE} to a folder of files "
         "<motor>/<model>.json, or install better-actuator-models"
     )

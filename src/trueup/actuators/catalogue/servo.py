@@ -20,11 +20,11 @@ class Servo:
     law: str
     """One of ``SERVO_LAWS``."""
     parameters: tuple[ModelParameter, ...]
-    """Parameters of motor and firmware, ``kt``, ``R`` and ``armature`` first where it has them."""
+    """Parameters of motor and firmware, ``kt``, ``R`` and ``armature`` first if it has them."""
     title: str = ""
     """Make and type."""
     vin: float = math.nan
-    """Default supply voltage [V], for logs that state none; NaN for a law without one."""
+    """Default supply voltage [V], for logs without one; NaN for a law without a voltage."""
     kp: float = 1.0
     """Default firmware gain."""
     error_gain: float = 1.0
@@ -44,18 +44,16 @@ class Servo:
     """Source of the constants."""
     bus: dict[str, Any] = field(default_factory=dict)
     """Bus for recording: ``table``, the control table (``dynamixel``, ``dynamixel1``, ``feetech``
-    or that of another servo), and ``model_numbers``, ``registers`` and ``set_up`` that differ."""
+    or that of another servo), and overrides of ``model_numbers``, ``registers`` and ``set_up``."""
 
     def __post_init__(self) -> None:
         label = f"servo {self.name!r}"
         if self.law not in LAWS:
-            raise ParameterError(
-                f"{label}: there is no law {self.law!r}; there are {listing(LAWS)}"
-            )
+            raise ParameterError(f"{label}: unknown law {self.law!r}; available: {listing(LAWS)}")
         if not 0 < self.max_pwm <= 1:
             raise ParameterError(
-                f"{label}: max_pwm is a duty cycle between 0 and 1, got {self.max_pwm}; divide a "
-                "value in counts by the counts of full duty"
+                f"{label}: max_pwm must be a duty cycle between 0 and 1, got {self.max_pwm}; "
+                "divide a value in counts by the counts of full duty"
             )
         for name in ("kp", "error_gain", "max_amps"):
             if not getattr(self, name) > 0:
@@ -66,31 +64,32 @@ class Servo:
         needed = ["armature"] if self.law == "torque_pd" else ["kt", "R", "armature"]
         if missing := [name for name in needed if name not in names]:
             raise ParameterError(
-                f"{label}: the law {self.law!r} needs the parameters {listing(needed)}; "
-                f"{listing(missing)} missing"
+                f"{label}: the law {self.law!r} requires the parameters {listing(needed)}; "
+                f"missing: {listing(missing)}"
             )
         if unknown := [name for name in names if name not in MOTOR_PARAMETERS]:
             raise ParameterError(
-                f"{label}: no law uses {listing(unknown)}; there are {listing(MOTOR_PARAMETERS)}"
+                f"{label}: unknown parameters {listing(unknown)}; available: "
+                f"{listing(MOTOR_PARAMETERS)}"
             )
         others = {*FRICTION_PARAMETERS, *EXTENDED_TERMS}
         if unknown := [name for name in self.bounds if name not in others]:
             raise ParameterError(
-                f"{label}: bounds of {listing(unknown)}, not a friction parameter or "
-                f"extended term; there are {listing(sorted(others), 40)}"
+                f"{label}: bounds of unknown parameters {listing(unknown)}; friction parameters "
+                f"and extended terms are {listing(sorted(others), 40)}"
             )
         for name, start in self.starts.items():
             low, high = self.bounds.get(name, (-math.inf, math.inf))
             if not low <= start <= high:
                 raise ParameterError(
-                    f"{label}: the start value of {name}, {start:g}, lies beyond its bounds "
+                    f"{label}: the start value of {name}, {start:g}, is outside its bounds "
                     f"{low:g} to {high:g}"
                 )
         if self.law != "torque_pd" and not self.vin > 0:
-            raise ParameterError(f"{label}: the law {self.law!r} needs a positive vin [V]")
+            raise ParameterError(f"{label}: the law {self.law!r} requires a positive vin [V]")
 
     def gains(self, kp: float | None = None, damping: float | None = None) -> tuple[float, float]:
-        """Gains of position error and of speed, at a firmware gain ``kp``."""
+        """Gains of position error and of speed at a firmware gain ``kp``."""
         kp = self.kp if kp is None else kp
         damping = self.damping if damping is None else damping
         if self.law == "current_pd":
@@ -103,7 +102,7 @@ class Servo:
         """Parameters of the servo, a friction model and extended terms.
 
         Raises:
-          FitError: unknown term, or one without a meaning for this servo.
+          FitError: unknown term, or one that does not apply to this servo.
         """
         own = {p.name: p for p in self.parameters}
         terms = check_terms(terms, self.law, self.name)
@@ -111,7 +110,7 @@ class Servo:
         return (*self.parameters, *map(self._own_range, more))
 
     def _own_range(self, parameter: ModelParameter) -> ModelParameter:
-        """A friction parameter or term with the bounds and start value that the servo has."""
+        """A friction parameter or term, with the servo's bounds and start value if it has them."""
         if parameter.name in self.bounds:
             parameter = parameter.within(*self.bounds[parameter.name])
         if parameter.name in self.starts:
@@ -123,10 +122,10 @@ MOTOR_PARAMETERS = {
     "kt": ("N m/A", "torque constant at the output shaft"),
     "R": ("ohm", "winding resistance"),
     "armature": ("kg m^2", "inertia of motor and gears at the output shaft"),
-    "error_gain_ratio": ("", "true gain of the position error over the stated one"),
+    "error_gain_ratio": ("", "ratio of the true to the nominal gain of the position error"),
     "max_velocity": ("rad/s", "speed at which the firmware moves its target"),
     "current_limit": ("A", "current limit of the firmware"),
-    "ratio": ("", "true gain of the position error over the stated one"),
+    "ratio": ("", "ratio of the true to the nominal gain of the position error"),
     "max_torque": ("N m", "torque limit of the firmware"),
 }
 """Unit and meaning of each parameter of a motor and its firmware, by name."""

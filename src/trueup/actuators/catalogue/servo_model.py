@@ -35,22 +35,24 @@ class ServoModel:
     quadratic: str = "gated"
     """Form of the quadratic term of M6, see ``QUADRATIC_FORMS``."""
     notes: tuple[str, ...] = ()
-    """Remarks of the reader of its file: values outside the bounds, values filled in."""
+    """Notes from reading its file: values outside the bounds, values filled in."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    """Origin of the values: data, cost, uncertainty; empty where a file states none."""
+    """Origin of the values: data, cost, uncertainty; empty if the file has none."""
 
     def __post_init__(self) -> None:
         check_quadratic_form(self.quadratic)
         check_terms(self.terms, self.servo.law, self.servo.name)
         if missing := [name for name in self.names if name not in self.values]:
-            raise ParameterError(f"the model of {self.servo.name!r} has no {listing(missing)}")
+            raise ParameterError(
+                f"the model of {self.servo.name!r} lacks values of {listing(missing)}"
+            )
         if unknown := [name for name in self.values if name not in self.names]:
             raise ParameterError(
                 f"{self.servo.name!r} with {self.friction.name} has no parameters "
-                f"{listing(unknown)}; there are {listing(self.names, 40)}"
+                f"{listing(unknown)}; available: {listing(self.names, 40)}"
             )
         if bad := [name for name, value in self.values.items() if not np.isfinite(value)]:
-            raise ParameterError(f"the values of {listing(bad)} are not finite")
+            raise ParameterError(f"the values of {listing(bad)} must be finite")
 
     @classmethod
     def create(
@@ -73,7 +75,7 @@ class ServoModel:
 
         Raises:
           FitError: unknown servo, friction model or term.
-          ParameterError: the model has no parameter of a given name.
+          ParameterError: unknown parameter name.
         """
         servo = find_servo(servo) if isinstance(servo, str) else servo
         friction = friction_model(friction) if isinstance(friction, str) else friction
@@ -102,17 +104,17 @@ class ServoModel:
         return replace(self, values={**self.values, **{k: float(v) for k, v in values.items()}})
 
     def check_names(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Check that all names are parameters of the model, and return them.
+        """Names as a tuple, checked to be parameters of the model.
 
         Raises:
-          ParameterError: one is not.
+          ParameterError: unknown parameter name.
         """
         names = tuple(names)
         for name in names:
             if name not in self.names:
                 raise ParameterError(
                     f"{self.servo.name!r} with {self.friction.name} has no parameter {name!r}; "
-                    f"there are {listing(self.names, 40)}.{did_you_mean(name, self.names)}"
+                    f"available: {listing(self.names, 40)}.{did_you_mean(name, self.names)}"
                 )
         return names
 

@@ -1,7 +1,7 @@
-"""Columns of the rows of numbers that compiled code reads, by name.
+"""Named columns of the parameter rows of compiled code.
 
-Models M1 to M6 and all servo laws share one row of parameters: what a model does not have is zero,
-or infinite where it is a limit.
+Models M1 to M6 and all servo laws share one row of parameters: absent parameters are zero,
+or infinite if they are limits.
 """
 
 from collections import namedtuple
@@ -43,7 +43,7 @@ QUANTITIES = (
 
 
 def columns_named(names: tuple[str, ...]) -> Any:
-    """Columns by name: a tuple whose field of a name is the number of that column."""
+    """Column numbers by name, as a named tuple."""
     return namedtuple("Columns", names)(*range(len(names)))
 
 
@@ -68,7 +68,7 @@ LOG = columns_named(
         "reset_period",
     )
 )
-"""Columns of the table of logs, a row each."""
+"""Columns of the table of logs; a row per log."""
 
 ENTERS_AS = {
     "load_friction_base": ("load_friction_motor", "load_friction_external"),
@@ -78,8 +78,8 @@ ENTERS_AS = {
     "ratio": ("error_gain_ratio",),
 }
 """Parameters that enter the row under another name, or twice: the load friction of M3 and M4 is
-that of M5 with both torques weighted alike. Where the row has a column of their own they enter
-that one: equations of registered models may read them in another way."""
+that of M5 with equal weights of both torques. If the row has a column with their own name they
+enter that column: equations of registered models may use them differently."""
 
 NEUTRAL = {
     "kt": 1.0,
@@ -90,26 +90,27 @@ NEUTRAL = {
     "max_velocity": float("inf"),
     "limit": float("inf"),
 }
-"""Value of a quantity that a servo or model does not have; zero where none stands here."""
+"""Value of a quantity that a servo or model does not have; zero for those not listed."""
 
 LAWS = {name: number for number, name in enumerate(_LAWS)}
 """Servo law -> number in compiled code."""
 
 
 UNLIMITED = 1e30
-"""Stands for infinity in rows: a limit that no torque, current or speed reaches, times 0 is 0."""
+"""Infinity in rows: a limit that no torque, current or speed reaches; finite, so that 0 times it is
+0."""
 
 
 def absent_columns(columns: Sequence[str]) -> set[str]:
-    """Parameters of the friction budget that have no column, and are 0 there."""
+    """Parameters of the friction budget without a column, which are 0."""
     return {"load_friction_base", "load_friction_stribeck"} - set(columns)
 
 
 class Layout:
-    """Columns of a row of parameters, with those of a registered friction model at the end.
+    """Columns of a row of parameters, followed by those of a registered friction model.
 
     Args:
-      more: names of further columns.
+      more: names of additional columns.
     """
 
     def __init__(self, more: Sequence[str] = ()):
@@ -118,10 +119,10 @@ class Layout:
         self.neutral = np.array(
             [min(NEUTRAL.get(name, 0.0), UNLIMITED) for name in self.names], float
         )
-        """A row in which every quantity is absent."""
+        """Row in which every quantity is absent."""
 
     def columns_of(self, name: str) -> tuple[int, ...]:
-        """Columns of the row that a parameter enters."""
+        """Columns of the row of a parameter."""
         quantities = (name,) if name in self.names else ENTERS_AS.get(name, (name,))
         return tuple(self.names.index(quantity) for quantity in quantities)
 
@@ -134,11 +135,11 @@ class Layout:
 
 
 class ParameterValues:
-    """Parameters of an equation by name, neutral where they are not given.
+    """Parameters of an equation by name, with neutral values for those not given.
 
     Args:
       values: values by name: numbers, arrays, tensors or values of a graph.
-      more: further values.
+      more: additional values.
     """
 
     def __init__(self, values: Mapping[str, Any], **more: Any):

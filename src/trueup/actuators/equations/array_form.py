@@ -2,8 +2,8 @@
 
 Each function is traced from equations in the language of
 :mod:`trueup.actuators.equations.servo_equations` and written as source, in the subset of Python
-that TorchScript and ``torch.export`` take. Numbers that are known when it is traced stand in the
-source, so terms that a model does not have, and results that nobody asks for, are left out.
+that TorchScript and ``torch.export`` support. Numbers that are known at tracing are constants in
+the source, so that absent terms of a model and unused results are eliminated.
 """
 
 import math
@@ -19,18 +19,18 @@ from trueup.actuators.equations.tracing import OPERATIONS, Graph
 def torch_function(
     equation: Callable[..., Any], arguments: Sequence[str], columns: Sequence[str] = ()
 ) -> Callable[..., Any]:
-    """Function of tensors that computes an equation; element by element, and they broadcast.
+    """Function of tensors that computes an equation elementwise, with broadcasting.
 
     Args:
-      equation: takes a value for each argument and, where there are columns, a dictionary of the
-        values of columns by name; returns a value or a tuple of values.
-      arguments: names of its arguments. Constants take type and shape of the first one.
-      columns: names of parameters that the function takes as one tensor ``(columns,)``, its last
-        argument ``c``.
+      equation: called with a value per argument and, if there are columns, a dictionary of the
+          values of columns by name; returns a value or a tuple of values.
+      arguments: names of the arguments. Constants get type and shape of the first one.
+      columns: names of parameters that the function receives as one tensor ``(columns,)``, its last
+          argument ``c``.
 
     Returns:
       Function of tensors, which returns a tensor or a tuple of tensors. Results are new tensors,
-      except where the equation returns an argument as it is.
+      unless the equation returns an argument unchanged.
     """
     import torch
 
@@ -46,8 +46,8 @@ def numpy_function(equation: Callable[..., Any], arguments: Sequence[str]) -> Ca
 
 
 def _clamp(values: np.ndarray, min: Any = None, max: Any = None) -> np.ndarray:
-    """Values within one bound, as torch's function of this name; np.clip takes several times as
-    long for few numbers."""
+    """Values within one bound, like ``torch.clamp``; ``np.clip`` is several times slower for few
+    values."""
     return np.minimum(values, max) if min is None else np.maximum(values, min)
 
 
@@ -73,5 +73,5 @@ def _function(
         lambda each: places.get(each, each),
         like=arguments[0],
     )
-    # TorchScript names a function after its module
+    # TorchScript derives the name of a function from its module
     return function_from(source, name, {"__name__": __name__, "math": math, **names})

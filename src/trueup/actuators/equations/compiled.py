@@ -33,10 +33,11 @@ _KERNEL_NAMES: dict[str, Any] = {
 
 
 def compiled(function: Any) -> Any:
-    """The function under numba, to be copied into compiled functions that call it.
+    """The function compiled by numba, and inlined into compiled functions that call it.
 
-    Without counted references to arrays: counting them at each call costs more than the step. So it
-    cannot make arrays, and a caller that counts has to hold those that it passes.
+    Without reference counting of arrays, which would take longer than the step itself. The function
+    must therefore not allocate arrays, and a caller with reference counting must own those it
+    passes.
     """
     options: dict[str, Any] = {"error_model": "numpy", "forceinline": True, "_nrt": False}
     return numba.njit(**options)(function)
@@ -45,29 +46,29 @@ def compiled(function: Any) -> Any:
 _APART: dict[str, Any] = {
     "error_model": "numpy",
     "_nrt": False,
-    # what Python would call them through takes longer to compile than the rest
+    # without the wrapper for calls from Python, which takes longer to compile than the rest
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
 
 
-def compiled_apart(function: Any) -> Any:
-    """The function under numba, to be called as it stands: large ones compile once this way."""
+def compiled_without_inlining(function: Any) -> Any:
+    """The function compiled by numba without inlining, so that a large one is compiled once."""
     return numba.njit(**_APART)(function)
 
 
 def compiled_once(function: Any) -> Any:
-    """Compile parts that all kinds of servos share, once for all processes."""
+    """Compile parts that all kinds of servos share, cached for all processes."""
     return njit_on_disk(function, **_APART)
 
 
 class Parameters:
-    """Parameters of an equation by name: values given here, and columns of a row.
+    """Parameters of an equation by name: explicit values, and columns of a row.
 
     Args:
-      graph: graph that the columns become inputs of, as ``c.name``.
+      graph: graph in which columns are inputs ``c.name``.
       columns: names of the row's columns.
-      given: further parameters, by name.
+      given: other parameters, by name.
     """
 
     def __init__(self, graph: Graph, columns: Sequence[str], **given: Any):
@@ -84,12 +85,12 @@ class Parameters:
 def row_function(
     name: str, columns: Sequence[str], arguments: Sequence[str], outputs: Sequence[Value]
 ) -> Any:
-    """The compiled function of a row ``c`` and arguments that returns outputs.
+    """Compiled function of a row ``c`` and arguments that returns outputs.
 
     Args:
-      name: its name.
+      name: name of the function.
       columns: names of the columns of the row; ``c.kt`` is the input of the column ``kt``.
-      arguments: names of the inputs beside the row.
+      arguments: names of the inputs after the row.
       outputs: values of one graph.
     """
 
@@ -132,7 +133,7 @@ _HELD = (
 
 
 def _held_target(law: str) -> Any:
-    """Target of a servo of a law that has held its joint."""
+    """Target of a servo that holds its joint at rest."""
     graph = Graph(for_speed=True)
     gain, voltage, volts, warmth, wanted, position, load = (graph.input(name) for name in _HELD)
     p = Parameters(graph, QUANTITIES)
@@ -146,7 +147,7 @@ def _held_target(law: str) -> Any:
 
 
 def chosen_function(name: str, arguments: Sequence[str], functions: Sequence[Any]) -> Any:
-    """One compiled function that calls that of the number it is given first."""
+    """Compiled function that dispatches to the function selected by its first argument."""
     given = ", ".join(arguments)
     lines = [f"def {name}(number, {given}):"]
     for number in range(1, len(functions)):
@@ -158,13 +159,13 @@ def chosen_function(name: str, arguments: Sequence[str], functions: Sequence[Any
 
 motor = chosen_function("motor", ("c", *_MOTOR), [_motor(law) for law in LAWS])
 """``motor(law, c, gain, rate_gain, max_pwm, max_amps, voltage, volts, warmth, error, speed)``:
-torque [N m], duty cycle and damping of a driven motor: numbers of the firmware, nominal and
+torque [N m], duty cycle and damping of a driven motor: constants of the firmware, nominal and
 measured bus voltage [V], temperature above the reference [K], error [rad] and speed [rad/s]."""
 
 
 held_target = chosen_function("held_target", ("c", *_HELD), [_held_target(law) for law in LAWS])
 """``held_target(law, c, gain, voltage, volts, warmth, wanted, position, load)``: target before the
-first step [rad]: goal and position [rad], torque of the load [N m], others as of ``motor``."""
+first step [rad]: goal and position [rad], torque of the load [N m], the others as for ``motor``."""
 
 
 def _shaft_torque() -> Any:
@@ -189,7 +190,8 @@ def _implicit_speed() -> Any:
 
 
 implicit_speed = _implicit_speed()
-"""``implicit_speed(c, speed, net, momentum, damping, loss, viscous)``: next speed; reads no row."""
+"""``implicit_speed(c, speed, net, momentum, damping, loss, viscous)``: next speed; ``c`` is not
+read."""
 
 
 _LOSS = ("gate", "curved", "motor", "external", "speed")
@@ -197,7 +199,7 @@ _LOSS = ("gate", "curved", "motor", "external", "speed")
 
 @functools.cache
 def loss_functions(models: tuple[Equation, ...], columns: tuple[str, ...] = QUANTITIES) -> Any:
-    """The compiled friction budgets of equations.
+    """Compiled friction budgets of equations.
 
     Args:
       models: equations; the first is number 0.
@@ -205,7 +207,7 @@ def loss_functions(models: tuple[Equation, ...], columns: tuple[str, ...] = QUAN
 
     Returns:
       ``loss(number, c, gate, curved, motor, external, speed)`` [N m]: 1 or 0 for the gated
-      quadratic term; whether there are exponentials and logarithms to compute; torques [N m] and
+      quadratic term; whether exponentials and logarithms are computed; torques [N m] and
       speed [rad/s].
     """
     functions = []

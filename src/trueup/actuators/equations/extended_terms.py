@@ -1,4 +1,4 @@
-"""Terms beyond M1 to M6: each a named parameter with bounds, absent unless asked for."""
+"""Terms beyond M1 to M6: named parameters with bounds, absent by default."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ EXTENDED_TERMS: dict[str, ModelParameter] = {
             0.0,
             0.05,
             "s",
-            "time from a command to its effect, of goal and torque-enable alike",
+            "delay from a command to its effect, for goal and torque enable",
         ),
         ModelParameter(
             "backlash",
@@ -25,7 +25,7 @@ EXTENDED_TERMS: dict[str, ModelParameter] = {
             1e-4,
             0.1,
             "rad",
-            "dead zone between motor and load side, whole width; the encoder is on the load side",
+            "total dead zone between motor and load side; the encoder is on the load side",
             log=True,
         ),
         ModelParameter(
@@ -34,7 +34,7 @@ EXTENDED_TERMS: dict[str, ModelParameter] = {
             0.0,
             1.0,
             "",
-            "how far the winding is shorted while torque is off: 0 coasts, 1 brakes fully",
+            "share of short-circuit braking while torque is off: 0 coasts, 1 brakes fully",
         ),
         ModelParameter(
             "measured_voltage",
@@ -42,7 +42,7 @@ EXTENDED_TERMS: dict[str, ModelParameter] = {
             0.0,
             1.0,
             "",
-            "weight of the measured bus voltage: 0 takes the constant one, 1 the measured one",
+            "weight of the measured bus voltage: 0 is the constant voltage, 1 the measured one",
         ),
         ModelParameter(
             "supply_resistance",
@@ -50,7 +50,7 @@ EXTENDED_TERMS: dict[str, ModelParameter] = {
             0.0,
             5.0,
             "ohm",
-            "resistance of supply and cable: what the bridge draws lowers the bus voltage",
+            "resistance of supply and cable: the current of the bridge lowers the bus voltage",
         ),
         ModelParameter(
             "resistance_temperature",
@@ -58,7 +58,7 @@ EXTENDED_TERMS: dict[str, ModelParameter] = {
             0.0,
             0.02,
             "1/K",
-            "growth of R with the measured temperature, R being that at 25 degrees C",
+            "temperature coefficient of R, with R at 25 degrees C",
         ),
         ModelParameter(
             "torque_saturation",
@@ -66,8 +66,8 @@ EXTENDED_TERMS: dict[str, ModelParameter] = {
             0.0,
             2.0,
             "1/A",
-            "how the torque constant falls with the current I: kt / (1 + torque_saturation |I|), "
-            "kt being that of small currents",
+            "saturation of the torque constant with the current I: kt / (1 + torque_saturation "
+            "|I|), with kt at small currents",
         ),
         ModelParameter(
             "max_velocity",
@@ -75,7 +75,7 @@ EXTENDED_TERMS: dict[str, ModelParameter] = {
             0.5,
             60.0,
             "rad/s",
-            "speed at which the firmware moves its target at most",
+            "maximum speed of the firmware's target",
             log=True,
         ),
         ModelParameter(
@@ -83,7 +83,7 @@ EXTENDED_TERMS: dict[str, ModelParameter] = {
         ),
     )
 }
-"""Name -> parameter of each term that a servo model may have beyond M1 to M6."""
+"""Name -> parameter of each term available beyond M1 to M6."""
 
 ABSENT = {
     "command_delay": 0.0,
@@ -112,26 +112,26 @@ _LAWS_WITH = {
 
 
 def terms_for(law: str) -> tuple[str, ...]:
-    """Names of the terms that make sense for a servo law."""
+    """Names of the terms that apply to a servo law."""
     return tuple(term for term, laws in _LAWS_WITH.items() if law in laws)
 
 
 def check_terms(terms: Iterable[str], law: str, servo: str) -> tuple[str, ...]:
-    """The terms, each once.
+    """The terms without duplicates.
 
     Raises:
-      FitError: a term does not exist, or has no meaning for the servo's law.
+      FitError: unknown term, or one that does not apply to the servo's law.
     """
     chosen = tuple(dict.fromkeys(terms))
     for term in chosen:
         if term not in EXTENDED_TERMS:
             raise FitError(
-                f"there is no extended term {term!r}; there are {listing(EXTENDED_TERMS)}."
+                f"unknown extended term {term!r}; available: {listing(EXTENDED_TERMS)}."
                 f"{did_you_mean(term, EXTENDED_TERMS)}"
             )
         if law not in _LAWS_WITH[term]:
             raise FitError(
-                f"the term {term!r} has no meaning for the servo {servo!r}, whose law is {law!r}; "
-                f"for that law there are {listing(terms_for(law))}"
+                f"the term {term!r} does not apply to the law {law!r} of servo {servo!r}; "
+                f"terms of that law: {listing(terms_for(law))}"
             )
     return chosen

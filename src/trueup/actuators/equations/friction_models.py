@@ -1,9 +1,9 @@
 """Friction models M1 to M6: a budget of friction torque that depends on load and speed.
 
-The equations stand in :mod:`trueup.actuators.equations.servo_equations`; the models are those of
+The equations are in :mod:`trueup.actuators.equations.servo_equations`; the models are those of
 Duclusaud, Passault, Padois, Ly 2025, "Extended friction models for the
-physics simulation of servo actuators", ICRA 2025, arXiv 2410.08650. Friction takes away what torque
-it needs to stop the joint, as far as its budget ``frictionloss + damping |speed|`` allows.
+physics simulation of servo actuators", ICRA 2025, arXiv 2410.08650. Friction is the torque that
+stops the joint, limited by its budget ``frictionloss + damping |speed|``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,22 +25,26 @@ from trueup.errors import FitError, did_you_mean, listing
 QUADRATIC_FORMS = ("gated", "ungated")
 """Forms of the quadratic term of M6. ``gated``: it acts only where motor and external torque
 oppose each other. ``ungated``: always. The published parameters were identified with the gated
-form, which is therefore the default; the documentation of that project writes the other one."""
+form, which is therefore the default; the documentation of that project gives the other one."""
 
 FRICTION_PARAMETERS = {
     p.name: p
     for p in (
         ModelParameter("friction_base", 0.05, 0.0, 0.2, "N m", "Coulomb friction"),
         ModelParameter("friction_viscous", 0.1, 0.0, 1.0, "N m s/rad", "viscous friction"),
-        ModelParameter("friction_stribeck", 0.05, 0.0, 0.2, "N m", "more friction near standstill"),
+        ModelParameter(
+            "friction_stribeck", 0.05, 0.0, 0.2, "N m", "extra friction near standstill"
+        ),
         ModelParameter("load_friction_base", 0.05, 0.0, 0.5, "", "friction per load torque"),
-        ModelParameter("load_friction_stribeck", 0.05, 0.0, 1.0, "", "more of it near standstill"),
+        ModelParameter(
+            "load_friction_stribeck", 0.05, 0.0, 1.0, "", "extra load friction at standstill"
+        ),
         ModelParameter("load_friction_motor", 0.05, 0.0, 0.5, "", "friction per motor torque"),
         ModelParameter(
             "load_friction_external", 0.05, 0.0, 0.5, "", "friction per external torque"
         ),
         ModelParameter(
-            "load_friction_motor_stribeck", 0.05, 0.0, 1.0, "", "of motor torque, near standstill"
+            "load_friction_motor_stribeck", 0.05, 0.0, 1.0, "", "per motor torque at standstill"
         ),
         ModelParameter(
             "load_friction_external_stribeck",
@@ -48,39 +52,39 @@ FRICTION_PARAMETERS = {
             0.0,
             1.0,
             "",
-            "of external torque, near standstill",
+            "per external torque at standstill",
         ),
         ModelParameter(
-            "load_friction_motor_quad", 0.0, 0.0, 0.01, "1/(N m)", "of motor torque squared"
+            "load_friction_motor_quad", 0.0, 0.0, 0.01, "1/(N m)", "per motor torque squared"
         ),
         ModelParameter(
-            "load_friction_external_quad", 0.0, 0.0, 0.01, "1/(N m)", "of external torque squared"
+            "load_friction_external_quad", 0.0, 0.0, 0.01, "1/(N m)", "per external torque squared"
         ),
         ModelParameter("dtheta_stribeck", 0.2, 0.1, 3.0, "rad/s", "Stribeck speed", log=True),
         ModelParameter("alpha", 1.35, 1.0, 10.0, "", "Stribeck exponent", log=True),
-        ModelParameter("q_offset", 0.0, -0.1, 0.1, "rad", "angle of gravity against the encoder"),
+        ModelParameter("q_offset", 0.0, -0.1, 0.1, "rad", "load angle relative to encoder"),
     )
 }
 """Name -> parameter of all models, with the published start values and bounds."""
 
 STRIBECK_SHAPE = ("dtheta_stribeck", "alpha")
-"""Parameters that shape the Stribeck curve, and have no effect without a friction that has it."""
+"""Parameters that shape the Stribeck curve, and have no effect without Stribeck friction."""
 
 
 @dataclass(frozen=True)
 class FrictionModel:
-    """A friction model: M1 to M6, or one of your own."""
+    """A friction model: M1 to M6, or a custom one."""
 
     name: str
     """Name in files and on the command line, such as ``m6``."""
     title: str
-    """What it says about friction."""
+    """Short description of the friction."""
     parameters: tuple[ModelParameter, ...]
-    """Its parameters with their start values and bounds, the angle offset last."""
+    """Parameters with start values and bounds, the angle offset last."""
     loss: Callable[..., Any] = friction_loss
     """Equation of the friction budget without its viscous part [N m], a function
     ``loss(motor, external, speed, p)`` in the language of
-    :mod:`trueup.actuators.equations.servo_equations`; ``p`` has the parameters by name."""
+    :mod:`trueup.actuators.equations.servo_equations`; ``p`` has the parameters as attributes."""
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -94,12 +98,12 @@ class FrictionModel:
 
     @property
     def is_curved(self) -> bool:
-        """Whether its equation needs exponentials or logarithms, as far as that is known."""
+        """Whether its equation contains exponentials or logarithms (assumed of custom ones)."""
         return self.has_stribeck or self.loss is not friction_loss
 
     @property
     def reads_load(self) -> bool:
-        """Whether the friction depends on the torques of motor and load."""
+        """Whether friction depends on the torques of motor and load."""
         names = self.parameter_names
         return self.loss is not friction_loss or any(n.startswith("load_friction") for n in names)
 
@@ -111,7 +115,7 @@ class FrictionModel:
         speed: np.ndarray | float,
         quadratic: str = "gated",
     ) -> tuple[np.ndarray, float]:
-        """Friction budget at any states; everything broadcasts.
+        """Friction budget at given states; all arguments broadcast.
 
         Args:
           values: value of each parameter of the model.
@@ -172,7 +176,7 @@ FRICTION_MODELS: dict[str, FrictionModel] = {
         ),
     )
 }
-"""Name -> friction model, registered ones too."""
+"""Name -> friction model, including registered ones."""
 
 PUBLISHED_MODELS = tuple(FRICTION_MODELS)
 """Names of the published models, M1 to M6."""
@@ -184,7 +188,7 @@ def register_friction_model(
     parameters: Iterable[str | ModelParameter],
     loss: Callable[..., Any] = friction_loss,
 ) -> FrictionModel:
-    """Add a friction model, for fits, the bench, MuJoCo, torch and networks alike.
+    """Add a friction model, for fits, the bench, MuJoCo, torch and networks.
 
     ::
 
@@ -195,42 +199,47 @@ def register_friction_model(
         register_friction_model("m7", "wedge", ["friction_base", wedge], wedge_loss)
 
     Args:
-      name: its name; a model of this name is replaced, unless it is one of M1 to M6.
-      title: what it says about friction.
-      parameters: parameters beside ``friction_viscous`` and ``q_offset``, which all models have:
-        names of known ones, or new ones, whose names start with ``friction_`` or
-        ``load_friction_``.
+      name: name of the model; replaces a registered model of that name, but not M1 to M6.
+      title: short description of the friction.
+      parameters: parameters in addition to ``friction_viscous`` and ``q_offset``, which all models
+          have: names of existing parameters, or new ones with names that start with ``friction_``
+            or
+          ``load_friction_``.
       loss: equation of the friction budget without its viscous part.
 
     Returns:
       The model.
 
     Raises:
-      FitError: the name is that of a published model, a parameter is unknown or has a name that
-        another quantity has, or the equation cannot be traced.
+      FitError: the name is that of a published model, a parameter is unknown or its name is
+          taken, or the equation cannot be traced.
     """
     name = name.lower()
     if name in PUBLISHED_MODELS:
-        raise FitError(f"{name!r} is a published model and stays as it is: take another name")
+        raise FitError(f"{name!r} is a published model and cannot be replaced: choose another name")
     chosen: dict[str, ModelParameter] = {}
     for given in ("friction_viscous", *parameters, "q_offset"):
         parameter = given if isinstance(given, ModelParameter) else FRICTION_PARAMETERS.get(given)
         if parameter is None:
             raise FitError(
-                f"there is no friction parameter {given!r}: give a ModelParameter, or one of "
+                f"unknown friction parameter {given!r}: pass a ModelParameter, or one of "
                 f"{listing(FRICTION_PARAMETERS, 40)}."
                 f"{did_you_mean(str(given), FRICTION_PARAMETERS)}"
             )
         is_new = parameter.name not in FRICTION_PARAMETERS
         if is_new and not parameter.name.startswith(("friction_", "load_friction_")):
             raise FitError(
-                f"the name of the friction parameter {parameter.name!r} must start with friction_ "
+                f"the name of friction parameter {parameter.name!r} must start with friction_ "
                 "or load_friction_"
             )
         if parameter.name == "friction_velocity":
-            raise FitError("friction_velocity is a setting of learned actuators: take another name")
+            raise FitError(
+                "friction_velocity is a setting of learned actuators: choose another name"
+            )
         if not is_new and parameter is not FRICTION_PARAMETERS[parameter.name]:
-            raise FitError(f"there is a friction parameter {parameter.name!r}: take another name")
+            raise FitError(
+                f"friction parameter {parameter.name!r} already exists: choose another name"
+            )
         chosen[parameter.name] = parameter
     model = FrictionModel(name, title, tuple(chosen.values()), loss)
     _check_equation(model)
@@ -239,7 +248,7 @@ def register_friction_model(
 
 
 def _check_equation(model: FrictionModel) -> None:
-    """Raise a FitError unless the equation of a model can be traced."""
+    """Raise a FitError if the equation of a model cannot be traced."""
     from trueup.actuators.equations.tracing import Graph
 
     graph = Graph()
@@ -255,12 +264,12 @@ def _check_equation(model: FrictionModel) -> None:
 
 
 def layout_of(model: FrictionModel) -> Layout:
-    """Columns of the parameters of servos with a friction model."""
+    """Parameter columns of servos with a friction model."""
     return frictions_layout((model,))
 
 
 def frictions_layout(models: Iterable[FrictionModel]) -> Layout:
-    """Columns of the parameters of servos with any of some friction models."""
+    """Parameter columns of servos with any of several friction models."""
     quantities: dict[str, None] = {}
     for model in models:
         own = model.loss is not friction_loss
@@ -270,23 +279,23 @@ def frictions_layout(models: Iterable[FrictionModel]) -> Layout:
 
 
 def friction_model(name: str) -> FrictionModel:
-    """The friction model of a name, ``m1`` to ``m6`` or a registered one.
+    """Friction model by name, ``m1`` to ``m6`` or a registered one.
 
     Raises:
-      FitError: there is no such model.
+      FitError: unknown model.
     """
     found = FRICTION_MODELS.get(str(name).lower())
     if found is None:
         raise FitError(
-            f"there is no friction model {name!r}; there are {listing(FRICTION_MODELS)}."
+            f"unknown friction model {name!r}; available: {listing(FRICTION_MODELS)}."
             f"{did_you_mean(str(name), FRICTION_MODELS)}"
         )
     return found
 
 
 def check_quadratic_form(form: str) -> None:
-    """Raise a FitError unless the quadratic term has this form."""
+    """Raise a FitError if the form of the quadratic term is unknown."""
     if form not in QUADRATIC_FORMS:
         raise FitError(
-            f"the quadratic term has no form {form!r}; there are {listing(QUADRATIC_FORMS)}"
+            f"unknown form {form!r} of the quadratic term; available: {listing(QUADRATIC_FORMS)}"
         )

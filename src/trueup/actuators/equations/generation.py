@@ -1,4 +1,4 @@
-"""Source of functions that compute values of a graph, for numba and for torch."""
+"""Source code of functions that compute values of a graph, for numba and torch."""
 
 import linecache
 import math
@@ -14,11 +14,11 @@ _INFIX = {
     "bitwise_or": "|",
 }  # fmt: skip
 _TWICE = ("minimum", "maximum", "sign", "where")
-"""Operations whose source for numba has an operand twice."""
+"""Operations that evaluate an operand twice in numba source."""
 
 
 def needed(outputs: Iterable[Value]) -> list[int]:
-    """Numbers of the nodes that values depend on, their own too, in the order of computation."""
+    """Numbers of the nodes of values and of their dependencies, in the order of computation."""
     outputs = list(outputs)
     graph, waiting = outputs[0].graph, [value.number for value in outputs]
     found: set[int] = set()
@@ -32,17 +32,17 @@ def needed(outputs: Iterable[Value]) -> list[int]:
 
 
 class Printer:
-    """Writes the nodes of a graph as expressions.
+    """Writer of graph nodes as expressions.
 
-    A node that is needed once stands within the expression that needs it; others get a name.
+    A node that is used once is inlined into that expression; others are assigned to names.
 
     Args:
       graph: the graph.
-      place_of: expression of an input's name.
-      like: write for tensors or arrays rather than for numba: name of one whose type and shape
-        constants take where nothing else is a tensor.
-      curved: condition without which exponentials and logarithms are left out, being 0.
-      numbers: names of inputs that may be numbers where the others are tensors.
+      place_of: function from an input's name to its expression.
+      like: name of a tensor or array with the type and shape for constants that are combined
+          with no other tensor; writes for tensors or arrays instead of numba.
+      curved: condition under which exponentials and logarithms are computed; otherwise they are 0.
+      numbers: names of inputs that may be scalars although the others are tensors.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Printer:
         self.names: dict[int, str] = {}
 
     def assignments(self, numbers: Sequence[int], outputs: Iterable[Value]) -> list[str]:
-        """Statements that compute nodes, up to those that stand within the outputs' expressions."""
+        """Statements that compute nodes, except those inlined into the outputs' expressions."""
         uses: dict[int, int] = {}
         for number in numbers:
             node = self.graph.nodes[number]
@@ -88,7 +88,7 @@ class Printer:
         return self.written(value.number)
 
     def written(self, number: int, anew: bool = False) -> str:
-        """Expression of a node; ``anew`` gives the node a name, and writes what it stands for."""
+        """Expression of a node; ``anew`` writes its operation even if it has a name."""
         if number in self.names:
             return self.names[number]
         node = self.graph.nodes[number]
@@ -119,7 +119,7 @@ class Printer:
         if operation == "where":
             return f"select({', '.join(operands)})"
         if operation in ("minimum", "maximum"):
-            # what is not a number stays so where it is the first operand
+            # like numpy, NaN in the first operand propagates
             first, second = operands
             sign = "<" if operation == "minimum" else ">"
             return f"select({second} {sign} {first}, {second}, {first})"
@@ -132,7 +132,7 @@ class Printer:
         return f"{operation}({operands[0]})"
 
     def _array_text(self, node: Node, operands: list[str]) -> str:
-        """Call of a function of tensors; some of them take no numbers in their place."""
+        """Call of a function of tensors; some of these functions do not accept scalars."""
         constant = [self.graph.nodes[n].operation == "constant" for n in node.operands]
         if node.operation in ("minimum", "maximum") and any(constant):
             bound, value = operands if constant[0] else reversed(operands)
@@ -145,7 +145,7 @@ class Printer:
         return f"{node.operation}({', '.join(operands)})"
 
     def result(self, value: Value) -> str:
-        """Expression of an output; a tensor even where it is a constant."""
+        """Expression of an output; a tensor even if it is constant."""
         text = self.expression(value)
         if self.like and value.node.operation == "constant":
             return f"full_like({self.like}, {text})"
@@ -154,7 +154,7 @@ class Printer:
         return _bare(text)
 
     def _is_number(self, number: int) -> bool:
-        """Whether a node depends on constants and on inputs that may be numbers alone."""
+        """Whether a node depends only on constants and on inputs that may be scalars."""
         node = self.graph.nodes[number]
         if node.operation == "input":
             return node.content in self.numbers
@@ -171,13 +171,13 @@ def function_source(
     curved: str = "",
     numbers: Collection[str] = (),
 ) -> str:
-    """Source of a function.
+    """Source code of a function.
 
     Args:
-      name: its name.
-      arguments: its arguments.
-      statements: what it does with values: a text with ``{}`` for each, and the values.
-      place_of: expression of an input's name.
+      name: name of the function.
+      arguments: names of its arguments.
+      statements: templates with a ``{}`` for each value, and the values.
+      place_of: function from an input's name to its expression.
       like, curved, numbers: see :class:`Printer`.
     """
     outputs = [value for _, values in statements for value in values]
@@ -190,12 +190,12 @@ def function_source(
 
 
 def function_from(source: str, name: str, namespace: dict[str, Any]) -> Any:
-    """The function of a source, which error messages and TorchScript can read.
+    """Function from source code that stays available to tracebacks and TorchScript.
 
     Args:
-      source: text that defines it.
-      name: its name.
-      namespace: what the source refers to.
+      source: source code that defines the function.
+      name: name of the function.
+      namespace: names that the source refers to.
     """
     file = f"<generated {name} {zlib.crc32(source.encode()):x}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)

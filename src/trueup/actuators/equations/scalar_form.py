@@ -1,4 +1,4 @@
-"""The law of a servo as a function of plain numbers: for one step at a time without numba."""
+"""Servo law as a function of scalars, for single steps without numba."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -22,11 +22,11 @@ def scalar_law(servo: Servo, values: Mapping[str, float]) -> ScalarLaw:
 
     Args:
       servo: constants of the servo.
-      values: its identified parameters.
+      values: identified parameters by name.
 
     Returns:
       ``law(error, speed, gain, rate_gain, vin)``: torque [N m], duty cycle, and the damping
-      [N m s/rad] that an implicit step may use. Position error [rad], speed [rad/s], the gains of
+      [N m s/rad] for an implicit step. Position error [rad], speed [rad/s], the gains of
       :meth:`Servo.gains` and the bus voltage [V].
     """
     graph = Graph()

@@ -3,9 +3,9 @@
 ``voltage``: the firmware sets the bridge's duty cycle in proportion to the error, limits the
 motor's current by the duty cycle, and limits the duty cycle last. ``current``: it sets the motor's
 current within what the bus voltage allows. ``bus_current``: it sets the current drawn from the bus.
-``current_pd``: a current from error and speed, as far as the bus voltage allows. ``torque_pd``: a
-torque from error and speed. Torque constant, resistance and armature are those of the output shaft,
-the gear ratio folded in.
+``current_pd``: a current from error and speed, within what the bus voltage allows. ``torque_pd``: a
+torque from error and speed. Torque constant, resistance and armature are referred to the output
+shaft, including the gear ratio.
 """
 
 import math
@@ -32,19 +32,19 @@ def motor_torque(
     vin: float | None = None,
     damping: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Torque of a driven servo and the duty cycle of its bridge; everything broadcasts.
+    """Torque of a driven servo and the duty cycle of its bridge; all arguments broadcast.
 
-    The torque constant falls with the current where ``values`` have a ``torque_saturation``.
+    The torque constant saturates with the current if ``values`` contain ``torque_saturation``.
 
     Args:
       servo: constants of the servo.
-      values: its identified parameters.
-      error: position of the goal, as the firmware's speed limit lets it move, less the joint's
-        [rad].
+      values: identified parameters by name.
+      error: position of the goal, after the firmware's speed limit, minus that of the joint
+          [rad].
       speed: speed of the joint [rad/s].
-      kp: firmware gain; the servo's own by default.
-      vin: bus voltage [V]; the servo's own by default.
-      damping: derivative gain of the laws that have one; the servo's own by default.
+      kp: firmware gain; default: that of the servo.
+      vin: bus voltage [V]; default: that of the servo.
+      damping: derivative gain of the laws that have one; default: that of the servo.
 
     Returns:
       Torque [N m] and duty cycle, 0 for a law without a bridge.
@@ -64,9 +64,9 @@ def law_parameters(
     damping: float | None = None,
     **given: Any,
 ) -> ParameterValues:
-    """Parameters of a servo's law, as the equations name them; see :func:`motor_torque`.
+    """Parameters of a servo's law, by their names in the equations; see :func:`motor_torque`.
 
-    ``given`` replaces some by name; a ``gain`` is then that before its identified ratio.
+    ``given`` overrides some by name; a ``gain`` in it is multiplied by the identified ratio.
     """
     gain, rate_gain = servo.gains(kp, damping)
     ratio = values.get("error_gain_ratio", values.get("ratio", 1.0))

@@ -1,7 +1,7 @@
-"""Equations as graphs: what a function of numbers computes, recorded operation by operation.
+"""Equations as expression graphs, traced operation by operation from functions of numbers.
 
-A function that is called with :class:`Value` in place of numbers leaves its operations in a
-:class:`Graph`, each distinct one once. From the graph come derivatives (:func:`pullback`) and the
+A function that is called with :class:`Value` arguments records its operations in a
+:class:`Graph`, without duplicates. The graph gives derivatives (:func:`pullback`) and the
 source of compiled code (:mod:`trueup.actuators.equations.generation`).
 """
 
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 TINY = 1e-40
-"""Least number whose logarithm is taken, instead of that of 0.
+"""Smallest argument of a logarithm, in place of 0.
 
-Powers of it, and their quotients by it, are still normal numbers: a processor takes a hundred times
-as long over subnormal ones.
+Its powers, and quotients by it, are still normal numbers: subnormal ones slow a processor down a
+hundredfold.
 """
 
 COMPARISONS = ("less", "greater", "less_equal", "greater_equal", "equal", "not_equal")
@@ -29,17 +29,17 @@ class Node(NamedTuple):
     operation: str
     """Name of numpy's function; ``input``, ``constant`` or ``external``."""
     operands: tuple[int, ...]
-    """Numbers of the nodes that it takes."""
+    """Numbers of its operand nodes."""
     content: str | float | None
-    """Name of an input, number of a constant."""
+    """Name of an input, or number of a constant."""
 
 
 class Graph:
-    """Operations on numbers, in an order in which they can be computed.
+    """Operations on numbers, in topological order.
 
     Args:
-      for_speed: write quotients as products with ``1 / divisor`` and powers as
-        ``exp(exponent log(base))``, which other operations and derivatives can share.
+      for_speed: rewrite quotients as products with ``1 / divisor`` and powers as
+        ``exp(exponent log(base))``, so that other operations and derivatives can share these terms.
     """
 
     def __init__(self, for_speed: bool = False) -> None:
@@ -48,11 +48,11 @@ class Graph:
         self._known: dict[Node, int] = {}
 
     def input(self, name: str) -> "Value":
-        """An input; the same for the same name."""
+        """Input of a name; repeated calls return the same node."""
         return self._add(Node("input", (), name))
 
     def external(self, name: str, *operands: "Value") -> "Value":
-        """A quantity that is computed elsewhere from operands.
+        """Quantity that is computed elsewhere from operands.
 
         It is an input of its name; its derivatives with respect to the operands are the inputs
         ``name_by_0``, ``name_by_1`` and so on.
@@ -60,15 +60,15 @@ class Graph:
         return self._add(Node("external", tuple(v.number for v in operands), name))
 
     def constant(self, number: float) -> "Value":
-        """A constant."""
+        """Constant."""
         return self._add(Node("constant", (), float(number)))
 
     def value(self, given: Any) -> "Value":
-        """A value of this graph, of one or of a number."""
+        """Value of this graph, from a value or a number."""
         return given if isinstance(given, Value) else self.constant(given)
 
     def apply(self, operation: str, *operands: Any) -> "Value":
-        """The value of an operation, simplified where an operand is 0 or 1."""
+        """Value of an operation, simplified if an operand is 0 or 1."""
         values = tuple(self.value(operand) for operand in operands)
         simple = _simplified(self, operation, values)
         if simple is not None:
@@ -85,10 +85,10 @@ class Graph:
 
 
 class Value:
-    """A number of a graph; takes Python's arithmetic and the functions of numpy.
+    """Number of a graph; supports Python's arithmetic and functions of numpy.
 
     Args:
-      graph: graph that it belongs to.
+      graph: its graph.
       number: number of its node.
     """
 
@@ -97,11 +97,11 @@ class Value:
 
     @property
     def node(self) -> Node:
-        """Its operation."""
+        """Operation of the value."""
         return self.graph.nodes[self.number]
 
     def is_number(self, number: float) -> bool:
-        """Whether it is a constant, and this one."""
+        """Whether it is this constant."""
         return self.node.operation == "constant" and self.node.content == number
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> "Value":
@@ -113,12 +113,14 @@ class Value:
         if name == "power":
             return _power(self.graph, *operands)
         if name not in OPERATIONS:
-            raise TypeError(f"equations have no function {name}; they have {sorted(OPERATIONS)}")
+            raise TypeError(
+                f"equations do not support numpy.{name}; supported: {sorted(OPERATIONS)}"
+            )
         return self.graph.apply(name, *operands)
 
     def __array_function__(self, function: Any, types: Any, operands: Any, options: Any) -> "Value":
         if function is not np.where or options:
-            raise TypeError(f"equations have no function {function.__name__}")
+            raise TypeError(f"equations do not support numpy.{function.__name__}")
         return self.graph.apply("where", *operands)
 
     def __bool__(self) -> bool:
@@ -185,7 +187,7 @@ class Value:
 
 
 def _power(graph: Graph, base: Any, exponent: Any) -> Value:
-    """A power of a number that is not negative; a small whole exponent makes products."""
+    """Power of a nonnegative number; small integer exponents become products."""
     base = graph.value(base)
     if isinstance(exponent, int) and 1 <= exponent <= 4:
         product = base
@@ -198,9 +200,9 @@ def _power(graph: Graph, base: Any, exponent: Any) -> Value:
 
 
 def _simplified(graph: Graph, operation: str, values: tuple[Value, ...]) -> Value | None:
-    """What an operation comes to without being computed, or None.
+    """Simplified value of an operation that needs no computation, or None.
 
-    A product with 0 is 0: parameters that a model does not have leave their terms out.
+    A product with 0 is 0, which eliminates the terms of absent parameters.
     """
     if all(value.node.operation == "constant" for value in values) and operation != "where":
         numbers = [np.float64(value.node.content) for value in values]
@@ -231,11 +233,12 @@ def _simplified(graph: Graph, operation: str, values: tuple[Value, ...]) -> Valu
 
 
 class _Operation(NamedTuple):
-    """An operation: what it computes, and how a small change of its result is shared out."""
+    """An operation: its numpy function and its pullback."""
 
     compute: Callable[..., Any]
     share: Callable[..., Sequence[Any]] | None
-    """Of change, result and operands: the change of each operand; None where there is none."""
+    """Pullback: from the adjoint of the result, the result and operands to adjoints of the
+    operands."""
 
 
 def _share_quotient(bar: Value, result: Value, a: Value, b: Value) -> Sequence[Any]:
@@ -278,7 +281,7 @@ OPERATIONS: dict[str, _Operation] = {
     "sign": _Operation(np.sign, None),
     **{name: _Operation(getattr(np, name), None) for name in (*COMPARISONS, *LOGICAL)},
 }
-"""Operations by the names of numpy's functions. At a kink, a derivative is that of one side."""
+"""Operations by the names of numpy's functions. Derivatives at a kink are one-sided."""
 
 
 def pullback(
@@ -286,19 +289,19 @@ def pullback(
     inputs: Sequence[Value],
     independent: Sequence[Value] = (),
 ) -> list[Value]:
-    """Derivatives of outputs, times what weighs each of them, with respect to inputs.
+    """Derivatives of a weighted sum of outputs with respect to inputs.
 
-    The chain rule from the outputs backwards: each operation's result is weighed once, whatever the
+    Reverse-mode differentiation: the adjoint of each operation is computed once, whatever the
     number of inputs.
 
     Args:
       outputs: values of one graph with their weights.
       inputs: values with respect to which the sum of weights times outputs is differentiated.
-      independent: further values that count as inputs: what they depend on has no influence
-        through them. An input may be one of them.
+      independent: other values that are treated as inputs: no derivative passes through them to
+          their operands. They may include inputs.
 
     Returns:
-      A value for each input, in the same graph; a constant 0 where it has no influence.
+      A value for each input, in the same graph; a constant 0 if it has no influence.
     """
     graph = outputs[0][0].graph
     held = {value.number for value in independent}
@@ -340,7 +343,7 @@ def _depending(graph: Graph, inputs: Iterable[int]) -> set[int]:
 
 
 def evaluate(outputs: Sequence[Value], inputs: dict[str, Any]) -> list[Any]:
-    """Values of outputs for given inputs, with numpy: for tests and for looking into a graph."""
+    """Values of outputs for given inputs, by numpy, for tests and debugging."""
     graph = outputs[0].graph
     computed: list[Any] = []
     with np.errstate(all="ignore"):

@@ -9,7 +9,7 @@ from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.errors import RecordingError
 from trueup.reports import Figure, histogram_figure
 
-_LATE = 1.5  # intervals longer than this many medians count as a missing sample
+_LATE = 1.5  # ratio to the median interval above which a sample counts as missing
 _BINS = 100
 
 
@@ -22,7 +22,7 @@ class IntervalStatistics:
     intervals: int
     """Number of intervals."""
     rate: float
-    """Sampling rate: one over the mean interval [Hz]."""
+    """Sampling rate: inverse of the mean interval [Hz]."""
     mean: float
     """Mean interval [s]."""
     std: float
@@ -48,7 +48,7 @@ class Jitter:
     total: IntervalStatistics
     """Statistics of all intervals."""
     counts: np.ndarray
-    """Histogram of all intervals, ``(100,)``, or ``(1,)`` where all are equal."""
+    """Histogram of all intervals, ``(100,)``, or ``(1,)`` if all are equal."""
     edges: Array
     """Edges of the bins [s], ``(101,)`` or ``(2,)``."""
     intervals: Array
@@ -56,7 +56,7 @@ class Jitter:
 
 
 def jitter(logs: Sequence[ServoLog]) -> Jitter:
-    """Measure the sampling jitter of logs.
+    """Statistics of the sampling jitter of logs.
 
     Args:
         logs: raw logs; resampling removes the jitter.
@@ -65,7 +65,7 @@ def jitter(logs: Sequence[ServoLog]) -> Jitter:
         RecordingError: ``logs`` is empty.
     """
     if not logs:
-        raise RecordingError("jitter needs at least one log, got none")
+        raise RecordingError("jitter requires at least one log")
     each = [np.diff(log.times) for log in logs]
     intervals = np.concatenate(each)
     counts, edges = np.histogram(intervals, bins=_bins(intervals))
@@ -79,7 +79,7 @@ def jitter(logs: Sequence[ServoLog]) -> Jitter:
 
 
 def jitter_figure(measured: Jitter) -> Figure:
-    """Histogram of all intervals, as a figure for :mod:`trueup.reports`."""
+    """Histogram of all intervals, as a report figure."""
     total = measured.total
     return histogram_figure(
         measured.intervals * 1e3,

@@ -1,4 +1,4 @@
-"""Resample raw servo logs onto an even grid: commands held, measurements interpolated."""
+"""Resample raw servo logs onto a uniform grid: commands held, measurements interpolated."""
 
 import hashlib
 import os
@@ -32,8 +32,8 @@ _MEASURED = ("position", "speed", "load", "input_volts", "temperature")
 _COMMANDED = ("goal_position", "torque_enable")
 _HELD = ("kp", "kd", "torque_limit", "current_limit", "control_mode")
 _MOST_FAILED = 0.02  # largest share of failed reads in a usable log
-_SHORTEST_PART = 0.5  # between two gaps [s]
-_EDGE = 1e-9  # steps: tolerance for rounding at the last sample
+_SHORTEST_PART = 0.5  # shortest part between two gaps [s]
+_EDGE = 1e-9  # tolerance for rounding at the last sample [steps]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ProcessedLog:
     duration: float
     """Duration [s]."""
     failed_reads: int
-    """Number of raw samples dropped because the servo had not answered."""
+    """Number of raw samples dropped because the servo did not answer."""
     findings: tuple[Finding, ...] = ()
     """Suspicious properties of the log, such as a value in another unit."""
 
@@ -63,12 +63,12 @@ def process(
     skip_bad: bool = False,
     on_skip: Callable[[str], None] | None = None,
 ) -> list[ProcessedLog]:
-    """Resample the raw logs of a folder onto an even grid and write them to another folder.
+    """Resample the raw logs of a folder onto a uniform grid and write them to another folder.
 
-    Commands (goals, torque-enable, gains) are held until the next sample; measurements are
-    interpolated linearly. Nothing is extrapolated: the grid starts at the first sample and ends at
-    the last. A log with gaps that are too long to interpolate is split there: each part of half a
-    second or more becomes a log of its own, ``<name>_part1.json`` and so on. Each file gets its
+    Commands (goals, torque enable, gains) are held until the next sample; measurements are
+    interpolated linearly, without extrapolation: the grid starts at the first sample and ends at
+    the last. A log is split at gaps that are too long to interpolate: each part of half a
+    second or more becomes a separate log, ``<name>_part1.json`` and so on. Each file gets its
     time step ``dt`` and a ``provenance`` with the hash of the raw log.
     All logs are read and checked before the first file is written.
 
@@ -80,7 +80,7 @@ def process(
         compat: ``"bam"`` reproduces Better Actuator Models: all fields are interpolated, steps of
             the goal included, torque-enable is compared with one half, and the grid starts at 0 s,
             which extrapolates before the first sample.
-        skip_bad: skip unusable logs instead of raising. Of logs of several servos, the most
+        skip_bad: skip unusable logs instead of raising. If logs are of several servos, the most
             frequent servo is kept.
         on_skip: called with the reason for each skipped log; default: warn with
             :class:`~trueup.errors.TrueupWarning`.
@@ -90,7 +90,7 @@ def process(
     """
     raw, logdir = Path(raw), Path(logdir)
     _check_settings(raw, logdir, dt, compat)
-    tell = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
+    report_skip = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
     files = log_files(raw)
     resampled: list[tuple[Path, ServoLog, dict[str, Any], int]] = []
     for path in files:
@@ -102,13 +102,13 @@ def process(
                     " (skip_bad_logs=1 continues with the other logs)" if len(files) > 1 else ""
                 )
                 raise RecordingError(f"{error}{advice}") from error
-            tell(f"left out: {error}")
+            report_skip(f"skipped: {error}")
         else:
             resampled += [(path, *part) for part in parts]
     logs = [log for _, log, _, _ in resampled]
     if not logs:
-        raise RecordingError(f"{raw}: none of the {len(files)} logs can be used")
-    kept = {log.source for log in log_checks.logs_of_one_servo(logs, skip_bad, tell)}
+        raise RecordingError(f"{raw}: none of the {len(files)} logs is usable")
+    kept = {log.source for log in log_checks.logs_of_one_servo(logs, skip_bad, report_skip)}
     logdir.mkdir(parents=True, exist_ok=True)
     done = []
     for path, log, content, failed in resampled:
@@ -121,9 +121,9 @@ def process(
 
 
 def parts_between_gaps(log: ServoLog) -> tuple[ServoLog, ...]:
-    """Parts of a raw log between gaps that are too long to interpolate; the log where it has none.
+    """Parts of a raw log between gaps that are too long to interpolate, at least one.
 
-    Parts that are shorter than half a second are left out.
+    Parts that are shorter than half a second are dropped.
 
     Raises:
         RecordingError: no part is long enough.
@@ -156,14 +156,14 @@ def _gap_findings(log: ServoLog) -> tuple[Finding, ...]:
         return ()
     lost, parts = log.header["seconds_without_samples"], log.header["parts"]
     sentence = (
-        f"{lost:.2f} s without samples: the recording goes on as {parts} part"
-        f"{'s' if parts > 1 else ''}. Less else running on the recording computer avoids gaps."
+        f"{lost:.2f} s without samples: the recording is split into {parts} part"
+        f"{'s' if parts > 1 else ''}. Fewer other programs on the recording computer avoid gaps."
     )
     return (Finding("gap", "warning", "timestamp", sentence, {"seconds": lost}),)
 
 
 def resample_log(log: ServoLog, dt: float = 0.005) -> ServoLog:
-    """Resample a log onto an even grid that starts at its first sample.
+    """Resample a log onto a uniform grid that starts at its first sample.
 
     Commands (goals, torque-enable, gains) are held, measurements interpolated linearly. Failed
     reads are dropped first.
@@ -181,7 +181,7 @@ def resample_log(log: ServoLog, dt: float = 0.005) -> ServoLog:
     if failed.mean() > _MOST_FAILED:
         raise RecordingError(
             f"{where}: {failed.sum()} of {failed.size} reads failed; at most "
-            f"{100 * _MOST_FAILED:g} % can be filled in"
+            f"{100 * _MOST_FAILED:g} % can be interpolated"
         )
     log = _rows_of(log, ~failed) if failed.any() else log
     times = log.times
@@ -213,22 +213,20 @@ def _check_settings(raw: Path, logdir: Path, dt: float, compat: str | None) -> N
     if not (np.isfinite(dt) and dt > 0):
         raise RecordingError(f"the time step must be a positive time in seconds, got {dt}")
     if compat is not None and compat not in COMPATIBLE:
-        raise RecordingError(
-            f"there is no resampling compatible with {compat!r}; there is {listing(COMPATIBLE)}"
-        )
+        raise RecordingError(f"unknown value compat={compat!r}; available: {listing(COMPATIBLE)}")
     folder = raw if raw.is_dir() else raw.parent
     if folder.resolve() == logdir.resolve():
         raise RecordingError(
-            f"{logdir}: the resampled logs would replace the raw ones; name another folder"
+            f"{logdir}: the resampled logs would replace the raw ones; choose another folder"
         )
     if logdir.exists() and not logdir.is_dir():
-        raise RecordingError(f"{logdir}: a file, not a folder for the resampled logs")
+        raise RecordingError(f"{logdir}: is a file; expected a folder for the resampled logs")
 
 
 def _resampled(
     path: Path, dt: float, compat: str | None
 ) -> list[tuple[ServoLog, dict[str, Any], int]]:
-    """Parts of a log, resampled: each as a log, as the content of its file, and failed reads."""
+    """Resampled parts of a log: log, file content and number of failed reads of each."""
     content, data = read_log_object(path)
     digest = hashlib.sha256(content).hexdigest()
     raw = parse_log(data, path.stem, str(path), digest)
@@ -254,7 +252,7 @@ def _resampled(
 
 
 def _resampled_as_bam(data: Mapping[str, Any], dt: float, where: str) -> dict[str, Any]:
-    """Resample as Better Actuator Models does, bit for bit, errors included."""
+    """Resample as Better Actuator Models does, bit for bit, including its errors."""
     columns = log_checks.entry_columns(data["entries"], where)
     times = columns.pop("timestamp")
     grid = np.arange(0.0, times[-1], dt)
@@ -264,7 +262,7 @@ def _resampled_as_bam(data: Mapping[str, Any], dt: float, where: str) -> dict[st
     elapsed, interval = grid - times[first], times[first + 1] - times[first]
     resampled: dict[str, list] = {}
     for name, values in columns.items():
-        # The order of the operations decides the last bit.
+        # bit-exact results depend on the order of operations
         line = values[first] + (values[first + 1] - values[first]) * elapsed / interval
         resampled[name] = (line > 0.5 if name == "torque_enable" else line).tolist()
     resampled["timestamp"] = grid.tolist()

@@ -1,4 +1,4 @@
-"""Checks that refuse an unusable servo log: missing fields, time running backwards, angle jumps.
+"""Checks that reject unusable servo logs: missing fields, nonmonotonic time, angle jumps.
 
 Each check raises :class:`~trueup.errors.RecordingError`; the message starts with the file.
 """
@@ -42,27 +42,27 @@ _NEVER_NEGATIVE = {
 """Unit of each header field that must not be negative, and advice for rigs without it."""
 
 _TURN = 2 * math.pi
-_LONGEST_FAILED_READ = 3  # samples
+_LONGEST_FAILED_READ = 3  # [samples]
 
 
 def check_header(data: object, where: str) -> Mapping[str, Any]:
     """Check that ``data`` has all header fields and at least two entries."""
     if not isinstance(data, dict):
         raise RecordingError(
-            f"{where}: a servo log is a JSON object with a header and 'entries', this is a "
+            f"{where}: a servo log must be a JSON object with a header and 'entries', found a "
             f"{type(data).__name__}"
         )
     for name in HEADER_FIELDS:
         if name not in data:
             raise RecordingError(
-                f"{where}: the header has no field {name!r}; it has {listing(data)}."
+                f"{where}: the header has no field {name!r}; its fields are {listing(data)}."
                 f"{did_you_mean(name, data)} Add it to the file; mass and length are 0 on a rig "
                 "without a pendulum"
             )
     entries = data["entries"]
     if not isinstance(entries, list) or len(entries) < 2:
         found = f"{len(entries)}" if isinstance(entries, list) else f"a {type(entries).__name__}"
-        raise RecordingError(f"{where}: 'entries' must list two samples or more, found {found}")
+        raise RecordingError(f"{where}: 'entries' must list at least two samples, found {found}")
     return data
 
 
@@ -70,17 +70,17 @@ def header_number(data: Mapping[str, Any], name: str, where: str) -> float:
     """Header value as a finite number."""
     value = data[name]
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise RecordingError(f"{where}: {name!r} of the header is {value!r}, not a number")
+        raise RecordingError(f"{where}: header field {name!r} must be a number, found {value!r}")
     return float(value)
 
 
 def check_header_values(
     data: Mapping[str, Any], torque_enable: NDArray[np.bool_], where: str
 ) -> None:
-    """Check header values against what a bench can have.
+    """Check that header values are physically possible.
 
     Args:
-        data: header; values that are present are finite numbers.
+        data: header; its values are finite numbers.
         torque_enable: whether the servo is driven, ``(n,)``.
         where: name of the log in errors.
     """
@@ -88,32 +88,32 @@ def check_header_values(
         value = data.get(name)
         if value is not None and value < 0:
             raise RecordingError(
-                f"{where}: {name!r} of the header is {value:g}{unit}, which cannot be negative"
+                f"{where}: header field {name!r} must not be negative, found {value:g}{unit}"
                 f"{absent}. Correct the file"
             )
     vin = data.get("vin")
     if vin is not None and vin == 0:
         raise RecordingError(
-            f"{where}: 'vin' of the header is 0 V: a servo does nothing without a supply. Write "
-            "its voltage, or leave the field out where it is not known"
+            f"{where}: header field 'vin' is 0 V: a servo requires a supply. Enter "
+            "its voltage, or omit the field if it is unknown"
         )
     if data["kp"] == 0 and torque_enable.any():
         raise RecordingError(
-            f"{where}: 'kp' of the header is 0, but torque is on in "
+            f"{where}: header field 'kp' is 0, but torque is on in "
             f"{100 * torque_enable.mean():.0f} % of the samples: a servo without a gain does "
-            "nothing. Write the gain in the unit of its firmware"
+            "not move. Enter the gain in the unit of its firmware"
         )
 
 
 def entry_columns(entries: Sequence[Any], where: str) -> dict[str, Array]:
-    """Convert entries to one array per field; all entries must hold the same numeric fields."""
+    """Convert entries to one array per field; all entries must have the same numeric fields."""
     if not all(isinstance(entry, dict) for entry in entries):
-        raise RecordingError(f"{where}: every entry must be an object with named values")
+        raise RecordingError(f"{where}: every entry must be an object of named values")
     names = entries[0].keys()
     for name in ENTRY_FIELDS:
         if name not in names:
             raise RecordingError(
-                f"{where}: the entries have no field {name!r}; they have {listing(names)}."
+                f"{where}: the entries have no field {name!r}; their fields are {listing(names)}."
                 f"{did_you_mean(name, names)}"
             )
     for index, entry in enumerate(entries):
@@ -121,7 +121,7 @@ def entry_columns(entries: Sequence[Any], where: str) -> dict[str, Array]:
             differing = sorted(names ^ entry.keys())
             raise RecordingError(
                 f"{where}: entry {index} differs from the first one in the fields "
-                f"{listing(differing)}; every entry must hold the same"
+                f"{listing(differing)}; all entries must have the same fields"
             )
     return {name: _column([entry[name] for entry in entries], name, where) for name in names}
 
@@ -136,31 +136,31 @@ def _column(values: list[Any], name: str, where: str) -> Array:
     if bad.size or any(isinstance(value, str) for value in values):
         index = int(bad[0]) if bad.size else 0
         raise RecordingError(
-            f"{where}: {name!r} of entry {index} is {values[index]!r}, not a number "
-            f"({max(bad.size, 1)} such)"
+            f"{where}: {name!r} of entry {index} must be a number, found {values[index]!r} "
+            f"({max(bad.size, 1)} in all)"
         )
     return column
 
 
 def check_times(times: Array, where: str) -> None:
-    """Check that time increases strictly."""
+    """Check that time is strictly increasing."""
     backwards = np.flatnonzero(np.diff(times) <= 0)
     if backwards.size:
         index = int(backwards[0])
         raise RecordingError(
-            f"{where}: time runs backwards: entry {index} is at {times[index]:.6f} s, entry "
-            f"{index + 1} at {times[index + 1]:.6f} s ({backwards.size} such). Record again with a "
-            "monotonic clock"
+            f"{where}: time must be strictly increasing: entry {index} is at {times[index]:.6f} s, "
+            f"entry {index + 1} at {times[index + 1]:.6f} s ({backwards.size} in all). Record "
+            "again with a monotonic clock"
         )
 
 
 def check_even(times: Array, dt: float, where: str) -> None:
-    """Check that samples of a resampled log are ``dt`` [s] apart, as its header says."""
+    """Check that samples of a resampled log are ``dt`` [s] apart, as stated in its header."""
     worst = float(np.abs(np.diff(times) - dt).max())
     if not dt > 0 or worst > 1e-3 * dt:
         raise RecordingError(
-            f"{where}: the header says dt = {dt} s, but samples are up to {worst:.6f} s off that "
-            "step. Resample the raw log: trueup actuator process"
+            f"{where}: the header states dt = {dt} s, but samples deviate by up to {worst:.6f} s "
+            "from that step. Resample the raw log: trueup actuator process"
         )
 
 
@@ -176,12 +176,12 @@ def check_gaps(times: Array, where: str) -> None:
 
 
 def failed_reads(times: Array, position: Array) -> np.ndarray:
-    """Find failed reads: one to three samples that jump away and back.
+    """Failed reads: one to three samples that jump away and back.
 
-    Some recorders write the angle of raw value 0 when a servo does not answer.
+    Some recorders write the angle of raw value 0 if a servo does not answer.
 
     Returns:
-        Mask ``(n,)``, True at a failed read.
+        Mask ``(n,)``, True for failed reads.
     """
     failed = np.zeros(times.size, dtype=bool)
     if np.abs(np.diff(position)).max(initial=0.0) <= SMALLEST_JUMP:
@@ -214,42 +214,42 @@ def check_jumps(times: Array, position: Array, where: str) -> None:
     index = int(jumps[0])
     found = (
         f"{where}: the position jumps from {position[index]:.4f} to {position[index + 1]:.4f} rad "
-        f"at {times[index + 1]:.3f} s ({jumps.size} such). "
+        f"at {times[index + 1]:.3f} s ({jumps.size} in all). "
     )
     if abs(change[index] - _TURN) < SMALLEST_JUMP:
         raise RecordingError(
-            f"{found}That is a jump of 2 pi: the angle was wrapped. Unwrap it, or place the zero "
+            f"{found}This is a jump of 2 pi: the angle is wrapped. Unwrap it, or set the zero "
             "of the servo so that the motion does not cross the end of its range"
         )
     if failed_reads(times, position)[index + 1]:
         raise RecordingError(
-            f"{found}The samples around it do not follow: a failed read. "
-            "Resample the raw log (trueup actuator process): that leaves such samples out"
+            f"{found}The adjacent samples do not move with it: a failed read. "
+            "Resample the raw log (trueup actuator process): this drops such samples"
         )
     raise RecordingError(
-        f"{found}No servo turns that fast: check the encoder and the unit, which is radians"
+        f"{found}No servo is that fast: check the encoder, and that angles are in radians"
     )
 
 
-def usual_servo(logs: Sequence[ServoLog]) -> str | None:
+def most_frequent_servo(logs: Sequence[ServoLog]) -> str | None:
     """Servo of most logs; None on a tie."""
     (name, most), *others = Counter(log.motor for log in logs).most_common()
     return None if others and others[0][1] == most else name
 
 
 def check_one_servo(logs: Sequence[ServoLog]) -> str:
-    """Check that all logs belong to one servo, and return its name.
+    """Name of the servo of all logs.
 
     Raises:
-        RecordingError: several servos; the message starts with the logs that are not of the most
-            frequent servo or, on a tie, with one log of each.
+        RecordingError: logs of several servos; the message starts with the logs that are not of the
+            most frequent servo or, on a tie, with one log of each.
     """
     by_servo: dict[str, list[str]] = {}
     for log in logs:
         by_servo.setdefault(log.motor, []).append(log.source)
     if len(by_servo) == 1:
         return logs[0].motor
-    usual = usual_servo(logs)
+    usual = most_frequent_servo(logs)
     firsts = [sources[0] for motor, sources in by_servo.items() if motor != usual]
     order = sorted(by_servo.items(), key=lambda item: -len(item[1]))
     kinds = "; ".join(
@@ -262,19 +262,19 @@ def check_one_servo(logs: Sequence[ServoLog]) -> str:
 
 
 def logs_of_one_servo(
-    logs: Sequence[ServoLog], skip_bad: bool, tell: Callable[[str], None]
+    logs: Sequence[ServoLog], skip_bad: bool, report_skip: Callable[[str], None]
 ) -> list[ServoLog]:
-    """Check that all logs belong to one servo, or keep those of the most frequent servo.
+    """Logs of one servo: all, or those of the most frequent servo.
 
     Args:
         logs: logs.
         skip_bad: drop logs of other servos than the most frequent one, instead of raising.
-        tell: called with a message for each dropped log.
+        report_skip: called with a message per dropped log.
 
     Raises:
         RecordingError: several servos.
     """
-    usual = usual_servo(logs)
+    usual = most_frequent_servo(logs)
     if usual is None or not skip_bad:
         try:
             check_one_servo(logs)
@@ -285,7 +285,9 @@ def logs_of_one_servo(
             raise RecordingError(f"{error}{advice}") from error
     for log in logs:
         if log.motor != usual:
-            tell(f"left out: {log.source}: a log of the servo {log.motor!r}, not of {usual!r}")
+            report_skip(
+                f"skipped: {log.source}: the log is of servo {log.motor!r}, expected {usual!r}"
+            )
     return [log for log in logs if log.motor == usual]
 
 

@@ -1,10 +1,10 @@
 """Read and write servo logs: JSON with a header and one entry per sample, raw or resampled.
 
 The format is that of the recorders of Rhoban's Better Actuator Models: ``mass``, ``arm_mass``,
-``length``, ``kp``, ``vin``, ``motor`` and ``trajectory`` beside a list ``entries`` of
+``length``, ``kp``, ``vin``, ``motor`` and ``trajectory`` next to a list ``entries`` of
 ``timestamp``, ``position``, ``speed``, ``goal_position``, ``torque_enable``, ``load``,
-``input_volts`` and ``temp``. A resampled log has its time step ``dt`` too. The header value
-``load_unit: duty`` marks a load given as a duty cycle, -1 to 1.
+``input_volts`` and ``temp``. A resampled log also has its time step ``dt``. The header value
+``load_unit: duty`` marks a load that is a duty cycle, -1 to 1.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ LogSource = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 _OF_THE_LOG = ("arm_mass", "arm-mass", "vin", "damping", "dt", "load_unit")
 _DUTY_COUNTS = {"xl330": 885.0, "xl330i": 885.0}  # counts of full duty; other servos: 1000
-_SIGN_BIT_11 = 1024  # ten bits of magnitude, then the sign: Protocol 1.0 servos and the XL320
+_SIGN_BIT_11 = 1024  # ten bits of magnitude, then a sign bit: Protocol 1.0 servos and the XL320
 
 
 def read_logs(
@@ -43,19 +43,19 @@ def read_logs(
 
     Args:
         source: folder, file, or files.
-        uniform: refuse raw logs, whose samples are not evenly spaced.
+        uniform: reject raw logs, which are unevenly sampled.
         motor: servo that the logs must belong to; None: any one servo.
-        check_motion: refuse jumps of the angle.
-        skip_bad: skip unusable logs instead of raising. Of logs of several servos, the most
+        check_motion: reject jumps of the angle.
+        skip_bad: skip unusable logs instead of raising. If logs are of several servos, the most
             frequent servo is kept.
         on_skip: called with the reason for each skipped log; default: warn with
             :class:`~trueup.errors.TrueupWarning`.
 
     Raises:
         RecordingError: no log, or an unusable one: not JSON, a missing field, a value that is not a
-            number, time running backwards, a jump of the angle, another servo.
+          number, nonmonotonic time, a jump of the angle, another servo.
     """
-    tell = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
+    report_skip = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
     files = log_files(source)
     logs: list[ServoLog] = []
     for path in files:
@@ -63,20 +63,22 @@ def read_logs(
             log = read_log(path, check_motion=check_motion)
             if uniform and log.dt is None:
                 raise RecordingError(
-                    f"{path}: a raw log, its samples are not evenly spaced. Resample it first: "
+                    f"{path}: the samples are not evenly spaced (a raw log). Resample it first: "
                     "trueup actuator process --raw FOLDER --logdir FOLDER"
                 )
             if motor is not None and log.motor != motor:
-                raise RecordingError(f"{path}: a log of the servo {log.motor!r}, not of {motor!r}")
+                raise RecordingError(
+                    f"{path}: the log is of servo {log.motor!r}, expected {motor!r}"
+                )
         except RecordingError as error:
             if not skip_bad:
                 raise _with_advice(error, len(files)) from error
-            tell(f"left out: {error}")
+            report_skip(f"skipped: {error}")
         else:
             logs.append(log)
     if not logs:
-        raise RecordingError(f"{_named(source)}: none of the {len(files)} logs can be used")
-    return log_checks.logs_of_one_servo(logs, skip_bad, tell)
+        raise RecordingError(f"{_named(source)}: none of the {len(files)} logs is usable")
+    return log_checks.logs_of_one_servo(logs, skip_bad, report_skip)
 
 
 def read_log(path: str | os.PathLike[str], *, check_motion: bool = True) -> ServoLog:
@@ -84,7 +86,7 @@ def read_log(path: str | os.PathLike[str], *, check_motion: bool = True) -> Serv
 
     Args:
         path: the file.
-        check_motion: refuse jumps of the angle.
+        check_motion: reject jumps of the angle.
 
     Raises:
         RecordingError: the file cannot be read or used; the message names it and the reason.
@@ -97,7 +99,7 @@ def read_log(path: str | os.PathLike[str], *, check_motion: bool = True) -> Serv
 
 
 def read_log_object(path: str | os.PathLike[str]) -> tuple[bytes, Mapping[str, Any]]:
-    """Read the bytes of a log file and its JSON object; the header is complete."""
+    """Bytes and JSON object of a log file, with a complete header."""
     path = Path(path)
     try:
         check_regular(path)
@@ -111,7 +113,7 @@ def read_log_object(path: str | os.PathLike[str]) -> tuple[bytes, Mapping[str, A
 
 
 def parse_log(data: Mapping[str, Any], name: str, source: str, sha256: str = "") -> ServoLog:
-    """Convert the content of a log file to a :class:`ServoLog`, without the check for jumps.
+    """Log from the content of a log file, without the check for jumps.
 
     Args:
         data: header and ``entries``.
@@ -121,7 +123,7 @@ def parse_log(data: Mapping[str, Any], name: str, source: str, sha256: str = "")
 
     Raises:
         RecordingError: a field is missing or not a number, a header value is impossible, or time
-            runs backwards.
+          is not increasing.
     """
     log_checks.check_header(data, source)
     columns = log_checks.entry_columns(data["entries"], source)
@@ -193,17 +195,17 @@ def write_log(log: ServoLog, path: str | os.PathLike[str]) -> Path:
 
 
 def write_log_object(content: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Write the JSON object of a log atomically; its entries hold plain Python values."""
+    """Write the JSON object of a log atomically; its entries contain plain Python values."""
     header = {key: value for key, value in content.items() if key != "entries"}
     plain = {**atomic.to_plain(header), "entries": content["entries"]}
     return atomic.write_text(path, json.dumps(plain, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def log_files(source: LogSource) -> list[Path]:
-    """List the log files of a folder, or the files given.
+    """Log files of a folder, or the given files.
 
     Raises:
-        RecordingError: the folder is missing or holds no log.
+        RecordingError: the folder is missing or contains no log.
     """
     if not isinstance(source, (str, os.PathLike)):
         files = [Path(path) for path in source]
@@ -218,8 +220,8 @@ def log_files(source: LogSource) -> list[Path]:
     files = sorted(path.glob("*.json"))
     if not files:
         names = sorted(entry.name for entry in path.iterdir())
-        found = f"it holds {listing(names, limit=5)}" if names else "it is empty"
-        raise RecordingError(f"{path}: the folder holds no log (*.json); {found}")
+        found = f"it contains {listing(names, limit=5)}" if names else "it is empty"
+        raise RecordingError(f"{path}: the folder contains no log (*.json); {found}")
     return files
 
 
@@ -240,7 +242,7 @@ def _optional(data: Mapping[str, Any], name: str, where: str) -> float | None:
 
 
 def _duty(load: Array | None, motor: str, unit: object) -> Array | None:
-    """Load as a duty cycle, -1 to 1; None where it was interpolated as an unsigned number."""
+    """Load as a duty cycle, -1 to 1; None if it was interpolated without its sign bit."""
     if load is None or unit == "duty" or np.abs(load).max() <= 1.0:
         return load
     if motor in _DUTY_COUNTS:

@@ -1,6 +1,6 @@
-"""Findings in servo logs: suspicious values that may be right, such as a mirrored encoder.
+"""Findings in servo logs: suspicious but possible values, such as a mirrored encoder.
 
-Impossible values are refused when a log is read, see :mod:`trueup.actuators.logs.checks`.
+Impossible values are rejected when a log is read, see :mod:`trueup.actuators.logs.checks`.
 """
 
 import dataclasses
@@ -19,34 +19,34 @@ PLAUSIBLE = {
     "length": (5e-3, 2.0, "m", ((1e3, "mm"), (1e2, "cm"))),
     "vin": (2.0, 60.0, "V", ((1e3, "mV"), (1e1, "tenths of a volt"))),
 }
-"""Value of a header -> least and greatest on a bench for servos, unit, and units it may be in
-instead, with how many of them make one. 0 says that a rig has none, or that it is not known."""
+"""Header field -> lowest and highest plausible value, unit, and units that it may be given in
+by mistake, with the factor to each. 0 means absent or unknown."""
 
-_MOVED = 0.2  # smallest range of motion [rad] whose direction can be judged
-_OPPOSITE = -0.5  # correlation of position and goal below which one is mirrored
+_MOVED = 0.2  # smallest range of motion [rad] that determines the direction of motion
+_OPPOSITE = -0.5  # correlation of position and goal below which one of them counts as mirrored
 _FOLLOWS = 0.8  # correlation above which the position follows the goal
-_APART = 1.0  # mean distance of position and goal [rad] that no load explains
-_SAME_VOLTS = 0.1  # relative difference of bus voltages that sag and charge explain
-_FILTERED = (0.7, 1.4)  # ratios of speed to derivative that the servo's filter explains
+_APART = 1.0  # mean distance of position and goal [rad] above what a load explains
+_SAME_VOLTS = 0.1  # relative difference of bus voltages explained by sag and charge
+_FILTERED = (0.7, 1.4)  # ratios of speed to derivative explained by the servo's filter
 
 
 def log_findings(log: ServoLog, vin: float | None = None) -> tuple[Finding, ...]:
-    """Compare header values, bus voltages, speed with position, and position with goal.
+    """Findings on header values, bus voltages, speed and position, position and goal.
 
     Args:
         log: raw or evenly sampled log.
-        vin: nominal bus voltage [V] that is used in place of the header's.
+        vin: nominal bus voltage [V] that replaces the header's.
     """
     values = {name: getattr(log, name) for name in PLAUSIBLE}
     found = [header_finding(name, value) for name, value in values.items() if value]
     if vin is not None or header_finding("vin", log.vin or 0.0) is None or not log.vin:
-        found.append(_voltage_finding(log, vin))  # one finding where the unit is wrong
+        found.append(_voltage_finding(log, vin))  # a wrong unit makes a single finding
     found += [_speed_finding(log), _mirror_finding(log)]
     return tuple(finding for finding in found if finding is not None)
 
 
 def header_finding(name: str, value: float) -> Finding | None:
-    """Finding of a header value outside the plausible range of a servo bench."""
+    """Finding on a header value outside the plausible range of a servo bench."""
     low, high, unit, others = PLAUSIBLE[name]
     if low <= value <= high:
         return None
@@ -56,13 +56,14 @@ def header_finding(name: str, value: float) -> Finding | None:
         "header",
         "warning",
         name,
-        f"{name} is {value:g} {unit}, servo benches have {low:g} to {high:g} {unit}: {guess}",
+        f"{name} is {value:g} {unit}, usual for servo benches are {low:g} to {high:g} {unit}: "
+        f"{guess}",
         {"value": value},
     )
 
 
 def findings_in_words(logs: Iterable[tuple[str, Sequence[Finding]]]) -> list[str]:
-    """One sentence per kind of finding: the first log's, and the number of other logs.
+    """One sentence per kind of finding: that of the first log, and the number of other logs.
 
     Args:
         logs: name and findings of each log.
@@ -83,7 +84,7 @@ def findings_in_words(logs: Iterable[tuple[str, Sequence[Finding]]]) -> list[str
 
 
 def _voltage_finding(log: ServoLog, vin: float | None) -> Finding | None:
-    """Compare the nominal bus voltage with the measured one."""
+    """Finding on the difference between nominal and measured bus voltage."""
     nominal = log.vin if vin is None else vin
     if nominal is None or log.input_volts is None:
         return None
@@ -95,14 +96,14 @@ def _voltage_finding(log: ServoLog, vin: float | None) -> Finding | None:
         "voltage",
         "warning",
         "vin",
-        f"{whose} is {nominal:g} V, the servo measured {measured:.3g} V (median): kt and R of a "
-        f"fit are wrong by as much. Correct the header, or give --vin {measured:.3g}.",
+        f"{whose} is {nominal:g} V, but the servo measured {measured:.3g} V (median): kt and R of "
+        f"a fit are wrong by that ratio. Correct the header, or pass --vin {measured:.3g}.",
         {"nominal": nominal, "measured": measured},
     )
 
 
 def _speed_finding(log: ServoLog) -> Finding | None:
-    """Compare the speed with the derivative of the position: rollouts start from the speed."""
+    """Finding on the speed and the derivative of the position: rollouts start from the speed."""
     report = check_quality(
         log.times,
         {"position": log.position, "speed": log.speed},
@@ -120,7 +121,7 @@ def _speed_finding(log: ServoLog) -> Finding | None:
 
 
 def _mirror_finding(log: ServoLog) -> Finding | None:
-    """Compare direction and zero of position and goal while torque is on."""
+    """Finding on direction and zero of position and goal while torque is on."""
     driven = log.torque_enable
     if np.count_nonzero(driven) < 10:
         return None
@@ -144,8 +145,8 @@ def _mirror_finding(log: ServoLog) -> Finding | None:
             "goal",
             "warning",
             "position",
-            f"the position follows the goal {apart:.3g} rad away from it: do both count from the "
-            "pendulum hanging down?",
+            f"the position follows the goal at a distance of {apart:.3g} rad: are both 0 where the "
+            "pendulum hangs down?",
             figures,
         )
     return None

@@ -14,7 +14,7 @@ Array: TypeAlias = NDArray[np.float64]
 class ServoLog:
     """Commands and measurements of a servo on a bench.
 
-    Angles are 0 where the pendulum hangs down, counterclockwise positive. All arrays have one value
+    Angles are 0 when the pendulum hangs down, counterclockwise positive. All arrays have one value
     per sample, shape ``(n,)``, and are read-only.
     """
 
@@ -39,7 +39,7 @@ class ServoLog:
     vin: float | None
     """Nominal supply voltage [V]; None if unknown."""
     damping: float | None
-    """Derivative gain of servos that have one; None if unknown."""
+    """Derivative gain, for servos with one; None if unknown."""
     dt: float | None
     """Time step [s] of an evenly sampled log; None for a raw log."""
     times: Array

@@ -9,13 +9,16 @@ import numpy as np
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError, did_you_mean, listing
 
-_SAME_GAIN, _SAME_MASS = 1e-9, 1e-3  # relative: files give masses with three digits or with eight
+_SAME_GAIN, _SAME_MASS = (
+    1e-9,
+    1e-3,
+)  # relative tolerances: files store masses with three or eight digits
 
 FACTORS = ("trajectory", "kp", "mass", "arm_mass", "length", "vin", "damping")
 """Quantities that vary from log to log of a bench."""
 
-_DIGITS = 3  # of a value that tells two levels apart
-_GREATEST_SHARE = 1 / 3  # of the logs that may be held out so that each level is represented
+_DIGITS = 3  # significant digits that distinguish two levels
+_GREATEST_SHARE = 1 / 3  # largest share of logs to hold out to represent each level
 
 Values = float | str | Sequence[float] | Sequence[str] | None
 
@@ -41,7 +44,7 @@ def split_logs(
         Training logs and held-out logs, in the given order.
 
     Raises:
-        RecordingError: a value occurs in no log (the message lists those that do), or no training
+        RecordingError: a value occurs in no log (the message lists existing ones), or no training
             log would remain.
     """
     held_out: set[int] = set()
@@ -57,21 +60,22 @@ def split_logs(
             held_out.update(found)
     if len(held_out) == len(logs):
         raise RecordingError(
-            f"all {len(logs)} logs would be held out, with none left to fit: hold out fewer"
+            f"all {len(logs)} logs would be held out and none would remain for the fit: hold out "
+            "fewer"
         )
     training = [log for i, log in enumerate(logs) if i not in held_out]
     return training, [logs[i] for i in sorted(held_out)]
 
 
 def spread_logs(logs: Sequence[ServoLog]) -> list[int]:
-    """Numbers of logs to hold out that are spread over everything that varies.
+    """Numbers of logs to hold out such that they cover all conditions.
 
-    A quarter of the logs, or up to a third where that many represent each trajectory, gain and
-    load. One log after the other is taken, so that the share that is held out of each level of each
-    of :data:`FACTORS` comes nearest to that of the whole (least squares, each level in units of its
-    logs), then that of each pair of levels. A level is not held out entirely where that can be
-    avoided; where numbers are nearly all different, neighbours count as one level besides. Nothing
-    depends on the order of the logs or on their names, except among equals.
+    A quarter of the logs, or up to a third if that many are required to represent each trajectory,
+    gain and load. Greedy selection: each next log minimises the deviation of the held-out share of
+    each level of :data:`FACTORS` from the overall share (least squares, each level in units of its
+    logs), then that of each pair of levels. No level is held out entirely if that is avoidable;
+    numbers that are nearly all different are also grouped with their neighbours. The result does
+    not depend on the order or names of the logs, except to break ties.
 
     Args:
         logs: at least two logs.
@@ -94,7 +98,7 @@ def spread_logs(logs: Sequence[ServoLog]) -> list[int]:
         for i in left:
             rows = [*chosen, i]
             emptied = int(np.sum(exact[rows].sum(axis=0) == exact.sum(axis=0)))
-            # rounded, since equals must not be told apart by the order of a sum
+            # rounded, so that the order of a sum does not break ties
             imbalances = (round(_imbalance(each, rows), 9) for each in (single, double))
             ranks.append((emptied, *imbalances))
         chosen.append(left[ranks.index(min(ranks))])
@@ -111,7 +115,7 @@ def _levels(name: str, logs: Sequence[ServoLog]) -> list[int]:
 
 
 def _with_neighbours(levels: list[int], name: str) -> list[int]:
-    """Levels, of which neighbours are joined where numbers are nearly all different."""
+    """Levels, with neighbours joined if numbers are nearly all different."""
     if name == "trajectory" or 2 * len(set(levels)) <= len(levels):
         return levels
     return [level // 2 for level in levels]
@@ -138,7 +142,9 @@ def _unknown(name: str, value: float | str, logs: Sequence[ServoLog]) -> str:
         found = ", ".join(f"{v:g}" for v in sorted(known))
     first = logs[0].source if logs else "the logs"
     value = value if isinstance(value, str) else f"{value:g}"
-    return f"{name} {value} occurs in none of the {len(logs)} logs ({first} ...); they have {found}"
+    return (
+        f"{name} {value} occurs in none of the {len(logs)} logs ({first} ...); available: {found}"
+    )
 
 
 def _several(values: Values) -> list:

@@ -1,1 +1,1 @@
-"""Identified servos inside MuJoCo as a compiled control law."""
+"""Identified servos in MuJoCo, as a compiled control law."""

@@ -1,4 +1,4 @@
-"""The control law of servos: what it keeps in each simulation, and the compiled step it calls."""
+"""The control law of servos: its state in each simulation, and its compiled step."""
 
 import functools
 
@@ -13,21 +13,20 @@ from trueup.actuators.mujoco._servo_law_kernel import (
 from trueup.simulation.control import ControlLaw, control_law, delay_line
 
 FAILURES = {
-    DELAY_TOO_LONG: "a command delay is longer than the model was prepared for: give max_delay",
+    DELAY_TOO_LONG: "a command delay exceeds that of the prepared model: pass a larger max_delay",
     NOT_POSITIVE_DEFINITE: "the inertia of the joints is not positive definite",
 }
-"""What the failure codes of the law mean."""
+"""Messages of the failure codes of the law."""
 
 
 @functools.cache
 def servo_control(delay_steps: int, frictions: tuple[FrictionModel, ...]) -> ControlLaw:
-    """The law of servos with commands that are delayed by at most so many time steps.
+    """Control law of servos with command delays of at most ``delay_steps`` time steps.
 
-    ``frictions`` are friction models with equations of their own that servos may have.
-
-    Its gains: ``parameters``, a row for each joint as the compiled bench reads it; ``constants`` of
-    the firmware, a row for each joint; ``channels``, the places of bus voltages and of temperatures
-    among the commands, 0 for none. Commands are goals, torque off, then those two.
+    ``frictions`` are the friction models with custom equations that servos may have.
+    Gains of the law: ``parameters``, a row for each joint as in the compiled bench; ``constants``
+    of the firmware, a row for each joint; ``channels``, the offsets of bus voltages and
+    temperatures in the command, 0 for none. The command is goals, torque off, then those two.
     """
     columns = frictions_layout(frictions).names
     step = servo_step((friction_loss, *(model.loss for model in frictions)), columns)

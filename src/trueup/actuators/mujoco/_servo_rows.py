@@ -1,4 +1,4 @@
-"""Rows of numbers with which the compiled law of servos describes one servo."""
+"""Parameter rows of one servo for the compiled control law."""
 
 import math
 from collections.abc import Iterable
@@ -25,13 +25,13 @@ from trueup.actuators.mujoco._servo_law_kernel import (
 
 
 def own_frictions(models: Iterable[ServoModel]) -> tuple[FrictionModel, ...]:
-    """Friction models of servos that have an equation of their own, each once."""
+    """Distinct friction models with custom equations."""
     own = (model.friction for model in models)
     return tuple(dict.fromkeys(f for f in own if f.loss is not friction_loss))
 
 
 def parameter_row(model: ServoModel, frictions: tuple[FrictionModel, ...]) -> np.ndarray:
-    """Parameters of a servo as the layout orders them; gains are finite, so limits are too."""
+    """Parameters of a servo in the order of the layout; limits are finite, as gains must be."""
     return frictions_layout(frictions).row(model.values)
 
 
@@ -46,9 +46,9 @@ def constants_row(
 
     Args:
       model: the servo.
-      kp: firmware gain; the servo's own by default.
-      vin: nominal bus voltage [V]; the servo's own by default.
-      frictions: friction models with equations of their own that the law knows.
+      kp: firmware gain; default: that of the servo.
+      vin: nominal bus voltage [V]; default: that of the servo.
+      frictions: friction models with custom equations that the law supports.
       offset: angle of the joint where the encoder reads 0 [rad].
     """
     servo = model.servo

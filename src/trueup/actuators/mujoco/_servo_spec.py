@@ -1,4 +1,4 @@
-"""The model that servos run in: joints without friction of their own, channels for commands."""
+"""Model for servos: joints without passive friction, and channels for commands."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,23 +12,23 @@ from trueup.simulation.control._joint_channels import with_channels
 def with_servos(
     spec: Any, armatures: Mapping[str, float], channels: tuple[str, ...]
 ) -> tuple[Any, dict[str, dict[str, str]]]:
-    """A copy of a spec whose joints move as servos let them.
+    """Copy of a spec with joints prepared for servos.
 
-    An actuator that acts on a joint already becomes the channel of its goal: its name, its place
-    among the controls and the range of its control stay, its force goes. Damping, frictionloss and
-    force limit of the joints go too, and the armature becomes that of the servo: a servo brings its
-    own.
+    An existing actuator of a joint becomes the channel of its goal: it keeps its name, its place
+    among the controls and its control range, and loses its force. Damping, frictionloss and
+    force limit of the joints are removed, and the armature is set to that of the servo, because the
+    servo model includes all of these.
 
     Args:
-      spec: the model; left as it is.
+      spec: the model; not modified.
       armatures: joint -> armature [kg m2].
-      channels: further channels of each joint, by suffix.
+      channels: additional channels of each joint, by suffix.
 
     Returns:
       The copy, and for ``"goal"``, ``"motor"`` and each channel: joint -> name of the actuator.
 
     Raises:
-      LawError: a joint does not exist, or has several actuators.
+      LawError: unknown joint, or has several actuators.
       ModelError: the spec does not compile.
     """
     copy, names = with_channels(spec, armatures, channels, "a servo")

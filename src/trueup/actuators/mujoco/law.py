@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from trueup.simulation.control import TargetedLaw
 
 _MEASURED = {"voltage": "measured_voltage", "warmth": "resistance_temperature"}
-"""Channel of a measurement -> the term that reads it."""
+"""Channel of a measurement -> term that requires it."""
 
 
 @dataclass(frozen=True)
@@ -32,26 +32,26 @@ class ServoLaw:
     """Servos on joints of a model; made by :func:`servo_law`."""
 
     spec: "mujoco.MjSpec"
-    """The prepared model, to be compiled; it can be changed further and saved as XML."""
+    """The prepared model, before compilation; it can be modified and saved as XML."""
     law: "TargetedLaw"
-    """The control law, for what is not offered here."""
+    """Underlying control law, for direct use."""
     models: Mapping[str, ServoModel]
     """Joint -> servo."""
     channels: Mapping[str, Mapping[str, str]]
     """Channel -> joint -> actuator. Controls of ``goal`` are goals [rad], those of ``torque_off``
-    let go of the joint (0 drives it, 1 does not), those of ``voltage`` [V] and ``warmth`` [K above
-    25 degrees C], where a servo reads them, are measurements. The force of ``motor`` is the torque
+    release the joint (0 drives it, 1 releases it), those of ``voltage`` [V] and ``warmth`` [K above
+    25 degrees C], if a servo requires them, are measurements. The force of ``motor`` is the torque
     of the motor."""
     kp: Mapping[str, float | None]
-    """Joint -> firmware gain, None for the servo's own."""
+    """Joint -> firmware gain, None for that of the servo."""
     vin: Mapping[str, float | None]
-    """Joint -> nominal bus voltage [V], None for the servo's own."""
+    """Joint -> nominal bus voltage [V], None for that of the servo."""
     offsets: Mapping[str, float]
-    """Joint -> angle of the joint where the encoder reads 0 [rad]."""
+    """Joint -> angle of the joint at which the encoder reads 0 [rad]."""
     max_delay: float
-    """Longest command delay that the prepared model has room for [s]."""
+    """Longest command delay that the prepared model supports [s]."""
     frictions: tuple[FrictionModel, ...] = ()
-    """Friction models with equations of their own that the prepared model has."""
+    """Friction models with custom equations that the prepared model supports."""
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ class ServoLaw:
         """Compile the prepared model.
 
         Raises:
-          ModelError: it does not compile, after a change.
+          ModelError: the modified model does not compile.
         """
         from trueup.simulation.targets.variants import compile_spec
 
@@ -71,13 +71,14 @@ class ServoLaw:
     def installed(
         self, *simulations: "mujoco.MjModel | mujoco.MjData | Batch"
     ) -> AbstractContextManager[None]:
-        """Run the servos in everything that is stepped inside of a ``with`` block.
+        """Run the servos in all simulations stepped inside a ``with`` block.
 
         Args:
-          simulations: what to check first, see :func:`trueup.simulation.control.installed`.
+          simulations: models or simulations to check first, see
+            :func:`trueup.simulation.control.installed`.
 
         Raises:
-          LawError: a law is installed already, or a model is not prepared for this one.
+          LawError: a law is installed already, or a model is not prepared for it.
         """
         from trueup.simulation.control import installed
 
@@ -91,20 +92,20 @@ class ServoLaw:
         kp: Mapping[str, Any] | ArrayLike | None = None,
         vin: Mapping[str, Any] | ArrayLike | None = None,
     ) -> None:
-        """Start servos afresh, with other numbers if wanted.
+        """Reset the servos, optionally with other models, gains or voltages.
 
         A simulation starts by itself with the servos that the model was prepared for; this is for
-        others, and for a new start without a reset. In a batch the armatures are written to each
-        simulation's own model.
+        other servos, and for a reset of the servos alone. In a batch the armatures are written to
+        the model of each simulation.
 
         Args:
           simulation: a ``Batch`` or an ``MjData`` of the compiled model.
-          models: joint -> servo, or one for each simulation of the batch.
-          kp: firmware gain of all joints, or one for each simulation ``(n,)``, or joint -> such.
+          models: joint -> servo, or a sequence with one per simulation of the batch.
+          kp: firmware gain of all joints, or one per simulation ``(n,)``, or joint -> either.
           vin: nominal bus voltage [V], likewise.
 
         Raises:
-          LawError: an unknown joint, a wrong number of servos, a term that the model was not
+          LawError: an unknown joint, a wrong number of servos, a term that the model is not
             prepared for, or, with an ``MjData``, an armature other than that of the model.
         """
         from trueup.actuators.mujoco._servo_rows import constants_row, parameter_row
@@ -119,8 +120,8 @@ class ServoLaw:
             each = [given] if isinstance(given, ServoModel) else list(given)
             if len(each) not in (1, count):
                 raise LawError(
-                    f"joint {joint!r}: {len(each)} servos for {count} simulations: give one, or "
-                    "one for each"
+                    f"joint {joint!r}: {len(each)} servos for {count} simulations: pass one, or "
+                    "one per simulation"
                 )
             for model in each:
                 self._check(model, joint)
@@ -151,7 +152,7 @@ class ServoLaw:
             arrays of any shapes that broadcast.
 
         Raises:
-          LawError: no such channel or joint.
+          LawError: unknown channel or joint.
         """
         names = [actuator.name for actuator in self.spec.actuators]
         values: dict[int, np.ndarray] = {}
@@ -160,7 +161,7 @@ class ServoLaw:
             if channels is None or what == "motor":
                 known = [channel for channel in self.channels if channel != "motor"]
                 raise LawError(
-                    f"there is no channel {what!r}; there are {listing(known)}."
+                    f"unknown channel {what!r}; available: {listing(known)}."
                     f"{did_you_mean(what, known)}"
                 )
             check_joints(given, self.joints)
@@ -173,35 +174,35 @@ class ServoLaw:
         return controls
 
     def state(self, simulation: "mujoco.MjData | Batch") -> dict[str, np.ndarray]:
-        """Live views of what the law keeps: ``(n, joints)`` in a batch, else ``(joints,)``.
+        """Live views of the state of the law: ``(n, joints)`` in a batch, otherwise ``(joints,)``.
 
-        Among them ``torque_motor``, ``torque_friction`` and ``torque_load`` [N m] and ``duty`` of
-        the last step, and ``target`` [rad], the goal as far as the firmware has moved it.
+        It includes ``torque_motor``, ``torque_friction`` and ``torque_load`` [N m] and ``duty`` of
+        the last step, and ``target`` [rad], the rate-limited target of the firmware.
         """
         return self.law.state(simulation)
 
     def failures(self, simulation: "mujoco.MjData | Batch") -> dict[int, str]:
-        """The simulations in which the law has failed, and why; index 0 for an ``MjData``."""
+        """Failed simulations and their messages; index 0 for an ``MjData``."""
         return self.law.failures(simulation)
 
     def _check(self, model: ServoModel, joint: str) -> None:
-        """Raise a LawError unless the prepared model has what a servo needs."""
+        """Raise a LawError if the prepared model does not support a servo."""
         if model.friction.loss is not friction_loss and model.friction not in self.frictions:
             raise LawError(
-                f"joint {joint!r}: the model is not prepared for the friction model "
-                f"{model.friction.name!r}: prepare it with a servo that has it"
+                f"joint {joint!r}: the prepared model does not support the friction model "
+                f"{model.friction.name!r}: prepare it with a servo of that friction model"
             )
         delay = model.values.get("command_delay", 0.0)
         if delay > self.max_delay * (1.0 + 1e-12):
             raise LawError(
-                f"joint {joint!r}: commands are delayed by {delay:g} s; the model is prepared for "
-                f"{self.max_delay:g} s: give servo_law a max_delay"
+                f"joint {joint!r}: the command delay is {delay:g} s; the prepared model supports "
+                f"at most {self.max_delay:g} s: pass a larger max_delay to servo_law"
             )
         for channel, term in _MEASURED.items():
             if model.values.get(term) and channel not in self.channels:
                 raise LawError(
-                    f"joint {joint!r}: the servo reads the {channel}, for which the model is not "
-                    f"prepared: prepare it with a servo that has the term {term!r}"
+                    f"joint {joint!r}: the servo requires the channel {channel}, which the model "
+                    f"does not have: prepare it with a servo that has the term {term!r}"
                 )
 
     def _set_armatures(self, simulation: Any, chosen: Mapping[str, Sequence[ServoModel]]) -> None:
@@ -211,8 +212,8 @@ class ServoLaw:
         if not hasattr(simulation, "nsim"):
             if not np.allclose(model.dof_armature[dofs], wanted[0], rtol=1e-9):
                 raise LawError(
-                    "the servos have other armatures than the model: prepare one for them, or "
-                    "start them in a batch, which holds the armatures of each simulation"
+                    "the armatures of the servos differ from those of the model: prepare a model "
+                    "for them, or start them in a batch, which stores armatures per simulation"
                 )
         elif "dof_armature" in simulation._expanded or not np.allclose(
             model.dof_armature[dofs], wanted, rtol=1e-9
@@ -230,7 +231,7 @@ def servo_law(
     offsets: Mapping[str, float] | None = None,
     max_delay: float | None = None,
 ) -> ServoLaw:
-    """Put identified servos on joints of a model, to run at native speed.
+    """Identified servos on joints of a model, as a compiled control law.
 
     ::
 
@@ -240,44 +241,45 @@ def servo_law(
         with servos.installed(batch):
             recorded = batch.rollout(1000, servos.controls(goal={"elbow": goals}))
 
-    The law runs in a ``Batch``, in a loop over ``mj_step`` and in the viewer, and starts by itself
-    after a reset. An actuator that acts on a joint already becomes the channel of its goal and
-    keeps its place among the controls; after all others come a motor, and channels that let go of
-    the joint or bring measurements to servos that read them. Damping, frictionloss and force limit
-    of the joints are removed and the armature is replaced: a servo brings its own.
+    The law runs in a ``Batch``, in a loop over ``mj_step`` and in the viewer, and resets itself
+    with the simulation. An existing actuator of a joint becomes the channel of its goal and
+    keeps its place among the controls; appended are a motor, and channels that release the joint
+    or take measurements that servos require. Damping, frictionloss and force limit
+    of the joints are removed and the armature is replaced, because the servo model includes them.
 
-    Friction is a torque that the law computes, not MuJoCo's frictionloss, which is a soft
-    constraint, has to be written to every simulation's own model, and is read before a law runs.
-    The torque is what the bench simulator uses: what brings the joint to rest within the step, as
-    far as the budget of the friction model allows, with back-EMF and viscous friction implicit; one
-    joint alone moves in MuJoCo, by the Euler integrator, exactly as in the bench simulator at the
-    same step. For joints that move each other the budgets are solved for together, with the inertia
-    that they feel (the inverse of their block of the inverse of the inertia matrix). The load that
-    friction depends on is the torque that would have to hold them still: gravity, springs and the
-    motion of joints without a servo are those of the step; contacts, limits and whatever else acts
-    are taken from how far the last step did not lead where the law expected, a step late.
+    Friction is a torque that the law computes. It is not MuJoCo's frictionloss, which is a soft
+    constraint, would have to be written to the model of each simulation, and is read before a law
+    runs.
+    The torque is that of the bench simulator: it brings the joint to rest within the step if the
+    budget of the friction model allows, with back-EMF and viscous friction implicit. A single
+    joint moves in MuJoCo, with the Euler integrator, exactly as in the bench simulator at the
+    same step. For coupled joints all budgets are solved for together, with their
+    operational-space inertia (the inverse of their block of the inverse of the inertia matrix).
+    Load-dependent friction uses the torque that would hold the joints still: gravity, springs and
+    the motion of joints without a servo are those of the step; contacts, limits and other torques
+    are estimated from the deviation of the last step from its prediction, one step late.
 
-    With backlash the motor is a second body within its gap, which the law moves itself; MuJoCo's
-    joint then has the inertia of the load alone. Where both meet within a step, the joint's angle
-    is that of the end of the step, as far from the bench as the step is long.
+    With backlash the motor is a second body within its gap, which the law integrates; MuJoCo's
+    joint then has the inertia of the load only. If both meet within a step, the joint angle
+    is that of the end of the step, so it differs from the bench by up to a step.
 
-    The cost of a step grows with the cube of the number of servos; dozens are no difficulty.
+    The cost of a step grows with the cube of the number of servos, which is small for dozens.
 
     Args:
-      spec: the model or its file; left as it is.
-      servos: joint -> servo model or its file; hinges, or slides whose servo is stated in N and m.
-      kp: firmware gain of all servos, or joint -> gain; the servos' own by default.
+      spec: the model or its file; not modified.
+      servos: joint -> servo model or its file; hinges, or slides with a servo in N and m.
+      kp: firmware gain of all servos, or joint -> gain; default: those of the servos.
       vin: nominal bus voltage [V], likewise.
-      offsets: joint -> angle where the encoder reads 0 [rad]; 0 by default. The ``q_offset`` of a
-        servo model is that of the bench it was identified on, and is not used.
-      max_delay: room for command delays [s]; by default for those of the servos.
+      offsets: joint -> angle at which the encoder reads 0 [rad]; 0 by default. The ``q_offset`` of
+        a servo model is that of the bench it was identified on, and is not used.
+      max_delay: longest supported command delay [s]; default: that of the servos.
 
     Returns:
       The prepared model and the law.
 
     Raises:
-      LawError: a joint does not exist, is no hinge or slide, or has several actuators; max_delay
-        is less than a servo's delay.
+      LawError: unknown joint, or one that is not a hinge or slide or has several actuators;
+        max_delay is less than a servo's delay.
       ModelError: the model cannot be read or does not compile.
       ParameterError: a file of a servo cannot be read.
     """
@@ -291,7 +293,7 @@ def servo_law(
         for joint, model in servos.items()
     }
     if not models:
-        raise LawError("servo_law needs a servo for one joint or more")
+        raise LawError("servo_law requires a servo for at least one joint")
     joints = tuple(models)
     terms = {name for model in models.values() for name, value in model.values.items() if value}
     further = [channel for channel, term in _MEASURED.items() if term in terms]
@@ -299,10 +301,10 @@ def servo_law(
     prepared, channels = with_servos(read_spec(spec), armatures, ("torque_off", *further))
     longest = max(model.values.get("command_delay", 0.0) for model in models.values())
     if max_delay is not None and not longest <= max_delay < math.inf:
-        raise LawError(f"max_delay is {max_delay} s, less than the servos' {longest:g} s")
+        raise LawError(f"max_delay is {max_delay} s, but the servos require {longest:g} s")
     longest = longest if max_delay is None else max_delay
     steps = math.ceil(longest / prepared.option.timestep - 1e-9)
-    # a law is compiled for its room: few sizes, few compilations
+    # a law is compiled per size of its delay line: rounded sizes need few compilations
     steps = max(16, 2 ** math.ceil(math.log2(steps))) if steps > 1 else 1
     frictions = own_frictions(models.values())
     law = servo_control(steps, frictions).on(
@@ -324,7 +326,7 @@ def servo_law(
 
 
 def command_places(channels: Mapping[str, Any], joints: int) -> np.ndarray:
-    """Where voltages and temperatures begin among the commands, 0 for none ``(2,)``."""
+    """Offsets of voltages and temperatures in the command ``(2,)``, 0 for none."""
     further = [channel for channel in _MEASURED if channel in channels]
     return np.array(
         [joints * (2 + further.index(c)) if c in further else 0 for c in _MEASURED], float
@@ -332,18 +334,18 @@ def command_places(channels: Mapping[str, Any], joints: int) -> np.ndarray:
 
 
 def check_joints(given: Mapping[str, Any], joints: Sequence[str]) -> Mapping[str, Any]:
-    """The mapping, if its keys are joints with servos; a LawError otherwise."""
+    """The mapping; raises LawError for keys that are not joints with servos."""
     for joint in given:
         if joint not in joints:
             raise LawError(
-                f"there is no servo on a joint {joint!r}; there are servos on {listing(joints)}."
+                f"no servo on joint {joint!r}; joints with servos: {listing(joints)}."
                 f"{did_you_mean(joint, joints)}"
             )
     return given
 
 
 def per_joint(given: Any, joints: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """A value for each joint, of one value or a mapping."""
+    """Value of each joint, from one value or a mapping."""
     if given is not None and not isinstance(given, Mapping):
         return dict.fromkeys(joints, given)
     found = {joint: defaults.get(joint) for joint in joints}
@@ -351,7 +353,7 @@ def per_joint(given: Any, joints: Sequence[str], defaults: Mapping[str, Any]) ->
 
 
 def read_spec(spec: Any) -> Any:
-    """The spec, read if it is the name of a file; a ModelError if that fails."""
+    """The spec, read from a file if it is a path; raises ModelError."""
     import mujoco
 
     from trueup.simulation.engine.warning_capture import captured_warnings
@@ -361,7 +363,7 @@ def read_spec(spec: Any) -> Any:
     if not isinstance(spec, str | os.PathLike):
         return plain(spec)
     if not Path(spec).is_file():
-        raise ModelError(f"there is no model file {spec}")
+        raise ModelError(f"no such model file: {spec}")
     check_model_file(Path(spec))
     with captured_warnings():
         try:

@@ -1,4 +1,4 @@
-"""Record one trajectory: start safely, write each sample as it comes, stop safely."""
+"""Record one trajectory: safe start, immediate writing of samples, safe stop."""
 
 import datetime
 import math
@@ -14,7 +14,7 @@ from trueup.actuators.record.driver import Reading, ServoDriver
 from trueup.actuators.record.partial_log import PartialLog
 from trueup.actuators.record.safety import Safety, StopSignals
 from trueup.actuators.record.settings import Bench, Finish, RecordSettings
-from trueup.actuators.record.thread_priority import favoured_thread
+from trueup.actuators.record.thread_priority import prioritised_thread
 from trueup.actuators.record.trajectory import Trajectory, check_trajectory
 from trueup.errors import HardwareError, RecordingError
 
@@ -37,10 +37,10 @@ def record(
     """Record one trajectory on an open servo, and write the raw log.
 
     The servo is checked, moves to the start at limited speed, follows the trajectory at absolute
-    deadlines of a monotonic clock, returns to rest and goes limp (or holds). A thread that does
-    nothing else samples, with raised priority where the system allows that. Samples are appended
-    to ``<name>.partial.jsonl`` at once; at the end they become the raw log, atomically. On an
-    error, Ctrl-C or SIGTERM the servo is made safe, and the partial log stays for
+    deadlines of a monotonic clock, returns to rest and goes limp (or holds). A dedicated thread
+    samples, with raised priority if the system allows it. Samples are appended
+    to ``<name>.partial.jsonl`` immediately; at the end they become the raw log, atomically. On an
+    error, Ctrl-C or SIGTERM the servo is made safe, and the partial log is kept for
     :func:`~trueup.actuators.record.recover`.
 
     Args:
@@ -50,26 +50,29 @@ def record(
         bench: pendulum on the servo.
         kp: proportional gain in firmware units.
         settings: timing and limits.
-        on_progress: called with the completed share of the trajectory, about ten times a second.
+        on_progress: called with the completed fraction of the trajectory, about ten times a second.
 
     Returns:
         The path of the raw log.
 
     Raises:
         HardwareError: the servo does not answer, reports a fault, or exceeds its limits.
-        RecordingError: the trajectory exceeds the limits, or the log exists or cannot be written.
+        RecordingError: the trajectory exceeds the limits, or the log already exists or cannot be
+          written.
         KeyboardInterrupt: Ctrl-C or SIGTERM, after the servo has been made safe.
     """
     settings = settings or RecordSettings()
     safety = Safety(driver.limits, settings)
     path = Path(path)
     if path.suffix != ".json":
-        raise RecordingError(f"{path}: a raw log is a JSON file; let its name end with .json")
+        raise RecordingError(
+            f"{path}: a raw log is a JSON file: choose a name that ends with .json"
+        )
     if path.exists():
-        raise RecordingError(f"{path}: exists already; name another file or remove it")
+        raise RecordingError(f"{path}: already exists: choose another file or remove it")
     check_trajectory(trajectory, safety.limits)
     _check_gain(kp, trajectory)
-    with StopSignals() as stop, favoured_thread():
+    with StopSignals() as stop, prioritised_thread():
         first = driver.read()
         safety.check_start(first)
         log = PartialLog(path, _header(driver, trajectory, bench, kp, settings, first))
@@ -86,12 +89,12 @@ def record(
 
 
 def _check_gain(kp: float, trajectory: Trajectory) -> None:
-    """Refuse a gain that no firmware has, before the servo moves."""
+    """Reject impossible gains before the servo moves."""
     if not (math.isfinite(kp) and kp >= 0):
-        raise RecordingError(f"the gain kp has to be 0 or a number above, got {kp}")
+        raise RecordingError(f"the gain kp must be finite and at least 0, got {kp}")
     if kp == 0 and trajectory.at(0.0)[1]:
         raise RecordingError(
-            f"the gain kp is 0, with which the servo would not follow {trajectory.name!r}: give a "
+            f"the gain kp is 0, so the servo would not follow {trajectory.name!r}: set a "
             "gain in the unit of its firmware"
         )
 
@@ -133,7 +136,7 @@ def _go_to_start(
     start, enable = trajectory.at(0.0)
     if not enable:
         return
-    # Goal before torque: a servo moves to whatever goal its register still holds.
+    # Goal before torque: a servo moves to the goal that is left in its register.
     driver.write_goal(first.position)
     driver.write_torque(True)
     _ramp(driver, first.position, start, safety, settings, stop)
@@ -148,7 +151,7 @@ def _go_to_rest(
     settings: RecordSettings,
     stop: StopSignals,
 ) -> None:
-    """Lower a driven pendulum to where it hangs down; a limp one hangs already."""
+    """Lower a driven pendulum until it hangs down; a limp one already does."""
     goal, enable = trajectory.at(trajectory.duration)
     if enable:
         rest = min(max(0.0, safety.limits.lowest), safety.limits.highest)
@@ -171,7 +174,7 @@ def _ramp(
 
 
 def _ticks(duration: float, stop: StopSignals) -> Iterator[float]:
-    """Elapsed shares of ``duration`` [s], every 10 ms."""
+    """Elapsed fractions of ``duration`` [s], every 10 ms."""
     begin = time.monotonic()
     while (passed := time.monotonic() - begin) < duration:
         stop.check()
@@ -182,10 +185,10 @@ def _ticks(duration: float, stop: StopSignals) -> Iterator[float]:
 def _make_safe(
     driver: ServoDriver, finish: Finish, cause: BaseException | None, partial: Path
 ) -> None:
-    """Release the servo or hold its angle, and raise with a warning where that fails."""
+    """Release the servo or hold its angle, then raise; with a warning if the command fails."""
     where = f". The recorded samples are in {partial}" if partial.exists() else ""
     try:
-        _retried(lambda: _let_go_or_hold(driver, finish))
+        _retried(lambda: _release_or_hold(driver, finish))
     except HardwareError as error:
         message = (
             f"THE SERVO MAY STILL BE DRIVEN: the command to stop failed ({error}). Switch its "
@@ -201,7 +204,7 @@ def _make_safe(
         raise KeyboardInterrupt(f"{cause}: the servo is {state}{where}") from cause
 
 
-def _let_go_or_hold(driver: ServoDriver, finish: Finish) -> None:
+def _release_or_hold(driver: ServoDriver, finish: Finish) -> None:
     if finish == "limp":
         driver.write_torque(False)
     else:

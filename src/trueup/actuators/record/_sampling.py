@@ -1,4 +1,4 @@
-"""Sampling of a trajectory: a thread of its own keeps the clock, the caller's writes the log."""
+"""Sampling of a trajectory: one thread keeps the deadlines, another one writes the log."""
 
 import queue
 import threading
@@ -14,8 +14,8 @@ from trueup.actuators.record.settings import RecordSettings
 from trueup.actuators.record.trajectory import Trajectory
 from trueup.errors import HardwareError, RecordingError
 
-_POLL = 0.05  # longest time between two looks at the signals [s]
-_REPORT = 0.1  # time between two reports of progress [s]
+_POLL = 0.05  # longest interval between checks for signals [s]
+_REPORT = 0.1  # interval between progress reports [s]
 
 
 def follow(
@@ -27,14 +27,14 @@ def follow(
     stop: StopSignals,
     on_progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
-    """Command and measure until the end; samples go to the log.
+    """Command and measure until the end, and write samples to the log.
 
     Returns:
         Header values: repeated packets, missed samples and the longest gap [s].
 
     Raises:
         HardwareError: a fault of the servo, or fewer than two samples.
-        KeyboardInterrupt: a signal asked to stop; the samples before it are in the log.
+        KeyboardInterrupt: a stop signal was received; the samples before it are in the log.
     """
     sampler = Sampler(driver, trajectory, safety, settings)
     thread = threading.Thread(target=sampler.run, name="servo sampling", daemon=True)
@@ -62,7 +62,7 @@ def follow(
     if sampler.samples < 2:
         raise HardwareError(
             f"stopped: {sampler.samples} sample within the {trajectory.duration:g} s of "
-            f"{trajectory.name!r}; the bus is far too slow"
+            f"{trajectory.name!r}; the bus is too slow"
         )
     return {
         "retried_packets": sampler.retries,
@@ -72,9 +72,9 @@ def follow(
 
 
 class Sampler:
-    """Commands a trajectory and measures at the deadlines of a monotonic clock.
+    """Sampler that commands a trajectory and measures at deadlines of a monotonic clock.
 
-    :meth:`run` belongs to a thread of its own; everything else to that which started it.
+    :meth:`run` runs in its own thread; all else is called by the thread that started it.
 
     Args:
         driver: open servo, at the start of the trajectory.
@@ -95,7 +95,7 @@ class Sampler:
         self._entries: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._stopped = threading.Event()
         self.ended = False
-        """Whether the last sample has been taken from the queue."""
+        """Whether the last sample was taken from the queue."""
         self.error: BaseException | None = None
         """Reason for an early end."""
         self.elapsed = 0.0
@@ -103,14 +103,14 @@ class Sampler:
         self.samples = 0
         """Number of samples."""
         self.missed = 0
-        """Number of deadlines without a sample."""
+        """Number of missed deadlines."""
         self.retries = 0
-        """Number of packets that were repeated."""
+        """Number of repeated packets."""
         self.longest_gap = 0.0
         """Longest time between two samples [s]."""
 
     def take(self, timeout: float) -> dict[str, Any] | None:
-        """Next sample; None at the end, or where none comes within ``timeout`` [s]."""
+        """Next sample; None at the end, or if none arrives within ``timeout`` [s]."""
         try:
             entry = self._entries.get(timeout=timeout) if timeout else self._entries.get_nowait()
         except queue.Empty:
@@ -119,7 +119,7 @@ class Sampler:
         return entry
 
     def stop(self) -> None:
-        """End after the exchange that is under way."""
+        """Stop after the current exchange."""
         self._stopped.set()
 
     def run(self) -> None:
@@ -127,7 +127,7 @@ class Sampler:
         try:
             self._run()
         except BaseException as error:
-            self.error = error  # raised by the thread that waits
+            self.error = error  # raised in the waiting thread
         finally:
             self._entries.put(None)
 
@@ -153,7 +153,7 @@ class Sampler:
             after = time.monotonic()
             packets += 1 + enable
             # The servo samples at an unknown time within the exchange: its middle is the best
-            # guess.
+            # estimate.
             at = (before + after) / 2 - begin
             self.longest_gap = max(self.longest_gap, at - last if self.samples else 0.0)
             last = at
@@ -164,7 +164,7 @@ class Sampler:
             self._safety.check_retries(self.retries, packets)
             deadline += period
             late = time.monotonic() - deadline
-            if late > 0:  # missed deadlines are skipped: a burst would make up for them unevenly
+            if late > 0:  # missed deadlines are skipped, because catching up would sample unevenly
                 skipped = int(late / period)
                 self.missed += skipped
                 deadline += skipped * period

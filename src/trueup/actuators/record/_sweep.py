@@ -1,4 +1,4 @@
-"""Sweep: record each trajectory at each gain, one log each; existing logs are skipped."""
+"""Sweep over trajectories and gains, one log each; existing logs are skipped."""
 
 import os
 import time
@@ -14,10 +14,10 @@ from trueup.actuators.record.settings import Bench, RecordSettings
 from trueup.actuators.record.trajectory import Trajectory, check_trajectory
 from trueup.errors import HardwareError, RecordingError
 
-_COOLER = 5.0  # margin below the highest temperature for the next start [K]
-_LONGEST_COOLING = 900.0  # [s]
-_WAIT = 1.0  # [s]
-_ROUND_TRIP = 2.0  # typical motion to the start and back to rest [rad]
+_COOLER = 5.0  # margin below the temperature limit for the next start [K]
+_LONGEST_COOLING = 900.0  # longest wait for a hot servo [s]
+_WAIT = 1.0  # interval of temperature checks [s]
+_ROUND_TRIP = 2.0  # typical distance to the start and back to rest [rad]
 
 STANDARD_GAINS: dict[str, tuple[float, ...]] = {
     "xl330": (50, 100, 200, 300, 400),
@@ -31,7 +31,7 @@ STANDARD_GAINS: dict[str, tuple[float, ...]] = {
 
 
 def standard_gains(servo: Servo) -> tuple[float, ...]:
-    """Gains of a sweep of a servo: those of :data:`STANDARD_GAINS`, or up to its default gain."""
+    """Gains for a sweep of a servo: from :data:`STANDARD_GAINS`, or up to its default gain."""
     if servo.name in STANDARD_GAINS:
         return STANDARD_GAINS[servo.name]
     gains = [servo.kp / share for share in (8, 4, 2, 1)]
@@ -64,11 +64,11 @@ class SweepProgress:
     number: int
     """Number of the current recording, from 1."""
     total: int
-    """Number of recordings, finished ones included."""
+    """Number of recordings, including finished ones."""
     path: Path
     """Raw log of the current recording."""
     fraction: float
-    """Completed share of its trajectory, 0 to 1."""
+    """Completed fraction of its trajectory, 0 to 1."""
     seconds_left: float
     """Remaining time of the sweep [s]."""
     note: str = ""
@@ -84,7 +84,7 @@ def plan_sweep(
     trajectories: Sequence[Trajectory],
     settings: RecordSettings | None = None,
 ) -> list[PlannedRecording]:
-    """Plan a sweep: list and check its recordings, without a servo.
+    """Checked list of the recordings of a sweep; needs no servo.
 
     Args:
         motor: name of the servo.
@@ -95,12 +95,12 @@ def plan_sweep(
         settings: timing and limits.
 
     Raises:
-        RecordingError: a trajectory exceeds the limits, nothing is to be recorded, or the folder
-            holds a log of the same name from another bench.
+        RecordingError: a trajectory exceeds the limits, there is nothing to record, or the folder
+            contains a log of the same name from another bench.
     """
     settings = settings or RecordSettings()
     if not gains or not trajectories:
-        raise RecordingError("a sweep needs at least one gain and one trajectory")
+        raise RecordingError("a sweep requires at least one gain and one trajectory")
     for trajectory in trajectories:
         check_trajectory(trajectory, settings.limits)
     planned = []
@@ -121,7 +121,7 @@ def plan_sweep(
 def sweep_seconds(
     planned: Sequence[PlannedRecording], settings: RecordSettings | None = None
 ) -> float:
-    """Duration of the open recordings, moves to the start included [s]."""
+    """Duration of the missing recordings, including moves to the start [s]."""
     settings = settings or RecordSettings()
     each = settings.settle + _ROUND_TRIP / settings.start_speed + _WAIT
     return sum(each + item.trajectory.duration for item in planned if not item.done)
@@ -135,7 +135,7 @@ def record_sweep(
     settings: RecordSettings | None = None,
     on_progress: Callable[[SweepProgress], None] | None = None,
 ) -> list[Path]:
-    """Make the open recordings of a plan of :func:`plan_sweep`.
+    """Record the missing logs of a plan of :func:`plan_sweep`.
 
     To resume an interrupted sweep, plan it again. A hot servo cools down before the next recording.
 
@@ -160,7 +160,7 @@ def record_sweep(
             continue
         left = sweep_seconds(planned[index:], settings)
 
-        def tell(
+        def report(
             fraction: float,
             note: str = "",
             index: int = index,
@@ -173,8 +173,8 @@ def record_sweep(
                     SweepProgress(index + 1, len(planned), item.path, fraction, remaining, note)
                 )
 
-        _cool_down(driver, settings, tell)
-        tell(0.0)
+        _cool_down(driver, settings, report)
+        report(0.0)
         record(
             driver,
             item.trajectory,
@@ -182,13 +182,13 @@ def record_sweep(
             bench=bench,
             kp=item.kp,
             settings=settings,
-            on_progress=tell,
+            on_progress=report,
         )
     return [item.path for item in planned]
 
 
 def _cool_down(
-    driver: ServoDriver, settings: RecordSettings, tell: Callable[[float, str], None]
+    driver: ServoDriver, settings: RecordSettings, report: Callable[[float, str], None]
 ) -> None:
     begin = time.monotonic()
     while (temperature := driver.read().temperature) > settings.highest_temperature - _COOLER:
@@ -197,7 +197,7 @@ def _cool_down(
                 f"the servo stays at {temperature:.0f} degrees C with its torque off; the limit is "
                 f"{settings.highest_temperature:.0f}"
             )
-        tell(0.0, f"cooling down from {temperature:.0f} degrees C")
+        report(0.0, f"cooling down from {temperature:.0f} degrees C")
         time.sleep(_WAIT)
 
 
@@ -207,5 +207,6 @@ def _check_same(path: Path, motor: str, bench: Bench, kp: float, trajectory: Tra
     wanted = (motor, bench.mass, bench.length, bench.arm_mass, kp, trajectory.name)
     if found != wanted:
         raise RecordingError(
-            f"{path}: holds another recording ({found}, not {wanted}); use another folder"
+            f"{path}: contains another recording ({found}, expected {wanted}): choose another "
+            "folder"
         )

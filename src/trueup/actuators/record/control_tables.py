@@ -14,7 +14,7 @@ from trueup.actuators.catalogue.servo import Servo
 from trueup.errors import HardwareError, did_you_mean, listing
 
 Sign: TypeAlias = Literal["none", "complement"] | int
-"""``none``, two's ``complement``, or the bit that holds the sign beside a magnitude."""
+"""``none``, two's ``complement``, or the number of the sign bit of a sign-magnitude encoding."""
 
 _TURN = 2 * math.pi
 _RPM = _TURN / 60
@@ -26,7 +26,7 @@ class Register:
 
     address: int
     size: int
-    """Size in bytes, lowest byte first."""
+    """Size in bytes, little-endian."""
     unit: float = 1.0
     """Value of one count, in SI units."""
     sign: Sign = "none"
@@ -55,7 +55,7 @@ class Register:
             return number.to_bytes(self.size, "little", signed=self.sign == "complement")
         except OverflowError as error:
             raise HardwareError(
-                f"the value {value} does not fit into the register at address {self.address}"
+                f"the value {value} is out of the range of the register at address {self.address}"
             ) from error
 
 
@@ -87,7 +87,7 @@ class ControlTable:
     """Register of hardware errors, one bit each."""
     set_up: tuple[tuple[Register, "float | Register"], ...] = ()
     """Registers written once with the torque off (mode, profile, other gains), and their values or
-    the registers that hold these."""
+    the registers to copy them from."""
     faults: Mapping[int, str] | None = None
     """Meaning of each error bit."""
 
@@ -104,7 +104,7 @@ _DYNAMIXEL_2_FAULTS = {
     0: "input voltage",
     2: "overheating",
     3: "motor encoder",
-    4: "electrical shock or too little power",
+    4: "electrical shock or insufficient power",
     5: "overload",
 }
 _PROTOCOL_1_FAULTS = {
@@ -145,8 +145,8 @@ XL330 = ControlTable(
         (Register(82, 2), 0),  # integral gain
         (Register(88, 2), 0),  # feedforward of the acceleration
         (Register(90, 2), 0),  # feedforward of the velocity
-        (Register(108, 4), 0),  # no limit on the acceleration of the goal
-        (Register(112, 4), 0),  # nor on its speed
+        (Register(108, 4), 0),  # no acceleration limit of the goal
+        (Register(112, 4), 0),  # no speed limit of the goal
     ),
     faults=_DYNAMIXEL_2_FAULTS,
 )
@@ -175,7 +175,7 @@ XL320 = ControlTable(
         (Register(11, 1), 2),  # joint mode
         (Register(27, 1), 0),  # derivative gain
         (Register(28, 1), 0),  # integral gain
-        (Register(32, 2), 0),  # highest speed
+        (Register(32, 2), 0),  # no speed limit
         (Register(35, 2), 1023),  # full torque
     ),
     faults={0: "overload", 1: "overheating", 2: "input voltage"},
@@ -183,7 +183,7 @@ XL320 = ControlTable(
 
 
 def _mx(motor: str, model_number: int) -> ControlTable:
-    """MX-64 and MX-106 with the firmware of Protocol 1.0, whose gains published models use."""
+    """MX-64 and MX-106 with the firmware of Protocol 1.0, with the gains of published models."""
     return ControlTable(
         motor=motor,
         protocol=1,
@@ -204,9 +204,9 @@ def _mx(motor: str, model_number: int) -> ControlTable:
         set_up=(
             (Register(26, 1), 0),  # derivative gain
             (Register(27, 1), 0),  # integral gain
-            (Register(32, 2), 0),  # highest speed
+            (Register(32, 2), 0),  # no speed limit
             (Register(34, 2), 1023),  # full torque
-            (Register(73, 1), 0),  # no limit on the acceleration of the goal
+            (Register(73, 1), 0),  # no acceleration limit of the goal
         ),
         faults=_PROTOCOL_1_FAULTS,
     )
@@ -241,9 +241,9 @@ STS3215 = ControlTable(
         (Register(33, 1), 0),  # position control
         (Register(22, 1), 0),  # derivative gain
         (Register(23, 1), 0),  # integral gain
-        (Register(41, 1), 0),  # no limit on the acceleration of the goal
-        (Register(44, 2), 0),  # no time of the motion
-        (Register(46, 2), 0),  # highest speed
+        (Register(41, 1), 0),  # no acceleration limit of the goal
+        (Register(44, 2), 0),  # no motion duration
+        (Register(46, 2), 0),  # no speed limit
     ),
     faults=_FEETECH_FAULTS,
 )
@@ -252,14 +252,17 @@ XL330I = replace(
     XL330,
     motor="xl330i",
     set_up=(
-        (Register(11, 1), 5),  # position control within a current
+        (Register(11, 1), 5),  # current-based position control
         *XL330.set_up[1:],
-        (Register(102, 2, 1e-3, "complement"), Register(38, 2, 1e-3)),  # its current: the limit
+        (
+            Register(102, 2, 1e-3, "complement"),
+            Register(38, 2, 1e-3),
+        ),  # goal current: the current limit
     ),
 )
 DYNAMIXEL_X = replace(XL330, motor="dynamixel", model_numbers=(), current=None)
-"""X series, and MX with the firmware of Protocol 2.0. What the register of the current holds, and
-its unit, differ between them."""
+"""X series, and MX with the firmware of Protocol 2.0. Meaning and unit of the current register
+differ between them."""
 DYNAMIXEL_1 = replace(MX64, motor="dynamixel1", model_numbers=())
 """MX series with the firmware of Protocol 1.0."""
 FEETECH_STS = replace(STS3215, motor="feetech")
@@ -279,40 +282,40 @@ _BUS_KEYS = ("table", "model_numbers", "registers", "set_up")
 
 
 def control_table(motor: str, tables: Mapping[str, ControlTable]) -> ControlTable:
-    """The control table of a servo.
+    """Control table of a servo.
 
     Raises:
-        HardwareError: there is none; the message lists those there are.
+        HardwareError: there is none; the message lists the existing ones.
     """
     if motor not in tables:
         raise HardwareError(
-            f"there is no control table for the servo {motor!r}.{did_you_mean(motor, tables)} "
-            f"There are {listing(tables)}"
+            f"no control table for servo {motor!r}.{did_you_mean(motor, tables)} "
+            f"Available: {listing(tables)}"
         )
     return tables[motor]
 
 
 def table_of(servo: Servo, family: str | None = None) -> ControlTable:
-    """The control table of a servo of the catalogue.
+    """Control table of a servo of the catalogue.
 
     Args:
-        servo: the servo; its ``bus`` names a table and what differs from it.
-        family: table to take instead, such as ``dynamixel``.
+        servo: the servo; its ``bus`` names a table and overrides.
+        family: table to use instead, such as ``dynamixel``.
 
     Raises:
-        HardwareError: there is no such table, or the ``bus`` of the servo is wrong.
+        HardwareError: unknown table, or the ``bus`` of the servo is wrong.
     """
     tables = {**DYNAMIXEL, **FEETECH, **GENERIC}
     bus = servo.bus if family is None else {"table": family}
     where = f"servo {servo.name!r}: bus"
     if unknown := [key for key in bus if key not in _BUS_KEYS]:
         raise HardwareError(
-            f"{where}: unknown key {unknown[0]!r}.{did_you_mean(str(unknown[0]), _BUS_KEYS)} There "
+            f"{where}: unknown key {unknown[0]!r}.{did_you_mean(str(unknown[0]), _BUS_KEYS)} Keys "
             f"are {listing(_BUS_KEYS)}"
         )
     if not bus and servo.name not in tables:
         raise HardwareError(
-            f"servo {servo.name!r} has no control table. Name that of its family with bus= "
+            f"servo {servo.name!r} has no control table. Select that of its family with bus= "
             f"({listing(GENERIC)}) or with the key 'bus' of its catalogue entry; a servo on "
             "another bus requires a custom driver (driver=FILE)"
         )
@@ -351,8 +354,8 @@ def _registers(given: object, where: str) -> dict[str, Register]:
     for name, content in given.items():
         if name not in _REGISTERS:
             raise HardwareError(
-                f"{where}: there is no {name!r}.{did_you_mean(str(name), _REGISTERS)} There are "
-                f"{listing(_REGISTERS, 20)}"
+                f"{where}: unknown register {name!r}.{did_you_mean(str(name), _REGISTERS)} "
+                f"Registers: {listing(_REGISTERS, 20)}"
             )
         try:
             register = Register(**content)
@@ -368,8 +371,8 @@ def _registers(given: object, where: str) -> dict[str, Register]:
             is_valid = False
         if not is_valid:
             raise HardwareError(
-                f"{where}: {name}: expected address, size (1 to 4 bytes) and, where needed, unit, "
-                f"sign (none, complement, or its bit) and zero, found {content!r}"
+                f"{where}: {name}: expected address, size (1 to 4 bytes) and optionally unit, "
+                f"sign (none, complement or bit number) and zero, found {content!r}"
             )
         found[name] = register
     return found

@@ -1,4 +1,4 @@
-"""Trajectories that each excite one effect: multisine, chirp, staircase, ramp, releases."""
+"""Trajectories designed to excite one effect each: multisine, chirp, staircase, ramp, releases."""
 
 import numpy as np
 
@@ -16,12 +16,12 @@ def multisine(
     duration: float = 10.0,
     name: str = "multisine",
 ) -> Trajectory:
-    """Sum of sines of equal speed amplitude at all multiples of 1 / duration within a band.
+    """Sum of sines with equal speed amplitudes at all multiples of 1 / duration within a band.
 
     The phases are those of Schroeder, "Synthesis of low-peak-factor signals and binary sequences
     with low autocorrelation", IEEE Transactions on Information Theory 16 (1970), for a flat
-    spectrum, here of the speed: ``-pi k (k - 1) / n`` for sine k of n. They keep the peak speed low
-    for its power.
+    spectrum, here of the speed: ``-pi k (k - 1) / n`` for sine k of n. They give a low peak speed
+    for its power (low crest factor).
 
     Args:
         amplitude: largest angle [rad].
@@ -51,8 +51,8 @@ def multisine(
     return Trajectory(
         name,
         duration,
-        "Armature, viscous friction and torque constant at once, with even power over the band: a "
-        "fair test for a comparison of models.",
+        "Armature, viscous friction and torque constant at once, with equal power over the band: a "
+        "balanced test for comparing models.",
         lambda t: amplitude / peak * _fade(t, duration) * swing(t),
     )
 
@@ -71,7 +71,7 @@ def chirp(
         amplitude: angle at low frequencies [rad].
         lowest: frequency at the start [Hz].
         highest: frequency at the end [Hz].
-        speed: highest speed [rad/s]; the angle shrinks where the frequency would exceed it.
+        speed: highest speed [rad/s]; the amplitude decreases where it would be exceeded.
         duration: duration [s].
         name: name of the trajectory.
 
@@ -80,7 +80,7 @@ def chirp(
     """
     if not (0 < lowest < highest and duration > 2 * _FADE):
         raise RecordingError(
-            f"a chirp must grow from a positive frequency within more than {2 * _FADE} s, got "
+            f"a chirp requires increasing positive frequencies and more than {2 * _FADE} s, got "
             f"{lowest} to {highest} Hz in {duration} s"
         )
     growth = np.log(highest / lowest) / duration
@@ -95,7 +95,7 @@ def chirp(
     return Trajectory(
         name,
         duration,
-        "Armature and delay: the phase lag over the frequency, past the resonance of the pendulum.",
+        "Armature and delay: the phase lag over frequency, through the resonance of the pendulum.",
         angle,
     )
 
@@ -107,7 +107,7 @@ def staircase(
     hold: float = 0.8,
     name: str = "staircase",
 ) -> Trajectory:
-    """Smooth moves with holds between them, up and down through the same angles.
+    """Smooth moves separated by holds, up and down through the same angles.
 
     Args:
         highest: angle of the uppermost hold [rad].
@@ -147,7 +147,7 @@ def slow_ramp(
     return Trajectory(
         name,
         float(at[-1]),
-        "Coulomb friction and its load dependence: at low speed, the commanded torque less gravity "
+        "Coulomb friction and its load dependence: at low speed, the motor torque minus gravity "
         "is friction, at every load, in both directions.",
         lambda t: np.interp(t, at, angles),
     )
@@ -159,7 +159,7 @@ def releases(
     """Lift the pendulum, release it, catch it at rest, and repeat from another angle.
 
     Args:
-        angles: angles to fall from [rad].
+        angles: release angles [rad].
         fall: time with the torque off after each lift [s].
         name: name of the trajectory.
     """
@@ -170,12 +170,12 @@ def releases(
         start = keyframes[-1][0] + lift
         drop = start + hold
         limp.append((drop, drop + fall))
-        # The goal is at rest before the torque returns: the servo is not thrown back to the lift.
+        # The goal returns to rest before the torque is enabled, so that the servo does not jump.
         keyframes += [(start, angle), (drop, angle), (drop + 0.1, 0.0), (drop + fall + catch, 0.0)]
     return Trajectory(
         name,
         keyframes[-1][0],
-        "Friction without the motor: each fall loses energy to friction alone, from two loads; it "
+        "Friction without the motor: each fall loses energy to friction only, at two loads; it "
         "also shows whether the bridge brakes while the torque is off.",
         cubic(keyframes),
         limp=tuple(limp),

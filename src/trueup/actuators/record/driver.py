@@ -7,10 +7,10 @@ from typing import Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class Reading:
-    """Measurements of a servo at one moment."""
+    """Measurements of a servo at one time."""
 
     position: float
-    """Angle, 0 where the pendulum hangs down [rad]."""
+    """Angle, 0 when the pendulum hangs down [rad]."""
     speed: float
     """Angular speed [rad/s]."""
     load: float
@@ -20,7 +20,7 @@ class Reading:
     temperature: float
     """Temperature [degrees C]."""
     current: float | None = None
-    """Motor current [A]; None where the servo does not measure it."""
+    """Motor current [A]; None if the servo does not measure it."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class ServoLimits:
     """Limits set in the servo."""
 
     lowest: float
-    """Lowest angle, 0 where the pendulum hangs down [rad]."""
+    """Lowest angle, 0 when the pendulum hangs down [rad]."""
     highest: float
     """Highest angle [rad]."""
     lowest_volts: float
@@ -69,7 +69,7 @@ class ServoDriver(Protocol):
         ...
 
     def read(self) -> Reading:
-        """Measure now."""
+        """Current measurements."""
         ...
 
     def write_goal(self, angle: float) -> None:

@@ -1,4 +1,4 @@
-"""Packets of Dynamixel Protocol 1.0 and 2.0: a servo's side, for the simulated servo.
+"""Packets of Dynamixel Protocol 1.0 and 2.0: servo side, for the simulated servo.
 
 Source: ROBOTIS e-Manual,
 https://emanual.robotis.com/docs/en/dxl/protocol2/ and https://emanual.robotis.com/docs/en/dxl/protocol1/.
@@ -28,7 +28,7 @@ class Instruction:
 
 
 def crc16(content: bytes) -> int:
-    """CRC-16 of Protocol 2.0: polynomial x^16 + x^15 + x^2 + 1, from 0, highest bit first."""
+    """CRC-16 of Protocol 2.0: polynomial x^16 + x^15 + x^2 + 1, from 0, MSB first."""
     crc = 0
     for byte in content:
         crc ^= byte << 8

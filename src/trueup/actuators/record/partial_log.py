@@ -1,4 +1,4 @@
-"""Log of a recording in progress: one line per sample, so that a crash loses nothing."""
+"""Log of a recording in progress: one line per sample, so that a crash loses no samples."""
 
 import contextlib
 import json
@@ -13,14 +13,14 @@ SUFFIX = ".partial.jsonl"
 
 
 class PartialLog:
-    """Log that is written sample by sample, and becomes a raw log at the end.
+    """Log that is written sample by sample, and converted to a raw log at the end.
 
-    The first line holds the header, each following line an entry. Each line is handed to the
-    operating system at once, so that it survives the end of the process. A partial log that an
-    earlier recording left is renamed.
+    The first line is the header, each following line an entry. Each line is passed to the
+    operating system immediately, so that it survives the end of the process. An existing partial
+    log of an earlier recording is renamed.
 
     Args:
-        path: future raw log; the partial log is written beside it.
+        path: future raw log; the partial log is written next to it.
         header: header of the log.
 
     Raises:
@@ -35,7 +35,7 @@ class PartialLog:
         try:
             self._has_made_folder = not path.parent.exists()
             path.parent.mkdir(parents=True, exist_ok=True)
-            _keep_former(self.partial)
+            _rename_existing(self.partial)
             self._file: TextIO = self.partial.open("w", encoding="utf-8", buffering=1)
         except OSError as error:
             raise RecordingError(
@@ -52,7 +52,7 @@ class PartialLog:
         """Write the raw log atomically and remove the partial one.
 
         Args:
-            further: header values known only at the end.
+            further: header values that are known at the end.
         """
         self._file.close()
         content = {**self._header, **further, "entries": self._entries}
@@ -61,7 +61,7 @@ class PartialLog:
         return self.path
 
     def close(self) -> None:
-        """Stop writing; the partial log stays where it holds a sample."""
+        """Stop writing; the partial log is kept if it contains a sample."""
         self._file.close()
         if not self._entries:
             self.partial.unlink(missing_ok=True)
@@ -83,8 +83,8 @@ def partial_path(path: str | os.PathLike[str]) -> Path:
     return Path(path).with_suffix(SUFFIX)
 
 
-def _keep_former(partial: Path) -> None:
-    """Rename a partial log that an earlier recording left."""
+def _rename_existing(partial: Path) -> None:
+    """Rename the partial log of an earlier recording."""
     if not partial.exists():
         return
     stem = partial.name.removesuffix(SUFFIX)
@@ -95,20 +95,20 @@ def _keep_former(partial: Path) -> None:
 
 
 def recover(partial: str | os.PathLike[str], path: str | os.PathLike[str] | None = None) -> Path:
-    """Make a raw log from the partial log of an interrupted recording; the partial log stays.
+    """Write a raw log from the partial log of an interrupted recording, which is kept.
 
     The header gets ``interrupted: true``. A truncated last line is dropped.
 
     Args:
         partial: the partial log.
-        path: the raw log to write; None: beside it, with ``_interrupted`` in its name.
+        path: the raw log to write; None: next to it, with ``_interrupted`` in its name.
 
     Returns:
         The raw log.
 
     Raises:
-        RecordingError: the file cannot be read, is not a partial log, holds fewer than two samples,
-            or the raw log exists.
+        RecordingError: the file cannot be read, is not a partial log, contains fewer than two
+            samples, or the raw log already exists.
     """
     partial = Path(partial)
     stem = partial.name.removesuffix(SUFFIX)
@@ -118,7 +118,9 @@ def recover(partial: str | os.PathLike[str], path: str | os.PathLike[str] | None
     except OSError as error:
         raise RecordingError(f"{partial}: cannot be read: {error.strerror or error}") from error
     objects: list[dict[str, Any]] = []
-    for number, line in enumerate(lines[:-1], start=1):  # after the last line end: a truncated line
+    for number, line in enumerate(
+        lines[:-1], start=1
+    ):  # text after the last line end is a truncated line
         try:
             value = json.loads(line)
         except ValueError as error:
@@ -128,10 +130,10 @@ def recover(partial: str | os.PathLike[str], path: str | os.PathLike[str] | None
         objects.append(value)
     if len(objects) < 3 or "motor" not in objects[0]:
         raise RecordingError(
-            f"{partial}: not a partial log of two samples or more; it has {len(objects)} lines"
+            f"{partial}: not a partial log of at least two samples: it has {len(objects)} lines"
         )
     if target.exists():
-        raise RecordingError(f"{target}: exists already; name another file")
+        raise RecordingError(f"{target}: already exists: choose another file")
     header, *entries = objects
     return atomic.write_json(
         target, {**header, "interrupted": True, "entries": entries}, indent=None

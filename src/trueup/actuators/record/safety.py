@@ -1,4 +1,4 @@
-"""Limits of a servo that moves, and signals that ask it to stop."""
+"""Limits of a moving servo, and signals that stop it."""
 
 import signal
 import threading
@@ -11,7 +11,7 @@ from trueup.actuators.record.settings import RecordSettings
 from trueup.actuators.record.trajectory import MotionLimits
 from trueup.errors import HardwareError
 
-_FEWEST_PACKETS = 40  # below, the share of lost packets is noise
+_FEWEST_PACKETS = 40  # below this number, the fraction of lost packets is not significant
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -50,9 +50,9 @@ class Safety:
             raise HardwareError(f"not started: {self._hot(reading)}. Let it cool down")
         if not self.limits.lowest <= reading.position <= self.limits.highest:
             raise HardwareError(
-                f"not started: the servo stands at {reading.position:.3f} rad, outside of "
+                f"not started: the servo is at {reading.position:.3f} rad, outside the range "
                 f"{self.limits.lowest:.3f} to {self.limits.highest:.3f} rad. Move it by hand, or "
-                "set its zero to where the pendulum hangs down"
+                "set its zero to the angle at which the pendulum hangs down"
             )
 
     def check(self, reading: Reading) -> None:
@@ -66,7 +66,7 @@ class Safety:
         margin = self._settings.margin
         if not self.limits.lowest - margin <= reading.position <= self.limits.highest + margin:
             raise HardwareError(
-                f"stopped: the servo is at {reading.position:.3f} rad, beyond its range of "
+                f"stopped: the servo is at {reading.position:.3f} rad, outside its range "
                 f"{self.limits.lowest:.3f} to {self.limits.highest:.3f} rad"
             )
         reason = self._volts(reading)
@@ -75,10 +75,10 @@ class Safety:
             raise HardwareError(f"stopped: {reason}")
 
     def check_retries(self, retries: int, packets: int) -> None:
-        """Check the share of lost packets.
+        """Check the fraction of lost packets.
 
         Raises:
-            HardwareError: the share exceeds the limit of the settings.
+            HardwareError: the fraction exceeds the limit of the settings.
         """
         if packets >= _FEWEST_PACKETS and retries > self._settings.most_retries * packets:
             raise HardwareError(
@@ -91,13 +91,13 @@ class Safety:
         if self._lowest_volts <= reading.input_volts <= self._highest_volts:
             return ""
         return (
-            f"the supply voltage is {reading.input_volts:.1f} V, outside of "
+            f"the supply voltage is {reading.input_volts:.1f} V, outside "
             f"{self._lowest_volts:.1f} to {self._highest_volts:.1f} V"
         )
 
     def _hot(self, reading: Reading) -> str:
         return (
-            f"the servo has {reading.temperature:.0f} degrees C, the limit is "
+            f"the servo is at {reading.temperature:.0f} degrees C, the limit is "
             f"{self._temperature:.0f}"
         )
 
@@ -107,10 +107,10 @@ def _chosen(wanted: float | None, otherwise: float) -> float:
 
 
 class StopSignals:
-    """Context manager that notes Ctrl-C, SIGTERM and SIGHUP, to be checked between two packets.
+    """Context manager that records Ctrl-C, SIGTERM and SIGHUP for checks between packets.
 
-    A packet is never cut off, and a second Ctrl-C does not interrupt the safe stop. Python handles
-    signals in its main thread only; in another thread this object does nothing.
+    Packets are never interrupted, and a second Ctrl-C does not interrupt the safe stop. Python
+    handles signals in its main thread only; in another thread this object does nothing.
     """
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class StopSignals:
         if threading.current_thread() is threading.main_thread():
             for name in _SIGNALS:
                 number = getattr(signal, name, None)
-                # Ignored signals stay so: a background job of a shell, or nohup.
+                # Ignored signals stay ignored, as in a background job of a shell or under nohup.
                 if number is None or signal.getsignal(number) is signal.SIG_IGN:
                     continue
                 self._former[number] = signal.signal(number, self._handle)
@@ -130,7 +130,7 @@ class StopSignals:
 
     def __exit__(self, *exception: object) -> None:
         for number, handler in self._former.items():
-            # None: the former handler was not installed from Python and cannot be put back.
+            # None: the former handler was not installed from Python and cannot be restored.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     def check(self) -> None:

@@ -9,15 +9,15 @@ from trueup.errors import HardwareError, MissingExtraError
 _SUCCESS = 0  # codes of the dynamixel-sdk
 _ALERT = 0x80  # protocol 2: the servo reports a hardware error
 _CRC_ERROR = 0x03  # protocol 2: the servo received a corrupt packet
-_CHECKSUM_ERROR = 0x10  # protocol 1: the same
-_WAIT = 1e-3  # longest wait for bytes before the SDK looks at its clock [s]
+_CHECKSUM_ERROR = 0x10  # protocol 1: the servo received a corrupt packet
+_WAIT = 1e-3  # longest wait for bytes before the SDK checks its timeout [s]
 _SETTLE = 2e-3  # pause before a packet is repeated [s]
 _INSTRUCTION_ERRORS = {
     1: "the instruction failed",
     2: "the instruction is unknown",
     4: "the value is out of range",
     5: "the data has the wrong length",
-    6: "the value is beyond its limit",
+    6: "the value exceeds its limit",
     7: "the register cannot be accessed now",
 }
 
@@ -25,7 +25,7 @@ _INSTRUCTION_ERRORS = {
 class ServoBus:
     """Servo on a serial bus with Dynamixel Protocol 1.0 or 2.0.
 
-    Feetech's packets have the frames of Protocol 1.0.
+    Feetech's packets use the frame format of Protocol 1.0.
 
     Args:
         port: serial port, such as ``/dev/ttyUSB0``.
@@ -53,7 +53,7 @@ class ServoBus:
         try:
             import dynamixel_sdk
         except ImportError as error:
-            purpose = "talking to a servo over a serial bus"
+            purpose = "communication with a servo over a serial bus"
             raise MissingExtraError(purpose, "hardware", "dynamixel-sdk") from error
         self.port = port
         self.servo_id = servo_id
@@ -81,11 +81,11 @@ class ServoBus:
         except (OSError, ValueError, termios.error) as error:
             raise HardwareError(
                 f"{self.port}: cannot be opened: {error}. Check the cable, the name of the port "
-                "and that you may use it (group dialout)"
+                "and your permission to use it (group dialout)"
             ) from error
         if not opened:
-            raise HardwareError(f"{self.port}: no baud rate of {self._baud_rate} bit/s")
-        # The SDK polls without a pause, which costs a busy computer's share of the processor.
+            raise HardwareError(f"{self.port}: does not support {self._baud_rate} bit/s")
+        # The SDK polls in a busy loop; this wait frees the processor.
         self._handler.ser.timeout = _WAIT
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class ServoBus:
                 self._handler, self.servo_id, address, size
             )
             if result == _SUCCESS and len(data) != size:
-                raise IndexError(f"{len(data)} bytes where {size} were asked")
+                raise IndexError(f"expected {size} bytes, received {len(data)}")
             return data, result, error
 
         return bytes(self._attempt(f"read {size} bytes at {address}", exchange))
@@ -135,18 +135,18 @@ class ServoBus:
         for attempt in range(self._attempts):
             if attempt:
                 self.retries += 1
-                # A late answer must not be taken for the answer to the next packet.
+                # Discard a late answer, so that it is not taken for the answer to the next packet.
                 time.sleep(_SETTLE)
-            # The SDK leaves the port marked as in use when an exchange is cut off.
+            # After an interrupted exchange the SDK keeps the port marked as in use.
             self._handler.is_using = False
             try:
                 value, result, error = exchange()
             except (OSError, termios.error) as lost:  # SerialException is an OSError
                 raise HardwareError(
-                    f"{self._name}: the port is gone ({lost}). Check cable and power"
+                    f"{self._name}: the port was lost ({lost}). Check cable and power"
                 ) from lost
             except (IndexError, TypeError) as broken:
-                # The SDK does not expect an answer shorter than its fields: a late answer.
+                # The SDK fails on answers that are shorter than their fields, such as late ones.
                 reason = f"a malformed answer ({broken})"
                 continue
             if result != _SUCCESS:
@@ -157,7 +157,7 @@ class ServoBus:
                 self._check(what, error)
                 return value
         raise HardwareError(
-            f"{self._name}: no good answer after {self._attempts} attempts to {what}: {reason}. "
+            f"{self._name}: no valid answer after {self._attempts} attempts to {what}: {reason}. "
             "Check power, cable, baud rate and ID of the servo"
         )
 
@@ -174,4 +174,4 @@ class ServoBus:
         code = error & ~_ALERT
         if code:
             meaning = _INSTRUCTION_ERRORS.get(code, f"error {code}")
-            raise HardwareError(f"{self._name}: refused to {what}: {meaning}")
+            raise HardwareError(f"{self._name}: rejected the request to {what}: {meaning}")

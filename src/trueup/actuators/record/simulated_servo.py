@@ -20,17 +20,17 @@ from trueup.actuators.equations.model_parameter import ModelParameter
 from trueup.actuators.equations.scalar_form import scalar_law
 from trueup.actuators.record import packets
 from trueup.actuators.record.control_tables import XL330, ControlTable, Register
-from trueup.actuators.record.thread_priority import favoured_thread
+from trueup.actuators.record.thread_priority import prioritised_thread
 from trueup.errors import HardwareError
 
 _STEP = 5e-4  # time step of the simulation [s]
-_LONGEST = 0.5  # longest time simulated at once [s]
+_LONGEST = 0.5  # longest time simulated per call [s]
 _TABLE_SIZE = 256
-_POLL = 0.05  # [s]
+_POLL = 0.05  # wait for instructions [s]
 _GRAVITY = 9.80665
-_VOLTS = 7.4  # supply of a servo that states none [V]
-_VOLT_LIMITS = (3.5 / 7.4, 9.0 / 7.4)  # of the supply
-_HOT = 70.0  # [degrees C]
+_VOLTS = 7.4  # supply of a servo without a stated voltage [V]
+_VOLT_LIMITS = (3.5 / 7.4, 9.0 / 7.4)  # relative to the supply
+_HOT = 70.0  # temperature limit [degrees C]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Pendulum:
     damping: float = 0.004
     """Viscous friction [N m s/rad]."""
     gain: float = 2.8774e-3
-    """Duty cycle per unit of gain and radian of error [1/rad]; not used for a servo of the
+    """Duty cycle per unit of gain and radian of error [1/rad]; ignored for a servo of the
     catalogue, which has its own law."""
 
     @classmethod
@@ -70,7 +70,7 @@ class Pendulum:
         )
 
     def motor(self) -> Servo:
-        """Servo with a bridge and these numbers."""
+        """Servo with a bridge and these constants."""
         numbers = {"kt": self.torque_constant, "R": self.resistance, "armature": self.armature}
         parameters = tuple(ModelParameter(n, v, v, v, "", "") for n, v in numbers.items())
         return Servo("pendulum", "voltage", parameters, vin=_VOLTS, error_gain=self.gain)
@@ -87,8 +87,8 @@ class SimulatedServo:
     Args:
         table: control table of the servo.
         servo_id: ID on the bus.
-        servo: servo of the catalogue whose law it follows, with the start values of its parameters;
-            None: a bridge with the numbers of the pendulum.
+        servo: servo of the catalogue to simulate, with the start values of its parameters;
+            None: a bridge with the constants of the pendulum.
         pendulum: motor, friction and pendulum.
         volts: supply voltage [V]; None: that of the servo.
         temperature: temperature [degrees C].
@@ -120,7 +120,7 @@ class SimulatedServo:
         self._memory = bytearray(_TABLE_SIZE)
         self._lock = threading.RLock()
         self.angle = 0.0
-        """Angle [rad]; 0 hangs down."""
+        """Angle [rad]; 0 when hanging down."""
         self.speed = 0.0
         """Angular speed [rad/s]."""
         self.volts = supply if volts is None else volts
@@ -168,7 +168,7 @@ class SimulatedServo:
             return self._load(self._table.gain)
 
     def lose(self, packets: int) -> None:
-        """Carry out the next instructions without answering."""
+        """Execute the next instructions without answering."""
         with self._lock:
             self._lost = packets
 
@@ -219,7 +219,7 @@ class SimulatedServo:
             os.close(descriptor)
 
     def _serve(self) -> None:
-        with favoured_thread():  # a real one does not wait for this computer either
+        with prioritised_thread():  # a real servo does not wait for this computer either
             self._answer_instructions()
 
     def _answer_instructions(self) -> None:
@@ -230,7 +230,7 @@ class SimulatedServo:
                 continue
             try:
                 buffer += os.read(self._master, 4096)
-            except OSError:  # the reader has closed the port; another may open it
+            except OSError:  # the client has closed the port; another may open it
                 time.sleep(_POLL)
                 continue
             while instruction := packets.take_instruction(buffer, self._table.protocol):
@@ -327,7 +327,7 @@ class SimulatedServo:
     def _step(self, step: float) -> None:
         body = self._pendulum
         driven, _, damping = self._driven()
-        # part of the motor's torque at the end of the step: a stiff servo stays stable
+        # implicit damping, so that a stiff servo is stable
         momentum = (body.mass * body.length**2 + body.armature) / step + damping
         torque = driven - body.mass * _GRAVITY * body.length * math.sin(self.angle)
         stopping = -(momentum * self.speed + torque)

@@ -1,4 +1,4 @@
-"""Priority of threads that have to keep a clock on a busy computer."""
+"""Priority of threads with deadlines on a busy computer."""
 
 import contextlib
 import os
@@ -6,17 +6,17 @@ import sys
 from collections.abc import Iterator
 
 _NICE = -15
-"""Niceness where real-time scheduling is not allowed: about 30 times an ordinary share."""
+"""Niceness without real-time scheduling: about 30 times the processor share of niceness 0."""
 
 
 @contextlib.contextmanager
-def favoured_thread() -> Iterator[None]:
-    """Run the calling thread, and threads that it starts, before others.
+def prioritised_thread() -> Iterator[None]:
+    """Run the calling thread, and threads that it starts, with priority.
 
-    Real-time scheduling (round robin, lowest priority) where the system allows it, a low niceness
-    otherwise. Linux, with the right to either: root, or limits ``rtprio`` or ``nice`` of the user;
-    elsewhere nothing changes. All threads of a recording need it: one that is put aside while it
-    holds the interpreter's lock stops the others.
+    Real-time scheduling (round robin, lowest priority) if the system allows it, otherwise a low
+    niceness. Linux only, with the permission for either: root, or limits ``rtprio`` or ``nice`` of
+    the user; elsewhere nothing changes. All threads of a recording need it: one that is preempted
+    while it holds the interpreter lock stops the others.
     """
     with _real_time() as is_real_time, _low_niceness(not is_real_time):
         yield
@@ -43,7 +43,7 @@ def _real_time() -> Iterator[bool]:
 
 @contextlib.contextmanager
 def _low_niceness(wanted: bool) -> Iterator[None]:
-    # elsewhere the number belongs to the whole process
+    # on other systems niceness applies to the whole process
     before = os.getpriority(os.PRIO_PROCESS, 0) if wanted and sys.platform == "linux" else None
     try:
         if before is not None:

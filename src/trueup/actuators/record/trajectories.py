@@ -1,6 +1,6 @@
-"""Trajectories by name: the standard ones, from their equations, and the designed ones.
+"""Trajectories by name: standard ones, defined by equations, and designed ones.
 
-Angles are 0 where the pendulum hangs down.
+Angles are 0 when the pendulum hangs down.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ STANDARD = (
     Trajectory(
         "lift_and_drop",
         6.0,
-        "Friction without the braking of the motor: the pendulum falls and swings until it sticks. "
-        "Compared with the lift before, it separates gear friction from back-EMF.",
+        "Friction without the braking of the motor: the pendulum falls and swings until it stops. "
+        "Compared with the preceding lift, it separates gear friction from back-EMF.",
         cubic([(0.0, 0.0), (2.0, -_QUARTER)]),
         limp=((2.0, np.inf),),
     ),
@@ -37,8 +37,8 @@ STANDARD = (
     Trajectory(
         "sin_sin",
         6.0,
-        "All parameters, each weakly: a slow swing of a right angle with a faster one on top "
-        "covers many pairs of speed and load. Suits a first recording, or a held-out one.",
+        "All parameters, each weakly: a slow swing of a right angle with a faster one superposed "
+        "covers many pairs of speed and load. Suitable as first or held-out recording.",
         lambda t: np.sin(t) * _QUARTER + 0.5 * np.sin(5 * t) * np.sin(2 * t),
     ),
     Trajectory(
@@ -52,7 +52,7 @@ STANDARD = (
         "steps",
         6.0,
         "Saturation: each step drives the bridge to its limit, so that the torque constant and the "
-        "resistance show in the rise, and the gain and the friction in where it comes to rest.",
+        "resistance determine the rise, and the gain and the friction the final angle.",
         stairs([(0.0, 0.0), (1.0, 0.75), (2.5, 1.55), (4.0, 0.75), (5.0, 0.0)]),
     ),
     Trajectory(
@@ -64,7 +64,7 @@ STANDARD = (
     Trajectory(
         "nothing",
         6.0,
-        "The passive joint: torque off from the start. Lift the pendulum by hand and let it go.",
+        "The passive joint: torque off from the start. Lift the pendulum by hand and release it.",
         np.zeros_like,
         limp=((0.0, np.inf),),
     ),
@@ -81,8 +81,8 @@ def trajectory_named(name: str) -> Trajectory:
     known = all_trajectories()
     if name not in known:
         raise RecordingError(
-            f"there is no trajectory {name!r}.{did_you_mean(name, known)} "
-            f"There are {listing(known, limit=40)}"
+            f"unknown trajectory {name!r}.{did_you_mean(name, known)} "
+            f"Available: {listing(known, limit=40)}"
         )
     return known[name]
 

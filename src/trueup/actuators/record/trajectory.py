@@ -12,16 +12,16 @@ from trueup.errors import RecordingError
 Keyframe: TypeAlias = tuple[float, float]
 Angle: TypeAlias = Callable[[Array], Array]
 
-_CHECK_STEP = 1e-3  # [s]
-_JUMP = 0.05  # a larger change within one check step is a jump, not a motion [rad]: 50 rad/s
+_CHECK_STEP = 1e-3  # interval of the checks [s]
+_JUMP = 0.05  # a larger change within a check step counts as a jump [rad]: 50 rad/s
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """Goal and torque-enable as functions of time.
+    """Goal and torque enable as functions of time.
 
-    Call it with times [s], a number or ``(n,)``; it returns goals [rad] and torque-enables of the
-    same shape. Before the start and after the end, it holds the first and the last value.
+    Call it with times [s], a number or ``(n,)``; it returns goals [rad] and torque enables of the
+    same shape. Before the start and after the end, the first and the last value are held.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Trajectory:
     duration: float
     """Duration [s]."""
     identifies: str
-    """Quantities that a fit can learn from it, for people."""
+    """Description of the quantities that a fit can determine from it."""
     angle: Angle
     """Goal [rad] at times [s], (n,) to (n,)."""
     limp: tuple[tuple[float, float], ...] = ()
@@ -79,7 +79,7 @@ def check_trajectory(trajectory: Trajectory, limits: MotionLimits) -> None:
         (np.where(enable, angle, limits.highest), limits.highest, "goes up to", "rad"),
         (np.where(enable, -angle, -limits.lowest), -limits.lowest, "goes down to", "rad"),
         (np.where(jumps, 0.0, change / _CHECK_STEP), limits.speed, "reaches a speed of", "rad/s"),
-        (np.where(jumps, change, 0.0), limits.jump, "makes a step of", "rad"),
+        (np.where(jumps, change, 0.0), limits.jump, "has a step of", "rad"),
     ):
         worst = int(found.argmax())
         if found[worst] > limit * (1 + 1e-6) + 1e-9:
@@ -87,7 +87,7 @@ def check_trajectory(trajectory: Trajectory, limits: MotionLimits) -> None:
             raise RecordingError(
                 f"trajectory {trajectory.name!r} {what} {sign * found[worst]:.3g} {unit} at "
                 f"{times[worst]:.2f} s, the limit is {sign * limit:.3g} {unit}. Choose another "
-                "trajectory, or a wider limit if the bench allows it"
+                "trajectory, or a wider limit if the bench allows"
             )
 
 

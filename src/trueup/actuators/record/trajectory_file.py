@@ -1,4 +1,4 @@
-"""Trajectories in CSV files, time, goal and torque-enable, so that any motion can be recorded."""
+"""Custom trajectories in CSV files: time, goal and torque enable."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ from trueup.runs.store import atomic
 from trueup.signals.readers.delimited import read_delimited
 
 COLUMNS = ("t", "goal_position", "torque_enable")
-"""Columns of a trajectory file: time [s], goal [rad], 1 where the servo is driven."""
+"""Columns of a trajectory file: time [s], goal [rad], 1 while the servo is driven."""
 
 
 def write_trajectory(
@@ -35,31 +35,31 @@ def write_trajectory(
 def read_trajectory(path: str | os.PathLike[str]) -> Trajectory:
     """Read a trajectory from a CSV file with the columns of :data:`COLUMNS`.
 
-    Goals are interpolated between the times of the file, torque-enables held; without the column
+    Goals are interpolated between the times of the file, torque enables held; without the column
     ``torque_enable`` the servo is driven throughout. The trajectory has the name of the file.
 
     Raises:
-        RecordingError: the file is missing, or is no trajectory.
+        RecordingError: the file is missing, or is not a trajectory.
     """
     path = Path(path)
     table = _table(path)
     lacking = [name for name in COLUMNS[:2] if name not in table]
     if lacking:
         raise RecordingError(
-            f"{path} is no trajectory: it lacks the column {lacking[0]!r}. A trajectory file has "
-            f"the columns {', '.join(COLUMNS)}, and this one {', '.join(table) or 'none'}"
+            f"{path} is not a trajectory: the column {lacking[0]!r} is missing. A trajectory file "
+            f"has the columns {', '.join(COLUMNS)}, this file has {', '.join(table) or 'none'}"
         )
     unknown = [name for name in table if name not in COLUMNS]
     if unknown:
         raise RecordingError(
-            f"{path} is no trajectory: it has the column {unknown[0]!r}, and a trajectory file has "
-            f"{listing(COLUMNS)}.{did_you_mean(unknown[0], COLUMNS)}"
+            f"{path} is not a trajectory: unknown column {unknown[0]!r}; columns of a trajectory "
+            f"file are {listing(COLUMNS)}.{did_you_mean(unknown[0], COLUMNS)}"
         )
     times, goals = table["t"], table["goal_position"]
     enable = table.get("torque_enable", np.ones(len(times))) > 0.5
     if len(times) < 2 or times[0] != 0.0 or not (np.diff(times) > 0).all():
         raise RecordingError(
-            f"{path} is no trajectory: its times have to begin at 0 and to grow, row by row"
+            f"{path} is not a trajectory: its times must start at 0 and increase strictly"
         )
 
     def angle(at: Array) -> Array:
@@ -71,10 +71,10 @@ def read_trajectory(path: str | os.PathLike[str]) -> Trajectory:
 
 
 def trajectory_of(word: str) -> Trajectory:
-    """Trajectory by name, or from a file where the word ends with ``.csv``.
+    """Trajectory by name, or from a file if ``word`` ends with ``.csv``.
 
     Raises:
-        RecordingError: there is no such name or file, or the file is no trajectory.
+        RecordingError: unknown name or file, or the file is not a trajectory.
     """
     return read_trajectory(word) if word.lower().endswith(".csv") else trajectory_named(word)
 
@@ -98,13 +98,14 @@ def _table(path: Path) -> dict[str, Array]:
         reason = error.strerror or error
         raise RecordingError(f"{path}: the trajectory cannot be read: {reason}") from error
     except RecordingError as error:
-        raise RecordingError(f"{path} is no trajectory: {error}") from error
+        raise RecordingError(f"{path} is not a trajectory: {error}") from error
     columns, left_out = found.tables[0].columns, found.metadata.get("left_out")
     for name, why in left_out.items() if isinstance(left_out, dict) else ():
-        raise RecordingError(f"{path} is no trajectory: in the column {name!r}, {why}")
+        raise RecordingError(f"{path} is not a trajectory: in the column {name!r}, {why}")
     for name, column in columns.items():
         if not np.isfinite(column).all():
             raise RecordingError(
-                f"{path} is no trajectory: the column {name!r} holds numbers that are not finite"
+                f"{path} is not a trajectory: the column {name!r} contains numbers that are not "
+                "finite"
             )
     return dict(columns)

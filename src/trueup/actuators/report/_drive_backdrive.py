@@ -1,7 +1,7 @@
 """Limits of driving and backdriving: load torque against motor torque, by speed.
 
 The balance is that of the friction models (Duclusaud, Passault, Padois, Ly 2025, "Extended friction
-models for the physics simulation of servo actuators", arXiv 2410.08650): friction takes the torque
+models for the physics simulation of servo actuators", arXiv 2410.08650): friction is the torque
 that stops the joint, up to its budget. A joint that turns at constant speed uses the whole budget.
 """
 
@@ -18,7 +18,7 @@ from trueup.errors import FitError
 SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Default speeds of the diagram [rad/s]."""
 
-_REACH = 4.0  # largest load of the search, in units of the greatest motor torque
+_REACH = 4.0  # largest load of the search, relative to the greatest motor torque
 _CELLS, _HALVINGS = 800, 40
 _POINTS = 161  # number of motor torques
 
@@ -39,14 +39,14 @@ class DriveBackdrive:
     motor: Array
     """Motor torques at the output shaft [N m], ``(m,)``, from 0."""
     drive: Array
-    """Greatest load that a motor torque moves at a speed [N m], ``(s, m)``; negative where the load
+    """Greatest load that a motor torque moves at a speed [N m], ``(s, m)``; negative if the load
     must assist."""
     backdrive: Array
-    """Smallest load that moves against a motor torque at a speed [N m], ``(s, m)``; infinite where
+    """Smallest load that moves against a motor torque at a speed [N m], ``(s, m)``; infinite if
     the gear is self-locking."""
     no_load_torque: Array
-    """Motor torque that turns the unloaded joint at each speed [N m], ``(s,)``; infinite beyond the
-    range of the search."""
+    """Motor torque that turns the unloaded joint at each speed [N m], ``(s,)``; infinite outside
+    the range of the search."""
 
     @property
     def breakaway_torque(self) -> float:
@@ -61,8 +61,8 @@ class DriveBackdrive:
         """Efficiencies at the speed ``speeds[row]`` and the greatest motor torque.
 
         Returns:
-            Forward: load over motor torque while the motor drives, 0 where it does not. Backward:
-            motor torque over load while the load drives, 0 where the gear is self-locking.
+            Forward: load over motor torque while the motor drives, 0 if it does not. Backward:
+            motor torque over load while the load drives, 0 if the gear is self-locking.
         """
         forward = max(float(self.drive[row, -1] / self.motor[-1]), 0.0)
         return forward, float(self.motor[-1] / self.backdrive[row, -1])
@@ -74,7 +74,7 @@ def drive_backdrive(
     speeds: Sequence[float] = SPEEDS,
     points: int = _POINTS,
 ) -> DriveBackdrive:
-    """Compute the limits of driving and backdriving, for all torques and speeds at once.
+    """Limits of driving and backdriving, for all torques and speeds at once.
 
     Args:
         model: identified servo model.
@@ -88,12 +88,12 @@ def drive_backdrive(
     """
     top = stall_torque(model) if max_torque is None else float(max_torque)
     if not (top > 0 and np.isfinite(top)):
-        raise FitError(f"the greatest torque has to be positive [N m], got {top:g}: --max-torque")
+        raise FitError(f"the greatest torque must be positive [N m], got {top:g}: set --max-torque")
     rates = np.unique(np.asarray(list(speeds), float))
     if rates.size == 0 or not (np.isfinite(rates).all() and rates[0] >= 0):
-        raise FitError(f"speeds have to be 0 or positive [rad/s], got {list(speeds)}")
+        raise FitError(f"speeds must be at least 0 [rad/s], got {list(speeds)}")
     if points < 2:
-        raise FitError(f"a limit needs at least 2 motor torques, got {points}")
+        raise FitError(f"limits require at least 2 motor torques, got {points}")
     motor = np.linspace(0.0, top, points)
     torque, rate = motor[None, :], rates[:, None]
 
@@ -132,10 +132,10 @@ def friction_budget(
 
 
 def first_positive(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """Smallest argument at which a function becomes positive; infinite where it never does.
+    """Smallest argument at which a function becomes positive; infinite if it never does.
 
-    Load-dependent friction makes the function neither linear nor monotone: the first positive cell
-    of a grid is found, and the crossing in it by bisection.
+    With load-dependent friction the function is neither linear nor monotone: the first positive
+    cell of a grid is found, and the crossing in it by bisection.
     """
     steps = np.linspace(0.0, 1.0, _CELLS + 1).reshape(-1, *[1] * low.ndim)
     positive = function(low + steps * (high - low)) > 0
@@ -151,5 +151,5 @@ def first_positive(function: Callable[[Array], Array], low: Array, high: Array) 
 
 
 def _last_positive(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """Greatest argument at which a function is positive; minus infinity where it never is."""
+    """Greatest argument at which a function is positive; minus infinity if it never is."""
     return -first_positive(lambda x: function(-x), -high, -low)

@@ -1,4 +1,4 @@
-"""Diagram of driving and backdriving, with findings in words."""
+"""Diagram of driving and backdriving, with findings as sentences."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -89,16 +89,16 @@ def limits_table(limits: DriveBackdrive) -> reports.Table:
         rows,
         notes=[
             "Motor, no load: torque of the motor that turns the unloaded joint. Load, motor off: "
-            "load that turns it against friction alone; ∞: none does.",
+            "load that turns it against friction only; ∞: none does.",
             f"Efficiencies at a motor torque of {top}. Forward: load over motor torque while the "
-            "motor drives. Backward: motor torque over load while the load drives; 0 where the "
-            "gear locks itself.",
+            "motor drives. Backward: motor torque over load while the load drives; 0 if the "
+            "gear is self-locking.",
         ],
     )
 
 
 def sentences(limits: DriveBackdrive) -> list[str]:
-    """Findings of the diagram in words."""
+    """Findings of the diagram, as sentences."""
     top, slowest = limits.motor[-1], limits.speeds[0]
     where = "at rest" if slowest == 0 else f"at {slowest:g} rad/s"
     forward, backward = limits.efficiencies(0)
@@ -107,7 +107,7 @@ def sentences(limits: DriveBackdrive) -> list[str]:
         f"With the motor off, {where}, friction holds a load of up to "
         f"{limits.breakaway_torque:.3g} N m."
         if np.isfinite(limits.breakaway_torque)
-        else f"With the motor off, {where}, no load turns the joint: the gear locks itself.",
+        else f"With the motor off, {where}, no load turns the joint: the gear is self-locking.",
         f"Without a load the motor turns the joint, {where}, with {no_load:.3g} N m; at "
         f"{top:.3g} N m it moves a load of {100 * forward:.0f} % of its torque."
         if np.isfinite(no_load)
@@ -117,11 +117,13 @@ def sentences(limits: DriveBackdrive) -> list[str]:
     if backward > 0:
         found.append(
             f"To push the motor back against {top:.3g} N m, {where}, a load of "
-            f"{limits.backdrive[0, -1]:.3g} N m is needed: the motor holds "
+            f"{limits.backdrive[0, -1]:.3g} N m is required: the motor holds "
             f"{1 / backward:.2f} times its torque (efficiency backward {100 * backward:.0f} %)."
         )
     else:
-        found.append(f"No load pushes the motor back against {top:.3g} N m: the gear locks itself.")
+        found.append(
+            f"No load pushes the motor back against {top:.3g} N m: the gear is self-locking."
+        )
     if limits.speeds.size > 1:
         held = limits.backdrive[:, -1] - limits.drive[:, -1]
         if np.isfinite(held[[0, -1]]).all():
@@ -138,7 +140,7 @@ friction both limits would be the diagonal. Friction opens a band around the dia
 band the motor drives the load, above it the load drives the motor back; within it a joint at rest
 stays at rest, and a moving one slows down.
 
-At the left edge the motor is off: the upper curve begins at the load that friction alone can hold.
+At the left edge the motor is off: the upper curve starts at the load that friction alone can hold.
 Where the lower curve crosses zero, the motor turns the unloaded joint. A band of constant width is
 friction that does not depend on the load (M1, M2). A band that opens to the right is friction of a
 loaded gear (M3 to M6): the slope of the lower curve is the efficiency with which the motor drives,

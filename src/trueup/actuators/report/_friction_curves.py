@@ -18,9 +18,9 @@ NEAR_STANDSTILL = (
     "load_friction_motor_quad",
     "load_friction_external_quad",
 )
-"""Parameters of friction that acts near standstill only."""
+"""Parameters of friction near standstill."""
 
-_REACH = 10.0  # largest torque of the search, in units of load plus stall torque
+_REACH = 10.0  # largest torque of the search, relative to load plus stall torque
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class FrictionCurves:
     loads: Array
     """Loads against the motor [N m], ``(k,)``."""
     friction: Array
-    """Friction torque [N m], ``(k, s)``; infinite where the gear is self-locking."""
+    """Friction torque [N m], ``(k, s)``; infinite if the gear is self-locking."""
     stribeck: Array
     """Stribeck part of the friction torque [N m], ``(k, s)``; 0 for M1 and M3."""
 
@@ -40,9 +40,9 @@ class FrictionCurves:
 def friction_curves(
     model: ServoModel, loads: Sequence[float] | None = None, speeds: Sequence[float] | None = None
 ) -> FrictionCurves:
-    """Compute the friction torque while the motor drives loads at constant speeds.
+    """Friction torque while the motor drives loads at constant speeds.
 
-    The motor torque balances load and friction, load-dependent friction included.
+    The motor torque balances load and friction, including load-dependent friction.
 
     Args:
         model: identified servo model.
@@ -56,7 +56,9 @@ def friction_curves(
     at = np.asarray([0.0, 0.25 * top, 0.5 * top, 0.75 * top] if loads is None else loads, float)
     rates = np.asarray(6.0 * np.linspace(0.0, 1.0, 121) ** 2 if speeds is None else speeds, float)
     if not (np.isfinite(at).all() and np.isfinite(rates).all() and (rates >= 0).all()):
-        raise FitError("friction curves need finite loads [N m] and speeds [rad/s] from 0 on")
+        raise FitError(
+            "friction curves require finite loads [N m] and finite speeds of at least 0 [rad/s]"
+        )
     friction = _overcome(model, at[:, None], rates[None, :])
     names = [name for name in NEAR_STANDSTILL if name in model.names]
     if not names:

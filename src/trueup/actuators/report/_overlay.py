@@ -36,15 +36,15 @@ def overlay_report(
         models: models to simulate by label, or motions already simulated; empty: only the logs.
         title: heading.
         scheme: integration scheme, one of ``SCHEMES``.
-        reset_period: interval at which position and speed restart from the log [s].
+        reset_period: interval at which position and speed are reset to the log's [s].
         vin: nominal bus voltage [V], instead of that of the logs.
 
     Raises:
-        RecordingError: no log, or one that cannot be simulated.
+        RecordingError: no logs, or one that cannot be simulated.
         ParameterError: a model belongs to another servo than the logs.
     """
     if not logs:
-        raise RecordingError("no log to show")
+        raise RecordingError("no logs to show: give at least one")
     if isinstance(models, Mapping):
         errors = (
             model_errors(models, logs, scheme=scheme, reset_period=reset_period, vin=vin)

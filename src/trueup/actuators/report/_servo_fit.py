@@ -50,24 +50,24 @@ def servo_report(
         logs: training logs.
         held_out: held-out logs.
         statistics: plain data of the fit, as in its ``solution.json``, and its ``history``; the
-            report leaves out what is missing. Without any, it shows the values between their
+            report omits missing parts. Without any, it shows the values between their
             bounds, and the errors.
         path: HTML file, or folder for ``report.html``.
         title: heading.
         kind: objective of the fit, ``"mae"`` or ``"rmse"``.
         scheme: integration scheme, one of ``SCHEMES``.
-        reset_period: interval at which position and speed restart from the log [s].
+        reset_period: interval at which position and speed are reset to the log's [s].
         vin: nominal bus voltage [V], instead of that of the logs.
         benches: load of each log, training logs first.
-        choice: how friction model and terms were chosen, where they were.
+        choice: selection of friction model and terms, if there was one.
 
     Raises:
-        RecordingError: no log, or one that cannot be simulated.
+        RecordingError: no logs, or one that cannot be simulated.
         ParameterError: the model belongs to another servo than the logs.
         ReportError: the file cannot be written.
     """
     if not logs:
-        raise RecordingError("no log that the model was fitted to")
+        raise RecordingError("no training logs: pass those that the model was fitted to")
     everything = [*logs, *held_out]
     label = "+".join((model.friction.name, *model.terms))
     (errors,) = model_errors(
@@ -89,7 +89,7 @@ def servo_report(
         f"{model.friction.title}; {len(logs)} training logs, {len(held_out)} held out",
         provenance=dict(known.get("provenance") or model.provenance),
     )
-    if known.get("verdict"):  # of a fit, rather than of a parameter file
+    if known.get("verdict"):  # from a fit, not from a parameter file
         page.add(reports.verdict_section(known["verdict"], anchors={"scores": "errors"}))
     page.add(_overview(errors, held, trivial, known, rows, kind))
     if choice is not None:
@@ -216,7 +216,7 @@ def _identifiability(known: Mapping[str, Any]) -> reports.Section:
 
 
 def _sentences(known: Mapping[str, Any]) -> set[str]:
-    """Sentences of the sections on parameters and identifiability, to be said only once."""
+    """Sentences that the sections on parameters and identifiability already contain."""
     confidence = known.get("confidence") or {}
     advice = [entry["sentence"] for entry in confidence.get("advice", ())]
     return {*confidence.get("remarks", ()), *confidence.get("identifiability", ()), *advice}
@@ -299,7 +299,7 @@ def _overlays(errors: ModelErrors, held: np.ndarray, kind: str) -> reports.Secti
     chosen = {order[-1]: "the worst log"}
     if held.any():
         worst_held = max(np.flatnonzero(held).tolist(), key=lambda i: values[i])
-        chosen.setdefault(worst_held, "the worst log held out")
+        chosen.setdefault(worst_held, "the worst held-out log")
     chosen.setdefault(order[len(order) // 2], "the median log")
     chosen.setdefault(order[0], "the best log")
     groups = [
@@ -318,7 +318,7 @@ def _course(known: Mapping[str, Any]) -> reports.Section:
     history = [h for h in history if np.isfinite(h["cost"])]
     content: list[Any] = []
     if history:
-        # the search fits simpler models first, each in the same stages
+        # the search fits nested sub-models first, each in the same stages
         key = "model" if len({entry.get("model") for entry in history}) > 1 else "stage"
         parts: dict[str, list[Mapping[str, Any]]] = {}
         for entry in history:
@@ -337,7 +337,7 @@ def _course(known: Mapping[str, Any]) -> reports.Section:
                 y_label="cost",
                 log_y=True,
                 markers=True,
-                title="Course of the fit",
+                title="Convergence",
             )
         )
     stats = known.get("stats") or {}

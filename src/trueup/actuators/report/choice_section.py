@@ -1,4 +1,4 @@
-"""Section of a report on the choice of friction model and extended terms."""
+"""Section of a report on the selection of friction model and extended terms."""
 
 import math
 
@@ -10,13 +10,13 @@ _MRAD = 1e3
 
 
 def choice_section(choice: ModelChoice) -> reports.Section:
-    """Models that were tried, their errors on the logs left out, and what each term brought."""
+    """Candidate models, their cross-validation errors, and the improvement by each term."""
     values = list(choice.chosen.errors)
     has_training = all(math.isfinite(t.training) for t in choice.tried)
     columns = [
         reports.Column("model"),
         reports.Column("parameters"),
-        reports.Column("left out", "mrad", digits=4, note="geometric mean of the parts"),
+        reports.Column("held out", "mrad", digits=4, note="geometric mean of the parts"),
         *([reports.Column("fitted", "mrad", digits=4)] if has_training else []),
         *(reports.Column(value, "mrad", digits=3) for value in values),
     ]
@@ -33,12 +33,12 @@ def choice_section(choice: ModelChoice) -> reports.Section:
     label = choice.chosen.label
     chosen = reports.Highlight("model", lambda m: m == label, "good", "chosen", whole_row=True)
     notes = (
-        f"{choice.rule} Columns by {choice.by}: error on the logs left out. Logs that are held out "
-        "of the whole fit take no part."
+        f"{choice.rule} Columns by {choice.by}: cross-validation error. Logs that are held out "
+        "of the whole fit are not used."
     )
     table = reports.Table(columns, rows, highlights=[chosen], notes=notes)
-    told = [("good", choice.reason)]
+    findings = [("good", choice.reason)]
     if not choice.complete:
-        told.append(("warning", "The trials were used up before everything was tried."))
-    told += [("info", f"{sentence}.") for sentence in term_findings(choice)]
-    return reports.Section("Choice of the model", "choice", content=[reports.Findings(told), table])
+        findings.append(("warning", "The trials were used up before all candidates were tried."))
+    findings += [("info", f"{sentence}.") for sentence in term_findings(choice)]
+    return reports.Section("Model selection", "choice", content=[reports.Findings(findings), table])

@@ -33,7 +33,7 @@ def comparison_report(
     Args:
         comparison: comparison to report.
         overlays: add the logs with all simulated motions.
-        notes: further warnings, shown first.
+        notes: additional warnings, shown first.
         choice: selection of the extended terms of one of the models.
     """
     c = comparison
@@ -42,7 +42,7 @@ def comparison_report(
         f"servo {c.logs[0].motor}; {len(c.models)} models; {len(c.logs) - held} training logs, "
         f"{held} held out"
     )
-    page = reports.Page("Friction models compared", subtitle)
+    page = reports.Page("Comparison of friction models", subtitle)
     page.add(reports.verdict_section(c.verdict(notes).to_dict()))
     page.add(_overview(c, notes), _errors(c), _criteria(c), _groups(c), _values(c))
     if choice is not None:
@@ -103,7 +103,7 @@ def _errors(c: ModelComparison) -> reports.Section:
     if has_held:
         columns += [
             reports.Column("held out", "mrad", digits=4),
-            reports.Column("behind the best", "mrad", digits=3),
+            reports.Column("excess over the best", "mrad", digits=3),
             reports.Column("its standard error", "mrad", digits=2),
         ]
     columns += [
@@ -160,7 +160,7 @@ def _error_bars(c: ModelComparison) -> reports.Figure:
     plot = reports.Plot(data, layout, height=280, description=f"error in mrad: {described}")
     caption = "In brackets: number of parameters."
     if len(parts) > 1:
-        caption += " Whiskers: one standard error over the logs held out."
+        caption += " Whiskers: one standard error over the held-out logs."
     return reports.Figure((plot,), legend, "Training and held-out error", caption)
 
 
@@ -179,14 +179,14 @@ def _criteria(c: ModelComparison) -> reports.Section:
     likelihood = LIKELIHOODS[c.kind]
     inflation = c.samples / c.effective_samples
     text = (
-        f"The {c.samples:,} samples of the training logs are worth {c.effective_samples:.0f} "
-        f"independent ones: a residual lasts for about {inflation:.0f} samples. The log-likelihood "
-        f"({likelihood} residuals, for which the smallest error is the most likely one) is divided "
-        f"by that inflation of the variance before the penalty for parameters (quasi-likelihood, "
-        "Burnham and Anderson 2002, section 2.5); samples counted as independent would favour any "
-        "model that is slightly better. The effective number is n / (1 + 2 sum of "
-        "autocorrelations), with the sum truncated as in Geyer (1992), from the residuals of the "
-        "model with the smallest training error."
+        f"The {c.samples:,} samples of the training logs correspond to {c.effective_samples:.0f} "
+        f"independent ones: residuals are correlated over about {inflation:.0f} samples. The "
+        f"log-likelihood ({likelihood} residuals, whose maximum likelihood is the smallest error) "
+        "is divided by that inflation of the variance before the penalty for parameters "
+        "(quasi-likelihood, Burnham and Anderson 2002, section 2.5); samples counted as "
+        "independent would favour any model that is slightly better. The effective number is n / "
+        "(1 + 2 sum of autocorrelations), with the sum truncated as in Geyer (1992), from the "
+        "residuals of the model with the smallest training error."
     )
     rows = [
         [

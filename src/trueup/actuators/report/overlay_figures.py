@@ -165,11 +165,11 @@ def select_logs(
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise RecordingError(
-                f"no log is named {pattern!r}; there are {listing(names)}."
+                f"no log matches {pattern!r}; available: {listing(names)}."
                 f"{did_you_mean(pattern, names)}"
             )
     if worst is not None and worst < 1:
-        raise RecordingError(f"at least one log has to be shown, got {worst}")
+        raise RecordingError(f"the number of logs to show must be at least 1, got {worst}")
     order = worst_first(errors) or list(range(len(logs)))
     chosen = [i for i in order if not patterns or any(fnmatchcase(names[i], p) for p in patterns)]
     return chosen[:worst]

@@ -8,16 +8,16 @@ import numpy as np
 from trueup import reports
 from trueup.actuators.catalogue.servo_model import ServoModel
 
-_AT_BOUND = 1e-3  # distance from a bound, as a share of the range, that counts as on it
-_FILLED = 1e-3  # the same for the ends of an interval that fills the bounds, as a share of that
+_AT_BOUND = 1e-3  # distance from a bound, as a fraction of the range, that counts as on it
+_FILLED = 1e-3  # likewise for an interval that covers the range between the bounds
 
 MEANINGS = {
     "at a bound": "the search ended on the bound: the true value may lie beyond it; at a bound of "
     "zero the effect may be absent",
     "unknown": "the logs do not determine the value: any value within the bounds, with suitable "
     "values of the other parameters, explains them as well",
-    "unreliable": "the motion is not smooth within the interval, which derivatives give: the true "
-    "value may lie outside it more often than the level says",
+    "unreliable": "the motion is not linear within the interval, which is computed from "
+    "derivatives: the true value may lie outside it more often than the level states",
 }
 """Meaning of each remark in a table of parameters."""
 
@@ -49,7 +49,7 @@ def parameter_rows(model: ServoModel, statistics: Mapping[str, Any]) -> list[dic
         row = {"lower": p.lower, "upper": p.upper, "start": None, **said.get(p.name, {})}
         value = float(model.values[p.name])
         low, high = row.get("interval", (None, None))
-        if "interval" in row:  # files hold infinite numbers as null or as text
+        if "interval" in row:  # files store infinite numbers as null or as text
             low, high = (
                 -np.inf if low is None else float(low),
                 float(np.inf if high is None else high),
@@ -58,7 +58,10 @@ def parameter_rows(model: ServoModel, statistics: Mapping[str, Any]) -> list[dic
         margin = _AT_BOUND * (upper - lower)
         near = min(value - lower, upper - value) < margin
         if low is not None and low < lower + _FILLED * margin and high > upper - _FILLED * margin:
-            low, high = -np.inf, np.inf  # the interval fills the bounds: no information
+            low, high = (
+                -np.inf,
+                np.inf,
+            )  # the interval covers the range between the bounds: no information
         fitted = p.name in said or not said
         rows.append(
             {
@@ -140,7 +143,7 @@ def parameter_section(
 
 
 def _span(low: float | None, high: float | None) -> str:
-    """Range in words; empty where an end is unknown."""
+    """Range as text; empty if an end is unknown."""
     if low is None or high is None:
         return ""
     if np.isinf(low) and np.isinf(high):

@@ -14,7 +14,7 @@ _RESOLUTION = 120  # dots per inch
 
 
 def new_figure(size: tuple[float, float], *, tight: bool = True) -> "Figure":
-    """Make an empty figure that needs no window system.
+    """Empty figure that requires no window system.
 
     Args:
         size: width and height [inches].
@@ -34,7 +34,7 @@ def new_figure(size: tuple[float, float], *, tight: bool = True) -> "Figure":
 
 
 def save_png(figure: "Figure", path: Path) -> None:
-    """Write a figure atomically; creates missing folders.
+    """Write a figure atomically; create missing folders.
 
     Raises:
         ReportError: the file cannot be written.
@@ -48,8 +48,8 @@ def save_png(figure: "Figure", path: Path) -> None:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
         raise ReportError(
-            f"cannot write the picture '{path}': {error.strerror or error}. Choose another path or "
-            "free the folder"
+            f"cannot write the image '{path}': {error.strerror or error}. Choose another path or "
+            "free space in the folder"
         ) from error
 
 

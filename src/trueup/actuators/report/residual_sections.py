@@ -17,14 +17,14 @@ _MRAD = 1e3
 _BINS = 40
 _FEWEST = 20  # smallest number of samples in a bin of speed
 _QUANTILES = (0.5, 0.9)
-_BARS, _LAGS = 60, 7  # autocorrelation: number of bars, largest number of samples between two
+_BARS, _LAGS = 60, 7  # autocorrelation: number of bars, and samples between them at most
 
 
 def residual_section(errors: ModelErrors, held: np.ndarray) -> reports.Section:
     """Section on residuals: over time, against speed, histogram, autocorrelation."""
     usable = np.isfinite(errors.mae)
     if not usable.any():
-        return reports.Section("Residuals", "residuals", content=["No simulation ended."])
+        return reports.Section("Residuals", "residuals", content=["All simulations diverged."])
     parts = [("training", ~held & usable), ("held out", held & usable)]
     parts = [(name, mask) for name, mask in parts if mask.any()]
     over_time, against_speed = [], []
@@ -81,7 +81,7 @@ def residual_section(errors: ModelErrors, held: np.ndarray) -> reports.Section:
                     lag_step=stride * dt,
                     lag_unit="s",
                     title="Autocorrelation of the residuals",
-                    caption=f"{samples:,} samples are worth {independent:.0f} independent ones.",
+                    caption=f"{samples:,} samples equal {independent:.0f} independent ones.",
                 ),
             ]
         )
@@ -120,9 +120,9 @@ def friction_section(model: ServoModel, errors: ModelErrors) -> reports.Section:
     title = f"Friction torque while the motor drives{where}"
     figures: list[reports.Content] = [figure(curves.friction, title)]
     if model.friction.has_stribeck:
-        figures.append(figure(curves.stribeck, "Stribeck part of it, near standstill only"))
+        figures.append(figure(curves.stribeck, "Stribeck part, near standstill only"))
     text = (
-        "Friction torque while the motor drives a load at constant speed. The greatest load is "
+        "Friction torque while the motor drives a load at constant speed. The largest load is "
         f"that of gravity in the logs; the speeds reach {curves.speeds[-1]:.2g} rad/s, the 99th "
         "percentile of the fastest log."
     )
@@ -158,7 +158,7 @@ def _against_speed(errors: ModelErrors, numbers: list[int]) -> tuple[Array, list
 
 
 def _mean_autocorrelation(residuals: list[Array], lags: int) -> Array:
-    """Autocorrelation without removal of the mean, at lags from 0, averaged over logs."""
+    """Autocorrelation at lags from 0 without mean removal, averaged over logs."""
     found = []
     for residual in residuals:
         padded = np.zeros(max(lags + 1, residual.size))

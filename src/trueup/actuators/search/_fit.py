@@ -1,4 +1,4 @@
-"""Fits a servo model to logs, in memory or in a run directory."""
+"""Fit of a servo model to logs, in memory or in a run directory."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ from trueup.runs.loop.budget import Budget
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.trackers.tracker import Tracker
 
-_NOTHING = (None, False, ())  # what arguments are that are not given
+_NOTHING = (None, False, ())  # values of arguments that are not given
 
 
 def fit(
@@ -49,52 +49,52 @@ def fit(
     overwrite: bool = False,
     verbose: bool = False,
 ) -> ServoFit:
-    """Fit a friction model and the motor's parameters to logs.
+    """Fit a friction model and the motor parameters to logs.
 
-    With ``output`` or ``directory`` it does all that ``trueup actuator fit`` does, and both
-    continue what the other began::
+    With ``output`` or ``directory`` it is equivalent to ``trueup actuator fit``, and both can
+    resume a fit of the other::
 
         result = actuators.fit("xl330", None, "logs", output="xl330.json")
         print(*result.verdict.lines(), sep="\\n")
 
-    The run directory holds the settings, every evaluation, ``solution.json`` with the verdict and
-    ``report.html``; ``trueup study resume`` and ``trueup report`` take it. Without either, the fit
-    is one in memory.
+    The run directory contains the settings, every evaluation, ``solution.json`` with the verdict
+    and ``report.html``; ``trueup study resume`` and ``trueup report`` accept it. Without either,
+    the fit is in memory only.
 
     Args:
-      servo: servo, or its name in the catalogue; or a :class:`FitSpec`, which holds the model, the
-        logs and all that follows up to ``skipped``, except ``directory`` and ``execution``.
-      model: friction model, ``m1`` to ``m6``. None tries all of them with the extended terms that
-        servo and logs can carry, and takes what predicts logs best that its fits have not seen; see
-        :func:`trueup.actuators.choose_model`. How it was chosen stands in ``choice``.
+      servo: servo, or its name in the catalogue; or a :class:`FitSpec`, which contains the model,
+        the logs and all arguments up to ``skipped``, except ``directory`` and ``execution``.
+      model: friction model, ``m1`` to ``m6``. None selects the model with the smallest
+        cross-validation error among all of them with the extended terms that servo and logs
+        support, see :func:`trueup.actuators.choose_model`; ``choice`` describes the selection.
       logs: evenly sampled logs, from :func:`trueup.actuators.read_logs`; or a folder or files of
-        them. A run of logs that no file holds, of other benches or of a servo that is not in the
-        catalogue is continued from Python only.
+        them. A run of logs without files, of custom benches or of a servo that is not in the
+        catalogue can be resumed from Python only.
       settings: settings.
       output: parameter file, rewritten whenever a better candidate is found.
-      directory: run directory; next to ``output`` where absent, ``m6.run`` for ``m6.json``.
-      limits: another number of evaluations than ``settings.trials``.
+      directory: run directory; default: next to ``output``, ``m6.run`` for ``m6.json``.
+      limits: number of evaluations that replaces ``settings.trials``.
       execution: threads, trackers by name, and an Optuna storage that the search is written into.
       start: start values of the free parameters ``(p,)``, or an earlier result: a run directory, a
-        parameter file, or an SQLite file of Optuna. Those of the catalogue by default.
-      catalogue: YAML file with further servos.
-      skip_bad_logs: leave logs of a folder out that cannot be used.
+        parameter file, or an SQLite file of Optuna. Default: those of the catalogue.
+      catalogue: YAML file with additional servos.
+      skip_bad_logs: skip unusable logs of a folder.
       benches: load of each log; by default the pendulum that the log describes.
-      workers: threads; all cores by default. Nothing of the result depends on it.
+      workers: number of threads; all cores by default. The result does not depend on it.
       trackers: trackers, called after every batch of the search.
-      inputs: files that provenance names; those of the logs by default.
-      skipped: why logs were left out before, for the summary.
+      inputs: files to record in the provenance; those of the logs by default.
+      skipped: reasons for logs that were skipped before, for the summary.
       resume: continue the fit in the run directory.
       overwrite: replace an earlier fit.
       verbose: show progress on the error stream.
 
     Returns:
-      The fit. What it is worth stands in ``verdict``, ``held_out`` and ``assessment``.
+      The fit; ``verdict``, ``held_out`` and ``assessment`` report its quality.
 
     Raises:
-      TrueupError: whatever is wrong, before time is spent.
+      TrueupError: invalid input, before the search starts.
       ServoFitInterrupted: Ctrl-C; the search is saved and can be resumed.
-      UnfinishedRunError: the search is done and saved, and something after it failed.
+      UnfinishedRunError: the search is complete and saved, but a later step failed.
     """
     described: dict[str, Any] = {
         "model": model,
@@ -110,12 +110,12 @@ def fit(
         "skipped": skipped,
     }
     if isinstance(servo, FitSpec):
-        # by identity, as arrays have no truth
+        # by identity, because arrays have no truth value
         if given := [k for k, value in described.items() if not any(value is d for d in _NOTHING)]:
-            raise FitError(f"the FitSpec holds {listing(given)}: give them to FitSpec.of")
+            raise FitError(f"{listing(given)} belong to the FitSpec: pass them to FitSpec.of")
         spec = servo
     elif logs is None:
-        raise FitError("a fit needs logs: give a folder, files, or what read_logs returns")
+        raise FitError("a fit requires logs: pass a folder, files, or the result of read_logs")
     else:
         name = None if directory is None or output is not None else _name_of(directory)
         spec = FitSpec.of(servo, name=name, **described)
@@ -124,7 +124,9 @@ def fit(
         execution = replace(execution, workers=workers)
     if spec.output is None and directory is None:
         if resume or overwrite or trackers or execution != Execution(execution.workers):
-            raise RunDirectoryError("a fit with files or trackers needs a run directory")
+            raise RunDirectoryError(
+                "a fit with files or trackers requires a run directory: pass output or directory"
+            )
         return fit_in_memory(spec, execution.workers)
     return runs.start(
         run_fit,

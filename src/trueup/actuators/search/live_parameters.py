@@ -1,4 +1,4 @@
-"""The parameter file while a fit is running: the best so far, never half written."""
+"""Parameter file of a running fit: the best candidate so far, written atomically."""
 
 import contextlib
 import time
@@ -14,17 +14,17 @@ from trueup.fitting.problem import LARGE_COST
 from trueup.runs.loop.generation import Generation
 from trueup.runs.store import atomic
 
-_WAIT = 0.5  # time between two writes [s]
+_WAIT = 0.5  # shortest interval between writes [s]
 
 
 class LiveParameters:
-    """Writes the best candidate so far, at most twice a second.
+    """Writer of the best candidate so far, at most twice a second.
 
     Args:
-      path: the parameter file; its folder is made where absent.
-      problem: what is searched.
+      path: the parameter file; its folder is created if missing.
+      problem: problem of the search.
       origin: provenance of the run.
-      begun: whether the run wrote the file before, in an earlier sitting.
+      begun: whether the run already wrote the file before it was resumed.
     """
 
     def __init__(
@@ -38,9 +38,9 @@ class LiveParameters:
         self._begun = begun
 
     def offer(self, generation: Generation) -> None:
-        """Take a better candidate; write it if the last write is long enough ago.
+        """Accept a better candidate; write it if the last write is long enough ago.
 
-        Start values, and a candidate whose simulation failed, are no result: they are not written.
+        Start values and candidates with a failed simulation are not written.
         """
         if not generation.cost < LARGE_COST:
             return
@@ -59,15 +59,15 @@ class LiveParameters:
         self._latest, self._written, self._begun = None, time.monotonic(), True
 
     def withdraw(self) -> None:
-        """Remove the file, where this run wrote it: the fit came to nothing."""
+        """Remove the file if this run wrote it, because the fit failed."""
         self._latest = None
         if self._begun:
             self.path.unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def withdrawn_on_error(self) -> Iterator[None]:
-        """Withdraw the file where the fit fails: values that nothing vouches for would pass for a
-        result."""
+        """Context that removes the file if the fit fails, because its values would be mistaken for
+        a result."""
         try:
             yield
         except Exception:

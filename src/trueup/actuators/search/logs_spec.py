@@ -12,7 +12,7 @@ from trueup.errors import RunDirectoryError, listing
 from trueup.runs.spec import InputPath, OnResume, Spec
 from trueup.runs.store.run_directory import RunDirectory
 
-# An object at hand is that of the former run, unless no file of that run holds it.
+# An object in Python is that of the earlier run, unless that run stored it in no file.
 _AT_HAND = OnResume.FORMER
 
 
@@ -20,12 +20,12 @@ class LogsSpec(Spec):
     """Spec of a run of servo logs.
 
     Attributes:
-      actuator: name of the servo; None where parameter files or logs say it.
-      log_paths: folder of the logs, or their files; empty where no file holds them.
-      skip_bad_logs: leave out logs that cannot be used.
-      catalogue: YAML file with further servos.
-      logs: evenly sampled logs, where a call in Python has them at hand.
-      servo: servo, where a call in Python has it at hand.
+      actuator: name of the servo; None if parameter files or logs name it.
+      log_paths: folder of the logs, or their files; empty if they are in no file.
+      skip_bad_logs: skip unusable logs.
+      catalogue: YAML file with additional servos.
+      logs: evenly sampled logs, if passed as objects in Python.
+      servo: servo, if passed as an object in Python.
     """
 
     actuator: str | None
@@ -43,34 +43,34 @@ class LogsSpec(Spec):
 
     @property
     def servo_or_name(self) -> Servo | str | None:
-        """The servo at hand, or its name in the catalogue."""
+        """Servo object, or its name in the catalogue."""
         return self.actuator if self.servo is None else self.servo
 
     def load_catalogue(self) -> None:
-        """Make the servos of the catalogue known."""
+        """Register the servos of the catalogue file."""
         if self.catalogue is not None:
             load_catalogue(self.catalogue, replace=True)
 
     def run_logs(self) -> RunLogs:
-        """The reader of the logs; nothing is read yet."""
+        """Reader of the logs; reads nothing yet."""
         if self.logs is not None:
             return RunLogs(self.logs, self.skip_bad_logs, in_files=bool(self.log_paths))
         one = len(self.log_paths) == 1  # may be a folder
         return RunLogs(self.log_paths[0] if one else self.log_paths, self.skip_bad_logs)
 
     def check_report(self, directory: RunDirectory) -> None:
-        """Raise RunDirectoryError where no report can be made from the files of a run."""
+        """Raise RunDirectoryError if no report can be made from the files of a run."""
         if self.lacking:
             raise RunDirectoryError(
-                f"the {listing(self.lacking)} of {directory.path} were objects in Python, which no "
-                f"file holds: its report is the one that the run wrote, {directory.report}"
+                f"the {listing(self.lacking)} of {directory.path} were objects in Python and are "
+                f"not in any file: only the report that the run wrote exists, {directory.report}"
             )
 
 
 def fields_of(servo: str | Servo | None, logs: Logs) -> dict[str, Any]:
-    """Fields of a spec for a servo and logs as a call in Python gives them.
+    """Fields of a spec from the servo and logs of a call in Python.
 
-    Logs that were read from files and are as the files hold them are found there again.
+    Logs that are identical to their files are referenced by these files.
     """
     found = RunLogs(logs)
     paths = found.files() if found.in_files else ()

@@ -1,4 +1,4 @@
-"""Simpler friction models as faces of the box in which a richer one is searched."""
+"""Nested sub-models of a friction model: parameters on their bounds, or tied to each other."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ _ALIKE = {
     "load_friction_external_stribeck": "load_friction_motor_stribeck",
 }
 
-# name of the model, what it has not, whether motor and load torque count alike
+# name of the sub-model, parameters that it lacks, whether motor and load torque have equal weights
 _MODELS = (
     ("m1", (*_STRIBECK, *STRIBECK_SHAPE, *_LOAD, *_QUADRATIC), True),
     ("m2", (*_LOAD_STRIBECK, *_LOAD, *_QUADRATIC), True),
@@ -34,56 +34,56 @@ _MODELS = (
 
 
 @dataclass(frozen=True)
-class ModelFace:
-    """Candidates of a richer model that are a simpler one: some elements 0, some alike."""
+class SubModel:
+    """A nested sub-model in the search space of a richer model: some elements 0, some equal."""
 
     name: str
-    """The simpler model, or ``"full"`` for the whole box."""
+    """Name of the sub-model, or ``"full"`` for the full model."""
     whole: Space
     """All unknowns of the richer model."""
     space: Space
-    """The unknowns that are left."""
+    """The unknowns of the sub-model."""
     source: np.ndarray
-    """Element of :attr:`space` that each element of :attr:`whole` takes its value from, -1 for
-    those that keep the value they have in :attr:`rest` ``(p,)``."""
+    """Index in :attr:`space` for each element of :attr:`whole` ``(p,)``; -1 for fixed elements,
+    which have their value in :attr:`rest`."""
     rest: np.ndarray
-    """Values of what is left out ``(p,)``."""
+    """Values of the fixed elements ``(p,)``."""
 
-    def widened(self, Z: np.ndarray) -> np.ndarray:
-        """Candidates of the richer model ``(..., p)`` for those of the face ``(..., k)``."""
+    def to_full(self, Z: np.ndarray) -> np.ndarray:
+        """Candidates of the richer model ``(..., p)`` from those of the sub-model ``(..., k)``."""
         Z = np.asarray(Z, float)
         taken = Z[..., np.maximum(self.source, 0)]
         return np.where(self.source >= 0, taken, self.rest)
 
-    def narrowed(self, X: np.ndarray) -> np.ndarray:
-        """Candidates of the face ``(..., k)`` for those of the richer model that lie in it."""
+    def from_full(self, X: np.ndarray) -> np.ndarray:
+        """Candidates of the sub-model ``(..., k)`` from those of the richer model."""
         first = [int(np.flatnonzero(self.source == k)[0]) for k in range(self.space.size)]
         return np.asarray(X, float)[..., first]
 
-    def holds(self, x: np.ndarray) -> bool:
-        """Whether a candidate ``(p,)`` lies in the face."""
-        return bool(np.array_equal(self.widened(self.narrowed(x)), x))
+    def contains(self, x: np.ndarray) -> bool:
+        """Whether a candidate ``(p,)`` of the richer model belongs to the sub-model."""
+        return bool(np.array_equal(self.to_full(self.from_full(x)), x))
 
 
-def model_faces(space: Space) -> list[ModelFace]:
-    """The simpler models within a servo's unknowns, each after those that it contains.
+def nested_sub_models(space: Space) -> list[SubModel]:
+    """Nested sub-models of the unknowns of a servo, each after its own sub-models.
 
-    M1 is contained in M2 and M3, both of them in M4, that in M5 and that in M6. The whole box is
-    the last one. A face that is the same as another one stands there once.
+    M1 is a sub-model of M2 and M3, both of M4, that of M5 and that of M6. The full model is the
+    last one. Sub-models with the same unknowns are listed once.
 
     Args:
       space: the unknowns.
     """
-    found: dict[tuple[int, ...], ModelFace] = {}
-    whole = _face(space, "full", (), False)
+    found: dict[tuple[int, ...], SubModel] = {}
+    whole = _sub_model(space, "full", (), False)
     for name, without, alike in _MODELS:
-        face = _face(space, name, without, alike)
-        if 0 < face.space.size < space.size:
-            found.setdefault(tuple(face.source), face)
+        sub_model = _sub_model(space, name, without, alike)
+        if 0 < sub_model.space.size < space.size:
+            found.setdefault(tuple(sub_model.source), sub_model)
     return [*found.values(), whole]
 
 
-def _face(space: Space, name: str, without: tuple[str, ...], alike: bool) -> ModelFace:
+def _sub_model(space: Space, name: str, without: tuple[str, ...], alike: bool) -> SubModel:
     source = np.full(space.size, -1)
     kept: list[int] = []
     for i, element in enumerate(space.names):
@@ -107,34 +107,34 @@ def _face(space: Space, name: str, without: tuple[str, ...], alike: bool) -> Mod
         logit=None if space.logit is None else space.logit[kept],
         deviation=None if space.deviation is None else space.deviation[kept],
     )
-    return ModelFace(name, space, narrow, source, np.where(shape, space.start, space.lower))
+    return SubModel(name, space, narrow, source, np.where(shape, space.start, space.lower))
 
 
-class FaceProblem(Problem):
-    """A problem on a face of its box.
+class SubModelProblem(Problem):
+    """A problem restricted to a nested sub-model.
 
     Args:
-      problem: the problem.
-      face: the face.
+      problem: the problem of the full model.
+      model: the sub-model.
     """
 
-    def __init__(self, problem: Problem, face: ModelFace):
-        self._problem, self._face = problem, face
-        self.space = face.space
+    def __init__(self, problem: Problem, sub_model: SubModel):
+        self._problem, self._sub_model = problem, sub_model
+        self.space = sub_model.space
         self.objectives = problem.objectives
         self.groups, self.data_rows = problem.groups, problem.data_rows
         self.threads = getattr(problem, "threads", 1)
         coarse = getattr(problem, "coarse", problem)
-        self.coarse: Problem = self if coarse is problem else FaceProblem(coarse, face)
+        self.coarse: Problem = self if coarse is problem else SubModelProblem(coarse, sub_model)
 
     @property
     def objective(self) -> Objective | None:
-        """Objective of the problem, where it has one."""
+        """Objective of the problem, if it has one."""
         return getattr(self._problem, "objective", None)
 
     def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
-        """Objective ``(n, 1)`` of candidates of the face ``(n, k)``."""
-        return self._problem.costs(self._face.widened(X), failures)
+        """Objective ``(n, 1)`` of candidates of the sub-model ``(n, k)``."""
+        return self._problem.costs(self._sub_model.to_full(X), failures)
 
     def weights_of(self, rows: slice) -> np.ndarray | None:
         """Weights of the residuals of a log."""
@@ -143,15 +143,17 @@ class FaceProblem(Problem):
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Residuals of candidates of the face ``(n, k)``."""
-        return self._problem.residual_blocks(self._face.widened(X), failures)
+        """Residuals of candidates of the sub-model ``(n, k)``."""
+        return self._problem.residual_blocks(self._sub_model.to_full(X), failures)
 
     def jacobian_blocks(
         self, x: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Residuals and their derivatives ``(k, rows)`` with respect to the face's elements."""
-        source = self._face.source
-        for rows, values, slopes in self._problem.jacobian_blocks(self._face.widened(x), failures):
+        """Residuals and their derivatives ``(k, rows)`` by the unknowns of the sub-model."""
+        source = self._sub_model.source
+        for rows, values, slopes in self._problem.jacobian_blocks(
+            self._sub_model.to_full(x), failures
+        ):
             narrow = np.zeros((self.space.size, slopes.shape[1]))
             for i in np.flatnonzero(source >= 0):
                 narrow[source[i]] += slopes[i]

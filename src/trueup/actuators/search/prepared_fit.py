@@ -1,4 +1,4 @@
-"""A servo fit before and after its search: model, logs, simulators, problem, judged result."""
+"""A servo fit before and after its search: model, logs, simulators, problem, assessed result."""
 
 import functools
 import os
@@ -11,8 +11,8 @@ import numpy as np
 from trueup.actuators.assess._evaluate import check_servo, evaluation
 from trueup.actuators.assess.current_limits import current_findings
 from trueup.actuators.assess.fit_assessment import assess
-from trueup.actuators.assess.held_out_logs import unseen_logs
-from trueup.actuators.assess.left_out_intervals import ReportStep, no_report
+from trueup.actuators.assess.held_out_logs import held_out_refit
+from trueup.actuators.assess.jackknife import ReportStep, no_report
 from trueup.actuators.bench.loads import Bench, bench_of
 from trueup.actuators.bench.objective import OBJECTIVES, Objective
 from trueup.actuators.bench.simulator import MAX_STEP, BenchSimulator
@@ -22,7 +22,7 @@ from trueup.actuators.logs.findings import findings_in_words, header_finding, lo
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.logs.splits import split_logs
 from trueup.actuators.search.fit_settings import REFINE, RESTARTED, FitSettings
-from trueup.actuators.search.nested_models import model_faces
+from trueup.actuators.search.nested_models import nested_sub_models
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.servo_fit import ServoFit
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
@@ -35,7 +35,7 @@ from trueup.fitting.searches._make_search import make_search
 from trueup.fitting.solution import Solution
 from trueup.parameters import Space
 
-_COARSE_STEP = 5e-3  # greatest step [s] of the simulator that only shows the way
+_COARSE_STEP = 5e-3  # longest step of the coarse simulator that guides the search [s]
 
 
 class Prepared:
@@ -47,11 +47,11 @@ class Prepared:
       logs: evenly sampled logs.
       settings: settings.
       benches: load of each log.
-      workers: threads.
+      workers: number of threads.
       start: start values of the free parameters ``(p,)``.
 
     Raises:
-      TrueupError: whatever is wrong.
+      TrueupError: invalid input.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class Prepared:
         start: np.ndarray | None = None,
     ):
         if workers is not None and workers < 1:
-            raise FitError(f"workers are threads, at least 1, got {workers}")
+            raise FitError(f"workers is a number of threads and must be at least 1, got {workers}")
         most = max(64, 8 * (os.cpu_count() or 1))
         if workers is not None and workers > most:
             raise FitError(
-                f"{workers} workers are asked for, and this machine has {os.cpu_count()} cores: "
-                f"give at most {most}"
+                f"{workers} workers requested, but this machine has {os.cpu_count()} cores: "
+                f"use at most {most}"
             )
         self.settings = settings
         self.threads = default_threads() if workers is None else workers
@@ -92,8 +92,9 @@ class Prepared:
             coarse = self.simulator(self.training_logs, max(_COARSE_STEP, MAX_STEP))
         self.problem = StagedProblem(fine, coarse, settings.objective)
         self.catalogue_start = self.problem.space.start.copy()
-        """Values before the fit ``(p,)``: the catalogue's, which no log was used for. Those that
-        the search starts from can come from the very logs: of a choice, or of an earlier fit."""
+        """Values before the fit ``(p,)``: those of the catalogue, which do not depend on the logs.
+            The start of the search can depend on them, after a model selection or an earlier
+            fit."""
         if start is not None:
             space = self.problem.space
             start = np.clip(start, space.lower, space.upper)
@@ -101,7 +102,7 @@ class Prepared:
 
     @functools.cached_property
     def findings(self) -> list[str]:
-        """Findings on logs and settings before a fit, in words."""
+        """Findings on logs and settings before a fit, as sentences."""
         return _findings(self._logs, self.settings)
 
     def bench_of(self, log: ServoLog) -> Bench:
@@ -115,7 +116,7 @@ class Prepared:
 
     @property
     def searched(self) -> Problem:
-        """The problem as the search sees it."""
+        """Problem that is passed to the search."""
         two = self.settings.method == "nsgaii"
         return PositionAndSpeed(self.problem) if two else self.problem
 
@@ -135,7 +136,7 @@ class Prepared:
         )
 
     def search(self) -> Any:
-        """The search at its start."""
+        """The search before its first batch."""
         settings, space = self.settings, self.space
         if settings.method == REFINE:
             near = ServoSearchSettings(
@@ -148,7 +149,7 @@ class Prepared:
             return ServoSearch(space, near, settings.seed)
         if settings.method in ("auto", "least-squares"):
             most = ServoSearchSettings().scanned
-            scanned = max(1, min(most, settings.trials // (4 * len(model_faces(space)))))
+            scanned = max(1, min(most, settings.trials // (4 * len(nested_sub_models(space)))))
             own = ServoSearchSettings(
                 scanned=scanned,
                 loss=OBJECTIVES[settings.objective.kind].descent_loss,
@@ -168,12 +169,12 @@ class Prepared:
         report: ReportStep = no_report,
         choice: ModelChoice | None = None,
     ) -> ServoFit:
-        """The fit of a solution, judged.
+        """Fit from a solution, with assessment and verdict.
 
         Args:
           solution: end of the search.
-          report: takes words on each long step, and a share.
-          choice: how friction model and terms were chosen, which has left logs out already.
+          report: progress callback: description of each long step, and fraction done.
+          choice: selection of friction model and terms, with its cross-validation errors.
         """
         solution = _closest(solution)
         x, begin = solution.x, self.catalogue_start
@@ -196,7 +197,7 @@ class Prepared:
             findings += beyond.worse_than_trivial("the held-out logs")
         unseen = None
         if held_out is None and choice is None and solution.success:
-            unseen = unseen_logs(self.simulator, self.training_logs, self.problem, x, begin)
+            unseen = held_out_refit(self.simulator, self.training_logs, self.problem, x, begin)
         slope = self.space.slope(x)
         solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
         solution.intervals = assessment.intervals
@@ -219,16 +220,16 @@ class Prepared:
 
 
 def prepare(spec: FitSpec, logs: Sequence[ServoLog], workers: int | None = None) -> Prepared:
-    """A fit before its search, at the start that its spec names.
+    """Fit before its search, at the start values of its spec.
 
     Args:
-      spec: the fit; where its model is to be chosen, the simplest one is prepared.
+      spec: the fit; if its model is to be selected, the simplest one is prepared.
       logs: its logs.
-      workers: threads; all cores where None.
+      workers: number of threads; None: all cores.
 
     Raises:
-      TrueupError: whatever is wrong.
-      RunDirectoryError: the fit of a run has other parameters by now.
+      TrueupError: invalid input.
+      RunDirectoryError: the fit of the run has other parameters than when it started.
     """
     start = None if spec.start is None else np.array(list(spec.start.values()), float)
     settings = spec.fit_settings
@@ -236,26 +237,26 @@ def prepare(spec: FitSpec, logs: Sequence[ServoLog], workers: int | None = None)
     names = free_names(model, settings)
     if spec.start is not None and tuple(spec.start) != names:
         raise RunDirectoryError(
-            f"the fit {spec.name} has other parameters by now: it had {listing(spec.start, 40)}, "
-            f"it has {listing(names, 40)}"
+            f"the fit {spec.name} has changed its parameters: it started with "
+            f"{listing(spec.start, 40)}, now has {listing(names, 40)}"
         )
     return Prepared(model.servo, spec.first_model, logs, settings, spec.benches, workers, start)
 
 
 def free_names(model: ServoModel, settings: FitSettings) -> tuple[str, ...]:
-    """Names of the parameters that are fitted.
+    """Names of the free parameters.
 
     Raises:
       FitError: there is none.
     """
     free = tuple(name for name in model.names if name not in settings.fixed)
     if not free:
-        raise FitError("all parameters are fixed: there is nothing to fit")
+        raise FitError("all parameters are fixed: free at least one")
     return free
 
 
 def _findings(logs: Sequence[ServoLog], settings: FitSettings) -> list[str]:
-    """Findings on logs and settings before a fit, in words."""
+    """Findings on logs and settings before a fit, as sentences."""
     found = findings_in_words((log.name, log_findings(log, settings.vin)) for log in logs)
     slip = None if settings.vin is None else header_finding("vin", settings.vin)
     if slip is not None:
@@ -263,19 +264,19 @@ def _findings(logs: Sequence[ServoLog], settings: FitSettings) -> list[str]:
     gains = {log.kp for log in logs}
     if len(gains) == 1:
         found.append(
-            f"the logs have one gain, {gains.pop():g}: what changes with the gain (currents and "
-            "torques above those recorded, their limits and saturation) cannot be decided from "
-            "them. Record another gain before the model is used at one"
+            f"all logs have the gain {gains.pop():g}: effects of the gain (currents and "
+            "torques above those recorded, their limits and saturation) cannot be determined from "
+            "them. Record a second gain before using the model at another gain"
         )
     return found
 
 
 def start_model(servo: str | Servo, model: str, settings: FitSettings) -> ServoModel:
-    """The model at its start values, with those that are fixed.
+    """Model at its start values and fixed values.
 
     Raises:
-      FitError: no such servo, friction model or term.
-      ParameterError: a fixed value of a parameter that does not exist, or beyond its bounds.
+      FitError: unknown servo, friction model or term.
+      ParameterError: a fixed value of an unknown parameter, or outside its bounds.
     """
     found = ServoModel.create(servo, model, settings.terms, quadratic=settings.quadratic)
     found.check_names(settings.fixed)
@@ -283,14 +284,14 @@ def start_model(servo: str | Servo, model: str, settings: FitSettings) -> ServoM
         value = settings.fixed.get(parameter.name)
         if value is not None and parameter.outside(value):
             raise ParameterError(
-                f"{parameter.name} = {value:g} lies beyond its bounds {parameter.lower:g} to "
+                f"{parameter.name} = {value:g} is outside its bounds {parameter.lower:g} to "
                 f"{parameter.upper:g} {parameter.unit}".rstrip()
             )
     return found.with_values(**settings.fixed)
 
 
 def _loss_scale(objective: Objective) -> float | None:
-    """Bend of the descents' loss; None: they choose it."""
+    """Scale of the robust loss of the descents; None: chosen by them."""
     if not OBJECTIVES[objective.kind].has_width:
         return None
     pairs = zip(objective.weights, objective.widths, strict=True)
@@ -298,7 +299,7 @@ def _loss_scale(objective: Objective) -> float | None:
 
 
 def _closest(solution: Solution) -> Solution:
-    """Of several objectives, the candidate of the front with the smallest first one."""
+    """Solution with the candidate of the Pareto front that has the smallest first objective."""
     front = solution.front
     if front is None:
         return solution

@@ -1,4 +1,4 @@
-"""Servo identification as a problem that any search solves."""
+"""Servo identification as a problem for any search."""
 
 from collections.abc import Iterator
 
@@ -12,23 +12,24 @@ from trueup.errors import RecordingError, listing
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 
 _CHUNK_BYTES = 200_000_000
-"""Memory of the motions that are held at once."""
+"""Memory limit of motions in one batch [bytes]."""
 
 
 class ServoProblem(Problem):
     """Parameters of a servo model from logs.
 
-    The cost is the objective. The residuals, for least squares, are simulated minus measured
-    position, speed and duty of each sample, times the objective's weights: least squares minimises
-    squares, each log alike; a robust loss brings it near absolute errors. With one channel that is
-    the minimum of the objective ``"rmse"``, which adds the roots of several.
+    The cost is the objective. The residuals for least squares are simulated minus measured
+    position, speed and duty cycle of each sample, times the objective's weights: least squares
+    minimises their squares, with equal weight per log; a robust loss approximates absolute errors.
+    With one channel this is the minimum of the objective ``"rmse"``, which adds the roots of
+    several channels.
 
     Args:
       simulator: model, logs, and the names of the free parameters.
       objective: what to minimise; the mean absolute position error by default.
 
     Raises:
-      RecordingError: the objective weighs the duty cycle, which no log holds.
+      RecordingError: the objective has a weight for the duty cycle, which no log contains.
     """
 
     def __init__(self, simulator: BenchSimulator, objective: Objective | None = None):
@@ -50,16 +51,16 @@ class ServoProblem(Problem):
         return self.simulator.costs(X, self.objective, failures)[:, None]
 
     def shares(self, number: int) -> np.ndarray:
-        """How much each residual of a log ``(rows,)`` counts: 1 on average, each log alike.
+        """Weight of each residual of a log ``(rows,)``: 1 on average, equal per log.
 
-        A log has the same share of the objective however long it is.
+        The weight of a log in the objective does not depend on its length.
         """
         data = self.simulator.data
         each = data.shares[number, self._channels] * data.counts[:, self._channels].sum(axis=0)
         return np.tile(each, len(self.simulator.logs[number]))
 
     def weights_of(self, rows: slice) -> np.ndarray | None:
-        """Weights of the residuals of a log; None where logs are of one length."""
+        """Weights of the residuals of a log; None if all logs have the same length."""
         number = next(n for n, group in enumerate(self.groups) if group.rows == rows)
         shares = self.shares(number)
         return None if np.allclose(shares, 1.0, rtol=1e-12, atol=0.0) else shares
@@ -67,7 +68,7 @@ class ServoProblem(Problem):
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Residuals ``(n, rows)``, a block a log."""
+        """Residuals ``(n, rows)``, a block per log."""
         channels = self._channels
         step = max(1, _CHUNK_BYTES // (24 * self.simulator.data.samples))
         out = np.empty((len(X), self.data_rows))
@@ -87,7 +88,7 @@ class ServoProblem(Problem):
     def jacobian_blocks(
         self, x: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Residuals ``(rows,)`` and their exact derivatives ``(p, rows)``, a block a log."""
+        """Residuals ``(rows,)`` and their exact derivatives ``(p, rows)``, a block per log."""
         channels = self._channels
         simulated, derivatives = self.simulator.sensitivities(
             x[None, :], failures, position_only=channels == [0]
@@ -105,15 +106,15 @@ class ServoProblem(Problem):
                 yield group.rows, error.reshape(-1), jacobian
 
     def weighted_change(self, change: np.ndarray, number: int) -> np.ndarray:
-        """How a change of a log's motion ``(..., T, 3)`` changes its residuals."""
+        """Change of the residuals of a log for a change of its motion ``(..., T, 3)``."""
         change = change[..., self._channels] * self._weights[self._channels]
         return np.where(np.isnan(self._measured(number)), 0.0, change)
 
     def start_samples(self, number: int) -> np.ndarray:
-        """Samples of a log at which its rollout takes position and speed from the log."""
+        """Samples of a log at which its rollout is reset to the measured position and speed."""
         log = self.simulator.logs[number]
         row = self.simulator.data.log_rows[number]
-        # counted as the simulator does, sample by sample
+        # accumulated per sample, with the rounding of the simulator
         dt, period = row[LOG.dt], row[LOG.reset_period]
         late = np.cumsum(np.full(len(log), dt)) > period
         if not late.any():
@@ -127,15 +128,15 @@ class ServoProblem(Problem):
         return np.flatnonzero(self._weights > 0).tolist()
 
     def _check_measured(self) -> None:
-        """Refuse a weight of a channel of which no sample was measured."""
+        """Reject a weight of a channel without measurements."""
         counts = self.simulator.data.counts.sum(axis=0)
         for channel in self._channels:
             if counts[channel] == 0:
                 logs = listing([log.name for log in self.simulator.logs], 5)
                 raise RecordingError(
-                    f"the objective weighs {CHANNELS[channel]} with {self._weights[channel]:g}, "
-                    "but none of the logs to fit holds a measured 'load' while torque is on "
-                    f"({logs}): leave that weight out, or record the load"
+                    f"the weight of {CHANNELS[channel]} in the objective is "
+                    f"{self._weights[channel]:g}, but no training log contains a measured 'load' "
+                    f"while torque is on ({logs}): remove that weight, or record the load"
                 )
 
     def _measured(self, number: int) -> np.ndarray:
@@ -143,7 +144,7 @@ class ServoProblem(Problem):
         return data.measured[self._channels, data.log_samples(number)].T
 
     def _weighted(self, values: np.ndarray, number: int) -> np.ndarray:
-        """Weighted errors ``(..., T, channels)``; 0 where nothing was measured."""
+        """Weighted errors ``(..., T, channels)``; 0 for missing measurements."""
         error = (values - self._measured(number)) * self._weights[self._channels]
         return np.where(np.isnan(self._measured(number)), 0.0, error)
 

@@ -1,4 +1,4 @@
-"""Repetition of a servo fit from its optimum, with some of the data left out."""
+"""Repetition of a servo fit from its optimum, without some of the data."""
 
 from dataclasses import replace
 
@@ -10,20 +10,22 @@ from trueup.fitting._minimise import minimise
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.solution import Status
 
-_BEND = 0.03  # of a robust loss, as a share of the objective: that of the search's last stage
+_BEND = (
+    0.03  # scale of the robust loss relative to the objective, as in the last stage of the search
+)
 
 
 def refitted(problem: ServoProblem, x: np.ndarray) -> np.ndarray:
     """Optimum ``(p,)`` near that of all data.
 
-    The fit is least squares with the loss that nears the objective.
+    The fit is least squares with the loss that approximates the objective.
 
     Args:
-      problem: problem of the data that count.
+      problem: problem of the remaining data.
       x: optimum of all data ``(p,)``.
 
     Raises:
-      KeyboardInterrupt: Ctrl-C; half a fit must not pass for a whole one.
+      KeyboardInterrupt: Ctrl-C, so that an incomplete fit is not mistaken for a complete one.
     """
     cost = float(problem.costs(x[None, :])[0, 0])
     settings = LeastSquaresSettings(

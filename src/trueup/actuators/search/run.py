@@ -1,4 +1,4 @@
-"""A servo fit in its run directory, from its logs to its report."""
+"""Servo fit in its run directory, from logs to report."""
 
 import contextlib
 import time
@@ -29,14 +29,16 @@ from trueup.runs.store.solution_file import solution_content
 
 
 def run_fit(spec: FitSpec, session: Session) -> Outcome:
-    """Do a servo fit; errors as :func:`trueup.runs.start`."""
+    """Run a servo fit; raises the errors of :func:`trueup.runs.start`."""
     workers = session.execution.workers
     spec, logs, first = prepared_start(spec, session.execution)
     with session.begin(
         spec,
         spec.named_inputs or logs.inputs(),
         problem=first.searched,
-        shown={"parameters": {}} if spec.model is None else None,  # those of the choice are unknown
+        shown={"parameters": {}}
+        if spec.model is None
+        else None,  # those of a selected model are not known yet
         settings=spec.fit_settings.to_dict(),
     ) as run:
         choice = chosen_model(spec, first, run.directory.path, run.origin, run.verbose)
@@ -73,7 +75,7 @@ def run_fit(spec: FitSpec, session: Session) -> Outcome:
 
 
 def plan_fit(spec: FitSpec, execution: Execution) -> dict[str, Any]:
-    """Model that would be fitted, and the time of an evaluation [s]."""
+    """Model to fit, and the time per evaluation [s]."""
     spec, logs, first = prepared_start(spec, execution)
     X = np.repeat(first.space.start[None, :], 2 * first.threads, axis=0)
     first.problem.costs(X)  # compiles

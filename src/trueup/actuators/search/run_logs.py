@@ -1,4 +1,4 @@
-"""Logs of a run: read and hashed once, found again from its run directory."""
+"""Logs of a run: read and hashed once, and found again from its run directory."""
 
 import functools
 import hashlib
@@ -17,7 +17,7 @@ from trueup.runs.store import provenance
 Logs: TypeAlias = (
     Sequence[ServoLog] | str | os.PathLike[str] | Sequence[str] | Sequence[os.PathLike[str]]
 )
-"""Evenly sampled logs, or where they are: a folder, a file, or files."""
+"""Evenly sampled logs, or their folder, file or files."""
 
 _ARRAYS = ("times", "position", "speed", "goal_position", "torque_enable", "load")
 _ARRAYS += ("input_volts", "temperature")
@@ -28,11 +28,11 @@ class RunLogs:
     """Logs of a run.
 
     Args:
-      logs: logs, or where they are.
-      skip_bad: leave logs out that cannot be used.
-      uniform: refuse raw logs, whose samples are not evenly spaced.
-      in_files: whether logs that are given themselves are as their files hold them; None: that is
-        looked up.
+      logs: logs, or their folder or files.
+      skip_bad: skip unusable logs.
+      uniform: reject raw logs, which are unevenly sampled.
+      in_files: whether :class:`ServoLog` objects are identical to their files; None: this is
+        checked.
     """
 
     def __init__(
@@ -45,16 +45,16 @@ class RunLogs:
         self.skip_bad, self.uniform = skip_bad, uniform
         self._known_in_files = in_files
         self.skipped: list[str] = []
-        """Why logs were left out; known once they are read."""
+        """Reasons for skipped logs; complete after they are read."""
         self.place: Path | list[Path] | None = None
-        """Folder or files; None for logs that were given themselves."""
+        """Folder or files; None for :class:`ServoLog` objects."""
         self._given: list[ServoLog] = []
         if isinstance(logs, str | os.PathLike):
             self.place = Path(logs)
         elif logs and all(isinstance(log, ServoLog) for log in logs):
             self._given = [log for log in logs if isinstance(log, ServoLog)]
         elif any(isinstance(log, ServoLog) for log in logs):
-            raise RecordingError("logs are given as ServoLog and as files: give all as one of them")
+            raise RecordingError("logs are a mix of ServoLog objects and files: pass only one kind")
         else:
             self.place = [Path(os.fspath(log)) for log in logs if not isinstance(log, ServoLog)]
 
@@ -63,7 +63,7 @@ class RunLogs:
         """The logs; read once.
 
         Raises:
-          RecordingError: there is none, or one cannot be used.
+          RecordingError: there are no logs, or one is unusable.
         """
         if self.place is None:
             return self._given
@@ -73,13 +73,13 @@ class RunLogs:
 
     @functools.cached_property
     def in_files(self) -> bool:
-        """Whether the logs are found again by their files."""
+        """Whether the logs can be read again from their files."""
         if self._known_in_files is not None:
             return self._known_in_files
         return self.place is not None or all(map(_is_as_in_its_file, self._given))
 
     def hash_of(self, log: ServoLog) -> str:
-        """SHA-256 of the file of a log, or of its values where no file holds them."""
+        """SHA-256 of the file of a log, or of its values if they are in no file."""
         return log.sha256 if self.in_files else _hash_of_values(log)
 
     def inputs(self) -> list[Mapping[str, Any]]:
@@ -88,7 +88,7 @@ class RunLogs:
         return [provenance.known_input(log.source, log.sha256) for log in files]
 
     def part(self, logs: Sequence[ServoLog]) -> "RunLogs":
-        """Some of the logs, which were read already."""
+        """Some of the logs, without reading them again."""
         return RunLogs(logs, self.skip_bad, self.uniform, in_files=self.in_files)
 
     def files(self) -> list[Path]:
@@ -99,7 +99,7 @@ class RunLogs:
 
 
 def _is_as_in_its_file(log: ServoLog) -> bool:
-    """Whether the file that a log names holds it, rather than one that was changed since."""
+    """Whether the file still matches the log."""
     if not log.sha256 or not Path(log.source).is_file():
         return False
     try:
@@ -110,7 +110,7 @@ def _is_as_in_its_file(log: ServoLog) -> bool:
 
 
 def _hash_of_values(log: ServoLog) -> str:
-    """SHA-256 of all that a simulation takes from a log."""
+    """SHA-256 of everything in a log that affects a simulation."""
     total = hashlib.sha256(repr([getattr(log, name) for name in _VALUES]).encode())
     for name in _ARRAYS:
         values = getattr(log, name)

@@ -1,4 +1,4 @@
-"""The result of a servo fit, and what its files hold."""
+"""Result of a servo fit, and the content of its files."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,10 +8,13 @@ import numpy as np
 
 from trueup._version import __version__
 from trueup.actuators.assess._evaluate import Evaluation
+from trueup.actuators.assess.cross_validation_errors import (
+    CrossValidationErrors,
+    cross_validation_errors,
+)
 from trueup.actuators.assess.fit_assessment import ServoAssessment
 from trueup.actuators.assess.fit_verdict import verdict_of
-from trueup.actuators.assess.held_out_logs import UnseenLogs
-from trueup.actuators.assess.left_out_errors import LeftOutErrors, left_out_errors
+from trueup.actuators.assess.held_out_logs import HeldOutRefit
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import FitSettings, uses_up_trials
@@ -23,7 +26,7 @@ from trueup.fitting.solution import Solution, Status
 from trueup.runs.store.solution_file import space_records
 
 FORMAT_VERSION = 1
-"""Version of what ``solution.json`` of a servo fit holds."""
+"""Version of the content of ``solution.json`` of a servo fit."""
 
 
 @dataclass
@@ -33,44 +36,44 @@ class ServoFit:
     model: ServoModel
     """The fitted model, with its provenance."""
     settings: FitSettings
-    """How it was fitted."""
+    """Settings of the fit."""
     problem: ServoProblem
-    """The problem of the training logs; its simulator shows the motion."""
+    """Problem of the training logs; its simulator gives the motion."""
     solution: Solution
-    """How the search ended, with covariance and intervals of the free parameters."""
+    """Result of the search, with covariance and intervals of the free parameters."""
     training_logs: list[ServoLog]
-    """Logs that the model was fitted to."""
+    """Training logs."""
     held_out_logs: list[ServoLog]
-    """Logs that it was not fitted to."""
+    """Held-out logs."""
     training: Evaluation
     """Errors on the training logs."""
     held_out: Evaluation | None
-    """Errors on the logs held out; None where none is."""
+    """Errors on the held-out logs; None without any."""
     training_start: Evaluation
     """Errors of the model before the fit on the training logs: with the catalogue's values,
-    wherever the search began."""
+    whatever the start of the search."""
     held_out_start: Evaluation | None
-    """The same on the logs held out."""
+    """Errors of the model before the fit on the held-out logs."""
     assessment: ServoAssessment
     """Intervals, bounds, identifiability, advice."""
     findings: tuple[str, ...] = ()
-    """What looks wrong: in the logs, such as a slipped unit, and a model that is worse than one
-    that knows nothing of the servo."""
+    """Findings, such as a slipped unit in the logs, or a model with a larger error than a trivial
+        prediction."""
     output: Path | None = None
     """The parameter file; None for a fit in memory."""
     directory: Path | None = None
     """The run directory; None for a fit in memory."""
     skipped: list[str] = field(default_factory=list)
-    """Why logs were left out."""
-    unseen: UnseenLogs | None = None
-    """Errors of a second fit on logs that it left out, where no log is held out."""
+    """Reasons for skipped logs."""
+    unseen: HeldOutRefit | None = None
+    """Errors of a second fit on logs held out of it, if no log is held out of the fit."""
 
     choice: ModelChoice | None = None
-    """How friction model and terms were chosen; None where they were given."""
+    """Selection of friction model and terms; None if they were given."""
 
     @property
     def reached_its_end(self) -> bool:
-        """Whether the search has done what it can: converged, or used up its trials where it always
+        """Whether the search converged, or used up its trials if it is a method that always
         does."""
         endless = uses_up_trials(self.settings.method)
         return self.solution.success or (
@@ -85,7 +88,7 @@ class ServoFit:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether to use the fit, with the reasons."""
+        """Verdict on the fit, with reasons."""
         return verdict_of(
             self.solution,
             self.problem.space,
@@ -97,14 +100,14 @@ class ServoFit:
             left_out=self._left_out(),
         )
 
-    def _left_out(self) -> LeftOutErrors | None:
-        """Errors on logs that the choice of the model left out, where none is held out."""
+    def _left_out(self) -> CrossValidationErrors | None:
+        """Cross-validation errors of the model selection, if no log is held out."""
         if self.choice is None or self.held_out is not None:
             return None
-        return left_out_errors(self.choice, self.training_logs, self.training_start)
+        return cross_validation_errors(self.choice, self.training_logs, self.training_start)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data of everything, as ``solution.json`` holds it; errors in rad."""
+        """All results as plain data, the content of ``solution.json``; errors in rad."""
         space = self.problem.space
         records = space_records(space)
         intervals = self.assessment.intervals
@@ -155,7 +158,7 @@ class ServoFit:
         }
 
     def provenance(self) -> dict[str, Any]:
-        """What the parameter file says about where its numbers come from; errors in rad."""
+        """Provenance in the parameter file; errors in rad."""
         confidence = self.assessment.to_dict(self.problem.space.names, self.settings.level)
         return {
             **self.solution.provenance,

@@ -1,4 +1,4 @@
-"""The report of a servo fit, from its run directory."""
+"""Report of a servo fit, from its run directory."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.splits import split_logs
 from trueup.actuators.report._servo_fit import servo_report
-from trueup.actuators.search.nested_models import model_faces
+from trueup.actuators.search.nested_models import nested_sub_models
 from trueup.actuators.search.servo_search import STAGES
 from trueup.actuators.search.spec import FitSpec
 from trueup.actuators.selection.model_for_fit import choice_of_run, chosen_spec
@@ -22,7 +22,7 @@ from trueup.runs.study_page.report import study_report
 
 
 def report_of_run(directory: RunDirectory) -> Page:
-    """The report of a fit, from its run directory; of one in progress, that of its search."""
+    """Report of a fit from its run directory; of a running fit, the report of its search."""
     if not directory.solution.is_file():
         return study_report(read_study(directory))
     spec = read_spec(directory)
@@ -62,17 +62,17 @@ def report_of_run(directory: RunDirectory) -> Page:
 
 
 def _course(history: History, space: Space) -> list[dict[str, Any]]:
-    """Best cost after each generation, as a solution's history holds it."""
+    """Best cost after each generation, as in the history of a solution."""
     costs = np.where(np.isfinite(history.costs[:, 0]), history.costs[:, 0], np.inf)
     best = np.minimum.accumulate(costs)
     ends = np.searchsorted(history.generation, np.unique(history.generation), side="right")
     numbers = {entry["generation"]: entry.get("stage") for entry in history.generations}
     stages = {k: None if n is None else STAGES[int(n)] for k, n in numbers.items()}
-    faces = [face.name for face in model_faces(space)]
+    names = [sub_model.name for sub_model in nested_sub_models(space)]
     reached = {entry["generation"]: entry.get("model") for entry in history.generations}
-    # a search that had too few evaluations for the simpler models has one model, the whole
+    # a search with too few evaluations for sub-models has only the full model
     nested = max((n for n in reached.values() if n is not None), default=0) > 0
-    models = {k: faces[int(n)] if nested and n is not None else None for k, n in reached.items()}
+    models = {k: names[int(n)] if nested and n is not None else None for k, n in reached.items()}
     return [
         {
             "evaluations": int(end),

@@ -1,11 +1,11 @@
-"""The search that suits servos: a scan, robust least squares from the best, CMA-ES, polish."""
+"""Search for servo models: scan, robust least squares from the best points, CMA-ES, polish."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from trueup.actuators.search.nested_models import model_faces
+from trueup.actuators.search.nested_models import nested_sub_models
 from trueup.errors import FitError
 from trueup.fitting.cma_es import CmaEs, CmaEsSettings
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
@@ -17,21 +17,23 @@ from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
 STAGES = ("scan", "descents", "fine 1", "fine 2", "cmaes", "polish")
-"""Stages by their numbers in a study's history."""
+"""Names of the stages by their numbers in the history of a study."""
 
 STATE_VERSION = 2
-"""Version of what :meth:`ServoSearch.state` holds."""
+"""Version of the content of :meth:`ServoSearch.state`."""
 
 _SCALES = (0.1, 0.1, 0.03, 0.03)
 _TOLERANCES = (1e-4, 1e-4, 1e-5, 1e-6)
 _ITERATIONS = (40, 40, 40, 40)
 _POLISH = len(_SCALES) - 1
-_CMA_TOLERANCE = 1e-5  # spread of the objective, relative to it, at which CMA-ES ends
-_NARROWEST, _WIDEST = 0.005, 0.1  # first deviation of CMA-ES, in parts of a range
-_DEVIATIONS = 30.0  # standard errors of white noise in one deviation: real residuals are not white
-_NOTHING = 1e-12  # objective [rad] that counts as none
-_BATCH = 64  # points of the scan in one batch
-_IMPROVED = 2e-3  # relative improvement of a round that is worth another one
+_CMA_TOLERANCE = 1e-5  # relative spread of the objective at which CMA-ES ends
+_NARROWEST, _WIDEST = 0.005, 0.1  # initial standard deviation of CMA-ES, relative to a range
+_DEVIATIONS = (
+    30.0  # initial deviation in standard errors for white residuals; real residuals are not white
+)
+_NOTHING = 1e-12  # objective that counts as 0 [rad]
+_BATCH = 64  # points of the scan per batch
+_IMPROVED = 2e-3  # relative improvement of a round that justifies another one
 
 
 @dataclass(frozen=True)
@@ -39,52 +41,55 @@ class ServoSearchSettings:
     """Settings of :class:`ServoSearch`."""
 
     scanned: int = 256
-    """Points of the scan, the given start included."""
+    """Points of the scan, including the given start."""
     descents: int = 8
-    """Descents from the best of them, with the coarse simulator."""
+    """Number of descents from the best of them, with the coarse simulator."""
     kept: int = 3
-    """Descents that go on with the fine one."""
+    """Number of descents that continue with the fine simulator."""
     loss: str = "soft_l1"
-    """Loss of the descents: ``"soft_l1"``, which nears the absolute error, ``"huber"`` or
-    ``"linear"``."""
+    """Loss of the descents: ``"soft_l1"``, which approximates the absolute error, ``"huber"`` or
+        ``"linear"``."""
     loss_scale: float | None = None
-    """Residual at which the loss bends; None: shares of the objective, ever smaller."""
+    """Scale of the robust loss; None: decreasing fractions of the objective."""
     evolve: bool = True
-    """Whether CMA-ES takes the result of the descents further, on the objective itself."""
+    """Whether CMA-ES refines the result of the descents on the objective itself."""
     rounds: int = 3
-    """Rounds of CMA-ES and polish at most; another one follows where the last one paid."""
+    """Greatest number of rounds of CMA-ES and polish; a round follows one that improved."""
     evaluations_per_element: int = 60
-    """Evaluations of CMA-ES in a round, for each unknown."""
+    """Evaluations of CMA-ES per round and unknown."""
 
     def __post_init__(self) -> None:
         for name in ("scanned", "descents", "kept", "rounds", "evaluations_per_element"):
             if getattr(self, name) < 1:
-                raise FitError(f"{name} of the search is {getattr(self, name)}; it is at least 1")
+                raise FitError(
+                    f"{name} of the search must be at least 1, got {getattr(self, name)}"
+                )
 
 
 class ServoSearch:
-    """Search in stages, all candidates scored by the objective of the problem.
+    """Search in stages, with all candidates evaluated by the objective of the problem.
 
-    1. ``scan``: the given start and Sobol points of the box and of its faces, the simpler models.
+    1. ``scan``: the given start and Sobol points of the box and of its nested sub-models.
     2. ``descents``: least squares with a robust loss and exact derivatives of the coarse simulator,
-       from the best points of each face, side by side.
-    3. ``fine 1``, ``fine 2``: the best of them with the fine simulator and a loss that comes ever
-       nearer to the absolute error.
-    4. ``cmaes``: CMA-ES on the objective itself, which has kinks where least squares is blind.
-    5. ``polish``: least squares once more. A round of 4 and 5 that paid is followed by another.
+       from the best points of each sub-model, in parallel.
+    3. ``fine 1``, ``fine 2``: the best of them with the fine simulator and a loss that approaches
+       the absolute error.
+    4. ``cmaes``: CMA-ES on the objective itself, which has kinks that least squares does not model.
+    5. ``polish``: least squares again. A round of 4 and 5 that improved is followed by another.
 
     Args:
-      space: the unknowns; bounds have to be finite.
+      space: the unknowns; bounds must be finite.
       settings: settings.
-      seed: seed of everything random.
-      known: further points to descend from ``(k, p)``; with them the others are of the whole box.
+      seed: random seed.
+      known: additional start points of descents ``(k, p)``; with them all scan points are in the
+        full box.
 
     Raises:
       FitError: no free element, an infinite bound, or settings out of range.
     """
 
     ends_by_itself = True
-    """End by convergence, long before usual limits, which say nothing of the time left."""
+    """Whether the search usually converges well before its limits."""
 
     def __init__(
         self,
@@ -114,7 +119,7 @@ class ServoSearch:
 
     @property
     def stage(self) -> str:
-        """What is at work."""
+        """Current stage."""
         if self._scanned is not None:
             return "scan"
         if self._cma is not None:
@@ -132,13 +137,13 @@ class ServoSearch:
         return search.ask()
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
-        """What the stage at work needs of a batch; of a staged problem the coarse copy too.
+        """Evaluation of a batch for the current stage; of a staged problem also the coarse copy.
 
         Raises:
           FitError: the problem has several objectives.
         """
         if len(problem.objectives) > 1:
-            raise FitError("this search minimises one objective: search several with 'nsgaii'")
+            raise FitError("this search supports one objective only: use 'nsgaii' for several")
         if self._descents is None:
             return problem.costs(X, failures)[:, 0]
         smooth = getattr(problem, "coarse", problem) if self._level == 0 else problem
@@ -146,11 +151,11 @@ class ServoSearch:
         return self._descents.evaluate(smooth, problem, X, failures, threads)
 
     def costs_of(self, answer: Any) -> np.ndarray:
-        """Objective ``(n,)`` in an answer of :meth:`evaluate`."""
+        """Objective ``(n,)`` in a result of :meth:`evaluate`."""
         return answer.costs if isinstance(answer, DescentAnswers) else answer
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the answer for the batch that :meth:`ask` gave."""
+        """Process the results for the batch from :meth:`ask`."""
         costs = np.array(self.costs_of(answer), float)
         costs[list(failures)] = np.inf
         costs[costs >= LARGE_COST] = np.inf
@@ -183,7 +188,7 @@ class ServoSearch:
         self.generation += 1
 
     def done(self) -> Status | None:
-        """Why the search ended, or None."""
+        """Reason for the end of the search, or None."""
         return self.status
 
     def info(self) -> dict[str, Any]:
@@ -191,7 +196,7 @@ class ServoSearch:
         return {"stage": STAGES.index(self.stage), "round": self._round}
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on: plain numbers and arrays."""
+        """State for resuming: plain numbers and arrays."""
         parts = {"descents": self._descents, "cma": self._cma}
         return {
             "version": STATE_VERSION,
@@ -217,7 +222,7 @@ class ServoSearch:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> "ServoSearch":
-        """Continue from :meth:`state`: the same history, bit for bit.
+        """Search resumed from :meth:`state`, with the same history bit for bit.
 
         Raises:
           FitError: the state was saved by another version of this search.
@@ -247,7 +252,8 @@ class ServoSearch:
             search._cma = CmaEs.from_state(state["cma"], near)
         return search
 
-    # --- from stage to stage -----------------------------------------------------------------
+    # --- transitions between stages
+    # -----------------------------------------------------------------
 
     def _take_scanned(self, costs: np.ndarray) -> None:
         assert self._scanned is not None
@@ -268,7 +274,7 @@ class ServoSearch:
         settings = LeastSquaresSettings(
             jacobian="exact",
             loss=self.settings.loss,
-            # a servo that never moved can be met exactly, and a loss has to bend somewhere
+            # a servo at rest can be fitted exactly, and the scale of a loss must be positive
             loss_scale=max(_SCALES[level] * self.cost, _NOTHING) if scale is None else scale,
             max_iters=_ITERATIONS[level],
             cost_tolerance=_TOLERANCES[level],
@@ -287,9 +293,9 @@ class ServoSearch:
             self._descend(level + 1, descents.x[chosen])
             return
         if level == _POLISH and self.cost > (1.0 - _IMPROVED) * self._before_round:
-            self._finish(f"a further round of CMA-ES finds nothing better: {self._figure}")
+            self._finish(f"another round of CMA-ES brings no improvement: {self._figure}")
         elif not self.settings.evolve:
-            self._finish(f"{len(descents.descents)} descents have ended: {self._figure}")
+            self._finish(f"{len(descents.descents)} descents converged: {self._figure}")
         elif self._round == self.settings.rounds:
             self._finish(f"{self._round} rounds of CMA-ES: {self._figure}")
         else:
@@ -306,7 +312,7 @@ class ServoSearch:
         self._cma = CmaEs(near, settings, self.seed + self._round)
 
     def _deviation(self) -> np.ndarray:
-        """First deviations of CMA-ES in search coordinates ``(p,)``, from the last Jacobian."""
+        """Initial deviations of CMA-ES in search coordinates ``(p,)``, from the last Jacobian."""
         lower, upper = self.space.search_bounds
         span = upper - lower
         narrow, wide = _NARROWEST * span, _WIDEST * span
@@ -325,23 +331,23 @@ class ServoSearch:
         self.status, self.message = Status.CONVERGED, message
 
 
-_SCANNED_FACES = ("m4", "m3", "m1")
+_SCANNED_MODELS = ("m4", "m3", "m1")
 
 
 def scan_points(
     space: Space, count: int, seed: int, known: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Points of a scan, and the family of each.
+    """Points of a scan, and the family of each point.
 
-    Few points of the box of a richer friction model lie near the simpler models that it contains,
-    while good models do: points lie in the whole box and in the faces of M4, M3 and M1 in turn.
+    In the box of a richer friction model few points are near its sub-models, while good models
+    often are: points are spread over the box and the sub-models M4, M3 and M1 in turn.
 
     Args:
       space: the unknowns.
-      count: number of points, the given start included, which is the first.
+      count: number of points, including the given start, which is the first.
       seed: seed of the Sobol sequence.
-      known: points that are known to be good ``(k, p)``, each a family of its own; all others then
-        lie in the whole box.
+      known: good points ``(k, p)``, each a separate family; all others are then in the
+        full box.
 
     Returns:
       Points ``(count + k, p)`` and the number of their family ``(count + k,)``.
@@ -351,12 +357,12 @@ def scan_points(
     if known is not None:
         families = np.concatenate([families, 1 + np.arange(len(known))])
         return np.vstack([points, known]), families
-    by_name = {face.name: face for face in model_faces(space)}
-    faces = [by_name[name] for name in _SCANNED_FACES if name in by_name]
-    for number, face in enumerate(faces, start=1):
-        rows = np.arange(1, count)[np.arange(1, count) % (len(faces) + 1) == number]
+    by_name = {sub_model.name: sub_model for sub_model in nested_sub_models(space)}
+    sub_models = [by_name[name] for name in _SCANNED_MODELS if name in by_name]
+    for number, sub_model in enumerate(sub_models, start=1):
+        rows = np.arange(1, count)[np.arange(1, count) % (len(sub_models) + 1) == number]
         families[rows] = number
-        points[rows] = face.widened(face.narrowed(points[rows]))
+        points[rows] = sub_model.to_full(sub_model.from_full(points[rows]))
     return np.clip(points, space.lower, space.upper), families
 
 

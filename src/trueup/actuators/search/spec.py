@@ -22,7 +22,7 @@ from trueup.runs.spec import InputPath, OnResume, OutputPath, Serialised
 
 
 class ServoFitInterrupted(RunInterrupted):
-    """Ctrl-C stopped a servo fit after its search was saved; it can be resumed."""
+    """A servo fit that Ctrl-C interrupted; its search is saved and can be resumed."""
 
 
 class FitSpec(LogsSpec):
@@ -30,17 +30,17 @@ class FitSpec(LogsSpec):
 
     Attributes:
       actuator: name of the servo.
-      model: friction model, ``m1`` to ``m6``; None: friction model and extended terms are chosen by
-        cross-validation, see :func:`trueup.actuators.choose_model`.
-      settings: how it is fitted; ``limits`` may name another number of evaluations.
-      output: parameter file, rewritten whenever a better candidate is found; None for none.
-      start: start values of the free parameters by name; None before the first call has found
-        them, and where the model is chosen.
-      named_inputs: files that provenance names; those of the logs where empty.
-      skipped: why logs were left out before, for the summary.
+      model: friction model, ``m1`` to ``m6``; None: friction model and extended terms are selected
+        by cross-validation, see :func:`trueup.actuators.choose_model`.
+      settings: settings of the fit; ``limits`` can override the number of evaluations.
+      output: parameter file, rewritten whenever a better candidate is found; None: no file.
+      start: start values of the free parameters by name; None before the first call has
+        determined them, and if the model is selected.
+      named_inputs: files to record in the provenance; if empty, those of the logs.
+      skipped: reasons for logs that were skipped before, for the summary.
       start_from: start values of the free parameters ``(p,)``, or an earlier result: a run
         directory, a parameter file, or an SQLite file of Optuna.
-      benches: load of each log, where a call in Python has them at hand; by default the pendulum
+      benches: load of each log, if passed as objects in Python; by default the pendulum
         that the log describes.
     """
 
@@ -81,17 +81,17 @@ class FitSpec(LogsSpec):
         inputs: Iterable[str | os.PathLike[str]] = (),
         skipped: Sequence[str] = (),
     ) -> "FitSpec":
-        """The spec of a fit; arguments as those of :func:`trueup.actuators.fit`.
+        """Spec of a fit, from the arguments of :func:`trueup.actuators.fit`.
 
         Args:
-          name: name of the run; that of the parameter file where absent.
+          name: name of the run; default: that of the parameter file.
 
         Raises:
-          FitError: a start, and no friction model.
-          RunDirectoryError: the search does not know one of the limits.
+          FitError: a start without a friction model.
+          RunDirectoryError: the search does not support one of the limits.
         """
         if model is None and start is not None:
-            raise FitError("--load-study starts a fit of one friction model: name it with --model")
+            raise FitError("--load-study requires a friction model: select it with --model")
         settings = settings or FitSettings()
         file = None if output is None else Path(output)
         return cls(
@@ -113,7 +113,7 @@ class FitSpec(LogsSpec):
         return (*super().only_in_python(), *(["benches"] if self.benches is not None else []))
 
     def identity(self) -> dict[str, Any]:
-        """All but the evaluations, which may be others."""
+        """All settings except the number of evaluations, which may change on resume."""
         return {name: value for name, value in super().identity().items() if name != "trials"}
 
     @property
@@ -122,13 +122,13 @@ class FitSpec(LogsSpec):
 
     @property
     def fit_settings(self) -> FitSettings:
-        """The settings with the evaluations that the limits name."""
+        """Settings with the number of evaluations of the limits."""
         most = self.limits.max_evaluations
         return self.settings if most is None else replace(self.settings, trials=most)
 
     @property
     def first_model(self) -> str:
-        """The friction model; the simplest one where it is to be chosen."""
+        """The friction model; the simplest one if it is to be selected."""
         if self.model is not None:
             return self.model
         return next(iter(self.settings.models or FRICTION_MODELS))

@@ -1,4 +1,4 @@
-"""A servo problem with a coarser copy of itself, for the steps of a search that can do with one."""
+"""Servo problem with a coarser copy, for the stages of a search that tolerate it."""
 
 import os
 
@@ -14,9 +14,9 @@ class StagedProblem(ServoProblem):
     """Parameters of a servo model from logs, with a coarser simulator for derivatives.
 
     Args:
-      simulator: as fine as the result has to be.
-      coarse: of the same model and logs, with longer steps; absent: the same.
-      objective: what to minimise.
+      simulator: simulator with the accuracy of the result.
+      coarse: simulator of the same model and logs with longer steps; default: ``simulator``.
+      objective: function to minimise.
     """
 
     def __init__(
@@ -27,11 +27,11 @@ class StagedProblem(ServoProblem):
     ):
         super().__init__(simulator, objective)
         self.coarse = self if coarse is None else ServoProblem(coarse, objective)
-        """The same problem, cheaper and a little off."""
+        """The same problem with a faster, less accurate simulator."""
 
     @property
     def threads(self) -> int:
-        """Threads that evaluate candidates."""
+        """Number of threads that evaluate candidates."""
         return self.simulator.threads or default_threads()
 
 
@@ -39,7 +39,7 @@ class PositionAndSpeed(Problem):
     """Position and speed error of a servo model, as two objectives.
 
     Args:
-      problem: the problem with one objective, which is the first.
+      problem: the problem of the first objective.
     """
 
     def __init__(self, problem: ServoProblem):
@@ -57,7 +57,7 @@ class PositionAndSpeed(Problem):
 
 
 def default_threads() -> int:
-    """Cores that this process may use."""
+    """Number of cores available to this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Start values of a servo fit: those of the catalogue, of an earlier result or of a call."""
+"""Start values of a servo fit: from the catalogue, an earlier result or a call."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,16 +14,16 @@ from trueup.runs.loop._warm_start import warm_start
 
 
 def with_start(spec: FitSpec, execution: Execution) -> FitSpec:
-    """The spec with the start values of its parameters, and with notes on where they come from.
+    """Spec with the start values of its parameters, and notes on their origin.
 
-    One that has them already, and one whose model is to be chosen, stays as it is.
+    A spec with start values, or with a model to be selected, is returned unchanged.
 
     Raises:
-      TrueupError: the start cannot be used, or starts no choice of a model.
+      TrueupError: the start is unusable, or the model is to be selected.
     """
     if spec.model is None:
         if execution.load_study:
-            raise FitError("--load-study starts a fit of one friction model: name it with --model")
+            raise FitError("--load-study requires a friction model: select it with --model")
         return spec
     if spec.start is not None:
         return spec
@@ -35,7 +35,7 @@ def with_start(spec: FitSpec, execution: Execution) -> FitSpec:
 
 
 def _started(spec: FitSpec, space: Space, execution: Execution) -> tuple[Space, list[str]]:
-    """The space with its start values, and what was done about them."""
+    """Space with its start values, and notes on their origin."""
     kind, start = spec.settings.objective.kind, spec.start_from
     if execution.storage and execution.load_study:
         return _best_of_storage(execution.storage, execution.load_study, space, kind)
@@ -50,8 +50,8 @@ def _started(spec: FitSpec, space: Space, execution: Execution) -> tuple[Space, 
         return _best_of_storage(str(path), None, space, kind)
     if not path.exists():
         raise FitError(
-            f"--load-study {start}: no such run directory or SQLite file; to name a study of a "
-            "storage, give the --storage too"
+            f"--load-study {start}: no such run directory or SQLite file; to select a "
+            "study of a storage, pass --storage too"
         )
     warm = warm_start(path, space)
     return warm.space(space), warm.sentences

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trueup.actuators.assess.left_out_intervals import ReportStep, no_report
+from trueup.actuators.assess.jackknife import ReportStep, no_report
 from trueup.actuators.search.live_parameters import LiveParameters
 from trueup.actuators.search.prepared_fit import Prepared, prepare, start_model
 from trueup.actuators.search.run_logs import RunLogs
@@ -25,9 +25,9 @@ from trueup.runs.session import Run
 
 
 def prepared_start(spec: FitSpec, execution: Execution) -> tuple[FitSpec, RunLogs, Prepared]:
-    """The spec with its start values, the logs, and the fit before its search.
+    """Spec with its start values, logs, and the fit before its search.
 
-    Where the model is to be chosen, it is the fit of the simplest one.
+    If the model is to be selected, it is the fit of the simplest one.
     """
     logs = read_inputs(spec)
     spec = with_start(spec, execution)
@@ -38,7 +38,7 @@ def prepared_start(spec: FitSpec, execution: Execution) -> tuple[FitSpec, RunLog
 
 
 def read_inputs(spec: FitSpec) -> RunLogs:
-    """The logs of a fit; unknown names are refused before they are read."""
+    """Logs of a fit; unknown names are rejected before reading."""
     spec.load_catalogue()
     start_model(spec.servo_or_name, spec.first_model, spec.fit_settings)
     logs = spec.run_logs()
@@ -53,13 +53,13 @@ def chosen_model(
     origin: dict[str, Any] | None = None,
     verbose: bool = False,
 ) -> ModelChoice | None:
-    """Friction model and terms that a fit takes; None for one that names its model.
+    """Selection of friction model and terms for a fit; None if its spec has a model.
 
     Args:
       spec: the fit.
       first: the fit of the simplest model before its search.
-      directory: run directory, which keeps the choice; one that it holds is read.
-      origin: provenance of the parameter file, which holds the best model so far.
+      directory: run directory, which stores the selection; an existing one is read.
+      origin: provenance of the parameter file, with the best model so far.
       verbose: show progress on the error stream.
     """
     if spec.model is not None:
@@ -80,7 +80,7 @@ def chosen_model(
 def searched(
     run: Run, spec: FitSpec, ready: Prepared, logs: RunLogs, live: LiveParameters | None
 ) -> Solution:
-    """The solution of the search of a run; the parameter file holds the best so far meanwhile."""
+    """Solution of the search of a run; the parameter file has the best candidate meanwhile."""
     try:
         return run.search(
             ready.searched,
@@ -97,7 +97,7 @@ def searched(
 
 
 def history_settings(spec: FitSpec, ready: Prepared, logs: RunLogs) -> dict[str, Any]:
-    """Settings that the history depends on; a resumed fit may take more evaluations."""
+    """Settings that determine the history; a resumed fit can have more evaluations."""
     return {
         **spec.fit_settings.to_dict(),
         "trials": None,
@@ -108,10 +108,10 @@ def history_settings(spec: FitSpec, ready: Prepared, logs: RunLogs) -> dict[str,
 
 
 def check_result(solution: Solution) -> None:
-    """Raise SimulationError where no candidate could be simulated."""
+    """Raise SimulationError if no candidate could be simulated."""
     if not solution.cost < LARGE_COST:
         raise SimulationError(
-            f"{solution.message}: correct the logs, the bench or the bounds of the servo"
+            f"{solution.message}: check the logs, the bench and the bounds of the servo"
         )
 
 
@@ -124,16 +124,16 @@ def judged(
     directory: Path | None = None,
     report: ReportStep = no_report,
 ) -> ServoFit:
-    """The fit of a solution, judged on the logs, those held out included.
+    """Fit from a solution, assessed on training and held-out logs.
 
     Args:
-      spec: the fit, with the model that was chosen.
-      ready: the same before its search.
+      spec: the fit, with its selected model.
+      ready: the fit before its search.
       logs: its logs.
       solution: end of the search.
-      choice: how friction model and terms were chosen.
+      choice: selection of friction model and terms.
       directory: run directory.
-      report: takes words on each long step, and a share.
+      report: progress callback: description of each long step, and fraction done.
     """
     result = ready.result(solution, report, choice)
     further: list[str] = []

@@ -1,4 +1,4 @@
-"""The run directory of a servo fit."""
+"""Run directory of a servo fit."""
 
 import os
 from pathlib import Path
@@ -14,24 +14,24 @@ def run_target(
     *,
     replace: bool = False,
 ) -> Path | RunDirectory:
-    """The run directory of a fit: by default ``m6.run`` next to its parameter file ``m6.json``.
+    """Run directory of a fit: by default ``m6.run`` next to its parameter file ``m6.json``.
 
     Args:
       spec: the fit.
-      directory: run directory, where one is named.
-      replace: whether a parameter file may be there already.
+      directory: run directory; None: the default.
+      replace: whether an existing parameter file is replaced.
 
     Raises:
-      RunDirectoryError: the parameter file is there already.
+      RunDirectoryError: the parameter file already exists.
     """
     target = Path(directory) if isinstance(directory, str | os.PathLike) else directory
     if target is None:
         assert spec.output is not None  # or it is a fit in memory
         target = spec.output.with_suffix(".run")
-    # a run that is there is refused by its own name
+    # an existing run directory is reported before the file
     held = isinstance(target, Path) and (target / "run.json").is_file()
     if spec.output is not None and spec.output.exists() and not held and not replace:
         raise RunDirectoryError(
-            f"{spec.output} exists: choose another --output, or replace it with --overwrite"
+            f"{spec.output} already exists: choose another --output, or replace it with --overwrite"
         )
     return target

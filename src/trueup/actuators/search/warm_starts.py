@@ -1,4 +1,4 @@
-"""Optima that are known of other models, as start values of a fit."""
+"""Optima of other models as start values of a fit."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,21 +17,21 @@ _ONE_FOR_TWO = {
     ),
 }
 _TWO_FOR_ONE = {name: one for one, pair in _ONE_FOR_TWO.items() for name in pair}
-_APART = 0.01  # distance of two starts, in parts of the ranges, below which they are one
-_VALUES = 7  # of a new term
-_SWITCHED = 4  # values of a term that switches, beside those of a scan
+_APART = 0.01  # distance relative to the ranges below which two starts are equal
+_VALUES = 7  # number of values of a new term
+_SWITCHED = 4  # number of values of a switching term, in addition to those of a scan
 
 SWITCHING = ("current_limit", "max_velocity", "backlash")
-"""Terms without a derivative where they do not act: a descent cannot find them from there."""
+"""Terms with zero derivative where they do not act: a descent cannot find them from there."""
 
 
-def carried_over(
+def converted_values(
     values: Mapping[str, float], parameters: Sequence[ModelParameter], names: Sequence[str]
 ) -> np.ndarray:
-    """Values of one model in the unknowns of another ``(p,)``, within bounds.
+    """Values of one model converted to the unknowns of another ``(p,)``, within bounds.
 
-    A richer model starts as the simpler one: friction that this lacks is 0, terms are absent. A
-    simpler one takes the mean of what it has one number for.
+    A richer model starts as the simpler one: friction that the latter lacks is 0, terms are absent.
+    A simpler one gets the mean of parameters that it merges.
 
     Args:
       values: values by name.
@@ -59,7 +59,7 @@ def carried_over(
 
 
 def term_values(parameter: ModelParameter) -> np.ndarray:
-    """Values over the range of a term at which descents begin, its start value among them."""
+    """Start values of a term over its range, including its own."""
     lowest = max(parameter.lower, (parameter.upper - parameter.lower) / 200.0)
     return np.unique([parameter.initial, *np.geomspace(lowest, parameter.upper, _VALUES)])
 
@@ -75,7 +75,7 @@ def with_term_values(
 
 
 def with_switching_terms(point: np.ndarray, space: Space) -> np.ndarray:
-    """A point with values over the range of each term that switches, in turn ``(k, p)``.
+    """A point with values over the range of each switching term in turn ``(k, p)``.
 
     Args:
       point: good values of the unknowns ``(p,)``.
@@ -93,7 +93,7 @@ def with_switching_terms(point: np.ndarray, space: Space) -> np.ndarray:
 
 
 def distinct(points: Iterable[np.ndarray], space: Space, count: int) -> np.ndarray:
-    """The first ``count`` points that are apart from those before them ``(k, p)``."""
+    """First ``count`` distinct points ``(k, p)``."""
     lower, upper = space.search_bounds
     span = np.where(upper > lower, upper - lower, 1.0)
     kept: list[np.ndarray] = []

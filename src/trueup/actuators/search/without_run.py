@@ -1,4 +1,4 @@
-"""A servo fit without a run directory: in memory, or with its search in a folder."""
+"""Servo fit without a run directory: in memory, or with its search in a folder."""
 
 from trueup.actuators.search.prepared_fit import prepare
 from trueup.actuators.search.run_logs import RunLogs
@@ -23,10 +23,10 @@ from trueup.runs.store.run_directory import RunDirectory
 
 
 def fit_in_memory(spec: FitSpec, workers: int | None = None) -> ServoFit:
-    """A fit without a run directory; Ctrl-C ends it with what it has.
+    """Fit without a run directory; Ctrl-C ends it with its best candidate so far.
 
     Raises:
-      TrueupError: whatever is wrong.
+      TrueupError: invalid input.
     """
     spec, logs, first = prepared_start(spec, Execution(workers=workers))
     choice = chosen_model(spec, first)
@@ -50,14 +50,14 @@ def fit_in_folder(
     resume: bool = False,
     verbose: bool = False,
 ) -> ServoFit:
-    """A fit of a named model with its search kept in a folder, and no other file of a run.
+    """Fit of a given model with its search stored in a folder, without other files of a run.
 
     Args:
       spec: the fit.
-      logs: its logs, which were read already.
+      logs: its logs.
       directory: folder of the search.
-      workers: threads; all cores where None.
-      resume: continue the search that the folder holds.
+      workers: number of threads; None: all cores.
+      resume: resume the search in the folder.
       verbose: show progress on the error stream.
 
     Raises:

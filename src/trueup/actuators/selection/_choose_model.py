@@ -1,4 +1,4 @@
-"""Choose friction model and extended terms by what a fit says of conditions it has not seen."""
+"""Selection of friction model and extended terms by cross-validation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,19 +11,18 @@ from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
 from trueup.actuators.equations.friction_models import FRICTION_MODELS, friction_model
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import FitSettings
-from trueup.actuators.selection.left_out_fits import (
+from trueup.actuators.selection.candidate_fits import (
     AGAIN,
     BRIEF,
     LIGHT,
     POOLED,
+    BudgetExhaustedError,
     Candidate,
+    CandidateFits,
     Effort,
-    EvaluationsUsedUpError,
     FitOrder,
     FoundFit,
-    LeftOutFits,
 )
-from trueup.actuators.selection.measured_signs import signs_of
 from trueup.actuators.selection.missing_terms import pair_of
 from trueup.actuators.selection.model_choice import (
     LEAST_GAIN,
@@ -32,14 +31,15 @@ from trueup.actuators.selection.model_choice import (
     TriedModel,
     simplest,
 )
-from trueup.actuators.selection.parts import left_out_parts, split_quantities
-from trueup.actuators.selection.progress import POOLED_MODELS, Course, effort_of
+from trueup.actuators.selection.parts import cross_validation_parts, split_quantities
+from trueup.actuators.selection.progress import POOLED_MODELS, SelectionProgress, effort_of
 from trueup.actuators.selection.suitable_terms import suitable_terms
+from trueup.actuators.selection.term_evidence import evidence_for_terms
 from trueup.errors import FitError, SimulationError, listing
 
-_SCREENED = 2  # terms that a screening sends on to cross-validation
-_WORKING = 12  # free parameters at most of the model that terms are added to
-_BETTER = 0.005  # relative fall of the objective that makes a second fit count
+_SCREENED = 2  # terms that a screening passes to cross-validation
+_WORKING = 12  # greatest number of free parameters of the model that terms are added to
+_BETTER = 0.005  # relative reduction of the objective above which a second fit is used
 
 
 def choose_model(
@@ -59,55 +59,58 @@ def choose_model(
     known: Mapping[str, Any] | None = None,
     on_fit: Callable[[dict[str, Any]], None] | None = None,
 ) -> ModelChoice:
-    """Choose a friction model and extended terms by cross-validation over training logs.
+    """Select a friction model and extended terms by cross-validation over training logs.
 
     The logs of each gain, mass and trajectory in turn are predicted by fits to all others:
 
-    1. The simplest friction model, then one with Stribeck and load friction, which terms are added
-       to one at a time. Fits to all logs say which terms could help; those are cross-validated. A
-       term stays as long as the best one lowers the error by ``least_gain``.
+    1. The simplest friction model, then one with Stribeck and load friction, to which terms are
+       added one at a time. Fits to all logs screen the terms; the best ones are cross-validated. A
+       term is kept if it lowers the error by ``least_gain``.
     2. All friction models with these terms.
-    3. The best models are fitted again from all optima that were found, and cross-validated again
-       where that gave a lower objective. Terms are left out again one at a time.
+    3. The best models are fitted again from all optima found, and cross-validated again
+       if that lowered the objective. Then terms are removed one at a time.
 
-    The model with the smallest geometric mean of the errors is taken, or one with fewer parameters
-    whose mean is within ``least_gain`` of it. Logs for a final judgement must not be among those
-    given here.
+    The result is the model with the smallest geometric mean of the errors, or one with fewer
+    parameters and a mean within ``least_gain`` of it. Do not include logs that are held out for the
+    final verdict.
 
     Args:
       servo: servo, or its name in the catalogue.
       logs: evenly sampled training logs.
-      settings: settings of the fits, ``method`` aside: they are least-squares searches, each from
-        the optima of other models too. Terms that it names are in every model.
+      settings: settings of the fits, except ``method``: they are least-squares searches, also from
+        the optima of other models. Its terms are in every model.
       models: friction models to try.
-      try_terms: extended terms to try; by default all that suit servo and measurements.
+      try_terms: extended terms to try; by default all that servo law and measurements support.
       by: quantities that logs are split by, of ``"kp"``, ``"mass"`` and ``"trajectory"``; None: all
         that vary.
-      least_gain: relative reduction of the error that is worth more parameters.
-      on_tried: called with each model as it is tried.
-      on_progress: called with what was done, and the share of the work that is done.
+      least_gain: relative reduction of the error that justifies more parameters.
+      on_tried: called with each evaluated model.
+      on_progress: called with a description of the step, and the fraction done.
       benches: load of each log; by default the pendulum that the log describes.
-      workers: fits at a time; nothing of the result depends on it.
-      limit: evaluated candidates at most; the choice is among what was tried until then.
-      known: fits of an earlier, unfinished choice, as ``on_fit`` got them: they are not repeated.
+      workers: number of parallel fits; the result does not depend on it.
+      limit: greatest number of evaluations; the selection is among the models evaluated by then.
+      known: fits of an interrupted selection, from ``on_fit``: they are not repeated.
       on_fit: called with all fits so far as plain data, after each new one.
 
     Raises:
       FitError: an unknown model, term or split, or settings that hold out logs.
-      RecordingError: all logs have one gain (mass, trajectory), or lack what a term reads.
-      SimulationError: the simulation of a model diverges wherever a fit of it could begin.
+      RecordingError: all logs have one gain (mass, trajectory), or lack a measurement for a term.
+      SimulationError: the simulation of a model diverges at all start values.
     """
     settings = settings or FitSettings()
     if settings.holds_out:
-        raise FitError("choose_model holds logs out itself: give it the training logs alone")
+        raise FitError(
+            "choose_model does its own cross-validation: remove the validation_* settings and pass "
+            "training logs only"
+        )
     if not 0.0 <= least_gain < 1.0:
-        raise FitError(f"least_gain is a share of the error, 0 to 1, got {least_gain}")
+        raise FitError(f"least_gain is a fraction of the error, 0 to 1, got {least_gain}")
     names = [friction_model(name).name for name in dict.fromkeys(models)]
     if not names:
-        raise FitError(f"there is no friction model to try; there are {listing(FRICTION_MODELS)}")
+        raise FitError(f"no friction models to try: choose from {listing(FRICTION_MODELS)}")
     suitable = suitable_terms(servo, logs, settings, try_terms)
     quantities = split_quantities(logs, by)
-    fits = LeftOutFits(
+    fits = CandidateFits(
         servo,
         logs,
         settings,
@@ -121,28 +124,28 @@ def choose_model(
 
 
 def with_term(tried: TriedModel, term: str) -> Candidate:
-    """A model with one term more, in the order in which terms are listed."""
+    """A model with one more term, in the order in which terms are listed."""
     order = list(EXTENDED_TERMS)
     return Candidate(tried.model, tuple(sorted((*tried.terms, term), key=order.index)))
 
 
 def order_of(sizes: Mapping[str, int]) -> tuple[list[str], str]:
-    """Friction models by number of free parameters, and the one that terms are added to."""
+    """Friction models by number of free parameters, and the model that terms are added to."""
     order = sorted(sizes, key=lambda m: sizes[m])
     small = [m for m in order if sizes[m] <= _WORKING]
     return order, (small or order)[-1]
 
 
 class TooFewTrialsError(FitError):
-    """The evaluations are used up before a model was tried."""
+    """The evaluations were used up before a model was evaluated."""
 
 
 class _Choosing:
-    """The course of a choice; the fits are made elsewhere."""
+    """Steps of a selection; the fits are done by :class:`CandidateFits`."""
 
     def __init__(
         self,
-        fits: LeftOutFits,
+        fits: CandidateFits,
         by: str | Sequence[str] | None,
         least_gain: float,
         on_tried: Callable[[TriedModel], None] | None,
@@ -150,27 +153,27 @@ class _Choosing:
         limit: int | None,
     ):
         self.fits, self.least_gain = fits, least_gain
-        self.parts = left_out_parts(fits.logs, by)
+        self.parts = cross_validation_parts(fits.logs, by)
         self.tried: dict[str, TriedModel] = {}
         self.screened: list[ScreenedTerm] = []
         self._on_tried, self._on_progress, self._limit = on_tried, on_progress, limit
         self._whole: dict[str, FoundFit] = {}
         self._of_parts: dict[str, list[FoundFit]] = {}
-        self._course = Course([1], 1, 0, len(self.parts))
+        self._progress = SelectionProgress([1], 1, 0, len(self.parts))
         self._shown = 0.0
 
     def choose(self, models: list[str], terms: tuple[str, ...], by: str) -> ModelChoice:
-        """Try everything, and take a model."""
+        """Evaluate all candidates and select a model."""
         always = tuple(self.fits.settings.terms)
         complete = True
         try:
             self._try_all(models, terms, always)
-        except EvaluationsUsedUpError:
+        except BudgetExhaustedError:
             complete = False
         if not self.tried:
             raise TooFewTrialsError(
-                f"{self._limit} evaluations are too few to choose a model: raise --evaluations, or "
-                "name a friction model with --model"
+                f"{self._limit} evaluations are too few to select a model: increase --evaluations, "
+                "or choose a friction model with --model"
             )
         tried = tuple(self.tried.values())
         chosen = simplest(tried, self.least_gain)
@@ -186,7 +189,7 @@ class _Choosing:
         )
 
     def _signs(self, chosen: TriedModel) -> dict[str, str]:
-        """Signs of the terms of a model, beside the tried models without them."""
+        """Evidence for the terms of a model, from the models without them."""
         fits, known = self.fits, {}
         for term in chosen.terms:
             if pair := pair_of(list(self.tried.values()), term, chosen):
@@ -194,33 +197,33 @@ class _Choosing:
                     fits.model(Candidate(each.model, each.terms), each.values) for each in pair
                 )
                 known[term] = (model, with_term.values[term])
-        return signs_of(known, fits.logs, fits.settings, fits.benches)
+        return evidence_for_terms(known, fits.logs, fits.settings, fits.benches)
 
     def _try_all(self, models: list[str], terms: tuple[str, ...], always: tuple[str, ...]) -> None:
         sizes = {m: self.fits.parameters(Candidate(m, always)) for m in models}
         order, working = order_of(sizes)
         by_size = [sizes[m] for m in reversed(order)]
-        self._course = Course(by_size, sizes[working], len(terms), len(self.parts))
+        self._progress = SelectionProgress(by_size, sizes[working], len(terms), len(self.parts))
         first = self._try(Candidate(order[0], always))
         best = first if working == order[0] else self._try(Candidate(working, always))
         while left := [t for t in terms if t not in best.terms]:
-            self._course.begin("terms", len(terms) - len(left))
-            # one that was tried is the best of its step, or the last
+            self._progress.begin("terms", len(terms) - len(left))
+            # an evaluated model is the best of its step, or the last
             nearest = self._next_term(best, left)
             if nearest is None:
                 break
             best = nearest
         for number, model in enumerate(reversed(order)):
-            self._course.begin("models", number)
-            # the richer ones have valleys that the search for terms may not have met
+            self._progress.begin("models", number)
+            # richer models have local minima that the search for terms may have missed
             effort = effort_of(sizes[model], sizes[working])
             self._try(Candidate(model, best.terms), effort=effort)
         self._second_fits()
         self._without_each_term(always)
 
     def _next_term(self, best: TriedModel, left: list[str]) -> TriedModel | None:
-        """The model with one term more that predicts best; None where none is worth it."""
-        beside = Candidate(best.model, best.terms)
+        """Best model with one more term; None if no term is worth it."""
+        base = Candidate(best.model, best.terms)
         orders = [
             FitOrder(
                 with_term(best, term),
@@ -237,7 +240,7 @@ class _Choosing:
         for order, fit in zip(orders, found, strict=True):
             gain = 1.0 - fit.cost / best.training
             term = order.new_term
-            self.screened.append(ScreenedTerm(term, beside.label, gain, fit.values[term]))
+            self.screened.append(ScreenedTerm(term, base.label, gain, fit.values[term]))
             if gain > 0.5 * self.least_gain:
                 gains.append((gain, term, fit.values))
         if not gains:
@@ -255,7 +258,7 @@ class _Choosing:
         starts: Sequence[Mapping[str, float]] = (),
         effort: Effort = LIGHT,
     ) -> TriedModel:
-        """A candidate, fitted to all logs and without each part."""
+        """A candidate, fitted to all logs and to the logs without each part."""
         if candidate.label in self.tried:
             return self.tried[candidate.label]
         near = [*starts, *(found.values for found in self._whole.values())]
@@ -263,7 +266,7 @@ class _Choosing:
         return self._validate(candidate, whole, "")
 
     def _validate(self, candidate: Candidate, whole: FoundFit, name: str) -> TriedModel:
-        """Errors of a candidate without each part, from its optimum on all logs."""
+        """Cross-validation errors of a candidate, with fits from its optimum on all logs."""
         simpler = [
             found
             for label, found in self._of_parts.items()
@@ -296,10 +299,10 @@ class _Choosing:
         return tried
 
     def _second_fits(self) -> None:
-        """Fit the best models again, from what all fits have found."""
+        """Fit the best models again, from the optima of all fits."""
         ranked = sorted(self.tried.values(), key=lambda tried: tried.error)[:POOLED_MODELS]
         for number, tried in enumerate(ranked):
-            self._course.begin("again", number)
+            self._progress.begin("again", number)
             candidate = Candidate(tried.model, tried.terms)
             pool = [found.values for found in self._whole.values()]
             pool += [fit.values for fits in self._of_parts.values() for fit in fits]
@@ -309,30 +312,30 @@ class _Choosing:
                 self._validate(candidate, whole, "again")
 
     def _without_each_term(self, always: tuple[str, ...]) -> None:
-        """Try the chosen model without each of its terms; those that are not missed go."""
+        """Evaluate the selected model without each of its terms, and remove unnecessary ones."""
         chosen = simplest(list(self.tried.values()), self.least_gain)
         free = [term for term in chosen.terms if term not in always]
         if len(free) < 2:
             return
         for number, term in enumerate(free):
-            self._course.begin("without", number)
+            self._progress.begin("without", number)
             rest = tuple(t for t in chosen.terms if t != term)
             self._try(Candidate(chosen.model, rest), (chosen.values,))
 
     def _make(self, orders: list[FitOrder]) -> list[FoundFit]:
         if self._on_progress is not None:
-            share = self._course.share
+            share = self._progress.share
             self._shown = max(self._shown, min(share, 0.99))
             self._on_progress(f"fitting {orders[0].candidate.label}", self._shown)
-        # one is left to evaluate what is chosen
+        # one evaluation is reserved for the selected model
         most = None if self._limit is None else self._limit - 1
         found = self.fits.make(orders, most)
         for order, fit in zip(orders, found, strict=True):
-            self._course.fitted(order.effort, len(fit.values))
+            self._progress.fitted(order.effort, len(fit.values))
         if not all(np.isfinite(fit.cost) for fit in found):
             label = orders[0].candidate.label
             raise SimulationError(
-                f"the simulation of {label} diverges wherever a fit of it could begin: correct the "
-                "logs, the bench or the bounds of the servo"
+                f"the simulation of {label} diverges at all start values: check the "
+                "logs, the bench and the bounds of the servo"
             )
         return found

@@ -1,4 +1,4 @@
-"""Compares servo models, in memory or in a run directory."""
+"""Comparison of servo models, in memory or in a run directory."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -40,60 +40,61 @@ def compare(
     verbose: bool = True,
     **options: Unpack[ComparisonOptions],
 ) -> ModelComparison:
-    """Compare models of one servo and choose one.
+    """Compare models of one servo and recommend one.
 
-    With ``directory`` it does all that ``trueup actuator compare`` does, and both continue what the
-    other began: the models of ``settings`` are fitted, each with checkpoints, and compared with
-    those of parameter files::
+    With ``directory`` it is equivalent to ``trueup actuator compare``, and both can resume a
+    comparison of the other: the models of ``settings`` are fitted, each with checkpoints, and
+    compared with those of parameter files::
 
         found = actuators.compare([], "logs", directory="comparison", settings=ComparisonSettings(
             models=("m1", "m4", "m6"), fit=FitSettings(validation_kp=(400,))))
         found.recommended
 
-    With logs held out, the choice is the model with fewest parameters whose held-out error is
-    within 5 % of the smallest one. With one log held out the smallest error decides; with none the
-    Bayesian criterion. The standard error of a difference is that of the logs one by one, because
-    logs differ more in how hard they are than models do.
+    With held-out logs, the model with the fewest parameters and a held-out error within 5 % of
+    the smallest one is recommended. With a single held-out log the smallest error decides; with
+    none the Bayesian criterion. The standard error of a difference uses the paired differences per
+    log, because logs differ more in difficulty than models do in accuracy.
 
     Args:
         models: label -> model; with ``directory`` parameter files.
-        logs: logs that the models were fitted to; with ``directory`` all logs, or where they are.
-        held_out: logs that they were not fitted to; with ``directory`` the settings of the fits
-            say which.
+        logs: logs that the models were fitted to; with ``directory`` all logs, or their folder or
+          files.
+        held_out: held-out logs; with ``directory`` the settings of the fits
+          define them.
         directory: run directory; without one nothing is fitted or written.
-        settings: models to fit, and how; error, scheme, reset period and voltage are those of its
-            fits.
-        servo: servo of the fits; that of the parameter files, or else of the logs, by default.
-        catalogue: YAML file with further servos.
-        skip_bad_logs: leave logs of a folder out that cannot be used.
-        workers: threads of the fits; all cores by default.
-        resume: continue the comparison in the run directory.
-        overwrite: replace the run that the directory holds.
-        anyway: take parameter files of fits whose logs have changed too; every file says so.
+        settings: models to fit, and settings of the fits; error, scheme, reset period and voltage
+            are those of its fits.
+        servo: servo of the fits; default: that of the parameter files, or else of the logs.
+        catalogue: YAML file with additional servos.
+        skip_bad_logs: skip unusable logs of a folder.
+        workers: number of threads of the fits; all cores by default.
+        resume: resume the comparison in the run directory.
+        overwrite: replace the run in the directory.
+        anyway: accept parameter files of fits with changed logs; every output records this.
         verbose: show progress of a run on the error stream.
-        options: of a comparison without a directory, whose place the settings take in a run:
-            ``kind``, error, ``"mae"`` or ``"rmse"``, that which the fits minimised;
-            ``parameters``, label -> number of parameters that the fit determined, all by default;
-            ``origins``, label -> where the numbers come from; ``scheme``, how the bench steps, one
-            of ``SCHEMES``; ``reset_period``, take position and speed from the
-            log again after this time [s]; ``vin``, nominal bus voltage [V] in place of the logs'
-            own; ``benches``, load of each log, training logs first.
+        options: of a comparison without a directory; in a run the settings define them:
+            ``kind``, the error that the fits minimised, ``"mae"`` or ``"rmse"``;
+            ``parameters``, label -> number of fitted parameters, all by default;
+            ``origins``, label -> origin of the values; ``scheme``, integration scheme, one
+            of ``SCHEMES``; ``reset_period``, interval at which position and
+            speed are reset to the log's [s]; ``vin``, nominal bus voltage [V] that replaces that of
+            the logs; ``benches``, load of each log, training logs first.
 
     Raises:
-        FitError: there is no model, no such error, or every model diverges.
-        RecordingError: there is no log, or one cannot be simulated.
+        FitError: no models, an unknown error, or every model diverges.
+        RecordingError: no logs, or one cannot be simulated.
         ParameterError: a model is of another servo than the logs.
-        RunDirectoryError: the directory holds another run.
-        RunInterrupted: Ctrl-C; finished fits and the search of the last are saved.
+        RunDirectoryError: the directory contains another run.
+        RunInterrupted: Ctrl-C; finished fits and the search of the last one are saved.
     """
     if directory is None:
         for_runs = settings is not None or resume or overwrite
         return _in_memory(models, logs, held_out, options, for_runs)
     if isinstance(models, Mapping) or held_out or options:
         raise FitError(
-            "a comparison with a run directory takes parameter files and all logs: save models "
-            "with save_model, and hold logs out, name the error and the simulation with the "
-            "settings of the fits"
+            "a comparison with a run directory requires parameter files and all logs: save models "
+            "with save_model, and set held-out logs, error and simulation in the settings of the "
+            "fits"
         )
     target = directory.path if isinstance(directory, RunDirectory) else Path(directory)
     spec = ComparisonSpec.of(
@@ -128,7 +129,7 @@ def _in_memory(
     own = [log for log in given if isinstance(log, ServoLog)]
     if for_runs or not isinstance(models, Mapping) or len(own) < len(given):
         raise FitError(
-            "models are fitted, and files read, in a run directory: give one with directory=. "
-            "Without one, models by label and the logs themselves are compared"
+            "fitting models and reading files require a run directory: pass directory=. "
+            "Without one, pass models by label and ServoLog objects"
         )
     return compare_models(models, own, held_out, **options)

@@ -1,11 +1,11 @@
-"""Akaike's and the Bayesian information criterion for residuals that remember their past.
+"""Akaike's and the Bayesian information criterion for autocorrelated residuals.
 
-Samples of a simulated motion are far from independent: an error lasts as long as the motion that
-made it. Counted as independent they would speak for any model that is better by a hair. So the
-log-likelihood is divided by the variance inflation ``c = samples / effective samples`` before
-parameters are charged (quasi-likelihood: Burnham, Anderson 2002, "Model Selection and Multimodel
-Inference", section 2.5). ``c`` is that of the model with the smallest error and one for all models:
-only then do their likelihoods speak of the same data.
+Samples of a simulated motion are not independent: an error lasts as long as the motion that
+causes it. Treated as independent, they would favour any model that is slightly better. The
+log-likelihood is therefore divided by the variance inflation ``c = samples / effective samples``
+before the penalty for parameters (quasi-likelihood: Burnham, Anderson 2002, "Model Selection and
+Multimodel Inference", section 2.5). ``c`` is that of the model with the smallest error and common
+to all models, so that their likelihoods are comparable.
 """
 
 from collections.abc import Sequence
@@ -18,39 +18,39 @@ from trueup.actuators.logs.servo_log import Array
 from trueup.errors import FitError, listing
 
 LIKELIHOODS = {name: kind.likelihood for name, kind in OBJECTIVES.items()}
-"""Objective of a fit -> distribution of the residuals for which its minimum is most likely."""
+"""Objective of a fit -> distribution of residuals whose maximum likelihood it gives."""
 
 
 @dataclass(frozen=True)
 class InformationCriteria:
-    """Criteria of one model; only differences between models of the same data mean anything."""
+    """Criteria of one model; only differences between models of the same data are meaningful."""
 
     aic: float
     """Akaike's criterion of the quasi-likelihood."""
     bic: float
     """Bayesian (Schwarz) criterion of the quasi-likelihood."""
     aic_difference: float
-    """Akaike's criterion less the smallest among the models."""
+    """Akaike's criterion minus the smallest among the models."""
     bic_difference: float
-    """Bayesian criterion less the smallest among the models."""
+    """Bayesian criterion minus the smallest among the models."""
     own_effective_samples: float
-    """Effective samples by the model's own residuals."""
+    """Effective samples from the residuals of this model."""
 
 
 def effective_samples(residual: Array) -> float:
-    """Number of independent samples that say as much about the mean as these do.
+    """Number of independent samples with the same information on the mean.
 
     ``n / (1 + 2 sum of autocorrelations)`` (Bayley, Hammersley 1946, Supplement to the Journal of
-    the Royal Statistical Society 8); the sum ends where two neighbouring autocorrelations together
-    are no longer positive, and does not rise before (initial monotone sequence: Geyer 1992,
-    Statistical Science 7, section 3.3). The autocorrelation is about zero, not about the mean,
-    because the residuals of a right model have none.
+    the Royal Statistical Society 8); the sum ends when two neighbouring autocorrelations together
+    are no longer positive, and is monotone before (initial monotone sequence: Geyer 1992,
+    Statistical Science 7, section 3.3). The mean is not subtracted,
+    because the residuals of a right model have zero mean.
 
     Args:
         residual: residuals of one log in order, ``(n,)``.
 
     Returns:
-        At least 1, at most n.
+        Effective samples, 1 to n.
     """
     residual = np.asarray(residual, float)
     n = residual.size
@@ -79,20 +79,20 @@ def information_criteria(
 
     Args:
         residuals: of each model, those of each log.
-        parameters: number of parameters of each model that were fitted.
+        parameters: number of fitted parameters of each model.
         kind: objective of the fits.
 
     Returns:
-        Criteria of each model, and the effective samples that all of them use. A model that
+        Criteria of each model, and the effective samples used for all of them. A model that
         diverged has infinite ones.
 
     Raises:
-        FitError: there is no such objective, or no model.
+        FitError: unknown objective, or no models.
     """
     if kind not in LIKELIHOODS:
-        raise FitError(f"there is no objective {kind!r}; there are {listing(LIKELIHOODS)}")
+        raise FitError(f"unknown objective {kind!r}; available: {listing(LIKELIHOODS)}")
     if not residuals:
-        raise FitError("there is no model whose information criteria could be computed")
+        raise FitError("no models to compute information criteria for")
     scales = np.array([_scale(of_logs, kind) for of_logs in residuals])
     own = [
         sum(effective_samples(r) for r in of_logs) if np.isfinite(scale) else np.nan

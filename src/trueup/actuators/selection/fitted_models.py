@@ -1,4 +1,4 @@
-"""Models of a comparison: those of parameter files, and those that are fitted in its run."""
+"""Models of a comparison: those of parameter files, and those fitted in its run."""
 
 import sys
 from collections.abc import Mapping
@@ -32,17 +32,17 @@ class FittedModels:
     models: dict[str, ServoModel]
     """Models by label, in the order of the tables."""
     fitted: list[str]
-    """Labels of those that were fitted here."""
+    """Labels of the models fitted in this run."""
     choice: ModelChoice | None
-    """Choice of the extended model."""
+    """Selection of the extended model."""
     notes: list[str]
-    """Things to look at, such as a fit that has not converged."""
+    """Findings, such as a fit that has not converged."""
     evaluations: int
-    """Candidates of all fits."""
+    """Evaluations of all fits."""
 
 
 def fit_models(spec: ComparisonSpec, inputs: ComparisonInputs, run: Run) -> FittedModels:
-    """Choose the extended model, and fit what no parameter file gives."""
+    """Select the extended model, and fit models without a parameter file."""
     given = inputs.given
     choice, reasons = _choice(spec, inputs, run) if inputs.chooses else (None, inputs.notes)
     known = {model.friction.name for model in given.values()}
@@ -60,7 +60,7 @@ def fit_models(spec: ComparisonSpec, inputs: ComparisonInputs, run: Run) -> Fitt
         evaluations += int(result.solution.stats.get("evaluations", 0))
         if not result.reached_its_end:
             status = result.solution.status.value
-            notes.append(f"the fit of {label} has not converged ({status}): raise --evaluations")
+            notes.append(f"the fit of {label} has not converged ({status}): increase --evaluations")
         _show(run, f"fitted {label}: {1e3 * result.training.mae:.2f} mrad")
     return FittedModels(
         in_order({**fitted, **given}),
@@ -84,9 +84,9 @@ def in_order(models: Mapping[str, ServoModel]) -> dict[str, ServoModel]:
 def _choice(
     spec: ComparisonSpec, inputs: ComparisonInputs, run: Run
 ) -> tuple[ModelChoice | None, tuple[str, ...]]:
-    """Friction model and terms of the inner split; read where it was made before.
+    """Selection of friction model and terms; read from the run if it exists.
 
-    None, and the reason, where the trials are too few for it, and it was not asked for.
+    None, and the reason, if there are too few trials for it and it was not requested.
     """
     settings = spec.settings
     try:
@@ -102,12 +102,12 @@ def _choice(
     except TooFewTrialsError as error:
         if settings.extended:
             raise
-        return None, (f"friction models alone are compared: {error}",)
+        return None, (f"only friction models are compared: {error}",)
     return choice, ()
 
 
 def _fit_settings(spec: ComparisonSpec, terms: tuple[str, ...] = ()) -> FitSettings:
-    """Settings of a fit to the training logs, which holds out nothing further."""
+    """Settings of a fit to the training logs, without further held-out logs."""
     nothing: dict[str, Any] = dict.fromkeys(
         ("validation_kp", "validation_mass", "validation_trajectory"), ()
     )
@@ -123,7 +123,7 @@ def _fit(
     model: str,
     terms: tuple[str, ...],
 ) -> ServoFit:
-    """A fit whose search is kept in a folder of the run."""
+    """Fit with its search stored in a folder of the run."""
     one = FitSpec(
         name=label,
         seed=spec.seed,

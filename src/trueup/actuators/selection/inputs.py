@@ -9,37 +9,37 @@ from trueup.actuators.logs.splits import split_logs
 from trueup.actuators.search.run_logs import RunLogs
 from trueup.actuators.selection.parts import split_quantities
 from trueup.actuators.selection.spec import ComparisonSpec
-from trueup.actuators.selection.user_models import fitted_to, given_models
+from trueup.actuators.selection.user_models import fitted_to, user_models
 from trueup.errors import ParameterError, RecordingError, listing
 
 
 @dataclass(frozen=True)
 class ComparisonInputs:
-    """Inputs of a comparison, read and checked."""
+    """Checked inputs of a comparison."""
 
     logs: RunLogs
     """All logs."""
     training_logs: list[ServoLog]
-    """Logs that models are fitted to."""
+    """Training logs."""
     held_out_logs: list[ServoLog]
-    """Logs that they are not fitted to."""
+    """Held-out logs."""
     given: dict[str, ServoModel]
     """Models of the parameter files, by label."""
     servo: Servo | str
     """Servo of the fits."""
     chooses: bool
-    """Whether friction model and extended terms are chosen too."""
+    """Whether friction model and extended terms are selected too."""
     notes: tuple[str, ...] = ()
-    """Why they are not."""
+    """Reason if they are not."""
 
     def seen_before(self) -> list[str]:
-        """Warnings where a file says that it was fitted to logs that are held out here."""
+        """Warnings on files that were fitted to logs that are held out here."""
         notes = []
         for label, model in self.given.items():
             if seen := fitted_to(model, self.held_out_logs):
                 notes.append(
-                    f"{label} was fitted to {listing(seen, 3)}, held out here: its held-out error "
-                    "is too good"
+                    f"{label} was fitted to {listing(seen, 3)}, which are held out here: its "
+                    "held-out error is optimistic"
                 )
         return notes
 
@@ -48,12 +48,12 @@ def read_inputs(spec: ComparisonSpec) -> ComparisonInputs:
     """Read and check models and logs.
 
     Raises:
-      TrueupError: whatever is wrong.
+      TrueupError: invalid input.
     """
     spec.load_catalogue()
     logs, fit = spec.run_logs(), spec.settings.fit
     name = spec.actuator
-    given = given_models(list(spec.params), servo=name, logs=logs.logs, anyway=spec.anyway)
+    given = user_models(list(spec.params), servo=name, logs=logs.logs, anyway=spec.anyway)
     training, held_out = split_logs(
         logs.logs,
         kp=fit.validation_kp,
@@ -68,22 +68,23 @@ def read_inputs(spec: ComparisonSpec) -> ComparisonInputs:
 def _servo_of_fits(
     spec: ComparisonSpec, given: dict[str, ServoModel], training: list[ServoLog]
 ) -> Servo | str:
-    """The servo named, or that of the parameter files, or of the logs."""
+    """The given servo, or that of the parameter files, or of the logs."""
     if spec.servo_or_name is not None:
         return spec.servo_or_name
     servos = {model.servo.name: model.servo for model in given.values()}
     if len(servos) > 1 and spec.settings.models:
         raise ParameterError(
-            f"the parameter files are of several servos, {listing(servos)}: name one, --actuator"
+            f"the parameter files are of several servos, {listing(servos)}: select one with "
+            "--actuator"
         )
     return next(iter(servos.values()), training[0].motor)
 
 
 def _with_choice(spec: ComparisonSpec, found: ComparisonInputs) -> ComparisonInputs:
-    """The inputs, and whether the training logs can decide on extended terms.
+    """Inputs, with whether the training logs support a selection of extended terms.
 
     Raises:
-      RecordingError: they are asked to, and are of one kind.
+      RecordingError: the selection is requested, but all logs have the same conditions.
     """
     settings = spec.settings
     if settings.extended is False or not settings.models:
@@ -94,8 +95,8 @@ def _with_choice(spec: ComparisonSpec, found: ComparisonInputs) -> ComparisonInp
         if settings.extended or settings.try_terms is not None or settings.split_by is not None:
             raise
         reason = (
-            "friction models alone are compared: the training logs have one gain, one mass and one "
-            "trajectory, which cannot tell extended terms apart"
+            "only friction models are compared: the training logs have one gain, one mass and one "
+            "trajectory, which cannot distinguish extended terms"
         )
         return replace(found, notes=(reason,))
     return replace(found, chooses=True)

@@ -1,4 +1,4 @@
-"""Findings on effects beyond a friction model: the gain of each term on logs left out."""
+"""Findings on effects beyond a friction model: the improvement by each term in cross-validation."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,49 +12,50 @@ SYMPTOMS = {
     "supply_resistance": "the bus voltage sags with the load",
     "resistance_temperature": "the servo weakens as it warms up",
     "torque_saturation": "the torque per ampere falls as the current rises",
-    "max_velocity": "the speed stops at a plateau below what the voltage allows",
-    "current_limit": "the torque stops growing with the duty cycle: the current is limited",
+    "max_velocity": "the speed saturates below the limit of the voltage",
+    "current_limit": "the torque saturates over the duty cycle: the current is limited",
 }
-"""Effect on the motion by term, in words."""
+"""Effect on the motion by term."""
 
 
 def term_findings(choice: ModelChoice) -> list[str]:
-    """One sentence for each term of the chosen model, and one for those that were not worth it."""
+    """One sentence for each term of the selected model, and one for the rejected terms."""
     found = []
     taken = set(choice.chosen.terms)
     for term in choice.chosen.terms:
         pair = pair_of(choice.tried, term, choice.chosen)
         if pair is None:
             continue
-        without, beside = pair
+        without, with_term = pair
         found.append(
-            f"{symptom(term, choice.signs)}: {term} takes the error on logs left "
-            f"out from {_milli(without)} ({without.label}) to {_milli(beside)} ({beside.label})"
+            f"{symptom(term, choice.signs)}: {term} changes the cross-validation "
+            f"error from {_milli(without)} ({without.label}) to {_milli(with_term)} "
+            f"({with_term.label})"
         )
     rejected = []
     for term in dict.fromkeys(t for tried in choice.tried for t in tried.terms):
         if term not in taken and (pair := pair_of(choice.tried, term, choice.chosen)) is not None:
-            without, beside = pair
-            rejected.append(f"{term} ({_milli(without)} without it, {_milli(beside)} with it)")
+            without, with_term = pair
+            rejected.append(f"{term} ({_milli(without)} without it, {_milli(with_term)} with it)")
     if rejected:
-        found.append(f"not worth a parameter on logs left out: {', '.join(rejected)}")
+        found.append(f"no improvement in cross-validation: {', '.join(rejected)}")
     tried = {term for each in choice.tried for term in each.terms}
     small = dict.fromkeys(s.term for s in choice.screened if s.term not in tried)
     if small:
-        found.append(f"the logs of the fit show little or nothing of {', '.join(small)}")
+        found.append(f"the training logs show little or no effect of {', '.join(small)}")
     return found
 
 
 def symptom(term: str, signs: Mapping[str, str]) -> str:
-    """Effect of a term in words, with its sign in the measurements where there is one."""
-    words = SYMPTOMS.get(term, "a further effect acts")
+    """Effect of a term, with the evidence in the measurements if there is any."""
+    words = SYMPTOMS.get(term, "there is an additional effect")
     return f"{words} ({signs[term]})" if signs.get(term) else words
 
 
 def pair_of(
     models: Sequence[TriedModel], term: str, near: TriedModel
 ) -> tuple[TriedModel, TriedModel] | None:
-    """A model without a term and with it, as much like ``near`` as were tried."""
+    """Evaluated models without and with a term, as similar to ``near`` as possible."""
     by_set = {(t.model, frozenset(t.terms)): t for t in models}
     pairs = []
     for (model, terms), tried in by_set.items():

@@ -1,4 +1,4 @@
-"""Models that a choice has tried, and the one to take."""
+"""Result of a model selection: evaluated models, and the selected one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ import numpy as np
 from trueup.actuators.selection.parts import SPLITS
 
 LEAST_GAIN = 0.05
-"""Relative difference of errors within which the simpler model is taken."""
+"""Relative difference of errors within which the simpler model is selected."""
 
 
 @dataclass(frozen=True)
 class TriedModel:
-    """A friction model with extended terms, and its error on logs that its fits have not seen."""
+    """A friction model with extended terms, and its cross-validation errors."""
 
     model: str
     """Friction model."""
     terms: tuple[str, ...]
     """Extended terms."""
     parameters: int
-    """Number of parameters that a fit determines."""
+    """Number of free parameters."""
     errors: dict[str, float]
-    """Mean absolute position error [rad] on the logs of each part that was left out."""
+    """Mean absolute position error [rad] on the logs of each held-out part."""
     training: float = float("nan")
     """Objective of the fit to all logs [rad]."""
     values: Mapping[str, float] = field(default_factory=dict)
@@ -31,10 +31,10 @@ class TriedModel:
 
     @property
     def error(self) -> float:
-        """Geometric mean of the errors [rad], each quantity that logs are split by alike.
+        """Geometric mean of the errors [rad], with equal weight per quantity of the split.
 
-        A part that no model predicts, as it lies beyond what the others show, has an error many
-        times that of the others; relative differences are what tells models apart there too.
+        A part that no model predicts, because it is outside the conditions of the others, has an
+        error many times that of the others; relative differences still distinguish models there.
         """
         return geometric_mean(self.by_quantity.values())
 
@@ -55,61 +55,62 @@ class TriedModel:
 
 @dataclass(frozen=True)
 class ScreenedTerm:
-    """A term that was tried by fits to all logs alone."""
+    """A term that was screened by fits to all logs only."""
 
     term: str
     """The term."""
     beside: str
     """Label of the model that it was added to."""
     gain: float
-    """Relative fall of the objective that it brought on the logs of the fit."""
+    """Relative reduction of the objective on the training logs by the term."""
     value: float
-    """Its value there."""
+    """Value of the term in that fit."""
 
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """The outcome of :func:`choose_model`."""
+    """Result of :func:`choose_model`."""
 
     chosen: TriedModel
-    """Model to take."""
+    """Selected model."""
     tried: tuple[TriedModel, ...]
-    """Everything that was tried, in order."""
+    """All cross-validated models, in order."""
     by: str
     """Quantities that the logs were split by."""
     screened: tuple[ScreenedTerm, ...] = ()
-    """Terms that were tried on the logs of the fit alone, in order."""
+    """Terms that were screened by fits to all logs only, in order."""
     least_gain: float = LEAST_GAIN
-    """Relative difference of errors within which the simpler model is taken."""
+    """Relative difference of errors within which the simpler model is selected."""
     evaluations: int = 0
-    """Candidates of all fits."""
+    """Evaluations of all fits."""
     complete: bool = True
-    """Whether everything was tried; False where the evaluations were used up before."""
+    """Whether all candidates were tried; False if the evaluations were used up before."""
     signs: Mapping[str, str] = field(default_factory=dict)
-    """Sign of each term of the chosen model in the measurements, in words."""
+    """Evidence for each term of the selected model in the measurements."""
 
     @property
     def rule(self) -> str:
-        """The rule of choice in a sentence."""
+        """Selection rule, as a sentence."""
         return (
-            f"Logs are left out by {self.by}, one part after the other, and predicted by a fit to "
-            "the others: the model with the smallest geometric mean of the errors on the logs left "
-            f"out is taken{', each of these quantities alike' if ',' in self.by else ''}, or one "
+            f"Logs are held out by {self.by}, one part after the other, and predicted by a fit to "
+            "the others: the model with the smallest geometric mean of these cross-validation "
+            "errors is "
+            f"selected{', with equal weight for each quantity' if ',' in self.by else ''}, or one "
             f"with fewer parameters whose error is within {100 * self.least_gain:g} % of it."
         )
 
     @property
     def reason(self) -> str:
-        """Why this model, in a sentence with numbers."""
+        """Reason for this model, as a sentence with numbers."""
         best = min(self.tried, key=lambda tried: tried.error)
         chosen = self.chosen
         text = (
-            f"{chosen.label}: {1e3 * chosen.error:.1f} mrad on the logs left out, the smallest of "
+            f"{chosen.label}: {1e3 * chosen.error:.1f} mrad in cross-validation, the smallest of "
             f"{len(self.tried)} models tried."
         )
         if chosen.label != best.label:
             text = (
-                f"{chosen.label}: {1e3 * chosen.error:.1f} mrad on the logs left out with "
+                f"{chosen.label}: {1e3 * chosen.error:.1f} mrad in cross-validation with "
                 f"{chosen.parameters} parameters; {best.label} has {1e3 * best.error:.1f} mrad "
                 f"with {best.parameters}, the smallest of {len(self.tried)} models tried."
             )
@@ -175,7 +176,7 @@ class ModelChoice:
 
 
 def geometric_mean(errors: Iterable[float]) -> float:
-    """Geometric mean of errors; 0 where one is 0, infinite where one is."""
+    """Geometric mean of errors; 0 if one is 0, infinite if one is infinite."""
     values = np.array(list(errors), float)
     if not np.isfinite(values).all():
         return float(np.max(values))
@@ -183,7 +184,7 @@ def geometric_mean(errors: Iterable[float]) -> float:
 
 
 def simplest(found: Sequence[TriedModel], least_gain: float) -> TriedModel:
-    """The model with fewest parameters among those that are about as good as the best."""
+    """Model with the fewest parameters among those within ``least_gain`` of the best."""
     least = min(tried.error for tried in found)
     near = [tried for tried in found if tried.error <= least / (1.0 - least_gain)]
     return min(near, key=lambda tried: (tried.parameters, tried.error))

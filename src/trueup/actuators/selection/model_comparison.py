@@ -1,4 +1,4 @@
-"""Compare identified models of one servo, and say which of them to take."""
+"""Comparison of identified models of one servo, with a recommendation."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from trueup.errors import FitError
 from trueup.fitting.judgement.rules import judge
 from trueup.fitting.judgement.verdict import Comparison, Verdict
 
-_WORDS = {"at goal": "that is where it is told to be", "at rest": "that stays where it began"}
+_WORDS = {"at goal": "that is at its goal", "at rest": "that stays at its start"}
 
 GROUPED_BY = ("kp", "mass", "length", "trajectory")
 """Quantities by which tables group logs."""
@@ -29,24 +29,24 @@ GROUPED_BY = ("kp", "mass", "length", "trajectory")
 
 @dataclass(frozen=True, eq=False)
 class ComparedModel:
-    """One model in a comparison. Errors are means over logs [rad]."""
+    """One model in a comparison; errors are means over logs [rad]."""
 
     errors: ModelErrors
-    """Its motion and errors on every log, training logs first."""
+    """Motion and errors on every log, training logs first."""
     parameters: int
-    """Number of parameters that a fit of it determines."""
+    """Number of fitted parameters."""
     origin: str
-    """Origin of its numbers."""
+    """Origin of its values."""
     training: float
     """Error on the training logs."""
     held_out: float
-    """Error on the logs held out; NaN where none is."""
+    """Error on the held-out logs; NaN without any."""
     held_out_standard_error: float
-    """Standard error of that mean over logs; NaN with fewer than two."""
+    """Standard error of that mean over logs [rad]; NaN with fewer than two."""
     behind_best: float
-    """Held-out error beyond that of the best model."""
+    """Held-out error minus that of the best model."""
     behind_best_standard_error: float
-    """Standard error over logs of that difference, log by log."""
+    """Standard error of that difference, from paired differences per log."""
     criteria: InformationCriteria
     """Information criteria on the training logs."""
 
@@ -57,30 +57,30 @@ class ComparedModel:
 
     @property
     def model(self) -> ServoModel:
-        """The model itself."""
+        """The model."""
         return self.errors.model
 
 
 @dataclass(frozen=True, eq=False)
 class ModelComparison:
-    """Models side by side on the same logs, and the one to take."""
+    """Comparison of models on the same logs, with the recommended one."""
 
     models: tuple[ComparedModel, ...]
-    """The models, in the order given."""
+    """The models, in the given order."""
     logs: tuple[ServoLog, ...]
-    """Training logs, then those held out."""
+    """Training logs, then held-out logs."""
     is_held_out: np.ndarray
     """Whether a log is held out, ``(l,)``."""
     kind: str
     """Error: ``"mae"`` or ``"rmse"``."""
     trivial: Mapping[str, Array]
-    """Errors ``(l,)`` of predictions that know nothing of the servo."""
+    """Errors ``(l,)`` of trivial predictions [rad]."""
     samples: int
     """Samples of the training logs."""
     effective_samples: float
     """Equivalent number of independent samples, by the residuals of the best model."""
     recommended: str
-    """Label of the model to take."""
+    """Label of the recommended model."""
     reason: str
     """Why."""
 
@@ -100,13 +100,13 @@ class ModelComparison:
         }
 
     def verdict(self, notes: Sequence[str] = ()) -> Verdict:
-        """Whether to use the recommended model, by the rules of :func:`trueup.fitting.judge`.
+        """Verdict on the recommended model, by the rules of :func:`trueup.fitting.judge`.
 
-        Its baselines are predictions that know nothing of the servo, and the best of the models
+        Baselines are trivial predictions, and the best of the models
         with fewer parameters.
 
         Args:
-            notes: further reasons to look, such as a fit that has not converged.
+            notes: additional findings, such as a fit that has not converged.
         """
         chosen = next(m for m in self.models if m.label == self.recommended)
         simpler = [m for m in self.models if m.parameters < chosen.parameters]
@@ -134,10 +134,10 @@ class ModelComparison:
         return judge(comparisons=comparisons, look_at=notes)
 
     def to_dict(self, notes: Sequence[str] = ()) -> dict[str, Any]:
-        """All numbers as plain data; errors in rad.
+        """All results as plain data; errors in rad.
 
         Args:
-            notes: further reasons to look, for the verdict.
+            notes: additional findings, for the verdict.
         """
         return {
             "verdict": self.verdict(notes).to_dict(),
@@ -208,15 +208,15 @@ def compare_models(
     held_out: Sequence[ServoLog] = (),
     **options: Unpack[ComparisonOptions],
 ) -> ModelComparison:
-    """Compare models in memory; arguments and errors as :func:`trueup.actuators.compare`."""
+    """Compare models in memory; arguments and exceptions as :func:`trueup.actuators.compare`."""
     simulation: dict[str, Any] = dict(options)
     kind = simulation.pop("kind", "mae")
     parameters = simulation.pop("parameters", None) or {}
     origins = simulation.pop("origins", None) or {}
     if not models:
-        raise FitError("there is no model to compare: give parameter files or models to fit")
+        raise FitError("no models to compare: pass parameter files or models to fit")
     if kind not in ("mae", "rmse"):
-        raise FitError(f"there is no error {kind!r} to compare by; there are 'mae', 'rmse'")
+        raise FitError(f"unknown error {kind!r}; available: 'mae', 'rmse'")
     everything = [*logs, *held_out]
     found = model_errors(models, everything, **simulation)
     held = np.arange(len(everything)) >= len(logs)
@@ -229,8 +229,8 @@ def compare_models(
     best = int(np.argmin(judged.mean(axis=1)))
     if not np.isfinite(judged[best]).all():
         raise FitError(
-            "the simulation of every model diverges in a log: none can be taken. Check that the "
-            "parameter files are of this servo"
+            "the simulation of every model diverges in a log: none can be recommended. Check that "
+            "the parameter files are of this servo"
         )
     compared = []
     for row, m in enumerate(found):
@@ -275,19 +275,19 @@ def grouped(logs: Sequence[ServoLog], by: str) -> dict[str, list[int]]:
 
 
 def _choice(models: Sequence[ComparedModel], best: int, held_out: int) -> tuple[str, str]:
-    """Label of the model to take, and a sentence that says why."""
+    """Label of the recommended model, and the reason as a sentence."""
     top = models[best]
     if held_out == 0:
         chosen = min(models, key=lambda m: m.criteria.bic)
         return chosen.label, (
             f"No log is held out, so the Bayesian criterion decides: it is smallest for "
-            f"{chosen.label} with {chosen.parameters} parameters. Logs held out would say more: "
-            "--validation-kp, --validation-mass or --validation-trajectory."
+            f"{chosen.label} with {chosen.parameters} parameters. Hold out logs for a stronger "
+            "test: --validation-kp, --validation-mass or --validation-trajectory."
         )
     if held_out == 1:
         return top.label, (
             f"{top.label} has the smallest error on the one log that is held out. One log has no "
-            "standard error: hold out more of them before a simpler model is ruled out."
+            "standard error: hold out more logs before rejecting a simpler model."
         )
     share = f"{100 * LEAST_GAIN:g} %"
     near = [m for m in models if m is not top and m.held_out <= top.held_out / (1.0 - LEAST_GAIN)]
@@ -296,13 +296,13 @@ def _choice(models: Sequence[ComparedModel], best: int, held_out: int) -> tuple[
     if not simpler:
         return top.label, (
             f"{top.label} has the smallest held-out error, {error} over {held_out} logs, and no "
-            f"model with fewer parameters comes within {share} of it."
+            f"model with fewer parameters is within {share} of it."
         )
     chosen = min(simpler, key=lambda m: (m.parameters, m.held_out))
     return chosen.label, (
         f"{chosen.label} has {chosen.parameters} parameters, {top.label} has {top.parameters} and "
         f"the smallest held-out error, {error}. {chosen.label} is "
-        f"{chosen.behind_best * 1e3:.1f} mrad behind, within {share} of it: the simpler one is "
+        f"{chosen.behind_best * 1e3:.1f} mrad above it, within {share}: the simpler one is "
         "taken."
     )
 

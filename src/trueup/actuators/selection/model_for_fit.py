@@ -1,4 +1,4 @@
-"""The friction model and terms of a fit or a comparison, chosen before their searches."""
+"""Selection of friction model and terms before the searches of a fit or a comparison."""
 
 import dataclasses
 import time
@@ -15,10 +15,10 @@ from trueup.actuators.search.fit_settings import REFINE, FitSettings
 from trueup.actuators.search.prepared_fit import free_names, start_model
 from trueup.actuators.search.spec import FitSpec
 from trueup.actuators.selection._choose_model import choose_model, order_of
-from trueup.actuators.selection.left_out_fits import Candidate, LeftOutFits
+from trueup.actuators.selection.candidate_fits import Candidate, CandidateFits
 from trueup.actuators.selection.model_choice import ModelChoice, TriedModel
-from trueup.actuators.selection.parts import left_out_parts, split_quantities
-from trueup.actuators.selection.progress import Course
+from trueup.actuators.selection.parts import cross_validation_parts, split_quantities
+from trueup.actuators.selection.progress import SelectionProgress
 from trueup.actuators.selection.suitable_terms import suitable_terms
 from trueup.errors import FitError
 from trueup.runs.loop.budget import Budget
@@ -27,20 +27,20 @@ from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
 
 CHOICE = "choice.json"
-"""File of a run directory that holds the choice."""
+"""File of a run directory with the selection."""
 
 FITS = "choice-fits.json"
-"""File of a run directory that holds the fits of a choice in progress."""
+"""File of a run directory with the fits of a selection in progress."""
 
-_CHECKPOINT = 2.0  # time between two writes of the fits [s]
+_CHECKPOINT = 2.0  # interval between writes of the fits [s]
 
 
 def chosen_spec(spec: FitSpec, choice: ModelChoice | None) -> FitSpec:
-    """The spec of the fit that follows a choice: its model and terms, from its optimum.
+    """Spec of the fit after a selection: its model and terms, from its optimum.
 
     Args:
-      spec: a fit that names no model; returned as it is where there is no choice.
-      choice: what was chosen.
+      spec: a fit without a model; returned unchanged without a selection.
+      choice: the selection.
     """
     if choice is None:
         return spec
@@ -54,24 +54,24 @@ def chosen_spec(spec: FitSpec, choice: ModelChoice | None) -> FitSpec:
     model = start_model(spec.servo_or_name, chosen.model, settings)
     names = free_names(model, settings)
     if missing := [name for name in names if name not in chosen.values]:
-        raise FitError(f"the choice of the model holds no value of {', '.join(missing)}")
+        raise FitError(f"the model selection lacks values of {', '.join(missing)}")
     start = {name: chosen.values[name] for name in names}
     changes = {"model": chosen.model, "settings": settings, "limits": Budget(), "start": start}
     return spec.model_copy(update=changes)
 
 
 def choice_of_run(spec: FitSpec, directory: RunDirectory) -> ModelChoice | None:
-    """Choice of a finished run; None for a fit that names its model."""
+    """Selection of a finished run; None for a fit of a given model."""
     if spec.model is not None:
         return None
     return ModelChoice.from_dict(atomic.read_json(directory.inside(CHOICE)))
 
 
 def check_choice(spec: FitSpec, logs: list[ServoLog]) -> None:
-    """Raise TrueupError where models cannot be chosen from, before time is spent.
+    """Raise TrueupError if the logs do not support a model selection.
 
     Args:
-      spec: a fit that names no model.
+      spec: a fit without a model.
       logs: training logs.
     """
     split_quantities(logs, None)
@@ -88,29 +88,31 @@ def choice_plan(
     benches: list[Bench] | None = None,
     seconds: float = 0.0,
 ) -> dict[str, Any]:
-    """Friction models and terms that a choice would try, the parts of the logs it leaves out, and
-    the time that it takes [s].
+    """Friction models and terms that a selection would try, the parts of the logs it holds out, and
+        its estimated time [s].
 
     Args:
-      servo, logs, settings, benches: as of :func:`choice_for_fit`.
+      servo, logs, settings, benches: as for :func:`choice_for_fit`.
       seconds: time of an evaluation of the simplest model on all logs [s].
 
     Raises:
-      RecordingError: all logs are of one gain, mass and trajectory.
+      RecordingError: all logs have one gain, mass and trajectory.
     """
     models = list(settings.models or FRICTION_MODELS)
     terms = list(suitable_terms(servo, logs, settings, settings.try_terms))
-    parts = [part.label for part in left_out_parts(logs)]
+    parts = [part.label for part in cross_validation_parts(logs)]
     held = dict.fromkeys(("validation_kp", "validation_mass", "validation_trajectory"), ())
-    fits = LeftOutFits(servo, logs, dataclasses.replace(settings, **held), benches=benches)
+    fits = CandidateFits(servo, logs, dataclasses.replace(settings, **held), benches=benches)
     sizes = {model: fits.parameters(Candidate(model, settings.terms)) for model in models}
     order, working = order_of(sizes)
-    course = Course([sizes[m] for m in reversed(order)], sizes[working], len(terms), len(parts))
+    progress = SelectionProgress(
+        [sizes[m] for m in reversed(order)], sizes[working], len(terms), len(parts)
+    )
     return {
         "models": models,
         "terms": terms,
         "left_out": parts,
-        "seconds": course.expected * seconds,
+        "seconds": progress.expected * seconds,
     }
 
 
@@ -127,7 +129,7 @@ def choice_for_fit(
     origin: dict[str, Any] | None = None,
     verbose: bool = False,
 ) -> ModelChoice:
-    """Choose friction model and terms, with checkpoints.
+    """Select friction model and terms, with checkpoints.
 
     Args:
       servo: servo, or its name in the catalogue.
@@ -136,14 +138,14 @@ def choice_for_fit(
       by: quantity that logs are held out by: ``"kp"``, ``"mass"`` or ``"trajectory"``; all that
         vary where None.
       benches: load of each log.
-      workers: threads.
-      directory: run directory, for checkpoints; a choice that it holds is read.
-      output: parameter file; holds the best model so far from the first one on.
+      workers: number of threads.
+      directory: run directory, for checkpoints; an existing selection is read.
+      output: parameter file; contains the best model so far.
       origin: provenance of that file.
       verbose: show progress on the error stream.
 
     Raises:
-      RecordingError: all logs are of one gain, mass and trajectory.
+      RecordingError: all logs have one gain, mass and trajectory.
       KeyboardInterrupt: Ctrl-C; finished fits are saved.
     """
     held = dict.fromkeys(("validation_kp", "validation_mass", "validation_trajectory"), ())
@@ -156,10 +158,10 @@ def choice_for_fit(
         keep, flush = _checkpoints(fits)
         best: list[TriedModel] = []
 
-        def tell(tried: TriedModel) -> None:
+        def show_tried(tried: TriedModel) -> None:
             progress.message(
-                f"{tried.label}: {1e3 * tried.error:.2f} mrad on logs left out, "
-                f"{1e3 * tried.training:.2f} mrad on those of the fit"
+                f"{tried.label}: {1e3 * tried.error:.2f} mrad in cross-validation, "
+                f"{1e3 * tried.training:.2f} mrad on the training logs"
             )
             if not best or tried.error < best[0].error:
                 best[:] = [tried]
@@ -174,7 +176,7 @@ def choice_for_fit(
                 models=settings.models or tuple(FRICTION_MODELS),
                 try_terms=settings.try_terms,
                 by=by,
-                on_tried=tell,
+                on_tried=show_tried,
                 on_progress=progress.update,
                 benches=benches,
                 workers=workers,
@@ -210,7 +212,7 @@ def write_live(
 def _checkpoints(
     path: Path | None,
 ) -> tuple[Callable[[dict[str, Any]], None], Callable[[], None]]:
-    """Functions that take the fits so far, and that write the last of them."""
+    """Functions that store the fits so far, and that write them to the file."""
     state: dict[str, Any] = {"written": time.monotonic(), "latest": None}
 
     def flush() -> None:

@@ -1,4 +1,4 @@
-"""Parts of the logs that a choice of model leaves out in turn: conditions not seen by a fit."""
+"""Cross-validation parts of the logs, each with conditions that the fit to the others lacks."""
 
 import itertools
 from collections.abc import Sequence
@@ -13,24 +13,24 @@ SPLITS = {
     "mass": "validation_mass",
     "trajectory": "validation_trajectory",
 }
-"""Quantities that logs are split by -> setting of a fit that holds their values out."""
+"""Quantities that logs are split by -> setting of a fit that holds out their values."""
 
 MOST_PARTS = 4
-"""Parts of one quantity at most: neighbouring values share a part where there are more."""
+"""Greatest number of parts of a quantity: of more values, neighbours share a part."""
 
 
 @dataclass(frozen=True)
-class LeftOutPart:
-    """Logs that are left out together."""
+class HeldOutPart:
+    """Logs that are held out together."""
 
     label: str
-    """Value that these logs share, with the quantity where logs are split by several."""
+    """Common value of these logs, with the quantity if logs are split by several."""
     rows: tuple[int, ...]
     """Numbers of the logs."""
 
 
 def split_quantities(logs: Sequence[ServoLog], by: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Quantities that logs are split by: those named, or all that vary where None.
+    """Quantities that split the logs: the given ones, or all that vary if None.
 
     Raises:
       FitError: a quantity that logs cannot be split by.
@@ -38,29 +38,30 @@ def split_quantities(logs: Sequence[ServoLog], by: str | Sequence[str] | None) -
     """
     names = tuple(SPLITS) if by is None else (by,) if isinstance(by, str) else tuple(by)
     if unknown := [name for name in names if name not in SPLITS]:
-        raise FitError(f"logs cannot be split by {unknown[0]!r}; they can by {listing(SPLITS)}")
+        raise FitError(f"logs cannot be split by {unknown[0]!r}; available: {listing(SPLITS)}")
     varying = tuple(name for name in names if len({getattr(log, name) for log in logs}) > 1)
     if by is not None and (single := [name for name in names if name not in varying]):
         raise RecordingError(
-            f"all {len(logs)} logs have one {single[0]}: a model can only be chosen by {single[0]} "
-            "from logs of two or more"
+            f"all {len(logs)} logs have the same {single[0]}: a selection by {single[0]} requires "
+            "logs of at least two"
         )
     if not varying:
         listed = "the only log has" if len(logs) == 1 else f"the {len(logs)} logs have"
         raise RecordingError(
-            f"{listed} one gain, one mass and one trajectory: which model "
-            "predicts other conditions cannot be decided from them. Record other gains, masses or "
-            "trajectories, or name a friction model with --model"
+            f"{listed} the same gain, mass and trajectory: which model "
+            "predicts other conditions cannot be determined from them. Record other gains, masses "
+            "or trajectories, or select a friction model with --model"
         )
     return varying
 
 
-def left_out_parts(
+def cross_validation_parts(
     logs: Sequence[ServoLog], by: str | Sequence[str] | None = None
-) -> tuple[LeftOutPart, ...]:
-    """Parts of the logs by each quantity that varies; arguments and errors as above.
+) -> tuple[HeldOutPart, ...]:
+    """Parts of the logs by each quantity that varies; arguments and exceptions as above.
 
-    Values are sorted. More than :data:`MOST_PARTS` values make as many parts of neighbours.
+    Values are sorted. More than :data:`MOST_PARTS` values are grouped into that many parts of
+    neighbours.
     """
     quantities = split_quantities(logs, by)
     found = []
@@ -70,7 +71,7 @@ def left_out_parts(
             rows = tuple(i for i, log in enumerate(logs) if getattr(log, name) in values)
             ends = [values[0]] if len(values) == 1 else [values[0], values[-1]]
             label = " to ".join(v if isinstance(v, str) else f"{v:g}" for v in ends)
-            found.append(LeftOutPart(label if len(quantities) == 1 else f"{name} {label}", rows))
+            found.append(HeldOutPart(label if len(quantities) == 1 else f"{name} {label}", rows))
     return tuple(found)
 
 

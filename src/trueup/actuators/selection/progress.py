@@ -1,42 +1,42 @@
-"""Course of a choice of a servo model: the work that is done, and what is expected to come."""
+"""Progress of a model selection: completed and expected work."""
 
 from collections.abc import Sequence
 
-from trueup.actuators.selection.left_out_fits import AGAIN, BRIEF, LIGHT, POOLED, THOROUGH, Effort
+from trueup.actuators.selection.candidate_fits import AGAIN, BRIEF, LIGHT, POOLED, THOROUGH, Effort
 
 POOLED_MODELS = 3
-"""Number of models that are fitted a second time, from what all fits have found."""
+"""Number of models that are fitted a second time, from the optima of all fits."""
 
 RICH = 10
-"""Number of free parameters from which on a model has several valleys."""
+"""Number of free parameters from which a model has several local minima."""
 
 _PER_PARAMETER = {
     id(THOROUGH): 130.0, id(LIGHT): 95.0, id(POOLED): 55.0, id(AGAIN): 9.0, id(BRIEF): 16.0,
 }  # fmt: skip
-"""Work of a fit of each effort for each free parameter, in candidates of a fit of light effort, as
-timed on the recordings of an XL330."""
+"""Work of a fit of each effort per free parameter, in candidates of a fit of light effort, as
+measured on the recordings of an XL330."""
 
 _VALIDATED = 1.8
-"""Models of a step that are cross-validated: two, or one where a single term is worth it."""
+"""Expected number of cross-validated models per step: two, or one if a single term qualifies."""
 
 _FURTHER = 1.25
-"""Steps that follow the first one: on recordings one or two terms are taken."""
+"""Expected number of steps after the first: on recordings one or two terms are selected."""
 
 _CHANGED = 0.4
-"""Share of second fits that end lower, and are cross-validated again."""
+"""Expected fraction of second fits with a lower objective, which are cross-validated again."""
 
 
 def effort_of(size: int, working: int) -> Effort:
-    """Effort of the fit of a friction model with the chosen terms."""
+    """Effort of the fit of a friction model with the selected terms."""
     return THOROUGH if size >= max(working, RICH) else LIGHT
 
 
-class Course:
-    """Work of a choice, in simulations of a candidate; see ``choose_model`` for its order.
+class SelectionProgress:
+    """Work of a selection, in simulations of a candidate; see ``choose_model`` for its steps.
 
     Args:
       sizes: number of free parameters of each friction model, in the order in which all are tried.
-      working: that of the model that terms are added to.
+      working: number of free parameters of the model that terms are added to.
       terms: number of terms to try.
       parts: number of parts of the logs.
     """
@@ -50,12 +50,12 @@ class Course:
         self.begin("first")
 
     def begin(self, stage: str, number: int = 0) -> None:
-        """A unit of work begins.
+        """Start a unit of work.
 
         Args:
-          stage: ``first``, the models without terms; ``terms``, a step that may add a term;
+          stage: ``first``, the models without terms; ``terms``, a step that can add a term;
             ``models``, a friction model with all terms; ``again``, a second fit; ``without``, the
-            chosen model without a term.
+            selected model without a term.
           number: number of the unit within its stage, from 0.
         """
         if stage == "terms":
@@ -64,23 +64,23 @@ class Course:
         self._expected = self._plan(stage, number)
 
     def fitted(self, effort: Effort, parameters: int) -> None:
-        """A fit is done."""
+        """Record a finished fit."""
         self._done += _fit_work(effort, parameters)
 
     @property
     def expected(self) -> float:
-        """Work that is expected to come, in simulations of the simplest model."""
+        """Expected remaining work, in simulations of the simplest model."""
         return sum(self._expected)
 
     @property
     def share(self) -> float:
-        """Share of the whole work that is done, 0 to 1."""
+        """Fraction of the work that is done, 0 to 1."""
         now, *later = self._expected or [0.0]
         left = max(now - (self._done - self._done_before), 0.0) + sum(later)
         return self._done / max(self._done + left, 1.0)
 
     def _plan(self, stage: str, number: int) -> list[float]:
-        """Expected work of each unit from one on."""
+        """Expected work of each unit from the given one on."""
         size = self._working + self._taken
         if stage == "first":
             begun = {min(self._sizes), self._working}
@@ -90,7 +90,7 @@ class Course:
             further = min(max(_FURTHER - number, 0.4), max(self._terms - number - 1, 0))
             return [self._step(), further * self._step(), *self._plan("models", 0)]
         if stage == "models":
-            # the model that terms were added to has been tried with them
+            # the model that terms are added to is already evaluated with them
             left = [each for each in self._sizes[number:] if each != self._working]
             works = [
                 self._tried(each + self._taken, effort_of(each, self._working)) for each in left
@@ -103,7 +103,7 @@ class Course:
         return [self._tried(size - 1, LIGHT)] * (count - number)
 
     def _step(self) -> float:
-        """Work of a step that may add a term."""
+        """Work of a step that can add a term."""
         size = self._working + self._taken + 1
         screened = (self._terms - self._taken) * _fit_work(BRIEF, size)
         return screened + _VALIDATED * self._tried(size, LIGHT)
@@ -113,5 +113,5 @@ class Course:
 
 
 def _fit_work(effort: Effort, size: float) -> float:
-    # derivatives take a share of a simulation for each parameter
+    # derivatives cost a fraction of a simulation per parameter
     return _PER_PARAMETER[id(effort)] * size * (1.0 + 0.2 * size)

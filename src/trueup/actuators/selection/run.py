@@ -1,4 +1,4 @@
-"""A comparison of servo models, from its logs to its report."""
+"""Comparison of servo models in a run directory, from logs to report."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,11 +24,11 @@ from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.store.solution_file import read_solution
 
 FORMAT_VERSION = 1
-"""Version of what ``solution.json`` of a comparison holds."""
+"""Version of the content of ``solution.json`` of a comparison."""
 
 
 def run_comparison(spec: ComparisonSpec, session: Session) -> Outcome:
-    """Compare servo models; errors as :func:`trueup.runs.start`."""
+    """Compare servo models; raises the errors of :func:`trueup.runs.start`."""
     inputs = read_inputs(spec)
     _check_workers(session.execution)
     with session.begin(
@@ -65,7 +65,7 @@ def run_comparison(spec: ComparisonSpec, session: Session) -> Outcome:
 
 
 def plan_comparison(spec: ComparisonSpec, execution: Execution) -> dict[str, Any]:
-    """Models that would be fitted and compared."""
+    """Models to fit and compare."""
     _check_workers(execution)
     inputs = read_inputs(spec)
     known = {model.friction.name for model in inputs.given.values()}
@@ -80,12 +80,12 @@ def plan_comparison(spec: ComparisonSpec, execution: Execution) -> dict[str, Any
 
 
 def report_of_run(directory: RunDirectory) -> Page:
-    """The report of a finished comparison, from its run directory."""
+    """Report of a finished comparison, from its run directory."""
     summary = read_solution(directory)
     spec = read_spec(directory)
     assert isinstance(spec, ComparisonSpec)
     spec.check_report(directory)
-    # what has changed since was looked at
+    # changes since then are already checked
     inputs = read_inputs(spec.model_copy(update={"anyway": True}))
     models = {
         label: load_model(directory.inside(f"{label}.json"), anyway=True)
@@ -102,7 +102,7 @@ def report_of_run(directory: RunDirectory) -> Page:
 def compared(
     spec: ComparisonSpec, inputs: ComparisonInputs, models: dict[str, ServoModel]
 ) -> ModelComparison:
-    """Models compared on the logs, by the error and the simulation of the fits."""
+    """Comparison of models on the logs, with the error and simulation settings of the fits."""
     fit = spec.settings.fit
     files = dict(zip(inputs.given, map(str, spec.params), strict=True))
     return compare_models(
@@ -118,11 +118,11 @@ def compared(
 
 
 def _recommended(found: ModelComparison, fitted: FittedModels) -> ModelComparison:
-    """The comparison with the model to take."""
+    """Comparison with the recommended model."""
     choice = fitted.choice
     if choice is None or found.is_held_out.any() or choice.chosen.label not in fitted.models:
         return found
-    # its errors are of logs left out, the only ones that no fit has seen
+    # its cross-validation errors are the only ones on logs that were not fitted
     reason = f"{choice.rule} {choice.reason}"
     return replace(found, recommended=choice.chosen.label, reason=reason)
 
@@ -144,7 +144,7 @@ def _summary(
         "kind": spec.kind,
         "name": spec.name,
         "status": "finished",
-        "message": f"Take {found.recommended}. {found.reason}",
+        "message": f"Recommended: {found.recommended}. {found.reason}",
         "cost": chosen.held_out if found.is_held_out.any() else chosen.training,
         "parameters": [
             {
@@ -167,7 +167,7 @@ def _summary(
 
 
 def _bare_summary(spec: ComparisonSpec, fitted: FittedModels) -> dict[str, Any]:
-    """Content of ``solution.json`` where the comparison failed."""
+    """Content of ``solution.json`` if the comparison failed."""
     return {
         "kind": spec.kind,
         "name": spec.name,
@@ -181,7 +181,10 @@ def _bare_summary(spec: ComparisonSpec, fitted: FittedModels) -> dict[str, Any]:
 
 def _check_workers(execution: Execution) -> None:
     if execution.workers is not None and execution.workers < 1:
-        raise FitError(f"workers is {execution.workers}: the fits take 1 thread or more")
+        raise FitError(
+            "workers is the number of threads of the fits and must be at least 1, got "
+            f"{execution.workers}"
+        )
 
 
 def _has_begun_fit(directory: RunDirectory) -> bool:

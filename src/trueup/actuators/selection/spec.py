@@ -20,11 +20,11 @@ class ComparisonSpec(LogsSpec):
     """Spec of a comparison of servo models; :meth:`of` makes one from the arguments of a call.
 
     Attributes:
-      actuator: name of the servo; that of the parameter files, or else of the logs, where None.
+      actuator: name of the servo; None: that of the parameter files, or else of the logs.
       params: parameter files of models.
-      settings: models to fit, and how; ``limits`` may name another number of evaluations of each
-        fit.
-      anyway: take parameter files of fits whose logs have changed too; every file says so.
+      settings: models to fit, and settings of the fits; ``limits`` can override the evaluations of
+        each fit.
+      anyway: accept parameter files of fits with changed logs; every output records this.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -52,19 +52,19 @@ class ComparisonSpec(LogsSpec):
         skip_bad_logs: bool = False,
         anyway: bool = False,
     ) -> "ComparisonSpec":
-        """The spec of a comparison; arguments as those of :func:`trueup.actuators.compare`.
+        """Spec of a comparison, from the arguments of :func:`trueup.actuators.compare`.
 
         Args:
           name: name of the run.
-          limits: another number of evaluations of each fit than the settings have.
+          limits: number of evaluations of each fit that replaces that of the settings.
 
         Raises:
-          ParameterError: there is neither a parameter file nor a model to fit.
-          RunDirectoryError: the fits do not know one of the limits.
+          ParameterError: neither a parameter file nor a model to fit.
+          RunDirectoryError: the fits do not support one of the limits.
         """
         settings = settings or ComparisonSettings()
         if not params and not settings.models:
-            raise ParameterError("--given-only compares parameter files: give them with --params")
+            raise ParameterError("--given-only compares parameter files: pass them with --params")
         return cls(
             name=name,
             seed=settings.fit.seed,
@@ -77,7 +77,7 @@ class ComparisonSpec(LogsSpec):
         ).with_limits(limits or Budget())
 
     def identity(self) -> dict[str, Any]:
-        """All but the evaluations of a fit, which may be others."""
+        """All settings except evaluations, which may change on resume."""
         same = super().identity()
         fit = same.pop("fit")
         # models and terms to try are settings of both
@@ -86,11 +86,11 @@ class ComparisonSpec(LogsSpec):
 
     @property
     def full_settings(self) -> ComparisonSettings:
-        """The settings with the evaluations that the limits name."""
+        """Settings with the number of evaluations of the limits."""
         return replace(self.settings, fit=self.fit_settings)
 
     @property
     def fit_settings(self) -> FitSettings:
-        """Settings of each fit, with the evaluations that the limits name."""
+        """Settings of each fit, with the number of evaluations of the limits."""
         fit, most = self.settings.fit, self.limits.max_evaluations
         return fit if most is None else replace(fit, trials=most)

@@ -1,4 +1,4 @@
-"""Extended terms that a choice of model tries, by servo and logs."""
+"""Extended terms that a model selection tries, by servo and logs."""
 
 from collections.abc import Sequence
 
@@ -17,10 +17,10 @@ def suitable_terms(
     settings: FitSettings,
     terms: Sequence[str] | None = None,
 ) -> tuple[str, ...]:
-    """Extended terms that a choice tries: those given, or all that servo and logs can carry.
+    """Extended terms that a selection tries: the given ones, or all that servo and logs support.
 
     Raises:
-      FitError: a term that does not exist, or has no meaning for the servo.
+      FitError: unknown term, or one that does not apply to the servo.
     """
     model = ServoModel.create(servo, "m1")
     law = model.servo.law

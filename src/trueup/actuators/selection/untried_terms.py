@@ -1,4 +1,4 @@
-"""Findings on a fit of a named model: extended terms that it lacks, by what they bring."""
+"""Findings on a fit of a given model: missing extended terms, by their improvement."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -6,27 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from trueup.actuators.assess.left_out_intervals import ReportStep, no_report
+from trueup.actuators.assess.jackknife import ReportStep, no_report
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import FitSettings
-from trueup.actuators.selection.left_out_fits import (
+from trueup.actuators.selection.candidate_fits import (
     AGAIN,
     BRIEF,
     Candidate,
+    CandidateFits,
     FitOrder,
-    LeftOutFits,
 )
-from trueup.actuators.selection.measured_signs import signs_of
 from trueup.actuators.selection.missing_terms import symptom
 from trueup.actuators.selection.model_choice import LEAST_GAIN, TriedModel
-from trueup.actuators.selection.parts import LeftOutPart, left_out_parts
+from trueup.actuators.selection.parts import HeldOutPart, cross_validation_parts
 from trueup.actuators.selection.suitable_terms import suitable_terms
+from trueup.actuators.selection.term_evidence import evidence_for_terms
 from trueup.errors import RecordingError
 
-_VALIDATED = 2  # terms that are cross-validated: those with the greatest gain on the logs
+_VALIDATED = 2  # terms that are cross-validated: those with the largest improvement on the logs
 
 
 def untried_term_findings(
@@ -41,22 +41,22 @@ def untried_term_findings(
     workers: int,
     report: ReportStep = no_report,
 ) -> list[str]:
-    """One sentence for each term that would lower the error on logs left out, the best first.
+    """One sentence for each term that lowers the cross-validation error, best first.
 
-    Each term that suits servo and logs is added to the fit and fitted to all logs. The terms with
-    the greatest gain are cross-validated beside the fit itself, over the gains, masses and
-    trajectories of the logs; nothing is found where none of these varies.
+    Each term that suits servo and logs is added to the model and fitted to all logs. The terms with
+    the largest improvement are cross-validated, as is the fit itself, over the gains, masses and
+    trajectories of the logs; the result is empty if none of these varies.
 
     Args:
       servo: servo, or its name in the catalogue.
       model: friction model of the fit.
       logs: its training logs.
-      settings: its settings, terms among them.
+      settings: its settings, including its terms.
       values: its values, by name.
       cost: its objective [rad].
       benches: load of each log.
-      workers: fits at a time.
-      report: called after each fit with words and the share that is done.
+      workers: number of parallel fits.
+      report: called after each fit with a description and the fraction done.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
@@ -65,9 +65,9 @@ def untried_term_findings(
     settings = dataclasses.replace(settings, **held)
     terms = suitable_terms(servo, logs, settings)
     try:
-        parts = left_out_parts(logs)
+        parts = cross_validation_parts(logs)
     except RecordingError:
-        return []  # the logs are of one kind
+        return []  # all logs have the same conditions
     if not terms:
         return []
     most = len(terms) + (1 + _VALIDATED) * len(parts)
@@ -75,10 +75,10 @@ def untried_term_findings(
 
     def after_fit(order: FitOrder, found: Any) -> None:
         done.append(order)
-        words = f"terms that the model lacks: fit {len(done)} of {most} or fewer"
+        words = f"missing terms of the model: fit {len(done)} of at most {most}"
         report(words, min(1.0, len(done) / most))
 
-    fits = LeftOutFits(servo, logs, settings, benches=benches, workers=workers, on_fit=after_fit)
+    fits = CandidateFits(servo, logs, settings, benches=benches, workers=workers, on_fit=after_fit)
     own = Candidate(model, settings.terms)
     order = list(EXTENDED_TERMS)
     candidates = {
@@ -110,21 +110,21 @@ def untried_term_findings(
     if not better:
         return []
     plain_model = fits.model(own, values)
-    signs = signs_of(
+    signs = evidence_for_terms(
         {term: (plain_model, value) for _, term, value in better}, logs, settings, benches
     )
     return [
-        f"{symptom(term, signs)}: {term} would take the error on logs left "
-        f"out from {1e3 * plain:.1f} to {1e3 * error:.1f} mrad. Add terms="
+        f"{symptom(term, signs)}: {term} would change the cross-validation "
+        f"error from {1e3 * plain:.1f} to {1e3 * error:.1f} mrad. Add terms="
         f"{','.join(candidates[term].terms)}, or fit without --model"
         for error, term, _ in sorted(better)
     ]
 
 
 def _left_out(
-    fits: LeftOutFits, candidate: Candidate, parts: Sequence[LeftOutPart], near: dict[str, float]
+    fits: CandidateFits, candidate: Candidate, parts: Sequence[HeldOutPart], near: dict[str, float]
 ) -> float:
-    """Error of a candidate on logs left out [rad], by the rule of the choice of a model."""
+    """Cross-validation error of a candidate [rad], as in the model selection."""
     orders = [FitOrder(candidate, part, (near,), AGAIN) for part in parts]
     errors = {p.label: fit.error for p, fit in zip(parts, fits.make(orders), strict=True)}
     return TriedModel(candidate.model, candidate.terms, len(near), errors).error

@@ -1,4 +1,4 @@
-"""Models of parameter files that the user names, checked against the logs."""
+"""Models of user-supplied parameter files, checked against the logs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import ParameterError, listing
 
 
-def given_models(
+def user_models(
     files: Sequence[Path],
     catalogue: Path | None = None,
     servo: str | None = None,
@@ -22,14 +22,14 @@ def given_models(
     """Models of parameter files, by label.
 
     Args:
-      files: parameter files; one that is named twice counts once.
-      catalogue: YAML file with further servos.
-      servo: servo that the files have to be of.
-      logs: logs that the files have to suit.
-      anyway: take files of fits whose logs have changed too.
+      files: parameter files; duplicates are read once.
+      catalogue: YAML file with additional servos.
+      servo: servo that the files must be of.
+      logs: logs that the files must match.
+      anyway: accept files of fits with changed logs.
 
     Raises:
-      ParameterError: a file cannot be used, or is of another servo than ``servo`` or the logs.
+      ParameterError: a file is unusable, or of another servo than ``servo`` or the logs.
     """
     if catalogue is not None:
         load_catalogue(catalogue, replace=True)
@@ -39,18 +39,18 @@ def given_models(
         others = {log.motor for log in logs} - names_in_logs(model.servo.name)
         if others:
             raise ParameterError(
-                f"{file}: parameters of the servo {model.servo.name!r}, but the logs are of "
-                f"{listing(sorted(others))} ({logs[0].source} ...): give files of that servo"
+                f"{file}: the parameters are of servo {model.servo.name!r}, but the logs are of "
+                f"{listing(sorted(others))} ({logs[0].source} ...): pass files of that servo"
             )
     return models
 
 
 def fitted_to(model: ServoModel, logs: Sequence[ServoLog]) -> list[str]:
-    """Names of the logs that a model was fitted to, as its file says."""
+    """Names of the logs that a model was fitted to, from its file."""
     known = model.provenance.get("training_logs") or {}
     return [log.name for log in logs if log.name in known]
 
 
 def mark_of_models(models: Mapping[str, ServoModel]) -> str | None:
-    """Mark of everything made from models; None for none."""
+    """Mark of outputs made from models, about changed logs; None for none."""
     return joined(*(model.provenance.get(KEY) for model in models.values()))

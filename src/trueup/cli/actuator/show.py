@@ -15,7 +15,7 @@ from trueup.actuators.report._drive_backdrive_report import (
 from trueup.actuators.report._overlay import overlay_report
 from trueup.actuators.report.overlay_figures import select_logs
 from trueup.actuators.report.overlay_image import overlay_images
-from trueup.actuators.selection.user_models import given_models, mark_of_models
+from trueup.actuators.selection.user_models import mark_of_models, user_models
 from trueup.cli.actuator.evaluate import milli
 from trueup.cli.output import Output
 from trueup.errors import ParameterError
@@ -39,7 +39,7 @@ def run_plot(
     """Draw logs, and the motions of the models of parameter files; returns the exit code."""
     skipped: list[str] = []
     logs = read_logs(logdir, uniform=bool(params), skip_bad=skip_bad, on_skip=skipped.append)
-    models = given_models(params, catalogue, servo, logs, anyway)
+    models = user_models(params, catalogue, servo, logs, anyway)
     logs = [logs[i] for i in select_logs(logs, only)]
     errors: list[ModelErrors] = []
     if models:
@@ -79,7 +79,7 @@ def run_drive_backdrive(
     output: Output,
 ) -> int:
     """Draw the limits of driving and backdriving; returns the exit code."""
-    models = given_models(params, catalogue, anyway=anyway)
+    models = user_models(params, catalogue, anyway=anyway)
     if not models:
         raise ParameterError("no parameter file is given: --params FILE")
     limits = {

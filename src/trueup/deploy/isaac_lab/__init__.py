@@ -1,1 +1,1 @@
-"""Isaac Lab: actuator configurations and classes, networks, events of draws."""
+"""Isaac Lab: actuator configurations and classes, networks, events for draws."""

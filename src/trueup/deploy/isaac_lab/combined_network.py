@@ -1,4 +1,4 @@
-"""Networks for ``CombinedGRUAndPDActuator``: a stateful GRU over an analytic PD law, in a folder.
+"""Networks for ``CombinedGRUAndPDActuator``: a stateful GRU with an analytic PD law, in a folder.
 
 Isaac Lab, https://github.com/isaac-sim/IsaacLab, 2.3: ``isaaclab.actuators``.
 """
@@ -36,12 +36,12 @@ COMBINED_FILES = (
 _PARTS = ("run_files", "actuator", "config")
 
 _HEAD = '''\
-"""A stateful GRU over an analytic PD law as an actuator of Isaac Lab: ``CombinedGRUAndPDActuator``.
+"""A stateful GRU with an analytic PD law as an actuator of Isaac Lab: ``CombinedGRUAndPDActuator``.
 
-Written by trueup; needs torch and Isaac Lab, not trueup. ``CombinedGRUAndPDActuatorCfg``, with
+Written by trueup; requires torch and Isaac Lab, not trueup. ``CombinedGRUAndPDActuatorCfg``, with
 ``physics_dt``, goes among the actuators of an articulation. It reads network.pt,
-normalization_stats.json and training_config_summary.json of ``run_folder``, that of this module
-where none is given.
+normalization_stats.json and training_config_summary.json of ``run_folder``, by default that
+of this module.
 """
 '''
 
@@ -49,14 +49,14 @@ where none is given.
 def write_combined(deployment: Deployment, folder: Path) -> str:
     """Write the folder of ``CombinedGRUAndPDActuator``; returns its configuration as text.
 
-    Its classes lie in the folder as a module without trueup. The graph holds the network alone;
-    statistics and analytic base lie beside it, in ``normalization_stats.json`` and
-    ``training_config_summary.json``. A residual's mean is moved into the bias of the last layer, so
-    that the mean in the file is zero, and adding the base to the network's output before or after
-    it is scaled back is the same.
+    Its classes are in the folder, as a module without trueup. The graph contains only the network;
+    statistics and analytic base are next to it, in ``normalization_stats.json`` and
+    ``training_config_summary.json``. The mean of a residual is moved into the bias of the last
+    layer, so that the mean in the file is zero and the base can be added before or after scaling
+    the network's output.
 
     Raises:
-        FitError: the network does not fit.
+        FitError: the network is not supported.
     """
     network = deployment.network
     bare = Deployment(network, normalization=False, base=False, limits=False)
@@ -65,8 +65,8 @@ def write_combined(deployment: Deployment, folder: Path) -> str:
     content = stats.to_dict()
     if isinstance(network.base, ServoBase):
         raise FitError(
-            "CombinedGRUAndPDActuator adds a PD law to the network, and this one corrects an "
-            "identified servo: export it as isaac-lab, whose graph holds the servo, or train "
+            "CombinedGRUAndPDActuator adds a PD law to the network, but this one corrects an "
+            "identified servo: export it as isaac-lab, whose graph contains the servo, or train "
             "over a PD law (model.kp_phys and model.kd_phys without model.servo_base)"
         )
     if network.base is not None:
@@ -87,14 +87,14 @@ def write_combined(deployment: Deployment, folder: Path) -> str:
         "ACTUATOR_CFG = CombinedGRUAndPDActuatorCfg(\n"
         '    joint_names_expr=[".*"],\n'
         f"    run_folder={str(folder)!r},\n"
-        f"    physics_dt={1.0 / network.rate!r},  # s, that of your simulation\n"
+        f"    physics_dt={1.0 / network.rate!r},  # [s], time step of the simulation\n"
         f"    effort_limit={'...' if network.torque_limit is None else network.torque_limit},"
         "  # N m\n)\n"
     )
 
 
 def combined_summary(network: Network) -> dict[str, Any]:
-    """The content of ``training_config_summary.json`` that ``CombinedGRUAndPDActuator`` reads."""
+    """Content of ``training_config_summary.json`` for ``CombinedGRUAndPDActuator``."""
     base = network.base if isinstance(network.base, AnalyticBase) else None
     return {
         "use_residual": base is not None,
@@ -117,7 +117,7 @@ def combined_summary(network: Network) -> dict[str, Any]:
 
 
 def combined_module() -> str:
-    """Text of the module with the classes, alike for all networks."""
+    """Text of the module with the classes, the same for all networks."""
 
     def pd(angle, error, velocity, wanted, p):
         return pd_torque(angle, error, velocity, wanted, p, False)

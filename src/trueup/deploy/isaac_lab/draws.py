@@ -53,7 +53,7 @@ def _matrix(quaternion):
 
 
 def identified_parameters(env, env_ids, asset_cfg):
-    """Give each environment its draw: all fields of one row together."""
+    """Write the draw of each environment: all fields of one row together."""
     asset = env.scene[asset_cfg.name]
     if env_ids is None:
         env_ids = torch.arange(env.scene.num_envs)
@@ -87,7 +87,7 @@ def _write_bodies(asset, bodies, env_ids):
         if "body_inertia" in written:
             places, values = written["body_inertia"]
             if places != [0, 1, 2]:
-                raise ValueError(f"the moments of inertia of {element!r} are not all known")
+                raise ValueError(f"{element!r} requires all three moments of inertia")
             axes = written.get("body_iquat", ([], np.tile([1.0, 0.0, 0.0, 0.0], (len(values), 1))))
             turned = _matrix(axes[1])
             full = turned @ (values[:, :, None] * np.swapaxes(turned, 1, 2))
@@ -99,7 +99,7 @@ def _write_bodies(asset, bodies, env_ids):
 
 
 def write_draws(request: DrawsRequest) -> DrawsExport:
-    """Module that gives each environment its row."""
+    """Module that writes the row of each environment."""
     fields, signals = request.rows.fields, request.rows.signals
     return DrawsExport((source(fields, signals, request.run),), lost(fields, signals))
 
@@ -113,15 +113,15 @@ def source(fields: Sequence[ModelField], signals: Sequence[SignalDraw], name: st
 
 
 def lost(fields: Sequence[ModelField], signals: Sequence[SignalDraw]) -> list[str]:
-    """Sentences on the parts of a row that Isaac Lab cannot take."""
+    """Sentences on parts of a row that Isaac Lab does not support."""
     out = [
-        f"{f.field} of {f.kind} {f.element} has no writer in Isaac Lab: set it in the asset"
+        f"{f.field} of {f.kind} {f.element} cannot be set in Isaac Lab: set it in the asset"
         for f in fields
         if not _is_taken(f)
     ]
     return out + [
-        f"the {s.quantity} of {s.signal} is for the actuator or the observation to apply; its "
-        "draws stand in posterior.npz"
+        f"the {s.quantity} of {s.signal} must be applied by the actuator or the observation; its "
+        "draws are in posterior.npz"
         for s in signals
     ]
 

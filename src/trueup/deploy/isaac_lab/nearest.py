@@ -1,9 +1,9 @@
-"""Export to Isaac Lab: the nearest actuator configuration, with its error.
+"""Export to Isaac Lab: nearest actuator configuration, with its error.
 
 Isaac Lab's ``DCMotor`` is a PD law limited by the torque-speed line of a DC motor. A servo that
 sets its duty cycle in proportion to the position error is exactly that: back-EMF gives the
-derivative gain and the slope of the line. ``DCMotor`` lacks friction that depends on load or speed,
-a delay, and the firmware's speed limit; a simulation measures their effect.
+derivative gain and the slope of the line. ``DCMotor`` does not model friction that depends on load
+or speed, a delay, and the firmware's speed limit; a simulation quantifies their effect.
 
 Isaac Lab, https://github.com/isaac-sim/IsaacLab, 2.3: ``isaaclab.actuators``.
 """
@@ -38,7 +38,7 @@ from trueup.deploy.servo import (
 )
 from trueup.errors import FitError
 
-_EXPRESSED = ("command_delay", "current_limit")  # extended terms that a class expresses
+_EXPRESSED = ("command_delay", "current_limit")  # extended terms that a class supports
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def isaac_lab_snippet(
     vin: float | None = None,
     timestep: float = 0.005,
 ) -> str:
-    """Python code of the actuator configuration of Isaac Lab that is nearest to a servo.
+    """Python code of the nearest actuator configuration of Isaac Lab to a servo.
 
     Gains, limits and armature follow from the servo's law. Coulomb and viscous friction and a
     factor on the stiffness replace friction that depends on load or speed; they minimise the
@@ -87,17 +87,17 @@ def isaac_lab_snippet(
     Args:
       model: identified servo.
       logs: evenly sampled logs with the commands and benches to simulate; default: the standard
-        trajectories with a pendulum that needs a quarter of the servo's torque.
+        trajectories with a pendulum that requires a quarter of the servo's torque.
       kp: firmware gain of the configuration; default: the servo's.
       vin: bus voltage of the configuration [V]; default: as in :func:`export_servo`.
-      timestep: physics time step [s], in which Isaac Lab counts delays.
+      timestep: physics time step [s], the unit of delays in Isaac Lab.
 
     Returns:
       Text of a Python module.
 
     Raises:
       FitError: the time step is not positive.
-      RecordingError: a log belongs to another servo, is not evenly sampled, or describes no bench;
+      RecordingError: a log belongs to another servo, is unevenly sampled, or describes no load;
         ``logs`` is empty.
     """
     request = ExportRequest(model, logs=logs, kp=kp, vin=vin, timestep=timestep)
@@ -107,7 +107,9 @@ def isaac_lab_snippet(
 def export_isaac_lab(request: ExportRequest) -> ServoExport:
     """Configuration as in :func:`isaac_lab_snippet`, with its mean position errors."""
     if not request.timestep > 0:
-        raise FitError(f"the time step of a simulation is positive [s], got {request.timestep}")
+        raise FitError(
+            f"the time step of the simulation must be positive [s], got {request.timestep}"
+        )
     if request.logs is not None:
         check_logs(request.logs, request.model.servo)
     nearest = nearest_actuators(request)
@@ -121,21 +123,21 @@ class NearestActuators:
     actuators: list[IsaacLabActuator]
     """Configurations at the requested gain and voltage, in order of increasing error."""
     offset: float
-    """Angle of gravity against the encoder at which the errors of the first were taken [rad]."""
+    """Load angle minus encoder angle for the errors of the first [rad]."""
     errors: dict[str, float]
-    """Errors of the first, as in :attr:`ServoExport.errors`."""
+    """Errors of the first one, as in :attr:`ServoExport.errors`."""
     described: str
-    """The motions that it was compared with, in words."""
+    """Description of the reference motions."""
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A configuration at any gains and voltage."""
+    """A configuration as a function of gains and voltage."""
 
     at: Callable[..., IsaacLabActuator]
     """``at(kp, vin, damping)``."""
     offset: float
-    """Angle of gravity against the encoder [rad]."""
+    """Load angle minus encoder angle [rad]."""
 
     def motion(self, model: ServoModel, logs: Sequence[ServoLog]) -> list[np.ndarray]:
         """Position in each log [rad], simulated on its bench."""
@@ -144,7 +146,7 @@ class _Candidate:
             groups.setdefault((log.kp, log.vin, log.damping), []).append(number)
         found: list[np.ndarray] = [np.zeros(0)] * len(logs)
         for gains, numbers in groups.items():
-            simulator = stand_in_simulator(
+            simulator = equivalent_simulator(
                 self.at(*gains), model, [logs[n] for n in numbers], self.offset
             )
             for n, position in zip(numbers, simulator.simulate().position, strict=True):
@@ -155,8 +157,8 @@ class _Candidate:
 def nearest_actuators(request: ExportRequest) -> NearestActuators:
     """Nearest configuration of each class to the recordings, or to the full model's motion.
 
-    All numbers of ``DCMotorCfg`` are fitted, from the full model and from M1, each converted; of
-    the other classes Coulomb and viscous friction and a factor on the stiffness. Without recordings
+    All parameters of ``DCMotorCfg`` are fitted, starting from the full model and from M1; for the
+    other classes Coulomb and viscous friction and a factor on the stiffness. Without recordings
     a model with an exact counterpart is converted.
     """
     model, recorded = request.model, request.logs is not None
@@ -224,7 +226,7 @@ def _fitted_motor(
     request: ExportRequest,
     report: Report,
 ) -> _Candidate:
-    """``DCMotorCfg`` with all numbers fitted: a ``dcmotor`` of MJCF without its delay and slew."""
+    """``DCMotorCfg`` with all parameters fitted: an MJCF ``dcmotor`` without delay and slew."""
     start = servo_of(base, "dcmotor")
     start = replace(start, delay=0.0, max_velocity=math.inf)
     fitted = fit_servo(
@@ -238,7 +240,7 @@ def _fitted_motor(
 
 
 def _dc_motor(servo: MjcfServo) -> IsaacLabActuator:
-    """``DCMotorCfg`` that equals a ``dcmotor`` of MJCF."""
+    """``DCMotorCfg`` equivalent to a ``dcmotor`` of MJCF."""
     motor = servo.motor
     stall = motor.kt * motor.vin * motor.max_pwm / motor.resistance
     limit = motor.kt * motor.limit
@@ -246,7 +248,7 @@ def _dc_motor(servo: MjcfServo) -> IsaacLabActuator:
         "DCMotorCfg",
         servo.kp,
         servo.back_emf or motor.kt * motor.rate,
-        # a motor driven against its voltage gives more than the stall torque
+        # a back-driven motor exceeds the stall torque
         limit if math.isfinite(limit) else 2.0 * stall,
         servo.armature,
         stall,
@@ -288,13 +290,13 @@ def _configurations(
         stiffness, rate = gain * stall, kt * kt / resistance
         stall, free = stall * servo.max_pwm, free * servo.max_pwm
     elif servo.law == "bus_current":
-        # torque grows with the square root of the error: start from the line through 0.1 rad
+        # torque grows with the square root of the error: linearised through 0.1 rad
         stiffness = kt * math.sqrt(vin * gain * 0.1 / resistance) / 0.1
         rate = 0.5 * kt * kt / resistance
         limit = math.sqrt(vin * limit / resistance)
     else:
         stiffness, rate = kt * gain, kt * rate
-    # a motor driven against its voltage gives more than the stall torque
+    # a back-driven motor exceeds the stall torque
     effort = kt * limit if math.isfinite(limit) else 2.0 * stall
     motor = IsaacLabActuator(
         "DCMotorCfg", stiffness, rate, effort, armature, stall, free,
@@ -308,19 +310,19 @@ def _configurations(
     return {"motor": motor, "pd": plain}
 
 
-def stand_in_simulator(
+def equivalent_simulator(
     actuator: IsaacLabActuator,
     model: ServoModel,
     logs: Sequence[ServoLog],
     offset: float | None = None,
 ) -> BenchSimulator:
-    """Bench simulator of a servo that follows the configuration; its friction is free.
+    """Bench simulator of a servo equivalent to the configuration, with free friction.
 
     Args:
       actuator: the configuration.
       model: full model.
       logs: logs to simulate.
-      offset: angle of gravity against the encoder [rad]; None: the model's.
+      offset: load angle minus encoder angle [rad]; None: that of the model.
     """
     numbers = {"armature": actuator.armature, "error_gain_ratio": 1.0}
     if math.isfinite(actuator.saturation_effort):
@@ -358,7 +360,7 @@ def _with_nearest_friction(
 ) -> _Candidate:
     """Copy of a configuration with the best factor on the stiffness, Coulomb and viscous friction.
 
-    Friction in proportion to load acts like a lower stiffness, hence the free factor.
+    Load-proportional friction acts like a lower stiffness, hence the free factor.
     """
     from scipy.optimize import minimize
 
@@ -366,7 +368,7 @@ def _with_nearest_friction(
     for log in target:
         groups.setdefault((log.kp, log.vin, log.damping), []).append(log)
     simulators = [
-        stand_in_simulator(start.at(*gains), model, logs, start.offset)
+        equivalent_simulator(start.at(*gains), model, logs, start.offset)
         for gains, logs in groups.items()
     ]
 
@@ -422,7 +424,7 @@ def _text(request: ExportRequest, nearest: NearestActuators) -> str:
     lines = [line for part in said for line in textwrap.wrap(f"# {part}", 98,
              subsequent_indent="# ")]  # fmt: skip
     for part in _left_out(model, best):
-        lines += textwrap.wrap(f"# Not in it: {part}.", 98, subsequent_indent="# ")
+        lines += textwrap.wrap(f"# Not included: {part}.", 98, subsequent_indent="# ")
     lines += [
         "# Command positions only: the servo has no velocity target other than 0.",
         "# friction, dynamic_friction and viscous_friction are torques from Isaac Sim 5.0 on.",
@@ -438,8 +440,8 @@ def _text(request: ExportRequest, nearest: NearestActuators) -> str:
         effort: (best.effort_limit, "N m"),
     }
     if math.isfinite(best.saturation_effort):
-        numbers["saturation_effort"] = (best.saturation_effort, "N m, at standstill")
-        numbers["velocity_limit"] = (best.velocity_limit, "rad/s, without load")
+        numbers["saturation_effort"] = (best.saturation_effort, "N m, stall torque")
+        numbers["velocity_limit"] = (best.velocity_limit, "rad/s, no-load speed")
     if best.delay:
         steps = round(best.delay / timestep)
         numbers["min_delay"] = (steps, f"physics steps of {timestep:g} s")
@@ -457,15 +459,17 @@ def _text(request: ExportRequest, nearest: NearestActuators) -> str:
 
 
 def _left_out(model: ServoModel, best: IsaacLabActuator) -> list[str]:
-    """Effects of the servo that the configuration lacks, in words."""
+    """Effects of the servo that the configuration does not model, as phrases."""
     parts = []
     if model.friction.name != "m1":
         parts.append(
-            f"its friction, {model.friction.title}; Coulomb and viscous friction and a "
-            "changed stiffness replace it"
+            f"its friction, {model.friction.title}; approximated by Coulomb and viscous friction "
+            "and a changed stiffness"
         )
     if model.servo.law == "bus_current":
-        parts.append("the firmware's control of the bus current: a line replaces a square root")
+        parts.append(
+            "the firmware's control of the bus current: a square root approximated by a line"
+        )
     if "max_velocity" in model.values:
         parts.append(f"the firmware's speed limit, {model.values['max_velocity']:.4g} rad/s")
     if model.values.get("command_delay") and not best.delay:

@@ -1,4 +1,4 @@
-"""Networks in the layouts that the actuator classes of Isaac Lab load.
+"""Networks in the formats of the actuator classes of Isaac Lab.
 
 Isaac Lab 2.3, https://github.com/isaac-sim/IsaacLab: ``ActuatorNetMLP``, ``ActuatorNetLSTM``; its
 pull request 6083: ``ActuatorNetGRU``.
@@ -18,16 +18,16 @@ from trueup.networks.runtime.torchscript import save_script, write_torchscript
 _MOTOR = """\
     # the motor's limits, which the class applies after the network
     effort_limit={effort}
-    saturation_effort=...,  # N m, at standstill
-    velocity_limit=...,  # rad/s, without load
+    saturation_effort=...,  # N m, stall torque
+    velocity_limit=...,  # rad/s, no-load speed
 """
 
 
 def write_network(deployment: Deployment, path: Path) -> str:
-    """Write a network for the actuator class of its family; returns its configuration as text.
+    """Write a network for the actuator class of its family; return its configuration as text.
 
     Raises:
-        FitError: the network does not fit.
+        FitError: the network is not supported.
     """
     writers = {"lstm": write_lstm, "gru": write_gru}
     return writers.get(deployment.network.family, write_mlp)(deployment, path)
@@ -37,16 +37,16 @@ def write_ensemble(request: DrawsRequest) -> DrawsExport:
     """Configuration and file of an ensemble: each environment has its own network.
 
     Raises:
-        FitError: the networks do not fit.
+        FitError: the networks are not supported.
     """
     return export_ensemble(request, "isaac-lab")
 
 
 def write_mlp(deployment: Deployment, path: Path) -> str:
-    """Write the TorchScript of ``ActuatorNetMLP``; returns its configuration as text.
+    """Write the TorchScript of ``ActuatorNetMLP``; return its configuration as text.
 
     Raises:
-        FitError: the network does not fit.
+        FitError: the network is not supported.
     """
     fit = fitted(
         deployment, "ActuatorNetMLP of Isaac Lab", ("mlp", "linear"), SIMULATOR_FEATURE_NAMES
@@ -64,10 +64,10 @@ def write_mlp(deployment: Deployment, path: Path) -> str:
 
 
 def write_lstm(deployment: Deployment, path: Path) -> str:
-    """Write the TorchScript of ``ActuatorNetLSTM``; returns its configuration as text.
+    """Write the TorchScript of ``ActuatorNetLSTM``; return its configuration as text.
 
     Raises:
-        FitError: the network does not fit.
+        FitError: the network is not supported.
     """
     fit = fitted(deployment, "ActuatorNetLSTM of Isaac Lab", ("lstm",), SIMULATOR_FEATURE_NAMES)
     from trueup.deploy.isaac_lab.network_modules import IsaacLstm
@@ -82,12 +82,12 @@ def write_lstm(deployment: Deployment, path: Path) -> str:
 
 
 def write_gru(deployment: Deployment, path: Path) -> str:
-    """Write the TorchScript of ``ActuatorNetGRU``; returns its configuration as text.
+    """Write the TorchScript of ``ActuatorNetGRU``; return its configuration as text.
 
-    Where normalisation is left out of the graph, the configuration has it.
+    If the graph excludes normalisation, the configuration contains it.
 
     Raises:
-        FitError: the network does not fit.
+        FitError: the network is not supported.
     """
     features = (ANGLE, ANGLE_ERROR, VELOCITY)
     fit = fitted(deployment, "ActuatorNetGRU of Isaac Lab", ("gru",), features)
@@ -103,7 +103,7 @@ def write_gru(deployment: Deployment, path: Path) -> str:
         for name, (mean, deviation) in zip(names, pairs, strict=True)
     )
     return (
-        f"{head_of(fit.network)}# ActuatorNetGRU is that of Isaac Lab's pull request 6083, in no "
+        f"{head_of(fit.network)}# ActuatorNetGRU is from Isaac Lab's pull request 6083, not in any "
         "release; isaac-lab-combined runs in released versions.\n"
         "from isaaclab.actuators import ActuatorNetGRUCfg\n\n"
         "ACTUATOR_CFG = ActuatorNetGRUCfg(\n"
@@ -114,7 +114,7 @@ def write_gru(deployment: Deployment, path: Path) -> str:
 
 
 def save_mlp(deployment: Deployment, path: Path, **entries: Any) -> None:
-    """Write the TorchScript of an ``mlp`` or ``linear`` network with entries of its description."""
+    """Write the TorchScript of an ``mlp`` or ``linear`` network with metadata entries."""
     from trueup.deploy.isaac_lab.network_modules import IsaacMlp
 
     scales = {"pos_scale": 1.0, "vel_scale": 1.0, "torque_scale": 1.0, "input_order": "pos_vel"}
@@ -122,20 +122,20 @@ def save_mlp(deployment: Deployment, path: Path, **entries: Any) -> None:
 
 
 def head_of(network: Network) -> str:
-    """Comment on the rate, at the head of a configuration."""
+    """Comment on the rate, for the head of a configuration."""
     return (
         f"# A learned actuator, one step every {1.0 / network.rate:g} s ({network.rate:g} Hz): the "
-        "physics step must be that long.\n"
+        "physics step must be the same.\n"
     )
 
 
 def motor_limits(deployment: Deployment) -> str:
-    """Settings of the motor's limits in a configuration."""
+    """Motor limits in a configuration."""
     return _MOTOR.format(effort=_effort(deployment))
 
 
 def _effort(deployment: Deployment) -> str:
-    """The class's limit of the network's torque, and what it is."""
+    """Effort limit of the class, with a comment."""
     limit = deployment.limit_of_sum
     if limit is not None:
         return f"...,  # N m; {limit} N m is the limit of the sum with the base"

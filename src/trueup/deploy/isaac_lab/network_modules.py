@@ -1,4 +1,4 @@
-"""Networks as the torch modules that the actuator classes of Isaac Lab and mjlab load."""
+"""Networks as torch modules for the actuator classes of Isaac Lab and mjlab."""
 
 import numpy as np
 import torch
@@ -12,12 +12,12 @@ from trueup.networks.runtime.torch_step import DeployedStep, LstmStep, layers_of
 class IsaacMlp(DeployedStep):
     """``(B, 2 history) -> (B, 1)``: angle errors, then velocities, newest first, unscaled.
 
-    The input of ``ActuatorNetMLP`` of Isaac Lab and of ``LearnedMlpActuator`` of mjlab. A reset of
-    Isaac Lab leaves a history of zeros: the first sample stands for those before it.
+    Interface of ``ActuatorNetMLP`` of Isaac Lab and ``LearnedMlpActuator`` of mjlab. After a reset
+    of Isaac Lab the history is zero; zeros are replaced by the first sample.
     """
 
     def _matrix(self, deployment: Deployment) -> np.ndarray | None:
-        # from the newest features alone
+        # from the newest features only
         network = deployment.network
         has_base = deployment.base_matrix is not None
         return base_matrix(network, network.features) if has_base else None
@@ -27,7 +27,7 @@ class IsaacMlp(DeployedStep):
         self.layers = layers_of(inner)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Torque of the history."""
+        """Torque from the history."""
         rows = _filled(x.reshape(-1, self.features, self.history))
         values = self.normalizer(rows.transpose(1, 2)).transpose(1, 2).flatten(1)
         return self.torque(self.layers(values) + self.skip(values), rows[:, :, 0])
@@ -36,7 +36,7 @@ class IsaacMlp(DeployedStep):
 class IsaacLstm(LstmStep):
     """``(x (B, 1, 2), (h, c)) -> (torque (B, 1), (h, c))``, each state (layers, B, hidden).
 
-    The module that ``ActuatorNetLSTM`` of Isaac Lab loads; x is angle error and velocity, unscaled.
+    Interface of ``ActuatorNetLSTM`` of Isaac Lab; x is angle error and velocity, unscaled.
     """
 
     def forward(
@@ -50,7 +50,7 @@ class IsaacLstm(LstmStep):
 
 
 def _filled(rows: Tensor) -> Tensor:
-    """Histories (B, features, history), newest first, the first sample in place of zeros before."""
+    """Histories (B, features, history), newest first; the first sample replaces leading zeros."""
     zero = (rows == 0.0).all(1).flip(1)
     before = zero.long().cumprod(1).flip(1)
     oldest = (rows.shape[2] - before.sum(1) - 1).clamp(min=0)

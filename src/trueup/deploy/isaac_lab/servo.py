@@ -12,7 +12,7 @@ from trueup.deploy.servo_module import check_no_backlash, servo_module
 from trueup.deploy.servo_source import servo_source
 
 _USE = """\
-``ServoActuatorCfg``, with ``physics_dt`` and ``load_inertia``, goes among the
+``ServoActuatorCfg``, with ``physics_dt`` and ``load_inertia``, belongs in the
 actuators of an articulation."""
 
 _CLASSES = '''
@@ -25,7 +25,7 @@ from isaaclab.utils import configclass
 
 
 def of_joints(value, joint_names, device):
-    """Values of joints; a dictionary gives them by regular expressions of the joints' names."""
+    """Values per joint; keys of a dictionary are regular expressions of joint names."""
     if not isinstance(value, dict):
         return value
     found = [[v for key, v in value.items() if re.fullmatch(key, n)] for n in joint_names]
@@ -33,8 +33,8 @@ def of_joints(value, joint_names, device):
     wrong = [n for n, values in zip(joint_names, found) if len(values) != 1]
     if wrong or unused:
         raise ValueError(
-            f"load_inertia gives one value to each joint: {wrong} have none or several, {unused} "
-            f"name no joint; the joints are {list(joint_names)}"
+            f"load_inertia requires one value per joint: {wrong} have none or several, {unused} "
+            f"match no joint; the joints are {list(joint_names)}"
         )
     numbers = []
     for name, (given,) in zip(joint_names, found):
@@ -44,8 +44,8 @@ def of_joints(value, joint_names, device):
             numbers.append(math.nan)
         if not 0.0 <= numbers[-1] < math.inf:
             raise ValueError(
-                f"load_inertia of the joint {name!r} is {given!r}: give the inertia that it moves "
-                "besides the armature [kg m2], a number from 0 for a bare motor"
+                f"load_inertia of the joint {name!r} is {given!r}: set it to the inertia that the "
+                "joint moves in addition to the armature [kg m2], at least 0 (a bare motor)"
             )
     return torch.tensor(numbers, device=device)
 
@@ -59,13 +59,13 @@ class ServoActuator(IdealPDActuator):
         inertia = of_joints(inertia, self.joint_names, self._device)
         self.servo = Servo(step, load_inertia=inertia, kp=cfg.kp, kd=cfg.kd, vin=cfg.vin)
         self.external_torque = None
-        """Torque of all else on the joints [N m], (environments, joints), where it is known; None:
-        that of the last step, from the change of speed."""
+        """Torque of all else on the joints [N m], (environments, joints), if known; None:
+        estimated from the speed change of the last step."""
         self.torque_enable = 1.0
         """Whether the servo is driven, 0 or 1; a number or (environments, joints)."""
 
     def reset(self, env_ids):
-        """Start environments anew."""
+        """Reset environments."""
         self.servo.reset(slice(None) if env_ids is None else env_ids)
 
     def compute(self, control_action, joint_pos, joint_vel):
@@ -98,19 +98,19 @@ class ServoActuatorCfg(IdealPDActuatorCfg):
     physics_dt: float = MISSING
     """Time step of the simulation [s], ``sim.dt``."""
     load_inertia: float | dict[str, float] = MISSING
-    """Inertia that a joint moves besides the armature [kg m2]; several joints by regular
+    """Inertia that a joint moves in addition to the armature [kg m2]; per joint by regular
     expressions of their names. ``actuator.servo.load_inertia`` can follow the pose."""
     kp: float = KP
     """Firmware gain."""
     kd: float = DAMPING
-    """Derivative gain of servos that have one."""
+    """Derivative gain, for servos with one."""
     vin: float = VIN
     """Bus voltage [V]."""
 '''
 
 
 def write_servo(request: ExportRequest) -> ServoExport:
-    """Module with an actuator of Isaac Lab: ``ServoActuatorCfg`` among an articulation's actuators.
+    """Module with an actuator of Isaac Lab: ``ServoActuatorCfg``, for an articulation's actuators.
 
     Raises:
       FitError: the model has backlash.
@@ -123,7 +123,7 @@ def actuator_source(model: ServoModel, drawn: Sequence[str] = ()) -> str:
 
     Args:
       model: identified servo.
-      drawn: parameters that stand in the module's table ``NUMBERS``, see :func:`servo_source`.
+      drawn: parameters read from the module's table ``NUMBERS``, see :func:`servo_source`.
 
     Raises:
       FitError: the model has backlash.

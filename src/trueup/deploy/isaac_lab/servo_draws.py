@@ -1,12 +1,12 @@
-"""Draws of a servo as an actuator of Isaac Lab: each environment has a servo of its own."""
+"""Draws of a servo as an actuator of Isaac Lab: each environment has its own servo."""
 
 from trueup.deploy.draws import DrawsExport, DrawsRequest, title
 from trueup.deploy.isaac_lab.servo import actuator_source
 from trueup.deploy.servo_draws import number_table
 
 _USE = """
-``ServoActuatorCfg``, with ``physics_dt`` and ``load_inertia``, goes among the actuators of an
-articulation, and into the configuration of the environment's events::
+``ServoActuatorCfg``, with ``physics_dt`` and ``load_inertia``, belongs in the actuators of an
+articulation. In the configuration of the environment's events::
 
     from posterior_servo import identified_servo
     servo = EventTerm(func=identified_servo, mode="startup",
@@ -14,10 +14,10 @@ articulation, and into the configuration of the environment's events::
 
 _DRAWN_SERVO = '''
 class DrawnServo(Servo):
-    """Servo whose numbers differ between environments, which are rows."""
+    """Servo with different parameters per environment (row)."""
 
     def take(self):
-        """Take the numbers of the table."""
+        """Read the parameters from the table."""
         self.armature = NUMBERS.get("armature", self.armature)
         self.max_velocity = NUMBERS.get("max_velocity", self.max_velocity)
         if "command_delay" in NUMBERS:
@@ -27,7 +27,7 @@ class DrawnServo(Servo):
 
 _EVENT = '''
 def identified_servo(env, env_ids, asset_cfg):
-    """Give each environment its draw of the servo, armature included."""
+    """Write the draw of the servo of each environment, including the armature."""
     asset = env.scene[asset_cfg.name]
     env_ids = take_rows(env.scene.num_envs, env_ids, asset.device)
     for actuator in asset.actuators.values():
@@ -49,7 +49,7 @@ def write_draws(request: DrawsRequest) -> DrawsExport:
     model, rows = request.of, request.rows
     table = number_table(model, rows)
     if "command_delay" in rows.names:
-        # past commands are kept for the longest one, whatever the identified delay is
+        # the buffer of past commands must cover the longest draw, not the identified delay
         column = rows.names.index("command_delay")
         model = model.with_values(command_delay=float(rows.values[:, column].max()))
     source = actuator_source(model, rows.names).replace(

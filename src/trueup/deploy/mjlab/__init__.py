@@ -1,1 +1,1 @@
-"""mjlab: actuator class with a whole servo, networks, events of draws."""
+"""mjlab: actuator class with the whole servo model, networks, events for draws."""

@@ -1,4 +1,4 @@
-"""One startup event for mjlab: all fields of a row at once, constants computed once."""
+"""Startup event for mjlab: writes all fields of a row together, and computes constants once."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ The entity is called "robot"; another name: ``params={"asset_cfg": SceneEntityCf
 
 _USE_DELAY = """
 
-Actuators with a command delay need ``delay_max_lag``, in steps of physics, above the longest draw
+Actuators with a command delay require ``delay_max_lag``, in physics steps, above the longest draw
 of {longest:.4g} s, and ``delay_hold_prob=1.0``, which keeps the lag of an environment."""
 
 _IMPORTS = """
@@ -43,7 +43,7 @@ def _row(model, field, kind, element, entity):
         if number >= 0:
             break
     else:
-        raise ValueError(f"the scene has no {kind} {names[0]!r}, whose {field} was identified")
+        raise ValueError(f"the scene has no {kind} {names[0]!r} for the identified {field}")
     if field.startswith("dof_"):
         return int(model.jnt_dofadr[number])
     return int(model.jnt_qposadr[number]) if field.startswith("qpos") else number
@@ -59,7 +59,7 @@ def _rows_of(env, env_ids):
 
 @requires_model_fields(*sorted({field for field, *_ in FIELDS}), recompute=RecomputeLevel.@LEVEL@)
 def identified_parameters(env, env_ids, asset_cfg=SceneEntityCfg("robot")):
-    """Give each environment its draw: all fields of one row together."""
+    """Write the draw of each environment: all fields of one row together."""
     env_ids, rows = _rows_of(env, env_ids)
     model = env.sim.mj_model
     for field, kind, element, components, array in FIELDS:
@@ -85,7 +85,7 @@ EVENTS = {"identified_parameters": EventTermCfg(func=identified_parameters, mode
 _DELAYS = '''
 
 def identified_delays(env, env_ids, asset_cfg=SceneEntityCfg("robot")):
-    """Give each environment the command delay of its draw, anew after each reset."""
+    """Write the command delay of each environment's draw, after each reset."""
     env_ids, rows = _rows_of(env, env_ids)
     timestep = float(env.sim.mj_model.opt.timestep)
     for quantity, name, joint, array in SIGNALS:
@@ -95,7 +95,7 @@ def identified_delays(env, env_ids, asset_cfg=SceneEntityCfg("robot")):
         lags = np.rint(_ROWS[array] / timestep)
         if not own or any(a.cfg.delay_max_lag < lags.max() for a in own):
             raise ValueError(
-                f"the actuator of {joint!r} needs delay_max_lag={int(lags.max())} for the delay "
+                f"the actuator of {joint!r} requires delay_max_lag={int(lags.max())} for the delay "
                 f"of {name}"
             )
         for actuator in own:
@@ -108,7 +108,7 @@ EVENTS["identified_delays"] = EventTermCfg(func=identified_delays, mode="reset")
 
 
 def write_draws(request: DrawsRequest) -> DrawsExport:
-    """Module that gives each environment its row."""
+    """Module that writes the row of each environment."""
     fields, signals = request.rows.fields, request.rows.signals
     return DrawsExport((source(fields, signals, request.run),), lost(fields, signals))
 
@@ -130,10 +130,10 @@ def source(fields: Sequence[ModelField], signals: Sequence[SignalDraw], name: st
 
 
 def lost(fields: Sequence[ModelField], signals: Sequence[SignalDraw]) -> list[str]:
-    """Sentences on the parts of a row that mjlab cannot take."""
+    """Sentences on parts of a row that mjlab does not support."""
     return [
-        f"the {s.quantity} of {s.signal} is no quantity of mjlab's models: its draws stand in "
-        "posterior.npz, for the observation that reads the signal"
+        f"the {s.quantity} of {s.signal} is not part of mjlab's models: its draws are in "
+        "posterior.npz, for the observation of the signal"
         for s in signals
         if s.quantity != COMMAND_DELAY and not (s.quantity == "bias" and s.joint)
     ]

@@ -1,4 +1,4 @@
-"""Networks in the layout that mjlab's ``LearnedMlpActuator`` loads, that of ``ActuatorNetMLP``.
+"""Networks in the format of mjlab's ``LearnedMlpActuator``, that of ``ActuatorNetMLP``.
 
 mjlab 1.6, https://github.com/mujocolab/mjlab.
 """
@@ -14,10 +14,10 @@ from trueup.networks.runtime.deployment import Deployment
 
 
 def write_network(deployment: Deployment, path: Path) -> str:
-    """Write the TorchScript of mjlab's ``LearnedMlpActuatorCfg``; returns its configuration.
+    """Write the TorchScript of mjlab's ``LearnedMlpActuatorCfg``; return its configuration.
 
     Raises:
-        FitError: the network does not fit.
+        FitError: the network is not supported.
     """
     fit = fitted(
         deployment, "LearnedMlpActuatorCfg of mjlab", ("mlp", "linear"), SIMULATOR_FEATURE_NAMES
@@ -39,6 +39,6 @@ def write_ensemble(request: DrawsRequest) -> DrawsExport:
     """Configuration and file of an ensemble: each environment has its own network.
 
     Raises:
-        FitError: the networks do not fit.
+        FitError: the networks are not supported.
     """
     return export_ensemble(request, "mjlab")

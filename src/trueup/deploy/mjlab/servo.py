@@ -1,8 +1,8 @@
 """Whole servo model as an actuator class of mjlab, in a module that runs without trueup.
 
-The module has the classes of the folder ``module``, and reads parameter files: it holds the
-constants of the servos, the equations of all laws and friction models, and the numbers of the servo
-that it is written from.
+The module consists of the classes of the folder ``module``, and reads parameter files: it contains
+the constants of the servos, the equations of all laws and friction models, and the parameters of
+the servo that it is written from.
 
 mjlab, https://github.com/mujocolab/mjlab, 1.6.
 """
@@ -34,19 +34,19 @@ _PARTS = (
     "parameter_file", "functions", "settings", "battery", "external_torque", "model_fields",
     "actuator", "config",
 )  # fmt: skip
-"""Parts of the module in the order in which they need each other."""
+"""Parts of the module in order of dependency."""
 
 _IMPORTS = ("import math", "from collections.abc import Mapping", "from typing import Any")
 
 _MOTOR_TERMS = ("winding_braking", "supply_resistance", "torque_saturation")
-"""Extended terms in the equation of a motor, which is written with and without them: tensors of
-thousands of environments are spared operations that have no effect."""
+"""Extended terms in the equation of a motor, which is written with and without them: without them
+thousands of environments save operations that have no effect."""
 
 _USE = """\
-``BamActuatorCfg(target_names_expr=(".*",), json_path=FILE)`` goes among the actuators of an entity,
-and the event ``prepare_servo_fields`` of mode startup among those of the environment. FILE is the
+``BamActuatorCfg(target_names_expr=(".*",), json_path=FILE)`` belongs in the actuators of an entity,
+and the event ``prepare_servo_fields`` of mode startup in those of the environment. FILE is the
 parameter file of a servo of the table ``SERVOS``, with a friction model of ``FRICTIONS``; without
-it, the actuator is the servo above."""
+it, the actuator uses the servo above."""
 
 _SERVO = '''
 class Servo:
@@ -59,7 +59,7 @@ class Servo:
 
 _NAMES = '''
 ServoActuatorCfg, ServoActuator = BamActuatorCfg, BamActuator
-"""The names that the modules for other simulators have too."""
+"""Names as in the modules for other simulators."""
 '''
 
 
@@ -73,7 +73,7 @@ def write_servo(request: ExportRequest) -> ServoExport:
 
 
 def actuator_source(model: ServoModel) -> str:
-    """Imports, tables, equations and actuator classes, with a servo that is there without a file.
+    """Imports, tables, equations and actuator classes, with a default servo.
 
     Args:
       model: identified servo.
@@ -105,12 +105,12 @@ def actuator_source(model: ServoModel) -> str:
 
 
 def _servos(model: ServoModel) -> dict[str, Servo]:
-    """Servos that the module knows: those of the catalogue, and that of the model."""
+    """Servos of the module: those of the catalogue, and that of the model."""
     return {**{name: find_servo(name) for name in servos()}, model.servo.name: model.servo}
 
 
 def _frictions(model: ServoModel) -> dict[str, FrictionModel]:
-    """Friction models that the module knows: the published ones, and that of the model."""
+    """Friction models of the module: the published ones, and that of the model."""
     published = {name: FRICTION_MODELS[name] for name in PUBLISHED_MODELS}
     return {**published, model.friction.name: model.friction}
 
@@ -194,7 +194,7 @@ def _identifier(name: str) -> str:
 
 
 def _literal(value: Any, indent: str = "") -> str:
-    """Python text of a value, dictionaries with a line for each entry."""
+    """Python text of a value, with one line per entry of a dictionary."""
     if isinstance(value, Mapping):
         inner = indent + "    "
         entries = (f"{inner}{key!r}: {_literal(v, inner)},\n" for key, v in value.items())

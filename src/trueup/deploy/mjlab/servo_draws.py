@@ -1,11 +1,11 @@
-"""Draws of a servo as an actuator of mjlab: each environment has a servo of its own."""
+"""Draws of a servo as an actuator of mjlab: each environment has its own servo."""
 
 from trueup.deploy.draws import DrawsExport, DrawsRequest, title
 from trueup.deploy.mjlab.servo import actuator_source
 from trueup.deploy.servo_draws import number_table
 
 _USE = """
-``BamActuatorCfg`` goes among the actuators of an entity, and into the configuration of the
+``BamActuatorCfg`` belongs in the actuators of an entity. In the configuration of the
 environment::
 
     from posterior_servo import EVENTS
@@ -20,13 +20,13 @@ from mjlab.managers.scene_entity_config import SceneEntityCfg
 
 _EVENT = '''
 class DrawnServoActuator(BamActuator):
-    """Joints with a servo whose numbers differ between environments."""
+    """Joints with servo parameters that differ between environments."""
 
     def __init__(self, cfg, *args):
         if cfg.json_path is not None:
             raise ParameterError(
-                f"this module holds draws of one servo, and json_path is {cfg.json_path!r}: remove "
-                "json_path, or take the module of trueup actuator export"
+                f"this module contains draws of one servo, but json_path is {cfg.json_path!r}: "
+                "remove json_path, or use the module of trueup actuator export"
             )
         super().__init__(cfg, *args)
 
@@ -36,7 +36,7 @@ class DrawnServoActuator(BamActuator):
         self._timestep, self._past, self._shares = float(mj_model.opt.timestep), [], []
 
     def take(self, env_ids):
-        """Take the numbers of the table; those of joints go into the model."""
+        """Read the parameters from the table, and write those of joints to the model."""
         fields = {"dof_damping": "friction_viscous"}
         if self.cfg.armature is None:
             fields["dof_armature"] = "armature"
@@ -54,7 +54,7 @@ class DrawnServoActuator(BamActuator):
         return super()._moved_target(command, *others)
 
     def _late(self, command):
-        """The command as late as the servo of each environment is."""
+        """Command delayed by the delay of the servo of each environment."""
         if not self._past:
             self._past = [command for _ in self._shares]
         kept = [torch.where(self._fresh, command, past) for past in self._past[:-1]]
@@ -66,7 +66,7 @@ class DrawnServoActuator(BamActuator):
     *SERVO_MODEL_FIELDS, "dof_armature", "dof_damping", recompute=RecomputeLevel.set_const_0
 )
 def identified_servo(env, env_ids, asset_cfg=SceneEntityCfg("robot")):
-    """Give each environment its draw of the servo, armature included."""
+    """Write the draw of the servo of each environment, including the armature."""
     env_ids = take_rows(env.num_envs, env_ids, env.device)
     for actuator in env.scene[asset_cfg.name].actuators:
         if isinstance(actuator, DrawnServoActuator):
@@ -83,7 +83,7 @@ def write_draws(request: DrawsRequest) -> DrawsExport:
     model, rows = request.of, request.rows
     table = number_table(model, rows)
     if "command_delay" in rows.names:
-        # past commands are kept here: mjlab's buffer has whole steps, alike for all
+        # past commands are stored here: mjlab's buffer has integer steps, common to all
         model = model.with_values(command_delay=0.0)
     source = actuator_source(model).replace(
         "return BamActuator(self", "return DrawnServoActuator(self"

@@ -1,1 +1,1 @@
-"""MuJoCo: a script of the compiled law, and MJCF without code."""
+"""MuJoCo: a script with the compiled law, and MJCF without code."""

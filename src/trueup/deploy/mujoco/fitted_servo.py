@@ -1,7 +1,7 @@
-"""Fit of the numbers of an MJCF servo to motions, on the bench.
+"""Fit of the parameters of an MJCF servo to motions, on the bench.
 
-The bench simulates the servo model that an MJCF servo equals (:meth:`MjcfServo.on_bench`), with the
-exact derivatives that least squares needs; what comes out is simulated by MuJoCo afterwards.
+The bench simulates the servo model equivalent to an MJCF servo (:meth:`MjcfServo.on_bench`), with
+exact derivatives for least squares; the result is then simulated by MuJoCo.
 """
 
 import itertools
@@ -23,27 +23,27 @@ from trueup.fitting._minimise import minimise
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
-_COARSE_STEP = 5e-3  # greatest step [s] of the simulator that only shows the way
-_LAST_OFFSET = 0.2  # greatest angle of gravity against the encoder [rad]
+_COARSE_STEP = 5e-3  # longest step of the coarse simulator that guides the search [s]
+_LAST_OFFSET = 0.2  # largest load angle minus encoder angle [rad]
 _STRETCHES = (1.0, 2.0)
-"""Gain factors of starts: each keeps the torque per radian and the back-EMF damping, and divides
-the greatest torque, so they lie in the valleys of motors that saturate at other torques."""
+"""Gain factors of start points: each keeps the torque per radian and the back-EMF damping, and
+divides the stall torque, so that starts cover motors that saturate at different torques."""
 _DRYNESS = ((1.0, 1.0), (2.5, 0.3))
-"""Factors on Coulomb and viscous friction of starts: either can stand for friction by load."""
-_REACH = 20.0  # factor that the fit may change a positive number by
-_EXACT = 1e-6  # difference [rad] below which there is nothing to fit
-_SCANNED = 64  # points of the first scan
-_EVALUATIONS = 40  # of CMA-ES, for each unknown
+"""Factors on Coulomb and viscous friction of start points: either can approximate load friction."""
+_REACH = 20.0  # largest factor by which the fit changes a positive parameter
+_EXACT = 1e-6  # difference below which no fit is needed [rad]
+_SCANNED = 64  # number of points of the first scan
+_EVALUATIONS = 40  # evaluations of CMA-ES per unknown
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """MJCF servo with numbers fitted to motions."""
+    """MJCF servo with parameters fitted to motions."""
 
     servo: MjcfServo
     """The servo."""
     offset: float
-    """Angle of gravity against the encoder on the bench [rad]."""
+    """Load angle minus encoder angle on the bench [rad]."""
 
 
 def fit_servo(
@@ -54,14 +54,14 @@ def fit_servo(
     free_offset: bool,
     report: Report = ignore,
 ) -> Fitted:
-    """Fit all numbers of an MJCF servo to the positions in logs: least mean absolute difference.
+    """Fit all parameters of an MJCF servo to the positions in logs (mean absolute difference).
 
     Args:
       start: start values.
-      model: full model, which gives the firmware gain and the voltage of a log their meaning.
-      target: logs whose positions are to be met.
-      free_offset: whether the angle of gravity against the encoder is fitted too.
-      report: called with the share of the work that is done.
+      model: full model, which defines the effect of the firmware gain and voltage of a log.
+      target: logs with the target positions.
+      free_offset: whether the angle offset between load and encoder is fitted too.
+      report: called with the fraction done.
     """
     servo = start.servo
     logs = [bench_log(with_motor_of(servo, model, log), log) for log in target]
@@ -70,7 +70,7 @@ def fit_servo(
     names = [name for name in stand_in.names if name not in fixed]
     problem = _problem(stand_in, logs, names)
     problem.space = _space(problem.space, stand_in.vector(names), servo)
-    x = _searched(problem, _further_starts(problem.space), report)
+    x = _searched(problem, _additional_starts(problem.space), report)
     found = stand_in.with_values(**dict(zip(names, x.tolist(), strict=True)))
     return Fitted(servo.with_numbers_of(found), found.values["q_offset"])
 
@@ -83,14 +83,14 @@ def fit_simplest(
     free_offset: bool,
     report: Report = ignore,
 ) -> ServoModel:
-    """Fit M1 of a servo to the positions in logs: the simplest model that an export can come from.
+    """Fit M1 of a servo to the positions in logs: the simplest model for an export.
 
     Args:
       model: full model, whose values are the start.
-      target: logs whose positions are to be met.
-      terms: extended terms that M1 keeps where the full model has them.
-      free_offset: whether the angle of gravity against the encoder is fitted too.
-      report: called with the share of the work that is done.
+      target: logs with the target positions.
+      terms: extended terms of the full model that M1 keeps.
+      free_offset: whether the angle offset between load and encoder is fitted too.
+      report: called with the fraction done.
     """
     kept = tuple(term for term in model.terms if term in terms)
     plain = ServoModel.create(model.servo, "m1", kept)
@@ -109,7 +109,7 @@ def _problem(model: ServoModel, logs: Sequence[ServoLog], names: Sequence[str]) 
 
 
 def _searched(problem: StagedProblem, known: np.ndarray | None, report: Report) -> np.ndarray:
-    """Best values ``(p,)``, sought from the start, known points, and a scan of the box."""
+    """Best values ``(p,)``, searched from the start, known points, and a scan of the box."""
     start = problem.space.start
     if problem.costs(start[None])[0, 0] < _EXACT:
         return start
@@ -130,7 +130,7 @@ def _searched(problem: StagedProblem, known: np.ndarray | None, report: Report) 
 
 
 def _space(space: Space, start: np.ndarray, servo: MjcfServo) -> Space:
-    """Box around the numbers of a servo: factors of it, and friction up to its stall torque."""
+    """Box around the parameters of a servo: factors of them, friction up to its stall torque."""
     most = min(servo.greatest_torque, servo.kp)  # one radian of error for a servo without a limit
     friction = {
         "friction_base": 0.5 * most,
@@ -149,15 +149,15 @@ def _space(space: Space, start: np.ndarray, servo: MjcfServo) -> Space:
     return replace(space, lower=lower, upper=upper, start=start, log=log)
 
 
-def _further_starts(space: Space) -> np.ndarray:
-    """Starts ``(k, p)`` beside the given one, which lie in other valleys."""
+def _additional_starts(space: Space) -> np.ndarray:
+    """Additional starts ``(k, p)``, near other local minima."""
     column = {name: i for i, name in enumerate(space.names)}
     starts = []
     for stretch, (dry, viscous) in itertools.product(_STRETCHES, _DRYNESS):
         row = space.start.copy()
         factors = {"friction_base": dry, "friction_viscous": viscous}
         if "R" in column:
-            # the torque per radian is in proportion to the gain and kt / R, the damping to kt^2 / R
+            # the torque per radian is proportional to the gain and kt / R, the damping to kt^2 / R
             factors |= {"error_gain_ratio": stretch, "kt": stretch}
             factors["R"] = stretch**2 if "kt" in column else stretch
         for name, factor in factors.items():

@@ -1,4 +1,4 @@
-"""Export of a servo as MJCF without code: the nearest actuators of MuJoCo."""
+"""Export of a servo as MJCF without code: nearest actuators of MuJoCo."""
 
 import functools
 import math
@@ -29,7 +29,7 @@ from trueup.errors import FitError, SimulationError, listing
 MJCF_FORMS = ("position", "dcmotor")
 """Actuators of MuJoCo that a servo can be exported as."""
 
-_KP, _KD = 4, 6  # of a dcmotor's controller in actuator_gainprm
+_KP, _KD = 4, 6  # indices of a dcmotor's controller gains in actuator_gainprm
 
 
 def mjcf_snippet(
@@ -43,33 +43,33 @@ def mjcf_snippet(
 ) -> str:
     """MJCF of a servo: a default class for joint and actuator, with its error in a comment.
 
-    ``dcmotor`` has the motor's back-EMF, voltage and current limits and the firmware's speed limit,
-    and LuGre friction, higher near standstill, where that lowers the error. ``position`` is a
-    spring of limited force on a damped joint, for simulators without motors. All numbers are fitted
-    to the recordings in ``logs``, else to the motion of the full model; M1 of a servo whose
-    firmware sets the duty cycle or a torque has an exact counterpart there. The comment states the
-    mean position differences, simulated by MuJoCo, and how the gains follow the firmware gain.
+    ``dcmotor`` has the motor's back-EMF, voltage and current limits, the firmware's speed limit,
+    and LuGre friction, higher near standstill, if that lowers the error. ``position`` is a
+    force-limited spring on a damped joint, for simulators without motors. All parameters are fitted
+    to the recordings in ``logs``, otherwise to the motion of the full model; M1 of a servo with a
+    firmware that sets duty cycle or torque has an exact counterpart. The comment states the
+    mean position differences, simulated by MuJoCo, and how the gains depend on the firmware gain.
 
     Args:
       model: identified servo.
       form: one of :data:`MJCF_FORMS`.
       logs: evenly sampled logs of pendulums to simulate; default: the standard trajectories with a
-        pendulum that needs a quarter of the servo's torque.
+        pendulum that requires a quarter of the servo's torque.
       kp: firmware gain to export; default: the servo's.
       vin: bus voltage to export [V]; default: as in :func:`export_servo`.
-      timestep: time step of the simulation [s], for the error and the history of a delay.
+      timestep: time step of the simulation [s], for the error and the delay buffer.
 
     Returns:
-      Text of an MJCF file with the classes, to be included or copied.
+      Text of an MJCF file with the classes, for inclusion or copying.
 
     Raises:
-      FitError: unknown form, a time step that is not positive, or a servo law without a motor for
+      FitError: unknown form, a time step that is not positive, or a servo law without a motor, for
         the form ``dcmotor``.
-      RecordingError: a log belongs to another servo, is not evenly sampled, or describes no
+      RecordingError: a log belongs to another servo, is unevenly sampled, or describes no
         pendulum; ``logs`` is empty.
     """
     if form not in MJCF_FORMS:
-        raise FitError(f"there is no form {form!r} of MJCF; there are {listing(MJCF_FORMS)}")
+        raise FitError(f"unknown MJCF form {form!r}; available: {listing(MJCF_FORMS)}")
     request = ExportRequest(model, logs=logs, kp=kp, vin=vin, timestep=timestep)
     return export_mjcf(request, form).text
 
@@ -110,7 +110,7 @@ def set_mjcf_gains(model: Any, actuator: str, gains: Mapping[str, float]) -> Non
       gains: ``kp`` [N m/rad] and ``kd`` [N m s/rad], from :attr:`ServoExport.gains`.
 
     Raises:
-      SimulationError: the model has no such actuator, or one of another type than those exported.
+      SimulationError: unknown actuator, or one of another type than the exported ones.
     """
     import mujoco
 
@@ -125,8 +125,8 @@ def set_mjcf_gains(model: Any, actuator: str, gains: Mapping[str, float]) -> Non
         model.actuator_biasprm[number, 1:3] = -gains["kp"], -gains["kd"]
     elif kind != "dcmotor":
         raise SimulationError(
-            f"actuator {actuator!r} is of the type {kind!r}, and the gains are those of an "
-            "exported position actuator or dcmotor: name the exported one"
+            f"actuator {actuator!r} is of type {kind!r}, but the gains are those of an "
+            "exported position actuator or dcmotor: pass the name of the exported one"
         )
     else:
         model.actuator_gainprm[number, [_KP, _KD]] = gains["kp"], gains["kd"]
@@ -138,7 +138,7 @@ def _gains(servo: MjcfServo, request: ExportRequest, kp: float) -> dict[str, flo
 
 
 def _gain_sentences(servo: MjcfServo, request: ExportRequest) -> list[str]:
-    """Relation of an actuator's gains to the firmware gain, in words."""
+    """Sentences on the relation of an actuator's gains to the firmware gain."""
     law = request.model.servo.law
     own = request.model.servo.kp if request.kp is None else request.kp
     slope = servo.kp / own
@@ -151,17 +151,19 @@ def _gain_sentences(servo: MjcfServo, request: ExportRequest) -> list[str]:
         damping = servo.gains()["kd"] / math.sqrt(own)
         said += f" and its derivative gain is {damping:.7g} sqrt(K)"
     fields = f"gainprm[{_KP}]" if servo.form == "dcmotor" else "gainprm[0] and -biasprm[1]"
-    return [f"{said}; all else stays. In a compiled model kp is {fields} of the actuator."]
+    return [f"{said}; all else is unchanged. In a compiled model kp is {fields} of the actuator."]
 
 
 def _nearest(request: ExportRequest, form: str) -> Nearest:
     model = request.model
     if not 0 < request.timestep < math.inf:
-        raise FitError(f"the time step of a simulation is positive [s], got {request.timestep}")
+        raise FitError(
+            f"the time step of the simulation must be positive [s], got {request.timestep}"
+        )
     if form == "dcmotor" and model.servo.law == "torque_pd":
         raise FitError(
-            f"the law of {model.servo.name!r} sets a torque and has no motor constants, which a "
-            "dcmotor needs: take the form 'position', which is exact"
+            f"the law of {model.servo.name!r} sets a torque and has no motor constants, but a "
+            "dcmotor requires them: use the form 'position', which is exact"
         )
     if request.logs is not None:
         check_logs(request.logs, model.servo)
@@ -181,7 +183,7 @@ def _text(request: ExportRequest, nearest: Nearest) -> str:
         f"Simulated by MuJoCo with a time step of {1e3 * timestep:g} ms, integrator implicitfast.",
         *error_sentences(nearest.errors, nearest.described, nearest.offset),
     ]
-    said += [f"Not in it: {part}." for part in left_out(model, nearest)]
+    said += [f"Not included: {part}." for part in left_out(model, nearest)]
     said += _gain_sentences(servo, request)
     motor_off = "its back-EMF still brakes" if servo.form == "position" else "it coasts"
     said += [
@@ -192,8 +194,8 @@ def _text(request: ExportRequest, nearest: Nearest) -> str:
     if math.isfinite(servo.max_velocity):
         said.insert(
             -1,
-            "The first activation is the goal as far as it has moved: start it at the goal that "
-            "holds the joint, which is q where it bears no load.",
+            "The first activation is the rate-limited goal: initialise it with the goal that "
+            "holds the joint, which is q without load.",
         )
     comment = "\n".join(
         textwrap.fill(part, 96, initial_indent="    ", subsequent_indent="    ") for part in said
@@ -214,19 +216,21 @@ def _text(request: ExportRequest, nearest: Nearest) -> str:
 
 
 def left_out(model: ServoModel, nearest: Nearest) -> list[str]:
-    """Effects of the servo that its MJCF lacks, in words."""
+    """Effects of the servo that its MJCF does not model, as phrases."""
     servo, values = nearest.servo, model.values
     parts = []
     if model.friction.name != "m1":
         stand_in = "LuGre" if servo.has_lugre else "Coulomb"
         parts.append(
-            f"its friction, {model.friction.title.lower()}; {stand_in} and viscous friction and "
-            "fitted numbers of the motor replace it"
+            f"its friction, {model.friction.title.lower()}; approximated by {stand_in} and "
+            "viscous friction and fitted motor parameters"
         )
     if model.servo.law == "bus_current":
-        parts.append("the firmware's control of the bus current: a line replaces a square root")
+        parts.append(
+            "the firmware's control of the bus current: a square root approximated by a line"
+        )
     if model.servo.law in ("current", "current_pd") and servo.form == "position":
-        parts.append("the fall of its greatest torque with speed")
+        parts.append("the decrease of its maximum torque with speed")
     if values.get("max_velocity") and servo.form == "position":
         parts.append(f"the firmware's speed limit, {values['max_velocity']:.4g} rad/s")
     if values.get("winding_braking") and servo.form == "dcmotor":

@@ -1,6 +1,6 @@
 """Servo in terms of MJCF: attributes of joint and actuators, and the equivalent bench model.
 
-A ``position`` actuator is a spring of limited force; back-EMF and viscous friction become damping
+A ``position`` actuator is a force-limited spring; back-EMF and viscous friction become damping
 of the joint. A ``dcmotor`` with a position input applies the torque ``kp (goal - q) - kd v`` within
 its voltage limit: this equals a firmware that sets the duty cycle in proportion to the error, with
 ``kd`` the back-EMF damping. Both take Coulomb friction from the joint; a second, passive
@@ -21,15 +21,15 @@ PRESLIDING = 5e-5
 """Presliding deflection of LuGre friction [rad]."""
 
 _LIMITS = {"voltage": "current_limit", "current": "current_limit", "torque_pd": "max_torque"}
-"""Servo law -> name of its greatest current [A] or torque [N m] among its parameters."""
-_NO_EMF = 1e-6  # factor on the torque constant of a motor whose back-EMF is to be nothing
+"""Servo law -> parameter with its maximum current [A] or torque [N m]."""
+_NO_EMF = 1e-6  # factor on the torque constant of a motor with negligible back-EMF
 
-_TYPICAL_ERROR = 0.1  # error [rad] at which a line replaces the square root of ``bus_current``
+_TYPICAL_ERROR = 0.1  # error at which a line approximates the square root of ``bus_current`` [rad]
 
 
 @dataclass(frozen=True)
 class Motor:
-    """Motor law of a servo at one firmware gain and bus voltage."""
+    """Motor law of a servo at a given firmware gain and bus voltage."""
 
     law: str
     """Servo law: ``voltage``, ``current``, ``current_pd`` or ``torque_pd``."""
@@ -66,7 +66,7 @@ def motor_of(
     kt, resistance = values["kt"], values["R"]
     limit = min(values.get("current_limit", math.inf), servo.max_amps)
     if servo.law == "bus_current":
-        # torque grows with the square root of the error: start from the line through a typical one
+        # torque grows with the square root of the error: linearised through a typical error
         slope = math.sqrt(resistance * gain * _TYPICAL_ERROR / vin) / _TYPICAL_ERROR
         most = min(1.0, math.sqrt(resistance * limit / vin))
         return Motor("voltage", slope, 0.0, vin, kt, resistance, most)
@@ -126,7 +126,7 @@ class MjcfServo:
 
     @property
     def greatest_torque(self) -> float:
-        """Greatest torque at standstill [N m]."""
+        """Stall torque [N m]."""
         motor = self.motor
         if motor.law == "torque_pd":
             return motor.limit
@@ -134,7 +134,7 @@ class MjcfServo:
 
     @property
     def fixed_on_bench(self) -> tuple[str, ...]:
-        """Parameters of :meth:`on_bench` that are no numbers of their own in MJCF."""
+        """Parameters of :meth:`on_bench` without a separate value in MJCF."""
         no_motor = self.form == "position" and self.motor.law == "voltage"
         return ("alpha", "kt") if no_motor else ("alpha",)
 
@@ -199,7 +199,7 @@ class MjcfServo:
         }
 
     def on_bench(self, name: str) -> ServoModel:
-        """Servo model whose bench motion equals this servo's."""
+        """Servo model with the same bench motion."""
         motor = self.motor
         numbers = {"armature": self.armature, "error_gain_ratio": self.stretch}
         if motor.law != "torque_pd":
@@ -231,7 +231,7 @@ class MjcfServo:
         return model.with_values(**values)
 
     def with_numbers_of(self, model: ServoModel) -> "MjcfServo":
-        """Copy with the numbers of a servo model of :meth:`on_bench`."""
+        """Copy with the parameters of a servo model of :meth:`on_bench`."""
         values, motor = model.values, self.motor
         return replace(
             self,
@@ -253,17 +253,17 @@ class MjcfServo:
 
 
 def servo_of(model: ServoModel, form: str) -> MjcfServo:
-    """Servo of a form with the numbers of a servo model, at the servo's own gains and voltage.
+    """Servo of a form with the parameters of a servo model, at the servo's own gains and voltage.
 
     Args:
-      model: servo model; exact for M1, otherwise without what its friction adds.
+      model: servo model; exact for M1, otherwise without its additional friction terms.
       form: ``position`` or ``dcmotor``.
     """
     values = model.values
     motor = motor_of(model, form)
     viscous = values["friction_viscous"]
     if form == "position" and motor.law == "voltage":
-        # a motor without back-EMF, which is damping of the joint: it has the same torque per volt
+        # a motor without back-EMF, which becomes joint damping: it has the same torque per volt
         viscous += motor.kt**2 / motor.resistance
         motor = replace(
             motor,
@@ -290,7 +290,7 @@ def at_gains(
     vin: float | None,
     damping: float | None = None,
 ) -> MjcfServo:
-    """Copy of a servo of a model, with the model's own gains and voltage, at others."""
+    """Copy of a servo with the model's own gains and voltage, at other gains and voltage."""
     base, own = motor_of(model, servo.form, kp, vin, damping), motor_of(model, servo.form)
     limit = servo.motor.limit
     if math.isfinite(limit):

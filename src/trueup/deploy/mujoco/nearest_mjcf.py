@@ -1,4 +1,4 @@
-"""The nearest MJCF servo to recordings or to the motion of the full model, judged in MuJoCo."""
+"""Nearest MJCF servo to recordings or to the motion of the full model, evaluated in MuJoCo."""
 
 import functools
 import itertools
@@ -25,11 +25,13 @@ from trueup.deploy.mujoco.mjcf_servo import MjcfServo, at_gains, servo_of, with_
 from trueup.deploy.servo import ExportRequest, missing_terms
 
 EXPRESSED_TERMS = ("command_delay", "max_velocity", "current_limit", "winding_braking")
-"""Extended terms that actuators of MuJoCo express, or whose absence a form states itself."""
+"""Extended terms that actuators of MuJoCo support, or that a form reports as missing itself."""
 
-_NEAR = 1e-4  # error [rad] below which more friction numbers are not worth a fit
-_FIRST_PEAK = 0.2  # excess friction near standstill at the start of a fit, as a share of Coulomb's
-_FIRST_STRIBECK_SPEED = 0.5  # its Stribeck velocity [rad/s]
+_NEAR = 1e-4  # error below which more friction parameters are not fitted [rad]
+_FIRST_PEAK = (
+    0.2  # excess friction near standstill at the start of a fit, relative to Coulomb friction
+)
+_FIRST_STRIBECK_SPEED = 0.5  # its initial Stribeck velocity [rad/s]
 
 _PENDULUM = """
 <mujoco>
@@ -44,7 +46,7 @@ _PENDULUM = """
   <actuator>{actuators}</actuator>
 </mujoco>
 """
-"""Pendulum with the classes ``servo`` and ``servo_friction``; group 1 holds the motor."""
+"""Pendulum with the classes ``servo`` and ``servo_friction``; group 1 contains the motor."""
 
 
 @dataclass(frozen=True)
@@ -54,22 +56,22 @@ class Nearest:
     servo: MjcfServo
     """Servo at the requested firmware gain and voltage."""
     own: MjcfServo
-    """The same at the servo's own gain and voltage."""
+    """Servo at its own gain and voltage."""
     offset: float
-    """Angle of gravity against the encoder at which the errors were taken [rad]."""
+    """Load angle minus encoder angle for the errors [rad]."""
     errors: dict[str, float]
     """Errors as in :attr:`ServoExport.errors`."""
     described: str
-    """The motions that it was compared with, in words."""
+    """Description of the reference motions."""
 
 
 def nearest_servo(request: ExportRequest, form: str) -> Nearest:
-    """Find the servo of a form whose motion in MuJoCo is nearest to the recordings.
+    """Servo of a form with the nearest motion in MuJoCo to the recordings.
 
-    Without recordings the motion of the full model takes their place, and a model with an exact
-    counterpart is converted. Otherwise there are several servos, of which the one with the least
-    error in MuJoCo is taken: the full model and M1 fitted to the same motion, each converted; all
-    numbers of the form fitted from the better of them; and that with LuGre friction.
+    Without recordings the reference is the motion of the full model, and a model with an exact
+    counterpart is converted. Otherwise the candidate with the smallest error in MuJoCo is used:
+    the full model and M1 fitted to the same motion, each converted; all parameters of the form
+    fitted from the better of them; and that with LuGre friction.
 
     Args:
       request: servo and conditions.
@@ -118,7 +120,7 @@ def _while_driven(
     logs: Sequence[ServoLog],
     whole: float,
 ) -> float:
-    """Error up to the first release of the joint in each log; ``whole`` if no log has one."""
+    """Error up to the first release of the joint in each log; ``whole`` without releases."""
     held = [np.logical_and.accumulate(log.torque_enable) for log in logs]
     driven = [
         np.abs(a[now] - b[now]).mean()
@@ -143,7 +145,7 @@ def _best(found: Sequence[Judged]) -> Judged:
 
 
 def _with_lugre(fitted: Fitted) -> Fitted:
-    """Copy with a little more friction near standstill, from which a fit goes on."""
+    """Copy with slightly more friction near standstill, as the start of a fit."""
     servo = fitted.servo
     peak = _FIRST_PEAK * max(servo.friction, 1e-3 * min(servo.greatest_torque, servo.kp))
     speed = _FIRST_STRIBECK_SPEED

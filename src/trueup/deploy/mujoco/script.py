@@ -1,4 +1,4 @@
-"""Script that loads a servo's parameter file and runs the whole model in MuJoCo."""
+"""Script that loads a servo's parameter file and simulates the whole model in MuJoCo."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from trueup.deploy.servo import ExportRequest, ServoExport, printable_name
 from trueup.errors import FitError
 
 _MUJOCO = """\
-# The servo {name!r} on a joint of a MuJoCo model, the whole model at C speed.
+# The servo {name!r} on a joint of a MuJoCo model, the whole model as compiled code.
 # Run: python THIS_FILE model.xml joint
 import sys
 from pathlib import Path
@@ -42,15 +42,15 @@ def mujoco_script(request: ExportRequest) -> ServoExport:
         )
     given = {"kp": request.kp, "vin": request.vin}
     gains = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
-    text = _MUJOCO.format(name=printable_name(request.model), path=_beside(request), gains=gains)
+    text = _MUJOCO.format(name=printable_name(request.model), path=_path_text(request), gains=gains)
     return ServoExport(text)
 
 
-def _beside(request: ExportRequest) -> str:
-    """Expression of the parameter file, found from where the script is."""
+def _path_text(request: ExportRequest) -> str:
+    """Expression of the path of the parameter file, relative to the script."""
     assert request.path is not None
     if request.output is None:
-        relative = request.path.name  # a printed script is saved beside its parameter file
+        relative = request.path.name  # a printed script is assumed to be next to its parameter file
     else:
         folder = request.output.resolve().parent
         relative = Path(os.path.relpath(request.path.resolve(), folder)).as_posix()

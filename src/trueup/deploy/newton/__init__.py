@@ -1,1 +1,1 @@
-"""Newton: drive with a whole servo, and networks."""
+"""Newton: drive with the whole servo model, and networks."""

@@ -1,4 +1,4 @@
-"""A linear skip as one more hidden unit, for simulators that prescribe the nodes of a GRU."""
+"""A linear skip connection as an additional hidden unit, for simulators with fixed GRU nodes."""
 
 from dataclasses import replace
 
@@ -7,16 +7,16 @@ import numpy as np
 from trueup.networks.model.network import SKIP, Network
 
 _SCALE = 1e-4
-"""What the unit holds for a skip of 1: so small that tanh is linear. A skip of ``y`` deviations has
-a relative error of ``(1e-4 y)^2 / 3`` in each layer; numbers of single precision lose no digit."""
+"""Value of the unit for a skip of 1: so small that tanh is linear. A skip of ``y`` deviations has
+a relative error of ``(1e-4 y)^2 / 3`` in each layer, below single precision."""
 _OPEN = -40.0
 """Bias of the unit's update gate: sigmoid(-40) keeps 4e-18 of the former state."""
 
 
 def skip_as_unit(network: Network) -> Network:
-    """A GRU without a skip that gives what the one with it gives, one hidden unit wider.
+    """Equivalent GRU without a skip connection, one hidden unit wider.
 
-    In each layer the unit takes up the skip's output, scaled small, at once and whole:
+    In each layer the unit stores the skip's output, scaled down, without delay:
     ``h = (1 - z) n + z h`` with ``z = 0`` and ``n = tanh(small)``; the head scales it back.
 
     Args:
@@ -44,7 +44,7 @@ def skip_as_unit(network: Network) -> Network:
 
 
 def _taller(values: np.ndarray, hidden: int) -> np.ndarray:
-    """Values of three gates with a row of zeros more for each gate."""
+    """Values of three gates, with a row of zeros appended per gate."""
     gates = np.asarray(values, dtype=np.float64).reshape(3, hidden, -1)
     padded = np.pad(gates, ((0, 0), (0, 1), (0, 0)))
     return padded.reshape(3 * (hidden + 1), *np.shape(values)[1:])

@@ -1,10 +1,10 @@
-"""Networks for Newton's neural drives: ONNX of prescribed nodes, described by its metadata.
+"""Networks for Newton's neural drives: ONNX with fixed node types and metadata.
 
 Newton 1.8, https://github.com/newton-physics/newton, ``newton.actuators``: ``DriveNeuralMLP``,
-``DriveNeuralLSTM``, which runs one layer, and ``DriveNeuralGRU``, whose layers each have a hidden
-state of their own. Normalisation is folded into the first and the last layer, for the GRU it stands
-in the metadata; the GRU's linear skip becomes a hidden unit. Base and limit have no place in the
-graph. The limit belongs in a clamping of Newton.
+``DriveNeuralLSTM``, which supports one layer, and ``DriveNeuralGRU``, with a separate hidden
+state per layer. Normalisation is folded into the first and the last layer, for the GRU it is
+in the metadata; the GRU's linear skip becomes a hidden unit. The graph cannot contain base and
+limit. The limit belongs in a clamping of Newton.
 """
 
 from dataclasses import replace
@@ -37,16 +37,16 @@ _COLUMNS = {
     VELOCITY: "velocity",
     TARGET_VELOCITY: "target_velocity",
 }
-"""Our name of a signal -> Newton's."""
+"""Name of a signal in trueup -> in Newton."""
 
 _SCALES = {"pos_scale": 1.0, "vel_scale": 1.0, "effort_scale": 1.0}
 
 
 def write_newton(deployment: Deployment, path: Path) -> str:
-    """Write the ONNX file of the drive of the network's family; returns how to use it.
+    """Write the ONNX file of the drive of the network's family; return its usage as text.
 
     Raises:
-        FitError: the network does not fit.
+        FitError: the network is not supported.
         MissingExtraError: onnx is not installed.
     """
     family = deployment.network.family
@@ -62,15 +62,16 @@ def write_newton(deployment: Deployment, path: Path) -> str:
     elif network.torque_limit is not None:
         clamping = f"# Clamp its effort to {network.torque_limit:g} N m (ClampingMaxEffort).\n"
     if network.history > 1:
-        # the operators that Warp-NN knows cannot tell a history that is not filled yet
+        # the operators of Warp-NN cannot detect a history that is not filled yet
         clamping += (
-            "# After a reset its history is zero, where the network holds the first sample: the "
+            "# After a reset its history is zero instead of filled with the first sample: the "
             f"first {network.history - 1} steps differ.\n"
         )
     if network.family in RECURRENT:
         clamping += (
-            "# After a reset its hidden state is zero, where the network has held the first "
-            f"sample for\n# {HELD_STEPS} steps: hold the joints as long before the motion.\n"
+            "# After a reset its hidden state is zero instead of that after holding the first "
+            f"sample for\n# {HELD_STEPS} steps: hold the joints for as many steps before the "
+            "motion.\n"
         )
     return (
         f"# A learned actuator, one step every {1.0 / network.rate:g} s ({network.rate:g} Hz): "
@@ -80,7 +81,7 @@ def write_newton(deployment: Deployment, path: Path) -> str:
 
 
 def folded(network: Network) -> Network:
-    """The same network, its normalisation folded into the first and the last layer."""
+    """Equivalent network, with normalisation folded into the first and last layer."""
     stats = network.normalization
     weights = {n: np.asarray(w, dtype=np.float64) for n, w in network.weights.items()}
     first = "rnn.weight_ih_l0" if network.family in RECURRENT else "layers.0.weight"
@@ -116,10 +117,10 @@ def _lstm(deployment: Deployment, drive: str) -> tuple[Any, Network]:
     network, graph = folded(fit.network), NewtonGraph()
     if network.layers != 1:
         raise FitError(
-            f"{drive} of Newton runs an LSTM of one layer; this one has {network.layers}. Train "
-            "one that fits: trueup network train model.model_type.name=lstm "
+            f"{drive} of Newton supports an LSTM of one layer; this one has {network.layers}. "
+            "Train one with one layer: trueup network train model.model_type.name=lstm "
             f"model.gru_num_layers=1 'data.features=[{','.join(SIMULATOR_FEATURE_NAMES)}]', or a "
-            "gru, of which Newton runs several layers"
+            "gru, for which Newton supports several layers"
         )
     before, after = ("hidden_in", "cell_in"), ("hidden_out", "cell_out")
     output = graph.head(network, graph.recurrent(network, 0, "input", before, after))
@@ -143,8 +144,8 @@ def _gru(deployment: Deployment, drive: str) -> tuple[Any, Network]:
     features = deployment.network.features
     if lacking := [name for name in features if name not in _COLUMNS]:
         raise FitError(
-            f"{drive} of Newton feeds a choice of {', '.join(_COLUMNS)}; the network also reads "
-            f"{', '.join(lacking)}. Train one that fits: trueup network train "
+            f"{drive} of Newton supplies {', '.join(_COLUMNS)}; the network also requires "
+            f"{', '.join(lacking)}. Train one without: trueup network train "
             f"model.model_type.name=gru 'data.features=[{','.join(SIMULATOR_FEATURE_NAMES)}]'"
         )
     network, graph = deployment.network, NewtonGraph()

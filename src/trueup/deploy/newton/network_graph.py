@@ -1,9 +1,9 @@
-"""ONNX graphs for Newton, written node by node: Newton prescribes the nodes.
+"""ONNX graphs for Newton, built node by node, because Newton expects certain nodes.
 
-Its GRU and LSTM drives look for one ``GRU`` or ``LSTM`` node a layer and a ``Gemm`` behind them,
-and Warp-NN, which runs the file, knows few operators. torch's exporter puts ``Shape``, ``Slice``
-and ``Reshape`` around a recurrent layer, which Newton refuses. Only Newton's files come from here.
-
+Its GRU and LSTM drives search for one ``GRU`` or ``LSTM`` node per layer and a ``Gemm`` after them,
+and Warp-NN, which runs the file, supports few operators. torch's exporter puts ``Shape``, ``Slice``
+and ``Reshape`` around a recurrent layer, which Newton rejects. Used for Newton's files only.
+ONNX operators: https://onnx.ai/onnx/operators.
 ONNX operators: https://onnx.ai/onnx/operators.
 """
 
@@ -16,19 +16,20 @@ from trueup.errors import MissingExtraError
 from trueup.networks.model.network import SKIP, Network
 
 _IR_VERSION = 10
-"""Version of the file format, of the same year as the operators; ONNX Runtime 1.18 reads it."""
+"""Version of the file format, matching that of the operators; supported by ONNX Runtime 1.18."""
 
 _GATES = {"gru": (1, 0, 2), "lstm": (0, 3, 1, 2)}
-"""Gates in ONNX's order (update, reset, new; input, output, forget, cell) as torch numbers them."""
+"""Gates in ONNX's order (update, reset, new; input, output, forget, cell) as indices in torch's
+order."""
 
 _ACTIVATIONS = {"elu": "Elu", "relu": "Relu", "softsign": "Softsign", "tanh": "Tanh"}
 
 Shapes = dict[str, tuple[int | str, ...]]
-"""Name of a tensor -> extents, a name where the extent is free."""
+"""Name of a tensor -> shape, with names for dynamic dimensions."""
 
 
 class NewtonGraph:
-    """Nodes and constants of a graph in single precision; each method returns a tensor's name."""
+    """Nodes and constants of a graph in single precision; methods return names of tensors."""
 
     def __init__(self) -> None:
         try:
@@ -53,7 +54,7 @@ class NewtonGraph:
         return name
 
     def squeezed(self, values: str, axis: int) -> str:
-        """Values without an axis of extent one."""
+        """Values without an axis of size one."""
         return self.node("Squeeze", values, self.constant([axis], np.int64))
 
     def recurrent(
@@ -69,10 +70,10 @@ class NewtonGraph:
 
         Args:
             network: a GRU or an LSTM.
-            layer: its number.
+            layer: number of the layer.
             values: input (1, batch, inputs).
             before: names of the states before the step, the hidden state first.
-            after: names of the same after it.
+            after: names of the states after the step.
             over_time: name of the output over time (1, 1, batch, hidden); empty: none.
         """
         order = _GATES[network.family]
@@ -114,19 +115,19 @@ class NewtonGraph:
         return values
 
     def with_skip(self, network: Network, output: str, inputs: str) -> str:
-        """The output (batch, 1) and the linear skip of the inputs, where there is one."""
+        """Output (batch, 1) plus the linear skip of the inputs, if there is one."""
         if not network.has_skip:
             return output
         weight = self.constant(np.asarray(network.weights[SKIP]).T)
         return self.node("Add", output, self.node("MatMul", inputs, weight))
 
     def model(self, output: str, inputs: Shapes, outputs: Shapes, metadata: str) -> Any:
-        """The checked model, whose output ``output`` is the tensor given.
+        """Checked model with the given tensor as its output ``output``.
 
         Args:
             output: name of the network's output (batch, 1).
-            inputs: of the model.
-            outputs: of the model besides ``output``.
+            inputs: inputs of the model.
+            outputs: outputs of the model in addition to ``output``.
             metadata: entry ``metadata`` of the model's properties.
         """
         self.node("Identity", output, output="output")

@@ -17,31 +17,31 @@ class DriveServo(DriveBase):
     """Drive of Newton's ``Actuator``: joints with this servo; friction is part of the effort.
 
     Set the armature of the joints to ``ARMATURE``. ``newton.actuators.Actuator(indices,
-    drive=DriveServo(load_inertia=...))`` steps it; the state holds the step before.
+    drive=DriveServo(load_inertia=...))`` steps it; the state stores the previous step.
 
     Args:
       load_inertia, kp, kd, vin: as in :class:`Servo`; the inertia has no default.
     """
 
     class State(DriveBase.State):
-        """The servo's memory."""
+        """State of the servo."""
 
         def __init__(self):
             self.servo = None
 
         def reset(self, mask=None):
-            """Start joints anew; all where there is no mask."""
+            """Reset joints; without a mask, all."""
             if self.servo is not None:
                 self.servo.reset(slice(None) if mask is None else warp.to_torch(mask).bool())
 
         def assign(self, other):
-            """Take over the memory of another state."""
+            """Copy another state."""
             self.servo = None if other.servo is None else copy.deepcopy(other.servo)
 
     def __init__(self, *, load_inertia=None, kp=KP, kd=DAMPING, vin=VIN):
         self._settings = dict(load_inertia=moved_inertia(load_inertia), kp=kp, kd=kd, vin=vin)
         self.external_torque = None
-        """Torque of all else on the joints [N m], a tensor (joints,); None: see :class:`Servo`."""
+        """External torque on the joints [N m], a tensor (joints,); None: see :class:`Servo`."""
         self.torque_enable = 1.0
         """Whether the servo is driven, 0 or 1; a number or (joints,)."""
 
@@ -50,21 +50,21 @@ class DriveServo(DriveBase):
         """Arguments with their defaults."""
         known = {"load_inertia": None, "kp": KP, "kd": DAMPING, "vin": VIN}
         if unknown := sorted(set(args) - set(known)):
-            raise ValueError(f"DriveServo has no arguments {unknown}; it has {sorted(known)}")
+            raise ValueError(f"DriveServo has no arguments {unknown}; available: {sorted(known)}")
         found = {**known, **args}
         moved_inertia(found["load_inertia"])
         return found
 
     def is_stateful(self):
-        """The servo remembers the last step."""
+        """Whether the drive has a state."""
         return True
 
     def is_graphable(self):
-        """Not captured in a CUDA graph: the step runs in torch."""
+        """Whether the drive supports CUDA graphs; it does not, because its step runs in torch."""
         return False
 
     def state(self, num_actuators, device):
-        """An empty memory."""
+        """Initial state."""
         return self.State()
 
     def compute(
@@ -87,7 +87,7 @@ class DriveServo(DriveBase):
         )
 
     def update_state(self, current_state, next_state):
-        """The memory moves on to the next state."""
+        """Copy the state to the next one."""
         next_state.assign(current_state)
 '''
 

@@ -1,1 +1,1 @@
-"""MuJoCo Playground: function that randomises a model."""
+"""MuJoCo Playground: function for domain randomisation of a model."""

@@ -15,7 +15,7 @@ _USE = """
         env, randomization_fn=functools.partial(make_domain_randomize(env.mj_model), rng=keys))
 
 Constants that depend on the fields (inverse weights, masses of subtrees) are computed by MuJoCo,
-once for each draw that is used."""
+once per used draw."""
 
 _TEXT = '''
 CONSTANTS = ("body_subtreemass", "body_invweight0", "dof_invweight0", "dof_M0",
@@ -26,7 +26,7 @@ def _places(model, field, kind, element, components):
     """Flat indices into a field."""
     number = mujoco.mj_name2id(model, _OBJECTS[kind], element)
     if number < 0:
-        raise ValueError(f"the model has no {kind} {element!r}, whose {field} was identified")
+        raise ValueError(f"the model has no {kind} {element!r} for the identified {field}")
     if field.startswith("dof_"):
         number = int(model.jnt_dofadr[number])
     elif field.startswith("qpos"):
@@ -38,7 +38,7 @@ def _places(model, field, kind, element, components):
 def fields_of(mj_model, count):
     """Fields of ``count`` environments, ``(count, ...)`` by name; environment i has row i % COUNT.
 
-    Fields that differ between environments, and the constants that follow from them.
+    Fields that differ between environments, and constants derived from them.
     """
     used = min(count, COUNT)
     places = [(f, _places(mj_model, f, *where), array) for f, *where, array in FIELDS]
@@ -58,7 +58,7 @@ def fields_of(mj_model, count):
 
 
 def make_domain_randomize(mj_model):
-    """Function of a model on the accelerator and keys, one an environment, for Playground."""
+    """Function of a model on the accelerator and one key per environment, for Playground."""
 
     def domain_randomize(model, rng):
         import jax
@@ -84,14 +84,14 @@ import numpy as np
 
 
 def write_draws(request: DrawsRequest) -> DrawsExport:
-    """Module that gives each environment its row."""
+    """Module that writes the row of each environment."""
     fields, signals = request.rows.fields, request.rows.signals
     return DrawsExport((source(fields, signals, request.run),), lost(fields, signals))
 
 
 def source(fields: Sequence[ModelField], signals: Sequence[SignalDraw], name: str) -> str:
     """Text of the module."""
-    needs = "numpy and mujoco, jax where Playground runs"
+    needs = "numpy and mujoco, and jax for Playground"
     text = module_text.head(name, fields, signals, needs, _USE) + _IMPORTS
     return (
         text + module_text.places(fields, signals) + module_text.ROWS + module_text.OBJECTS + _TEXT
@@ -99,9 +99,9 @@ def source(fields: Sequence[ModelField], signals: Sequence[SignalDraw], name: st
 
 
 def lost(fields: Sequence[ModelField], signals: Sequence[SignalDraw]) -> list[str]:
-    """Sentences on the parts of a row that a model of Playground cannot take."""
+    """Sentences on parts of a row that a model of Playground does not support."""
     return [
-        f"the {s.quantity} of {s.signal} is for the environment to apply; its draws stand in "
+        f"the {s.quantity} of {s.signal} must be applied by the environment; its draws are in "
         "posterior.npz"
         for s in signals
     ]

@@ -1,8 +1,8 @@
-"""A network as C: one source and one header without dependencies, for firmware and real time.
+"""A network as C: source and header without dependencies, for firmware and real-time use.
 
-The step computes in double precision what :class:`~trueup.networks.NetworkRuntime` computes: no
-memory is allocated, and nothing but ``math.h`` is included. The equations of an analytic base are
-written from the same text as every other form of them.
+The step is that of :class:`~trueup.networks.NetworkRuntime`, in double precision: no
+memory is allocated, and only ``math.h`` is included. The equations of an analytic base are
+generated from the same source as in every other form.
 """
 
 import re
@@ -81,7 +81,7 @@ _CALLS = {
 }  # fmt: skip
 
 _DOT = """\
-/* four sums side by side: a single one would wait for itself at every product */
+/* four independent sums: a single one would stall on its own latency at every product */
 static double {p}_dot(const double *a, const double *b, int count)
 {
     double s = 0.0, t = 0.0, u = 0.0, v = 0.0;
@@ -161,15 +161,20 @@ static void {p}_dense(const double *weight, const double *bias, int inputs, int 
 
 
 def write_c(deployment: Deployment, path: Path) -> str:
-    """Write ``NAME.c`` and ``NAME.h``; returns their use as C text.
+    """Write ``NAME.c`` and ``NAME.h``; return their usage as C text.
 
     Raises:
-        FitError: the normalisation is to be left out, or the suffix is not ``.c``.
+        FitError: the normalisation is excluded, or the suffix is not ``.c``.
     """
     if path.suffix != ".c":
-        raise FitError(f"{path.name}: the source is named NAME.c, and NAME.h is written beside it")
+        raise FitError(
+            f"{path.name}: the file name must end in .c; a header with suffix .h is written next "
+            "to it"
+        )
     if not deployment.normalization:
-        raise FitError("C code takes raw features and gives torque: it keeps its normalisation")
+        raise FitError(
+            "C code takes raw features and returns torque: it cannot exclude the normalisation"
+        )
     prefix = _identifier(path.stem)
     header = path.with_suffix(".h")
     atomic.write_text(path, c_source(deployment, prefix, header.name))
@@ -184,7 +189,7 @@ def write_c(deployment: Deployment, path: Path) -> str:
 
 
 def c_inputs(deployment: Deployment) -> tuple[str, ...]:
-    """Features that the step takes, in order."""
+    """Features of the step, in order."""
     return deployment.network.inputs if deployment.base else deployment.network.features
 
 
@@ -193,7 +198,7 @@ def c_header(deployment: Deployment, prefix: str) -> str:
 
     Args:
         deployment: the network and its parts.
-        prefix: of all names.
+        prefix: prefix of all names.
     """
     network, names = deployment.network, c_inputs(deployment)
     guard = f"{prefix.upper()}_H"
@@ -246,7 +251,7 @@ def c_source(deployment: Deployment, prefix: str, header: str) -> str:
 
     Args:
         deployment: the network and its parts.
-        prefix: of all names.
+        prefix: prefix of all names.
         header: name of the header.
     """
     network = deployment.network
@@ -300,7 +305,8 @@ def _recurrent_body(network: Network, p: str) -> list[str]:
     ]
     held = f"state->values[{p}_STATE - 1] != 0.0 ? {HELD_STEPS} : 0"
     lines += [
-        "/* before the first sample it was held: the state takes these steps from zero */",
+        "/* the first sample is held before the start: these steps initialise the state from zero "
+        "*/",
         f"for (int held = {held}; held <= {HELD_STEPS}; held++) {{",
     ]
     for layer in range(network.layers):
@@ -322,7 +328,7 @@ def _recurrent_body(network: Network, p: str) -> list[str]:
 
 def _dense_body(network: Network, p: str) -> list[str]:
     lines = [
-        "/* history of each feature, newest first; before the first sample there was the first */",
+        "/* history of each feature, newest first; initially filled with the first sample */",
         f"double *filled = state->values + {p}_HISTORY * {p}_FEATURES;",
         f"for (int k = {p}_HISTORY - 1; k > 0; k--)",
         f"    for (int i = 0; i < {p}_FEATURES; i++)",
@@ -358,7 +364,7 @@ def _skip_lines(network: Network, p: str, inputs: str, count: str) -> list[str]:
 
 
 def _base_function(network: Network, prefix: str) -> str:
-    """The equations of the base, operation by operation."""
+    """C function with the equations of the base."""
     base: Any = network.base
     graph = Graph()
     names = ("angle", "error", "velocity", "wanted")
@@ -399,19 +405,22 @@ def _operation(graph: Graph, node: Node, places: dict[str, int]) -> str:
     if operation == "where":
         return f"{a[0]} != 0.0 ? {a[1]} : {a[2]}"
     if operation in ("minimum", "maximum"):
-        # what is not a number stays so where it is the first operand, as in the compiled form
+        # NaN in the first operand propagates, as in the compiled form
         sign = "<" if operation == "minimum" else ">"
         return f"{a[1]} {sign} {a[0]} ? {a[1]} : {a[0]}"
     if operation == "sign":
         return f"({a[0]} > 0.0) - ({a[0]} < 0.0)"
     if operation in _CALLS:
         return f"{_CALLS[operation]}({', '.join(a)})"
-    raise FitError(f"the analytic base has an operation {operation!r} that is not written in C")
+    raise FitError(
+        f"the analytic base contains the operation {operation!r}, which the C export does not "
+        "support"
+    )
 
 
 def _base_words(base: Any) -> str:
     if isinstance(base, ServoBase):
-        # a name from a file: nothing of it may end the comment
+        # a name from a file must not terminate the comment
         name = re.sub(r"[^\w .+-]", "_", base.servo)
         return f"servo {name}".rstrip()
     return "PD law"

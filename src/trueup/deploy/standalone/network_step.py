@@ -10,7 +10,7 @@ from trueup.networks.runtime.numpy_file import save_numpy_network
 
 
 def write_torchscript(deployment: Deployment, path: Path) -> str:
-    """Write the step as TorchScript; returns its use as Python text."""
+    """Write the step as TorchScript; return its usage as Python text."""
     torchscript.write_torchscript(deployment, path)
     return (
         f"import torch\n\nstep = torch.jit.load({str(path)!r}).eval()\n"
@@ -20,7 +20,7 @@ def write_torchscript(deployment: Deployment, path: Path) -> str:
 
 
 def write_torch_export(deployment: Deployment, path: Path) -> str:
-    """Write the step as ``torch.export``; returns its use as Python text."""
+    """Write the step as ``torch.export``; return its usage as Python text."""
     traced_step.write_torch_export(deployment, path)
     return (
         f"import torch\n\nstep = torch.export.load({str(path)!r}).module()\n"
@@ -31,7 +31,7 @@ def write_torch_export(deployment: Deployment, path: Path) -> str:
 
 
 def write_onnx(deployment: Deployment, path: Path) -> str:
-    """Write the step as ONNX; returns its use as Python text."""
+    """Write the step as ONNX; return its usage as Python text."""
     traced_step.write_onnx(deployment, path)
     run = 'session.run(["torque", "h_next"], {"x": x, "h": h})'
     return (
@@ -43,13 +43,13 @@ def write_onnx(deployment: Deployment, path: Path) -> str:
 
 
 def write_numpy(deployment: Deployment, path: Path) -> str:
-    """Write the network as ``.npz`` of numpy arrays; returns its use as Python text.
+    """Write the network as ``.npz`` of numpy arrays; return its usage as Python text.
 
     Raises:
-        FitError: a part is to be left out.
+        FitError: a part is excluded.
     """
     if not (deployment.normalization and deployment.base and deployment.limits):
-        raise FitError("a network for numpy is whole: nothing of it can be left out")
+        raise FitError("the form 'numpy' contains the whole network: parts cannot be excluded")
     network = deployment.network
     save_numpy_network(network, path)
     return (
@@ -68,12 +68,12 @@ def _state(deployment: Deployment, module: str) -> str:
 
 
 def _held(deployment: Deployment, step: str, indent: str = "") -> str:
-    """State before the first step of a graph that cannot tell it from others."""
+    """Initialisation of the state before the first step, for graphs that cannot detect it."""
     count = held_steps(deployment.network)
     if not count:
         return ""
     return (
-        f"{indent}for _ in range({count}):  # before the first step: the first x was held\n"
+        f"{indent}for _ in range({count}):  # before the first step: hold the first x\n"
         f"{indent}    _, h = {step}\n"
     )
 

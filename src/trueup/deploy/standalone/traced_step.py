@@ -18,15 +18,15 @@ OPSET = 20
 
 
 def write_torch_export(deployment: Deployment, path: Path, **entries: Any) -> None:
-    """Write the same as a ``torch.export`` archive (``.pt2``), for any batch.
+    """Write the step as a ``torch.export`` archive (``.pt2``), for any batch.
 
     Raises:
-        FitError: the file's name does not end in ``.pt2``.
+        FitError: the file name does not end in ``.pt2``.
         MissingExtraError: torch is not installed.
     """
     torch = torch_or_missing()
     if path.suffix != ".pt2":
-        raise FitError(f"{path}: torch loads an exported program from a file that ends in .pt2")
+        raise FitError(f"{path}: the name of an exported program must end in .pt2")
     buffer = io.BytesIO()
     entries["held_steps"] = held_steps(deployment.network)
     extra = {METADATA_FILE: metadata_text(deployment, **entries)}
@@ -36,7 +36,7 @@ def write_torch_export(deployment: Deployment, path: Path, **entries: Any) -> No
 
 
 def write_onnx(deployment: Deployment, path: Path) -> None:
-    """Write the same as an ONNX file with inputs ``x``, ``h`` and outputs ``torque``, ``h_next``.
+    """Write the step as an ONNX file with inputs ``x``, ``h`` and outputs ``torque``, ``h_next``.
 
     Raises:
         MissingExtraError: torch, onnx or onnxscript is not installed.
@@ -55,12 +55,12 @@ def write_onnx(deployment: Deployment, path: Path) -> None:
             opset_version=OPSET,
             input_names=["x", "h"],
             output_names=["torque", "h_next"],
-            dynamic_shapes=({0: "batch"}, {1: "batch"}),  # their name in the file
+            dynamic_shapes=({0: "batch"}, {1: "batch"}),  # names of the dimensions in the file
             verbose=False,
         )
     model = program.model_proto
     graph = model.graph
-    # torch notes the source line of each value, with paths of this machine
+    # torch records the source line of each value, with local paths
     for described in (graph, *graph.node, *graph.value_info, *graph.initializer):
         del described.metadata_props[:]
     model.producer_name = "trueup"
@@ -86,7 +86,7 @@ def _exported_program(deployment: Deployment) -> Any:
 
 @contextlib.contextmanager
 def _quiet_tracing() -> Iterator[None]:
-    """Keep off the terminal what torch says of its own modules and missing optional packages."""
+    """Suppress torch's messages on its own modules and missing optional packages."""
     log = logging.getLogger("torch.onnx")
     former = log.level
     log.setLevel(logging.ERROR)

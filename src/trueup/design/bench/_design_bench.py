@@ -33,28 +33,29 @@ def design_bench(
     Args:
       run: run directory of a finished servo fit, or its parameter file.
       output: run directory of the design.
-      choices: logs, time, and the masses, lengths and gains at hand.
-      motion_limits: limits of the motion; those of a recording where None.
-      target: widest interval wanted, as a share of the parameter's bounds; the search ends there.
-      predicted: run directory of the design of the fit's logs; it is compared with the result.
+      choices: logs, time, and the available masses, lengths and gains.
+      motion_limits: limits of the motion; None: those of a recording.
+      target: largest acceptable interval, as a fraction of the parameter's bounds; ends the search.
+      predicted: run directory of the design of the fit's logs; to compare it with the result.
       seconds: time of the search [s].
-      evaluations: designs that are evaluated at most.
-      library: random logs to choose from.
-      seed: seed of everything random.
-      anyway: take runs whose verdict is "do not use", or whose inputs have changed, too; every
-        file says so.
+      evaluations: greatest number of evaluated designs.
+      library: number of random logs to select from.
+      seed: random seed.
+      anyway: accept runs with the verdict "do not use", or with changed inputs; every
+        output records this.
       resume: continue an interrupted design.
-      overwrite: replace the run that the directory holds.
+      overwrite: replace the run in the directory.
       verbose: show progress on the error stream.
 
     Returns:
-      The design; the run directory holds ``report.html`` and a trajectory each, which ``trueup
-      actuator record --trajectory`` reads.
+      The design; the run directory contains ``report.html`` and a trajectory per log, for ``trueup
+        actuator record --trajectory``.
 
     Raises:
-      FitError: no load is light enough for the servo, or a number that is not positive.
+      FitError: no load is light enough for the servo, or a number is not positive.
       ExperimentError: the limits exclude any motion.
-      RunDirectoryError: the run has no intervals, is not to be used, or the folder holds something.
+      RunDirectoryError: the run has no intervals, has the verdict "do not use", or the folder
+        contains files.
     """
     spec = BenchDesignSpec.of(
         run,

@@ -1,4 +1,4 @@
-"""Chirps that people record instead of designed logs, for comparison."""
+"""Conventional chirps, for comparison with designed logs."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -12,18 +12,18 @@ from trueup.design.bench.prediction import predict_logs
 from trueup.design.bench.prepared import PreparedBenchDesign
 from trueup.design.table import Widths
 
-_CHIRP = (0.1, 10.0)  # [Hz]
+_CHIRP = (0.1, 10.0)  # frequencies at start and end [Hz]
 _SHRINK = (1.0, 0.8, 0.6, 0.45, 0.35, 0.25, 0.17, 0.1)
 
 
 def largest_chirps(prepared: PreparedBenchDesign) -> tuple[dict[str, Any], Widths] | None:
-    """Chirps as many and as long as the logs of a design, at the usual load and gain.
+    """Chirps of the number and duration of the logs of a design, at the usual load and gain.
 
-    From 0.1 to 10 Hz, as large as the same limits allow; the angle shrinks where the frequency
-    would exceed the speed.
+    From 0.1 to 10 Hz, as large as the same limits allow; the amplitude decreases where the
+    frequency would exceed the speed.
 
     Returns:
-      Load, gain and angle, and intervals; None where even a small one exceeds the limits.
+      Load, gain and angle, and intervals; None if even a small one exceeds the limits.
     """
     spec, pieces = prepared.spec, prepared.pieces
     usual = usual_condition(prepared.source.prepared.training_logs)

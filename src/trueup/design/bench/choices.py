@@ -1,4 +1,4 @@
-"""What may be recorded next on a servo bench."""
+"""Available conditions of the next logs on a servo bench."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -7,22 +7,22 @@ import numpy as np
 
 from trueup.errors import FitError
 
-_MOST = 100  # logs, and seconds of a log [s]
-_SHORTEST = 2.0  # [s]
+_MOST = 100  # greatest number of logs, and longest duration of a log [s]
+_SHORTEST = 2.0  # shortest duration of a log [s]
 
 
 @dataclass(frozen=True)
 class BenchChoices:
-    """What may be recorded next on a servo bench."""
+    """Available conditions of the next logs on a servo bench."""
 
     logs: int = 3
     """Servo bench: number of logs to record."""
     seconds: float = 24.0
-    """Total length of the logs [s]."""
+    """Total duration of all logs [s]."""
     masses: tuple[float, ...] = ()
-    """Servo bench: masses at hand [kg]; by default those of the former logs."""
+    """Servo bench: available masses [kg]; by default those of the former logs."""
     lengths: tuple[float, ...] = ()
-    """Servo bench: arm lengths at hand [m]; by default those of the former logs."""
+    """Servo bench: available arm lengths [m]; by default those of the former logs."""
     gains: tuple[float, ...] = ()
     """Servo bench: firmware gains; by default the standard ones of the servo and those of the
     former logs."""
@@ -31,16 +31,16 @@ class BenchChoices:
 
     def __post_init__(self) -> None:
         if not 1 <= self.logs <= _MOST:
-            raise FitError(f"{self.logs} logs are asked for; give 1 to {_MOST}")
+            raise FitError(f"the number of logs must be 1 to {_MOST}, got {self.logs}")
         if not _SHORTEST <= self.seconds / self.logs <= _MOST:
             raise FitError(
                 f"{self.seconds:g} s for {self.logs} logs are {self.seconds / self.logs:.3g} s "
-                f"each; give {_SHORTEST:g} to {_MOST} s a log"
+                f"each: a log must have {_SHORTEST:g} to {_MOST} s"
             )
         for what, given in (("mass", self.masses), ("length", self.lengths), ("gain", self.gains)):
             for value in given:
                 if not 0 < value < np.inf:
-                    raise FitError(f"the {what} {value:g} is not positive")
+                    raise FitError(f"the {what} must be positive, got {value:g}")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

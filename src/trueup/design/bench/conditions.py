@@ -1,4 +1,4 @@
-"""Loads and gains of a servo bench that the next logs may have."""
+"""Available loads and gains of the next logs on a servo bench."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -12,11 +12,11 @@ from trueup.design.bench.family import BenchCondition
 from trueup.errors import FitError
 from trueup.knowledge.servo_run import ServoRun
 
-_HOLDS = 0.6  # share of the greatest torque that a load may need
+_HOLDS = 0.6  # largest torque of a load, as a fraction of the greatest torque of the servo
 
 
 def usual_condition(logs: Sequence[ServoLog]) -> BenchCondition:
-    """Load and gain that most of the former logs have."""
+    """Most frequent load and gain of the former logs."""
     found = [BenchCondition(log.mass, log.length, log.kp) for log in logs]
     return max(found, key=found.count)
 
@@ -25,7 +25,7 @@ def conditions_at_hand(source: ServoRun, choices: BenchChoices) -> list[BenchCon
     """Every load that the servo can hold, at every gain.
 
     Raises:
-      FitError: no load is known, or none is light enough for the servo.
+      FitError: the loads are unknown, or none is light enough for the servo.
     """
     former = source.prepared.training_logs
     heavy = choices.masses or _of(log.mass for log in former)
@@ -33,7 +33,8 @@ def conditions_at_hand(source: ServoRun, choices: BenchChoices) -> list[BenchCon
     stiff = choices.gains or _of([*standard_gains(source.model.servo), *(log.kp for log in former)])
     if not heavy or not long:
         raise FitError(
-            "the former logs have no pendulum: give masses and lengths of the pendulums at hand"
+            "the former logs have no pendulum: list the available masses and lengths with "
+            "masses= and lengths="
         )
     limit = _HOLDS * greatest_torque(source.model, former[0].vin)
     arm = former[0].arm_mass
@@ -44,8 +45,8 @@ def conditions_at_hand(source: ServoRun, choices: BenchChoices) -> list[BenchCon
     ]
     if not loads:
         raise FitError(
-            f"the servo holds {limit / _HOLDS:.3g} N m at most, and the lightest load needs "
-            f"{(min(heavy) + 0.5 * arm) * GRAVITY * min(long):.3g} N m: give lighter masses or "
+            f"the servo holds at most {limit / _HOLDS:.3g} N m, but the lightest load requires "
+            f"{(min(heavy) + 0.5 * arm) * GRAVITY * min(long):.3g} N m: use lighter masses or "
             f"shorter lengths, up to {limit:.3g} N m"
         )
     return [BenchCondition(m, length, kp) for (m, length), kp in itertools.product(loads, stiff)]

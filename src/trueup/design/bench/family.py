@@ -1,8 +1,8 @@
 """Pieces of motion of a servo on its bench: a load, a gain, a shape, and a time without torque.
 
-The shapes are those of robots (:mod:`trueup.design.motion.family`). Beside them a
-piece may let the pendulum go: without torque friction shows without the motor. The goal moves to
-where the pendulum hangs while it swings, so that it is not thrown when the torque returns.
+The shapes are those of robots (:mod:`trueup.design.motion.family`). In addition, a
+piece can release the pendulum: without torque, friction acts without the motor. Meanwhile the goal
+moves to the hanging position, so that the servo does not jump when the torque returns.
 """
 
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ import numpy as np
 
 from trueup.design.motion.family import MotionFamily, smooth_step
 
-_LIMP_SHARE = 0.35  # of the pieces of a library
-_LONGEST = 0.5  # time without torque, as a share of the piece
-_FIRST, _LAST = 0.1, 0.6  # where it may begin
-_AWAY, _BACK = 0.1, 0.6  # [s] in which the goal leaves the shape, and comes back to it
+_LIMP_SHARE = 0.35  # fraction of the pieces of a library with a release
+_LONGEST = 0.5  # longest time without torque, as a fraction of the piece
+_FIRST, _LAST = 0.1, 0.6  # earliest and latest start, as a fraction of the piece
+_AWAY, _BACK = 0.1, 0.6  # times in which the goal leaves the shape, and returns to it [s]
 
 
 @dataclass(frozen=True)
 class BenchCondition:
-    """What stands on the servo, and its gain."""
+    """Load of the servo, and its gain."""
 
     mass: float
     """Mass at the tip of the pendulum [kg]."""
@@ -31,14 +31,14 @@ class BenchCondition:
 
 
 class BenchFamily:
-    """How a row of numbers describes a log.
+    """Family of logs, each described by a row of numbers.
 
-    A row holds the number of the condition, a row of the motion, and begin and length of the time
-    without torque; a length up to 0 means none.
+    A row contains the number of the condition, a row of the motion, and start and duration of the
+    time without torque; a duration up to 0 means none.
 
     Args:
       motion: family of the shapes, of one joint.
-      conditions: loads and gains at hand.
+      conditions: available loads and gains.
     """
 
     def __init__(self, motion: MotionFamily, conditions: Sequence[BenchCondition]):
@@ -56,15 +56,15 @@ class BenchFamily:
         return np.array([0.0, *low, 0.0, -1.0]), np.array([most, *high, 1.0, 1.0])
 
     def rest(self) -> np.ndarray:
-        """Row ``(size,)`` of a log that stays in the pose."""
+        """Row ``(size,)`` of a log at rest in the pose."""
         return np.zeros(self.size)
 
     def still(self, rows: np.ndarray) -> np.ndarray:
-        """Which rows ``(m, size)`` stay in the pose ``(m,)``."""
+        """Whether rows ``(m, size)`` are at rest in the pose ``(m,)``."""
         return self.motion.still(rows[:, 1:-2])
 
     def random(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Random rows ``(count, size)``: conditions and families in turn."""
+        """Random rows ``(count, size)``: with all conditions and families in turn."""
         motion = self.motion.random(count, rng)
         condition = rng.permutation(count) % len(self.conditions)
         begin = rng.uniform(0.0, 1.0, count)
@@ -77,7 +77,7 @@ class BenchFamily:
         return self.conditions[round(float(row[0]))]
 
     def logs(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Goals [rad] and torque-enables of rows, ``(m, samples)`` each."""
+        """Goals [rad] and torque enables of rows, ``(m, samples)`` each."""
         times, seconds = self.motion.times[None, :], self.motion.seconds
         share = _FIRST + (_LAST - _FIRST) * rows[:, -2:-1]
         begin = seconds * share

@@ -1,4 +1,4 @@
-"""Files of designed logs: motion, and a trajectory each for ``trueup actuator record``."""
+"""Files of designed logs: motion, and a trajectory per log for ``trueup actuator record``."""
 
 import io
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _KEYS = ("times", "goals", "enable", "positions")
 
 
 def record_command(log: ServoLog) -> str:
-    """The command that records a designed log, in the folder of its trajectory."""
+    """Command that records a designed log, in the folder of its trajectory."""
     arm = f" --arm-mass {log.arm_mass:g}" if log.arm_mass else ""
     return (
         f"trueup actuator record --port PORT --actuator {log.motor} --mass {log.mass:g} "
@@ -26,7 +26,7 @@ def record_command(log: ServoLog) -> str:
 
 
 def write_plan(directory: RunDirectory, logs: Sequence[ServoLog], motion: Rollouts) -> None:
-    """Write a trajectory each, and ``motion.npz`` with goals and simulated angles.
+    """Write a trajectory per log, and ``motion.npz`` with goals and simulated angles.
 
     Args:
       directory: run directory.

@@ -1,4 +1,4 @@
-"""Limits of a designed log of a servo, and how far a simulated one exceeds them."""
+"""Limits of a designed log of a servo, and excess of a simulated log over them."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -23,30 +23,30 @@ class BenchLimits:
     """Limits of a log on the bench; by default those of a recording."""
 
     reach: float = _RECORD.highest
-    """Servo bench: largest angle to both sides of the hanging pendulum [rad]."""
+    """Servo bench: greatest angle to both sides of the hanging position [rad]."""
     speed: float = _RECORD.speed
     """Servo bench: highest speed of goal and servo [rad/s]."""
     jump: float = _RECORD.jump
     """Servo bench: largest distance of the goal from the servo when the torque returns [rad]."""
     heat: float = 0.5
-    """Servo bench: root mean square of the torque as a share of the stall torque."""
+    """Servo bench: root mean square of the torque as a fraction of the stall torque."""
     margin: float = 0.1
-    """Servo bench: share of each limit kept free, because the servo is not known exactly."""
+    """Servo bench: margin as a fraction of each limit, because the servo model is uncertain."""
 
     def __post_init__(self) -> None:
         for name in ("reach", "speed", "jump", "heat"):
             value = getattr(self, name)
             if not 0 < value < np.inf:
-                raise FitError(f"the limit {name} is {value:g}: a limit has to be positive")
+                raise FitError(f"the limit {name} must be positive, got {value:g}")
         if self.reach > _RECORD.highest or self.speed > _RECORD.speed:
             raise FitError(
-                f"a recording goes up to {_RECORD.highest:.3g} rad and {_RECORD.speed:g} rad/s: "
+                f"a recording allows up to {_RECORD.highest:.3g} rad and {_RECORD.speed:g} rad/s: "
                 f"the limits of the design, {self.reach:.3g} rad and {self.speed:g} rad/s, are "
                 "wider"
             )
 
     def commands(self) -> CommandLimits:
-        """Limits of goals, the margin taken off."""
+        """Limits of goals, without the margin."""
         keep = 1.0 - self.margin
         reach, speed = np.array([keep * self.reach]), np.array([keep * self.speed])
         return CommandLimits(-reach, reach, speed, np.array([np.inf]))
@@ -59,14 +59,14 @@ class BenchLimits:
         margin: float,
         vin: float | None = None,
     ) -> dict[str, np.ndarray]:
-        """Share by which logs exceed each limit for the worst model, 0 where they do not ``(m,)``.
+        """Relative excess of logs over each limit for the worst model, 0 within it ``(m,)``.
 
         Args:
-          models: servos that were simulated.
-          logs: logs that they were simulated in.
+          models: simulated servo models.
+          logs: logs of the simulation.
           motion: simulated motion.
-          margin: share of the limits that is kept free.
-          vin: nominal bus voltage [V] in place of the logs' own.
+          margin: margin as a fraction of the limits.
+          vin: nominal bus voltage [V] that replaces that of the logs.
         """
         keep = 1.0 - margin
         found = {what: np.zeros(len(logs)) for what in ("position", "speed", "jump", "heat")}
@@ -112,9 +112,9 @@ def torque_share(
       model: the servo.
       log: the log.
       motion: simulated motion of logs.
-      number: which of them.
-      row: which candidate.
-      vin: nominal bus voltage [V] in place of the log's own.
+      number: index of the log.
+      row: index of the candidate.
+      vin: nominal bus voltage [V] that replaces that of the log.
     """
     position, speed, duty = (v[number][row] for v in (motion.position, motion.speed, motion.duty))
     torque = simulated_torque(model, log, position, speed, duty, vin)

@@ -1,9 +1,9 @@
 """Information of logs of a servo about its unknowns, before they are recorded.
 
 The simulator, its exact derivatives, the weights of the residuals and the noise of the samples that
-a rollout starts from are those of a fit. Where friction holds an error of the start for long, the
-residuals are correlated, and a fit widens its intervals for that: such a log counts for less, half
-where that error adds :data:`_HELD` to the variance of the residuals.
+a rollout starts from are those of a fit. If friction preserves an error of the start for long, the
+residuals are correlated, and a fit widens its intervals: such a log has less weight, half
+if that error adds :data:`_HELD` to the variance of the residuals.
 """
 
 import functools
@@ -21,21 +21,21 @@ from trueup.design.bench.limits import BenchLimits
 from trueup.design.robot.piece_information import PieceInformation
 from trueup.knowledge.servo_run import ServoRun
 
-_BATCH = 16  # logs that are simulated together
-_HELD = 0.07  # share of the variance of the residuals, see below
+_BATCH = 16  # number of logs per simulation
+_HELD = 0.07  # fraction of the variance of the residuals, see above
 
 
 def planned_log(
     template: ServoLog, condition: BenchCondition, name: str, rate: float, motion: np.ndarray
 ) -> ServoLog:
-    """A log that is not recorded yet: its goals, at rest where it begins.
+    """A log before its recording: its goals, at rest at the start.
 
     Args:
-      template: log whose servo, arm and supply it has.
+      template: log with the same servo, arm and supply.
       condition: load and gain.
       name: name of log and trajectory.
-      rate: samples a second.
-      motion: goals [rad] and torque-enables ``(2, T)``.
+      rate: sampling rate [Hz].
+      motion: goals [rad] and torque enables ``(2, T)``.
     """
     goals, enable = motion
     zeros = np.zeros(len(goals))
@@ -66,13 +66,13 @@ def planned_log(
 
 
 class BenchPieces:
-    """Simulates logs over all draws of the servo.
+    """Simulator of logs over all draws of the servo.
 
     Args:
       source: the fit.
-      family: how rows describe logs.
+      family: family of the logs.
       limits: limits of the motion.
-      draws: servos that the design has to suit ``(draws, p)``; the first is the estimate.
+      draws: servos that the design must suit ``(draws, p)``; the first is the estimate.
     """
 
     def __init__(
@@ -81,27 +81,27 @@ class BenchPieces:
         self.source, self.family, self.limits = source, family, limits
         self.rows, self.draws, self.size = draws, *draws.shape
         self.batch = _BATCH
-        """Logs that are simulated together."""
+        """Number of logs per simulation."""
         names = source.space.names
         self.models = [
             source.model.with_values(**dict(zip(names, row.tolist(), strict=True))) for row in draws
         ]
         self._slopes = np.array([source.space.slope(row) for row in draws])
-        # what a sample is worth follows from the residuals of the former logs
+        # the residuals of the former logs determine the information of a sample
         self._worth = 1.0 / max(source.known.inflation, 1e-30)
 
     @property
     def vin(self) -> float | None:
-        """Nominal bus voltage [V] of the fit in place of the logs' own."""
+        """Nominal bus voltage [V] of the fit that replaces that of the logs."""
         return self.source.prepared.settings.vin
 
     @property
     def template(self) -> ServoLog:
-        """Former log that the next ones are like."""
+        """Former log that defines servo, arm and supply of the next ones."""
         return self.source.prepared.training_logs[0]
 
     def planned(self, rows: np.ndarray) -> list[ServoLog]:
-        """Logs that rows ``(m, size)`` describe."""
+        """Logs of rows ``(m, size)``."""
         goals, enable = self.family.logs(rows)
         rate = self.family.motion.rate
         names = [f"after_{self.source.directory.path.stem}_{k + 1}" for k in range(len(rows))]
@@ -115,14 +115,14 @@ class BenchPieces:
         return self.information_of(self.planned(rows))
 
     def information_of(self, logs: Sequence[ServoLog]) -> list[PieceInformation]:
-        """Information of planned logs; none of those that exceed limits."""
+        """Information of planned logs; zero for those that exceed limits."""
         out: list[PieceInformation] = []
         for first in range(0, len(logs), self.batch):
             out += self._batch(logs[first : first + self.batch])
         return out
 
     def simulator(self, logs: Sequence[ServoLog]) -> BenchSimulator:
-        """The bench of the fit with planned logs."""
+        """Bench of the fit with planned logs."""
         prepared = self.source.prepared
         settings = prepared.settings
         return BenchSimulator(
@@ -135,7 +135,7 @@ class BenchPieces:
         )
 
     def excess(self, logs: Sequence[ServoLog]) -> dict[str, np.ndarray]:
-        """Share by which planned logs exceed each limit for the worst draw ``(m,)``."""
+        """Relative excess of planned logs over each limit for the worst draw ``(m,)``."""
         motion = self.simulator(logs).simulate(self.rows)
         return self.limits.excess(self.models, logs, motion, self.limits.margin, self.vin)
 
@@ -176,7 +176,7 @@ class BenchPieces:
         return out
 
     def _effects_of_starts(self, problem: ServoProblem) -> list[np.ndarray]:
-        """Change of the residuals ``(2, draws, T, channels)`` by noise of each log's start."""
+        """Change of the residuals ``(2, draws, T, channels)`` due to noise of each log's start."""
         count = len(problem.simulator.logs)
         before = motions(problem, self.rows)
         out = [[] for _ in range(count)]
@@ -189,14 +189,14 @@ class BenchPieces:
 
     @functools.cached_property
     def _former(self) -> ServoProblem:
-        """The problem of the former logs."""
+        """Problem of the former logs."""
         prepared = self.source.prepared
         simulator = prepared.simulator(prepared.training_logs)
         return ServoProblem(simulator, prepared.settings.objective)
 
     @functools.cached_property
     def _start_noise(self) -> np.ndarray:
-        """Deviation of the noise of position [rad] and speed [rad/s] that a rollout starts from."""
+        """Standard deviation of position [rad] and speed [rad/s] noise at starts of rollouts."""
         fitted = [motion[0] for motion in motions(self._former, self.source.fit[None, :])]
         return np.median(start_noise_sizes(self._former, fitted), axis=1)
 

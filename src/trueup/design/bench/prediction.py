@@ -1,7 +1,7 @@
-"""Intervals that a fit of designed logs will give, before they are recorded.
+"""Predicted intervals of a fit of designed logs, before they are recorded.
 
-The logs are simulated with the noise that the residuals of the former ones show, and judged by the
-function that judges a fit, at the values that the simulation had.
+The logs are simulated with noise as in the residuals of the former ones, and assessed by the
+function that assesses a fit, at the true values of the simulation.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from trueup.design.robot.prediction import Prediction
 from trueup.design.table import Widths
 from trueup.fitting.uncertainty.autoregressive import fit_autoregressive
 
-_DRAWS = 5  # of the noise; a fit estimates its correlation from one, and so scatters
+_DRAWS = 5  # draws of the noise: a fit estimates its correlation from one, which scatters
 
 
 def former_noise(pieces: BenchPieces) -> ChannelNoiseModel:
@@ -42,9 +42,9 @@ def predict_logs(
     """Predict the intervals of a fit of planned logs.
 
     Args:
-      pieces: the fit that the logs follow.
+      pieces: information of the fit.
       logs: planned logs.
-      scale: half of what was allowed before ``(p,)``, in search coordinates.
+      scale: half of the prior range ``(p,)``, in search coordinates.
       seed: seed of the noise.
     """
     source, rng = pieces.source, np.random.default_rng([seed, 2])

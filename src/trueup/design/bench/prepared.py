@@ -1,4 +1,4 @@
-"""The design of a servo's logs, read and checked."""
+"""Checked inputs of the design of a servo's logs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,43 +19,43 @@ from trueup.design.search import DesignSearch
 from trueup.design.search_run import compared_prediction
 from trueup.knowledge.servo_run import ServoRun, servo_run
 
-_FADE = 0.5  # [s] in which a motion fades in, and out again
-_DRAWS = 3  # servos that a design has to suit
+_FADE = 0.5  # time of fading in and out of a motion [s]
+_DRAWS = 3  # number of servos that a design must suit
 
 
 @dataclass(frozen=True)
 class PreparedBenchDesign:
-    """What a design of logs is made from."""
+    """Inputs of a design of logs."""
 
     spec: BenchDesignSpec
     comparison: dict[str, Any] | None
-    """The last prediction compared with what was obtained; None where none is given."""
+    """Comparison of the last prediction with its result; None without one."""
     source: ServoRun
-    """The fit and what it knows."""
+    """The fit and its knowledge."""
     family: BenchFamily
     """Family of the logs."""
     pieces: BenchPieces
-    """Simulates logs over draws of the servo."""
+    """Simulator of logs over draws of the servo."""
     problem: DesignProblem
     """Information of logs, and the criterion."""
 
     @property
     def mark(self) -> str | None:
-        """What every file says where inputs of the last runs have changed."""
+        """Mark of all outputs if inputs of the last runs have changed."""
         former = None if self.comparison is None else self.comparison.get(KEY)
         return joined(self.source.mark, former)
 
     @property
     def wider(self) -> str:
-        """What lets more motions in, in words."""
+        """Advice on allowing more motions."""
         keep = 100 * self.spec.motion_limits.margin
         return (
-            f"Widen reach, speed or heat, of which {keep:.0f} % are kept free, or give other "
-            "masses and lengths"
+            f"Widen reach, speed or heat, which include a margin of {keep:.0f} %, or use "
+            "other masses and lengths"
         )
 
     def ordered(self, x: np.ndarray) -> np.ndarray:
-        """Logs ``(slots, size)`` in the order in which a load is changed least often."""
+        """Logs ``(slots, size)`` in the order with the fewest changes of the load."""
         keys = [self.family.condition(row) for row in x]
         order = sorted(range(len(x)), key=lambda k: (keys[k].length, keys[k].mass, keys[k].kp))
         return x[order]
@@ -67,13 +67,13 @@ class PreparedBenchDesign:
 
 
 def prepare(spec: BenchDesignSpec) -> PreparedBenchDesign:
-    """Read and check everything that a design of logs needs; nothing is written.
+    """Read and check everything that a design of logs requires; nothing is written.
 
     Raises:
       FitError: no load is light enough for the servo.
-      RunDirectoryError: the fit has no intervals, or is not to be used.
+      RunDirectoryError: the fit has no intervals, or has the verdict "do not use".
     """
-    # a wrong prediction is reported before the time of everything else is spent
+    # an invalid prediction is reported before the slow steps
     comparison = compared_prediction(spec)
     source = servo_run(spec.after, anyway=spec.anyway)
     choices, limits = spec.choices, spec.motion_limits
@@ -89,7 +89,7 @@ def prepare(spec: BenchDesignSpec) -> PreparedBenchDesign:
 
 
 def make_search(prepared: PreparedBenchDesign) -> DesignSearch:
-    """The search at its start."""
+    """The search before its first batch."""
     spec, problem, pieces = prepared.spec, prepared.problem, prepared.pieces
     return DesignSearch(
         problem.space,

@@ -1,4 +1,4 @@
-"""The page of a servo's designed logs."""
+"""Report of a servo's designed logs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from trueup.design.sections import first_sections, notes_section
 
 
 def bench_page(summary: dict[str, Any], motion: Mapping[str, np.ndarray]) -> reports.Page:
-    """Build the page: verdict, intervals beside those of a chirp, logs, motion, limits.
+    """Build the page: verdict, intervals compared with those of a chirp, logs, motion, limits.
 
     Args:
       summary: content of ``solution.json``.
@@ -55,14 +55,14 @@ def _logs(summary: dict[str, Any]) -> list[Any]:
     limits, chirp = summary["limits"], summary["chirp"]
     notes = [
         f"Limits: {number(limits['reach'])} rad, {number(limits['speed'])} rad/s, heat "
-        f"{100 * limits['heat']:.0f} %, of which {100 * limits['margin']:.0f} % are kept free. "
-        "Heat: root mean square of the torque over the greatest torque at standstill.",
+        f"{100 * limits['heat']:.0f} %, including a margin of {100 * limits['margin']:.0f} %. "
+        "Heat: root mean square of the torque over the stall torque.",
     ]
     if chirp is not None:
         notes.append(
-            f"The chirp beside it has {number(chirp['mass'])} kg at {number(chirp['length'])} m, a "
-            f"gain of {number(chirp['kp'])} and {number(chirp['amplitude'])} rad, as often and as "
-            "long."
+            f"The chirp for comparison has {number(chirp['mass'])} kg at {number(chirp['length'])} "
+            f"m, a gain of {number(chirp['kp'])} and {number(chirp['amplitude'])} rad, with the "
+            "same number and duration of logs long."
         )
     commands = "\n".join(log["command"] for log in summary["logs"])
     return [reports.Table(columns, rows, notes=notes), reports.Code(commands)]

@@ -1,4 +1,4 @@
-"""The design of a servo's next logs, from the fit to the page."""
+"""Design of a servo's next logs in a run directory, from fit to report."""
 
 import functools
 from collections.abc import Sequence
@@ -35,22 +35,22 @@ from trueup.reports import Page
 from trueup.runs import Execution, Outcome, Session
 from trueup.runs.store.run_directory import RunDirectory
 
-_NO_EFFECT = "no load, gain or motion that was tried changes the recorded angle"
+_NO_EFFECT = "no tested load, gain or motion changes the recorded angle"
 
 
 @dataclass
 class BenchDesign:
-    """Designed logs of a servo; files and page lie in ``directory``."""
+    """Designed logs of a servo; files and report are in ``directory``."""
 
     logs: tuple[ServoLog, ...]
-    """Logs to record, as they are simulated with the fitted servo."""
+    """Logs to record, simulated with the fitted servo."""
     summary: dict[str, Any]
     """Content of ``solution.json``."""
     directory: Path
 
 
 def run_bench_design(spec: BenchDesignSpec, session: Session) -> Outcome:
-    """Design logs; errors as :func:`trueup.runs.start`."""
+    """Design logs; raises the errors of :func:`trueup.runs.start`."""
     prepared = prepare(spec)
     problem = prepared.problem
     search = make_search(prepared)
@@ -89,7 +89,7 @@ def run_bench_design(spec: BenchDesignSpec, session: Session) -> Outcome:
 
 
 def plan_bench_design(spec: BenchDesignSpec, execution: Execution) -> dict[str, Any]:
-    """What a design of logs would search."""
+    """Search that a design of logs would run."""
     prepared = prepare(spec)
     choices = spec.choices
     return {
@@ -107,7 +107,7 @@ def plan_bench_design(spec: BenchDesignSpec, execution: Execution) -> dict[str, 
 
 
 def judged_design(prepared: PreparedBenchDesign, solution: Solution, directory: Path) -> Outcome:
-    """The best logs with the intervals that their fit will give, and the verdict."""
+    """Best logs with the predicted intervals of their fit, and the verdict."""
     spec, source, problem = prepared.spec, prepared.source, prepared.problem
     x = prepared.ordered(best_pieces(problem, solution, prepared.wider))
     gram, spread, _ = problem.totals(x.reshape(1, -1))
@@ -117,7 +117,7 @@ def judged_design(prepared: PreparedBenchDesign, solution: Solution, directory: 
     reasons = unknown_reasons(
         source.space.names,
         lambda _: _NO_EFFECT,
-        problem.seen_gram(),
+        problem.mean_gram(),
         intervals.mean(axis=0),
         problem.criterion.scale,
         IDENTIFIABLE,
@@ -143,7 +143,7 @@ def judged_design(prepared: PreparedBenchDesign, solution: Solution, directory: 
         "logs": log_rows(prepared, x, logs, motion),
         "chirp": None if simple is None else simple[0],
         "limits": spec.motion_limits.to_dict(),
-        "method": "Noise as in the residuals of the former logs; the mean over draws of it.",
+        "method": "Noise as in the residuals of the former logs, mean over draws.",
         "comparison": prepared.comparison,
         "after": str(spec.after),
         "anyway": spec.anyway and source.verdict.grade is Grade.DO_NOT_USE,
@@ -155,7 +155,7 @@ def judged_design(prepared: PreparedBenchDesign, solution: Solution, directory: 
 def log_rows(
     prepared: PreparedBenchDesign, x: np.ndarray, logs: Sequence[ServoLog], motion: Rollouts
 ) -> list[dict[str, Any]]:
-    """A record a log: condition, family, what it reaches, and the command that records it."""
+    """A record per log: condition, family, peak values, and the command that records it."""
     model, vin = prepared.source.model, prepared.pieces.vin
     return [
         {
@@ -174,10 +174,10 @@ def log_rows(
 
 
 def page_of_summary(directory: RunDirectory, summary: dict[str, Any]) -> Page:
-    """The page of designed logs, from their motion and the content of ``solution.json``."""
+    """Report of designed logs, from their motion and the content of ``solution.json``."""
     return bench_page(summary, read_plan(directory))
 
 
 def report(directory: RunDirectory) -> Page:
-    """The page of a run, which may be in progress."""
+    """Report of a finished or running design."""
     return report_of_design(directory, page_of_summary)

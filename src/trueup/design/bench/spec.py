@@ -1,4 +1,4 @@
-"""What the design of a servo's next logs is of: the fit, what may be recorded, and the search."""
+"""Spec of the design of a servo's next logs: fit, available conditions, and search."""
 
 import os
 from pathlib import Path
@@ -11,17 +11,17 @@ from trueup.knowledge.drawn_run import run_directory_of
 from trueup.runs.spec import InputPath, OnResume, Serialised
 
 LIBRARY, POLISH, TURNS = 1200, 240, 8
-"""Pieces of the library, designs of a turn of the polish of a log, and turns."""
+"""Pieces of the library, designs per round of the polish of a log, and rounds."""
 
 
 class BenchDesignSpec(RecordingDesignSpec):
-    """What the design of a servo's next logs is of.
+    """Spec of the design of a servo's next logs.
 
     Attributes:
       after: run directory of the servo fit.
-      choices: what may be recorded.
+      choices: available conditions.
       motion_limits: limits of the motion.
-      target: largest relative interval at which the search ends; None: it searches to its limits.
+      target: largest relative interval at which the search ends; None: no such end.
     """
 
     kind: ClassVar[str] = "bench design"
@@ -50,20 +50,20 @@ class BenchDesignSpec(RecordingDesignSpec):
         seed: int | None = None,
         **search: Any,
     ) -> "BenchDesignSpec":
-        """The spec of a design that follows a servo fit.
+        """Spec of a design after a servo fit.
 
         Args:
           run: run directory of a finished servo fit, or its parameter file.
-          choices: what may be recorded.
-          motion_limits: limits of the motion; those of a recording where None.
+          choices: available conditions.
+          motion_limits: limits of the motion; None: those of a recording.
           predicted: run directory of the design of its logs.
           library: logs of the library.
-          seed: seed of everything random; 0 where None.
-          search: further fields.
+          seed: random seed; None: 0.
+          search: other fields.
 
         Raises:
-          ExperimentError: a number is out of its range.
-          RunDirectoryError: the parameter file is of no run.
+          ExperimentError: a number is out of range.
+          RunDirectoryError: the parameter file does not belong to a run.
         """
         after = run_directory_of(run)
         return cls(
@@ -78,5 +78,5 @@ class BenchDesignSpec(RecordingDesignSpec):
         )
 
     def identity(self) -> dict[str, Any]:
-        # however the fit is named, it is the same one
+        # the identity does not depend on how the fit is named
         return {**super().identity(), "after": str(self.after.resolve())}

@@ -1,10 +1,10 @@
-"""Pieces of motion: a row of numbers becomes commands that begin and end at rest in one pose.
+"""Pieces of motion: commands from a row of numbers, starting and ending at rest in one pose.
 
 Three families: Fourier series, chirps and steps. Fourier series and chirps are faded in and out by
-the quintic polynomial with no speed and no acceleration at its ends, steps are such polynomials, so
-that every piece starts and stops at rest exactly, and pieces may follow each other in any order.
+the quintic polynomial with zero speed and acceleration at its ends, steps are such polynomials, so
+that every piece starts and ends exactly at rest, and pieces can follow in any order.
 Commands keep limits of position, speed and acceleration by construction: a shape is scaled to the
-largest amplitude that they allow, times a share of the row.
+largest amplitude that they allow, times a factor of the row.
 """
 
 from dataclasses import dataclass
@@ -12,34 +12,34 @@ from dataclasses import dataclass
 import numpy as np
 
 HARMONICS = 5
-"""Terms of a Fourier series, and levels of steps."""
+"""Number of terms of a Fourier series, and of levels of steps."""
 
 FAMILIES = ("fourier", "chirp", "steps")
 
-_HIGHEST = 5.0  # [Hz] of the last harmonic
-_CHIRP = (0.1, 10.0)  # [Hz]
-_STEP = (0.08, 0.6)  # duration of a step, as share of the time between steps
+_HIGHEST = 5.0  # highest frequency of the last harmonic [Hz]
+_CHIRP = (0.1, 10.0)  # frequencies at start and end [Hz]
+_STEP = (0.08, 0.6)  # duration of a step, as a fraction of the time between steps
 
 
 @dataclass(frozen=True)
 class CommandLimits:
-    """Limits of commands of the ``n`` joints that move, the margin already taken off."""
+    """Limits of commands of the ``n`` moving joints, without the margin."""
 
     lower: np.ndarray
     """Lowest position ``(n,)`` [rad, m]."""
     upper: np.ndarray
-    """Highest position ``(n,)``."""
+    """Highest position ``(n,)`` [rad, m]."""
     speed: np.ndarray
-    """Highest speed ``(n,)``."""
+    """Highest speed ``(n,)`` [rad/s, m/s]."""
     acceleration: np.ndarray
-    """Highest acceleration ``(n,)``."""
+    """Highest acceleration ``(n,)`` [rad/s^2, m/s^2]."""
 
 
 @dataclass(frozen=True)
 class MotionFamily:
-    """How a row of numbers describes a piece of motion.
+    """Family of pieces of motion, each described by a row of numbers.
 
-    A row holds the family, the tempo, and for each joint: share of the largest amplitude, offset
+    A row contains family, tempo, and for each joint: fraction of the largest amplitude, offset
     from the pose in units of the amplitude, and two times :data:`HARMONICS` coefficients.
     """
 
@@ -49,9 +49,9 @@ class MotionFamily:
     seconds: float
     """Length of a piece [s]."""
     rate: float
-    """Commands a second."""
+    """Sampling rate of commands [Hz]."""
     fade: float = 0.15
-    """Share of a piece in which it fades in, and out again."""
+    """Fraction of a piece for fading in, and for fading out."""
 
     @property
     def joints(self) -> int:
@@ -60,12 +60,12 @@ class MotionFamily:
 
     @property
     def samples(self) -> int:
-        """Commands of a piece."""
+        """Number of commands of a piece."""
         return round(self.seconds * self.rate)
 
     @property
     def size(self) -> int:
-        """Numbers of a row."""
+        """Size of a row."""
         return 2 + self.joints * (2 + 2 * HARMONICS)
 
     def names(self) -> list[str]:
@@ -82,19 +82,19 @@ class MotionFamily:
         return low, high
 
     def rest(self) -> np.ndarray:
-        """Row ``(size,)`` of a piece that stays in the pose."""
+        """Row ``(size,)`` of a piece at rest in the pose."""
         return np.zeros(self.size)
 
     def random(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Random rows ``(count, size)``: families in turn, few or many harmonics."""
+        """Random rows ``(count, size)``: families in turn, with few or many harmonics."""
         low, high = self.bounds()
         rows = rng.uniform(low, high, (count, self.size))
-        # a Fourier series is the richest family
+        # Fourier series, as the richest family, are more frequent
         rows[:, 0] = np.array([0, 0, 1, 0, 2])[np.arange(count) % 5]
         joints = rows[:, 2:].reshape(count, self.joints, -1)
         joints[..., 0] = rng.uniform(0.25, 1.0, joints.shape[:2])
         joints[..., 1] *= rng.uniform(0.0, 1.5, (count, 1)) * (rng.random((count, 1)) < 0.7)
-        # which harmonics are strong: red, flat or blue
+        # spectrum of the harmonics: red, flat or blue
         slope = rng.uniform(-1.5, 1.0, (count, 1, 1))
         tilt = np.arange(1, HARMONICS + 1) ** slope
         tilt = tilt / tilt.max(axis=-1, keepdims=True)
@@ -103,7 +103,7 @@ class MotionFamily:
         return np.clip(rows, low, high)
 
     def still(self, rows: np.ndarray) -> np.ndarray:
-        """Which rows ``(m, size)`` stay in the pose ``(m,)``."""
+        """Whether rows ``(m, size)`` are at rest in the pose ``(m,)``."""
         return np.all(rows[:, 2:] == 0.0, axis=1)
 
     def commands(self, rows: np.ndarray, envelope: np.ndarray | None = None) -> np.ndarray:
@@ -111,7 +111,7 @@ class MotionFamily:
 
         Args:
           rows: see above.
-          envelope: factor on the distance from the pose ``(m, samples)``; none where None.
+          envelope: factor on the distance from the pose ``(m, samples)``; None: no envelope.
         """
         rows = np.atleast_2d(rows)
         joints = rows[:, 2:].reshape(len(rows), self.joints, -1)
@@ -140,7 +140,7 @@ class MotionFamily:
         return smooth_step(share)
 
     def _fourier(self, tempo: np.ndarray, joints: np.ndarray) -> np.ndarray:
-        """Fourier series ``(m, samples, n)``; the tempo says how high the lowest frequency is."""
+        """Fourier series ``(m, samples, n)``; the tempo sets the lowest frequency."""
         slow, fast = 1.0 / self.seconds, max(_HIGHEST / HARMONICS, 1.0 / self.seconds)
         base = slow ** (1 - tempo) * fast**tempo
         order = np.arange(1, HARMONICS + 1)
@@ -150,7 +150,7 @@ class MotionFamily:
         return self._fade()[:, None] * (value + joints[:, None, :, 1])
 
     def _chirp(self, tempo: np.ndarray, joints: np.ndarray) -> np.ndarray:
-        """Exponential chirps ``(m, samples, n)``, each joint with frequencies of its own."""
+        """Exponential chirps ``(m, samples, n)``, with separate frequencies per joint."""
         low, high = np.log(max(_CHIRP[0], 0.5 / self.seconds)), np.log(_CHIRP[1])
         ends = low + (high - low) * 0.5 * (1 + joints[..., 2:4]) * (
             0.3 + 0.7 * tempo[:, None, None]
@@ -164,13 +164,13 @@ class MotionFamily:
         return self._fade()[:, None] * (value + joints[:, None, :, 1])
 
     def _steps(self, tempo: np.ndarray, joints: np.ndarray) -> np.ndarray:
-        """Levels that follow each other, joined by quintic steps ``(m, samples, n)``."""
+        """Sequence of levels, joined by quintic steps ``(m, samples, n)``."""
         between = self.seconds / (HARMONICS + 2)
         length = between * (_STEP[1] + (_STEP[0] - _STEP[1]) * tempo)
         levels = joints[..., 2 : 2 + HARMONICS] + joints[..., 1:2]
         edges = np.zeros((*levels.shape[:2], 1))
         rises = np.diff(np.concatenate([edges, levels, edges], axis=-1), axis=-1)
-        # joints step one after the other, so that a torque belongs to one of them
+        # joints step one after the other, so that each torque is due to one joint
         lag = 0.5 * between * (1 + joints[..., -1]) * (1 - _STEP[1])
         starts = between * np.arange(HARMONICS + 1) + 0.3 * between
         since = self.times[None, :, None, None] - starts - lag[:, None, :, None]
@@ -179,7 +179,7 @@ class MotionFamily:
 
 
 def smooth_step(share: np.ndarray) -> np.ndarray:
-    """Quintic polynomial from 0 to 1 without speed and acceleration at its ends, held outside."""
+    """Quintic step from 0 to 1 with zero speed and acceleration at both ends, held outside."""
     share = np.clip(share, 0.0, 1.0)
     return share**3 * (10 + share * (6 * share - 15))
 
@@ -187,7 +187,7 @@ def smooth_step(share: np.ndarray) -> np.ndarray:
 def chirp(pose: np.ndarray, limits: CommandLimits, seconds: float, rate: float) -> np.ndarray:
     """Chirp of all joints together, 0.1 to 10 Hz, as large as the limits allow ``(T, n)`` [rad, m].
 
-    What people record without a design.
+    The usual excitation without a design.
     """
     times = np.arange(round(seconds * rate)) / rate
     low, high = _CHIRP
@@ -201,7 +201,7 @@ def chirp(pose: np.ndarray, limits: CommandLimits, seconds: float, rate: float) 
 def largest_amplitude(
     shape: np.ndarray, pose: np.ndarray, limits: CommandLimits, rate: float
 ) -> np.ndarray:
-    """Largest amplitude ``(m, n)`` of shapes ``(m, T, n)`` within limits; 0 for one that rests."""
+    """Largest amplitude ``(m, n)`` of shapes ``(m, T, n)`` within limits; 0 for one at rest."""
     speed = np.gradient(shape, 1.0 / rate, axis=1)
     acceleration = np.gradient(speed, 1.0 / rate, axis=1)
     most = [

@@ -15,11 +15,11 @@ from trueup.runs.store.run_directory import RunDirectory
 
 CSV, ROS2, LEROBOT = "motion.csv", "motion_ros2.yaml", "motion_lerobot"
 MOTION = "motion.npz"
-"""File of the motion as the page reads it."""
+"""File of the motion for the report."""
 
 
 def write_csv(path: Path, rate: float, actuators: Sequence[str], controls: np.ndarray) -> Path:
-    """Write times [s] and one column an actuator, in the unit of its control."""
+    """Write times [s] and one column per actuator, in the unit of its control."""
     times = np.arange(len(controls)) / rate
     lines = [",".join(["t", *actuators])]
     table = np.column_stack([times, controls])
@@ -30,8 +30,8 @@ def write_csv(path: Path, rate: float, actuators: Sequence[str], controls: np.nd
 def write_ros2(path: Path, rate: float, joints: Sequence[str], commands: np.ndarray) -> Path:
     """Write a ``trajectory_msgs/msg/JointTrajectory`` as YAML: positions, speeds, accelerations.
 
-    It is what ``ros2 topic pub --once /CONTROLLER/joint_trajectory`` takes. The first point is
-    the pose, which the robot has to be in.
+    For ``ros2 topic pub --once /CONTROLLER/joint_trajectory``. The first point is
+    the start pose of the robot.
     """
     speed = np.gradient(commands, 1.0 / rate, axis=0)
     acceleration = np.gradient(speed, 1.0 / rate, axis=0)
@@ -59,7 +59,7 @@ def write_lerobot(
     """Write a LeRobot data set of version 3 with one episode of actions, angles in degrees.
 
     Returns:
-      The folder; None where pyarrow is not installed.
+      The folder; None if pyarrow is not installed.
 
     Raises:
       ReportError: the folder cannot be written.
@@ -125,7 +125,7 @@ def write_lerobot(
             (path / name).parent.mkdir(parents=True, exist_ok=True)
             parquet.write_table(arrow.table(columns), path / name)
         atomic.write_text(path / "meta" / "stats.json", json.dumps({"action": statistics}))
-        # the reader takes the folder for a data set once this file is there
+        # this file marks the folder as a complete data set for readers
         atomic.write_text(path / "meta" / "info.json", json.dumps(info, indent=2))
     except OSError as error:
         raise ReportError(f"{path} cannot be written: {error}") from error
@@ -153,6 +153,6 @@ def read_arrays(directory: RunDirectory, keys: Sequence[str]) -> dict[str, np.nd
             return {key: file[key] for key in keys}
     except DAMAGED_ARCHIVE as error:
         raise RunDirectoryError(
-            f"{path} is missing or damaged ({error}): write it again with  trueup study resume "
+            f"{path} is missing or damaged ({error}): restore it with  trueup study resume "
             f"{directory.path}"
         ) from error

@@ -1,4 +1,4 @@
-"""Limits of a designed motion, joint by joint, and how far a simulated motion exceeds them."""
+"""Limits of a designed motion, per joint, and excess of a simulated motion over them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.sysid.experiment.settings import DesignLimits
 
 SPEED, ACCELERATION, REACH = 2.0, 20.0, 1.0
-"""Limits [rad/s, rad/s^2, rad] where neither the experiment nor the model has one."""
+"""Limits [rad/s, rad/s^2, rad] if neither the experiment nor the model has one."""
 
-_LEAST_ROOM = 1e-3  # [rad, m] a motion needs
+_LEAST_ROOM = 1e-3  # smallest range of a motion [rad, m]
 
 
 @dataclass(frozen=True)
 class ResolvedLimits:
-    """Limits of the ``n`` joints that move; infinite where there is none."""
+    """Limits of the ``n`` moving joints; infinite if there is none."""
 
     joints: tuple[str, ...]
     lower: np.ndarray
@@ -32,7 +32,7 @@ class ResolvedLimits:
     margin: float
 
     def commands(self) -> CommandLimits:
-        """Limits of commands, the margin taken off."""
+        """Limits of commands, without the margin."""
         keep = 1.0 - self.margin
         room = 0.5 * self.margin * (self.upper - self.lower)
         return CommandLimits(
@@ -42,13 +42,13 @@ class ResolvedLimits:
     def excess(
         self, position: np.ndarray, speed: np.ndarray, force: np.ndarray, margin: float
     ) -> dict[str, np.ndarray]:
-        """Share by which a motion exceeds each limit, 0 where it does not ``(m,)``.
+        """Relative excess of a motion over each limit, 0 within it ``(m,)``.
 
         Args:
-          position: ``(m, T, n)`` [rad, m].
-          speed: ``(m, T, n)``.
-          force: of the actuators ``(m, T, n)`` [N m, N].
-          margin: share of the limits that is kept free.
+          position: positions ``(m, T, n)`` [rad, m].
+          speed: speeds ``(m, T, n)`` [rad/s, m/s].
+          force: forces of the actuators ``(m, T, n)`` [N m, N].
+          margin: margin as a fraction of the limits.
         """
         keep = 1.0 - margin
         span = self.upper - self.lower
@@ -79,10 +79,10 @@ def resolve_limits(
     actuators: Sequence[int],
     pose: np.ndarray,
 ) -> ResolvedLimits:
-    """Limits of the joints that move.
+    """Limits of the moving joints.
 
     Raises:
-      ExperimentError: a joint that does not move, or limits that exclude any motion.
+      ExperimentError: a limit of a joint that does not move, or limits that exclude any motion.
     """
     for what in ("position", "speed", "acceleration", "torque", "torque_rms"):
         _check_names(what, getattr(part, what), joints)
@@ -131,7 +131,7 @@ def _check_names(what: str, given: Any, joints: Sequence[str]) -> None:
     unknown = [name for name in given if name not in joints] if isinstance(given, dict) else []
     if unknown:
         raise ExperimentError(
-            f"design.limits.{what} names {unknown[0]!r}; joints that move are "
+            f"design.limits.{what}: unknown joint {unknown[0]!r}; moving joints are "
             f"{listing(joints)}.{did_you_mean(unknown[0], joints)}"
         )
 
@@ -145,17 +145,15 @@ def _each(
 
 
 def _check_room(limits: ResolvedLimits, pose: np.ndarray) -> None:
-    """Raise ExperimentError where no joint can move at all, or the pose is outside."""
+    """Raise ExperimentError if no joint can move, or the pose is out of range."""
     allowed = limits.commands()
     for i, joint in enumerate(limits.joints):
         if not allowed.lower[i] <= pose[i] <= allowed.upper[i]:
             raise ExperimentError(
-                f"the pose of {joint} is {pose[i]:.4g}, outside of {allowed.lower[i]:.4g} to "
-                f"{allowed.upper[i]:.4g}, which the limits of its position leave with the margin: "
+                f"the pose of {joint} is {pose[i]:.4g}, outside {allowed.lower[i]:.4g} to "
+                f"{allowed.upper[i]:.4g}, its position limits with the margin: "
                 f"set design.pose, such as pose: {{{joint}: "
                 f"{0.5 * (allowed.lower[i] + allowed.upper[i]):.3g}}}, or widen the limits"
             )
     if not (allowed.upper - allowed.lower > _LEAST_ROOM).any():
-        raise ExperimentError(
-            "design.limits.position leaves no joint room to move: the limits exclude any motion"
-        )
+        raise ExperimentError("design.limits.position allows no joint to move: widen the limits")

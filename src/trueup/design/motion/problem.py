@@ -1,4 +1,4 @@
-"""The problem of a fit to a motion that is not recorded yet."""
+"""Problem of a fit to a motion before its recording."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,13 +20,13 @@ def motion_problem(
     rate: float,
     names: Sequence[str],
 ) -> GrayBoxProblem:
-    """Problem of motions that begin in the pose; what was measured is zero and means nothing.
+    """Problem of motions that start in the pose; the measurements are placeholders (zeros).
 
     Args:
       robot: the robot.
       noise: noise by channel, which weights the residuals.
-      samples: commands of a motion.
-      rate: commands a second.
+      samples: number of commands of a motion.
+      rate: sampling rate [Hz].
       names: names of the motions, all at rest until :meth:`GrayBoxProblem.set_controls`.
     """
     times = np.arange(samples + 1) / rate
@@ -57,7 +57,7 @@ def motion_problem(
 def channel_noise(
     robot: DesignedRobot, recorded: Mapping[str, ChannelNoiseModel]
 ) -> dict[str, ChannelNoiseModel]:
-    """Noise by channel, in the order of the signals: recorded, stated, or of a typical sensor."""
+    """Noise by channel, in order of the signals: recorded, specified, or of a typical sensor."""
     units = signal_unit_list(robot)
     layout = TimeSeries.from_names(
         np.arange(2.0), np.zeros((2, _width(robot))), robot.model, robot.signals

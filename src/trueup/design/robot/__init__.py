@@ -1,1 +1,1 @@
-"""The robot whose next recording is designed, and the information of its motions."""
+"""Robot of a designed recording, and the information of its motions."""

@@ -8,11 +8,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Clearance:
-    """Pairs of geoms that must stay apart, and by how much.
+    """Pairs of geoms with a minimum distance.
 
-    Pairs within a body, of a body and its parent, of bodies that do not move against each other,
-    those that the model excludes from contact, and those that are closer in the pose already are
-    left out.
+    Excluded are pairs within a body, of a body and its parent, of bodies without relative motion,
+    those that the model excludes from contact, and those that are already closer in the start
+    pose.
     """
 
     model: mujoco.MjModel
@@ -21,7 +21,7 @@ class Clearance:
     least: float
     """Smallest distance [m]."""
     touching: tuple[str, ...] = ()
-    """Pairs that are closer in the pose: they are not watched."""
+    """Pairs that are closer in the start pose: they are not checked."""
 
     @classmethod
     def of(cls, model: mujoco.MjModel, qpos: np.ndarray, least: float) -> "Clearance":
@@ -34,7 +34,7 @@ class Clearance:
         weld = model.body_weldid[model.geom_bodyid[pairs]]
         parent = model.body_weldid[model.body_parentid[weld]]
         apart = weld[:, 0] != weld[:, 1]
-        # the world is the parent of a base, but the ground is no neighbour of what moves
+        # the world is the parent of a base, but distances to the ground are still checked
         apart &= (weld[:, 0] != parent[:, 1]) | (weld[:, 0] == 0)
         apart &= (weld[:, 1] != parent[:, 0]) | (weld[:, 1] == 0)
         excluded = {int(s) for s in model.exclude_signature}
@@ -73,7 +73,7 @@ class Clearance:
         return out
 
     def lack(self, qpos: np.ndarray) -> float:
-        """Largest lack of distance over positions ``(m, nq)`` [m]; 0 where all keep apart."""
+        """Largest shortfall of a distance over positions ``(m, nq)`` [m]; 0 without any."""
         if not len(self.pairs):
             return 0.0
         return float(np.maximum(self.least - self.distances(qpos, self.least + 1e-6), 0.0).max())

@@ -1,4 +1,4 @@
-"""Robot, controller, sensors and unknowns of an experiment whose next recording is designed."""
+"""Robot, controller, sensors and unknowns of an experiment with a designed recording."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ from trueup.sysid.experiment.unknowns import build_parameters
 from trueup.sysid.recordings.channel_units import signal_units
 from trueup.sysid.recordings.closed_loops import check_loop_joints
 
-_SETTLE = 3.0  # [s] of holding the pose before a motion
-_SAME_PLACE = 1e-3  # [rad, m]
-_SPREAD = 8.0  # of draws without a run: a standard deviation is this part of the range
+_SETTLE = 3.0  # time of holding the pose before a motion [s]
+_SAME_PLACE = 1e-3  # tolerance of equal positions [rad, m]
+_SPREAD = 8.0  # range over standard deviation of draws without a run
 
 
 @dataclass
 class DesignedRobot:
-    """What a design is made for."""
+    """Robot of a design."""
 
     experiment: Experiment
     folder: Path
@@ -48,22 +48,23 @@ class DesignedRobot:
     """Unknowns at the estimate, without initial states."""
     rules: MeasurementRules
     signals: tuple[str, ...]
-    """Signals that will be recorded."""
+    """Signals of the recording."""
     joints: tuple[str, ...]
-    """Joints that move."""
+    """Moving joints."""
     actuators: tuple[int, ...]
     """Position servos that move them."""
     gears: np.ndarray
-    """Control over position of each ``(n,)``."""
+    """Ratio of control to position of each ``(n,)``."""
     pose: np.ndarray
     """Commanded position at both ends ``(n,)``."""
     state: np.ndarray
     """Full-physics state at rest in the pose."""
     limits: ResolvedLimits
     draws: np.ndarray
-    """Robots that the design has to suit ``(draws, p)``; the first is the estimate."""
+    """Robots that the design must suit ``(draws, p)``; the first is the estimate."""
     known: np.ndarray
-    """Precision of what a run knows ``(p, p)`` in search coordinates; zero without a run."""
+    """Precision matrix of the knowledge of a run ``(p, p)`` in search coordinates; zero without a
+    run."""
     inputs: list[Path]
     notes: list[str]
 
@@ -74,15 +75,15 @@ class DesignedRobot:
 
     @property
     def part(self) -> RecordingPart:
-        """Recording of the experiment that the next one is like."""
+        """Recording of the experiment that is the template of the next one."""
         return self.experiment.recordings[0]
 
     def positions(self, qpos: np.ndarray) -> np.ndarray:
-        """Positions of the joints that move ``(..., n)`` of ``(..., nq)``."""
+        """Positions of the moving joints ``(..., n)`` from ``(..., nq)``."""
         return qpos[..., [int(self.model.joint(j).qposadr[0]) for j in self.joints]]
 
     def speeds(self, qvel: np.ndarray) -> np.ndarray:
-        """Speeds of the joints that move ``(..., n)`` of ``(..., nv)``."""
+        """Speeds of the moving joints ``(..., n)`` from ``(..., nv)``."""
         return qvel[..., [int(self.model.joint(j).dofadr[0]) for j in self.joints]]
 
     def controls(self, commands: np.ndarray) -> np.ndarray:
@@ -112,24 +113,25 @@ def designed_robot(
     estimate: np.ndarray | None = None,
     known: Gaussian | None = None,
 ) -> DesignedRobot:
-    """Read model, controller and unknowns; no recording is read.
+    """Robot from model, controller and unknowns; reads no recording.
 
     Args:
-      experiment: the experiment; its first recording says which signals and actuators the next one
-        has, and its file need not exist.
-      folder: folder that its file names refer to.
+      experiment: the experiment; its first recording defines signals and actuators of the next
+        one, and its file need not exist.
+      folder: base folder of its file names.
       seed: seed of the draws.
-      estimate: values ``(p,)`` of a finished run; start values where None.
-      known: what that run knows.
+      estimate: values ``(p,)`` of a finished run; None: start values.
+      known: knowledge of that run.
 
     Raises:
-      ExperimentError: a controller that the model does not have, or limits that exclude any motion.
+      ExperimentError: the controller is not in the model, or the limits exclude any motion.
       ModelError, TargetError: as in a fit.
     """
     part = experiment.recordings[0]
     if part.model not in (None, "model"):
         raise ExperimentError(
-            f"the first recording has the variant {part.model!r}; a design takes the main model"
+            f"the first recording uses the model variant {part.model!r}; a design requires the "
+            "main model"
         )
     full = load_spec(experiment.model, folder)
     inputs = model_sources(folder / experiment.model.file)
@@ -147,7 +149,7 @@ def designed_robot(
     )
     space = parameters.space()
     if not space.size:
-        raise ExperimentError("no parameter is free: there is nothing to design a recording for")
+        raise ExperimentError("no parameter is free: a design requires at least one unknown")
     start = space.start if estimate is None else np.clip(estimate, space.lower, space.upper)
     parameters.update_from_vector(start)
     model = ModelVariants(spec, parameters).model_at(start)
@@ -196,7 +198,7 @@ def signal_unit_list(robot: DesignedRobot) -> dict[str, str]:
 
 
 def given_noise(experiment: Experiment, signal: str) -> float | None:
-    """Standard deviation of a signal that the experiment states; None where it states none."""
+    """Standard deviation of a signal from the experiment; None if it has none."""
     found = None
     for pattern, part in experiment.measurement.signals.items():
         if fnmatchcase(signal, pattern):
@@ -207,7 +209,7 @@ def given_noise(experiment: Experiment, signal: str) -> float | None:
 def _check_base(model: mujoco.MjModel) -> None:
     if (model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE)).any():
         raise ExperimentError(
-            "the model has a free joint, and a motion is designed for a robot that hangs or is "
+            "the model has a free joint, but a design requires a robot that hangs or is "
             "clamped: write  base: fixed  under model"
         )
 
@@ -215,12 +217,12 @@ def _check_base(model: mujoco.MjModel) -> None:
 def _servos(
     model: mujoco.MjModel, part: RecordingPart
 ) -> tuple[tuple[str, ...], tuple[int, ...], np.ndarray]:
-    """Joints that move, their position servos, and control over position of each."""
+    """Joints that move, their position servos, and ratio of control to position of each."""
     names = [model.actuator(i).name for i in range(model.nu)]
     unknown = [a for a in part.controls if a not in names]
     if unknown:
         raise ExperimentError(
-            f"the controller {unknown[0]!r} is not in the model; its actuators are "
+            f"the controller {unknown[0]!r} is not in the model; actuators are "
             f"{listing(names)}.{did_you_mean(unknown[0], names)}"
         )
     chosen = [i for i, name in enumerate(names) if not part.controls or name in part.controls]
@@ -238,8 +240,8 @@ def _servos(
         gears.append(float(model.actuator_gear[i, 0]))
     if (others and part.controls) or not kept:
         raise ExperimentError(
-            f"{listing(others or names) or 'the model'} is no position servo of a joint, so the "
-            "controller that will follow the motion is not in the model: give it one with  model: "
+            f"{listing(others or names) or 'the model'} is not a position servo of a joint, so the "
+            "controller of the recording is not in the model: add it with  model: "
             "{actuators: position, kp: ..., kd: ...}, the gains of the robot's own controller"
         )
     return tuple(joints), tuple(kept), np.array(gears)
@@ -255,19 +257,19 @@ def _signals(
         for pattern in getattr(experiment.measurement, kind):
             if not any(fnmatchcase(s, pattern) for s in signals):
                 raise ExperimentError(
-                    f"measurement.{kind}: {pattern!r} fits no signal; there are {listing(signals)}."
-                    f"{did_you_mean(pattern, signals)}"
+                    f"measurement.{kind}: {pattern!r} matches no signal; available: "
+                    f"{listing(signals)}.{did_you_mean(pattern, signals)}"
                 )
     return signals
 
 
 def _pose(experiment: Experiment, model: mujoco.MjModel, joints: Sequence[str]) -> np.ndarray:
-    """Commanded position at both ends: given, of the recording, of a keyframe, or the default."""
+    """Commanded position at both ends: given, from recording or keyframe, or the default."""
     given = dict(experiment.design.pose)
     unknown = [name for name in given if name not in joints]
     if unknown:
         raise ExperimentError(
-            f"design.pose names {unknown[0]!r}; joints that move are {listing(joints)}."
+            f"design.pose: unknown joint {unknown[0]!r}; moving joints are {listing(joints)}."
             f"{did_you_mean(unknown[0], joints)}"
         )
     initial = experiment.recordings[0].initial
@@ -278,7 +280,7 @@ def _pose(experiment: Experiment, model: mujoco.MjModel, joints: Sequence[str]) 
         value = float(default[int(element.qposadr[0])])
         if element.limited[0]:
             low, high = element.range
-            # a pose on a limit leaves no room to one side
+            # a pose on a limit allows motion to one side only
             value = float(np.clip(value, low + 0.2 * (high - low), high - 0.2 * (high - low)))
         if isinstance(initial, InitialState):
             value = initial.qpos.get(joint, value)
@@ -304,9 +306,9 @@ def _settled(
 def _without_contact(
     spec: Any, model: mujoco.MjModel, parameters: ParameterDict, state: np.ndarray, servos: Any
 ) -> tuple[Any, mujoco.MjModel]:
-    """The model without contact, where nothing touches in the pose that would hold a joint.
+    """The model without contacts, if no contact in the pose supports a joint.
 
-    A motion that keeps its distances has no contact, and to look for some takes most of the time.
+    A motion with clearance has no contacts, and collision detection takes most of the time.
     """
     free = spec.copy()
     free.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
@@ -318,7 +320,7 @@ def _without_contact(
 def _draws(
     space: Space, start: np.ndarray, known: Gaussian | None, count: int, seed: int
 ) -> np.ndarray:
-    """The estimate, then draws of what a run leaves open, or of a part of the bounds about it."""
+    """The estimate, then draws from the uncertainty of a run or a part of the bounds."""
     rng = np.random.default_rng(seed)
     lower, upper = space.search_bounds
     centre = space.to_search(start)
@@ -337,14 +339,14 @@ def _draws(
 def _notes(experiment: Experiment, limits: ResolvedLimits, model: mujoco.MjModel) -> list[str]:
     part, notes = experiment.design.limits, generated_names(model)
     if part.speed is None:
-        notes.append("No limit of speed is given: 2 rad/s (m/s) is taken.")
+        notes.append("No speed limit is given: 2 rad/s (m/s) is used.")
     if part.acceleration is None:
-        notes.append("No limit of acceleration is given: 20 rad/s^2 (m/s^2) is taken.")
+        notes.append("No acceleration limit is given: 20 rad/s^2 (m/s^2) is used.")
     endless = [j for j, t in zip(limits.joints, limits.torque, strict=True) if not np.isfinite(t)]
     if endless:
         notes.append(
             f"Neither the model nor the experiment limits the torque of {listing(endless)}."
         )
     if not np.isfinite(limits.torque_rms).any():
-        notes.append("No limit of heat (torque_rms) is given.")
+        notes.append("No thermal limit (torque_rms) is given.")
     return notes

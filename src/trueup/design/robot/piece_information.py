@@ -1,9 +1,9 @@
-"""Information of pieces of motion about the unknowns, and how far they exceed limits.
+"""Information of pieces of motion about the unknowns, and their excess over limits.
 
 The sensitivities of a piece are those of a fit: the same problem, simulated under the controller,
 with delays, gains and biases of the sensors. With ``J`` the derivatives of the weighted residual
 and ``R`` the covariance of its noise, a fit to pieces has the covariance ``B (sum J' R J) B`` with
-``B = (sum J' J)^-1``: both sums add up over pieces, since each begins and ends at rest.
+``B = (sum J' J)^-1``: both sums are additive over pieces, because each starts and ends at rest.
 """
 
 from collections.abc import Mapping
@@ -21,33 +21,33 @@ from trueup.fitting.linearisation import difference_jacobian, difference_points
 from trueup.fitting.problem import Failures
 from trueup.simulation.engine.batch import BatchEngine
 
-_SIMULATIONS = 250  # of one batch
+_SIMULATIONS = 250  # simulations per batch
 _DIFFERENCE = 1e-4  # relative step of the sensitivities
-_LOOKS = 20.0  # [Hz] at which distances between bodies are computed
+_LOOKS = 20.0  # rate of checks of the distances between bodies [Hz]
 
 
 @dataclass(frozen=True)
 class PieceInformation:
-    """What a piece says."""
+    """Information of a piece."""
 
     gram: np.ndarray
     """``J' J`` ``(draws, p, p)`` in search coordinates."""
     spread: np.ndarray
     """``J' R J`` ``(draws, p, p)``."""
     excess: float
-    """Share by which it exceeds the limits, summed over them; 0 for a piece that may be run."""
+    """Relative excess over the limits, summed over them; 0 for an admissible piece."""
     reason: str = ""
 
 
 class PieceSimulator:
-    """Simulates pieces of motion over all draws of the robot.
+    """Simulator of pieces of motion over all draws of the robot.
 
     Args:
       robot: the robot.
-      family: how rows describe pieces.
+      family: family of the pieces.
       noise: noise by channel.
       clearance: distances to keep.
-      share: first part of the samples that a fit sees.
+      share: fraction of the samples, from the start, that is used for training.
     """
 
     def __init__(
@@ -71,12 +71,12 @@ class PieceSimulator:
             self._steps.append(steps)
         self._points = np.vstack(points)
         self.batch = int(np.clip(_SIMULATIONS // len(self._points), 1, 16))
-        """Pieces that are simulated together."""
+        """Number of pieces per simulation."""
         names = [f"piece{k}" for k in range(self.batch)]
         self.problem = motion_problem(robot, noise, family.samples, family.rate, names)
         (sequence, *_) = self.problem.sequences
         self._noise = [noise[c].model for c in sequence.channel_names]
-        # residuals are in units of the weights; noise in those of its deviation
+        # residuals are divided by the weights, noise by its standard deviation
         size = [noise[c].deviation for c in sequence.channel_names]
         self._scale = np.array(size) * sequence.weights
         self._shape = (len(sequence.times), len(sequence.channels))
@@ -90,7 +90,7 @@ class PieceSimulator:
         return self.information_of(self.family.commands(rows))
 
     def information_of(self, commands: np.ndarray) -> list[PieceInformation]:
-        """Information of commands ``(m, samples, n)``; none of those that exceed limits."""
+        """Information of commands ``(m, samples, n)``; zero for those that exceed limits."""
         excess, reasons = self.excess(commands)
         found = [
             PieceInformation(
@@ -109,7 +109,7 @@ class PieceSimulator:
         return found
 
     def excess(self, commands: np.ndarray) -> tuple[np.ndarray, list[str]]:
-        """Share by which commands exceed limits ``(m,)`` at the worst draw, and which, in words."""
+        """Relative excess of commands over limits ``(m,)`` for the worst draw, and their names."""
         total, words = np.zeros(len(commands)), [""] * len(commands)
         for first in range(0, len(commands), self.batch):
             part = commands[first : first + self.batch]
@@ -121,7 +121,7 @@ class PieceSimulator:
         return total, words
 
     def _watch(self, commands: np.ndarray) -> dict[str, np.ndarray]:
-        """Excess of each limit ``(m,)`` by pieces, the worst draw."""
+        """Excess of pieces over each limit ``(m,)``, for the worst draw."""
         robot, count = self.robot, len(commands)
         self._engine.set_controls(self._padded(commands))
         failures: Failures = {}
@@ -139,7 +139,7 @@ class PieceSimulator:
         found = robot.limits.excess(position, speed, force, robot.limits.margin)
         worst = {what: v.reshape(self.draws, count).max(axis=0) for what, v in found.items()}
         every = max(round(1.0 / (_LOOKS * robot.model.opt.timestep)), 1)
-        # only where nothing else is wrong: distances cost as much as a simulation
+        # only if no other limit is exceeded: distances cost as much as a simulation
         lack = np.zeros(count)
         for k in np.flatnonzero(sum(worst.values()) == 0):
             lack[k] = self.clearance.lack(whole["qpos"][0, k, ::every])
@@ -172,7 +172,7 @@ class PieceSimulator:
         return out
 
     def _spread(self, jacobian: np.ndarray) -> np.ndarray:
-        """``J' R J`` ``(p, p)``: the noise filter of each channel run against time."""
+        """``J' R J`` ``(p, p)``: by the adjoint (time-reversed) noise filter of each channel."""
         from scipy.signal import lfilter
 
         total = np.zeros((self.size, self.size))

@@ -1,8 +1,8 @@
-"""Intervals that an identification will give, before anything is recorded.
+"""Predicted intervals of an identification, before the recording.
 
-The motion is simulated with the noise of the sensors, and goes the way of a recording: it is
-prepared and split as ``trueup identify`` does it, and the same function computes the intervals from
-its residuals and their derivatives, at the values that the simulation had.
+The motion is simulated with the noise of the sensors and processed like a recording: it is
+prepared and split as by ``trueup identify``, and the same function computes the intervals from
+its residuals and their derivatives, at the true values of the simulation.
 """
 
 from collections.abc import Mapping
@@ -33,14 +33,15 @@ class Prediction:
     """Predicted intervals of the unknowns."""
 
     half_widths: np.ndarray
-    """Of the 95 % interval ``(p,)`` in search coordinates; infinite where nothing is determined."""
+    """Half-widths of the 95 % intervals ``(p,)`` in search coordinates; infinite if
+    undetermined."""
     precision: np.ndarray
     """Inverse of the covariance ``(p, p)``."""
     method: str
-    """How noise was taken into account."""
+    """How noise is taken into account."""
 
     def together(self, known: np.ndarray, quantile: float) -> np.ndarray:
-        """Half-widths ``(p,)`` with what is known already ``(p, p)``, in search coordinates."""
+        """Half-widths ``(p,)`` with prior knowledge ``(p, p)``, in search coordinates."""
         total = self.precision + known
         scale = np.sqrt(np.maximum(np.diag(total), 1e-300))
         values, axes = np.linalg.eigh(total / np.outer(scale, scale))
@@ -55,7 +56,7 @@ def simulated_signals(
     x: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Times and noisy signals by channel that commands ``(T, n)`` give with values ``x (p,)``."""
+    """Times and noisy signals by channel for commands ``(T, n)`` and values ``x (p,)``."""
     rate = robot.experiment.design.rate
     problem = motion_problem(robot, noise, len(commands), rate, ["motion"])
     problem.set_controls(list(robot.controls(commands[None])))
@@ -83,7 +84,7 @@ def predict(
       seed: seed of the noise.
 
     Raises:
-      RecordingError: the recording would be refused.
+      RecordingError: the recording would be rejected.
     """
     experiment, x = robot.experiment, robot.draws[0]
     times, signals = simulated_signals(robot, commands, noise, x, np.random.default_rng(seed))
@@ -121,7 +122,7 @@ def predict(
     residual, jacobian, _ = final_jacobian(problem, at, central=False)
     states = np.array([name not in values for name in problem.space.names])
     if states.any():
-        # a fit moves the start states to where the motion really began
+        # a fit moves the start states to those of the true motion
         own = jacobian[:, states]
         z = problem.space.to_search(at)
         z[states] -= np.linalg.lstsq(own, residual, rcond=None)[0]

@@ -1,19 +1,21 @@
-"""Start of a designed recording: at rest in its pose, where each joint stands being unknown."""
+"""Start of a designed recording: at rest in its pose, with unknown joint positions."""
 
 import mujoco
 
 from trueup.design.robot.designed_robot import DesignedRobot
 from trueup.sysid.experiment.settings import InitialState, ParameterPart
 
-_REACH = 0.1  # [rad, m] to both sides of the simulated place, which friction and load move
+_REACH = (
+    0.1  # range to both sides of the simulated position, for effects of friction and load [rad, m]
+)
 
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 
 
 def start_of(robot: DesignedRobot, recording: str) -> tuple[InitialState, dict[str, ParameterPart]]:
-    """Initial state at rest, and unknown positions of the joints whose position is measured.
+    """Initial state at rest, with unknown positions of the joints with a measured position.
 
-    The speed at rest is known; the slope of the first noisy samples would be worth nothing.
+    The speed at rest is known; an estimate from the first noisy samples would be worse.
 
     Args:
       robot: the robot.
@@ -45,6 +47,6 @@ def start_of(robot: DesignedRobot, recording: str) -> tuple[InitialState, dict[s
 
 
 def is_start(part: ParameterPart) -> bool:
-    """Whether an unknown is a state and no number of the robot."""
+    """Whether an unknown is an initial state and not a parameter of the robot."""
     targets = part.target if isinstance(part.target, list) else [part.target or ""]
     return all(target.startswith("state/") for target in targets)

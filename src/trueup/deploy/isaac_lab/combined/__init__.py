@@ -1,5 +1,5 @@
-"""Parts of the module with ``CombinedGRUAndPDActuator``: their texts are joined, never imported.
+"""Parts of the module with ``CombinedGRUAndPDActuator``: concatenated, never imported.
 
-What a part imports from trueup is written beside it in the module, by
+Imports of a part from trueup are written into the module too, by
 :mod:`trueup.deploy.isaac_lab.combined_network`.
 """

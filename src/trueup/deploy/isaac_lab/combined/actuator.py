@@ -22,15 +22,15 @@ _FILES = ("network.pt", "normalization_stats.json", "training_config_summary.jso
 
 
 class CombinedGRUAndPDActuator(IdealPDActuator):
-    """Torque of a stateful GRU, over an analytic base where it was trained as a residual.
+    """Torque of a stateful GRU, added to an analytic base if it was trained as a residual.
 
     Each joint of each environment has its own hidden state, which ``reset`` clears. The network
-    takes one sample a step, (angle, target angle, velocity), and steps at the rate it was trained
-    at: where the physics steps are shorter, its torque is held between.
+    takes one sample per step, (angle, target angle, velocity), at the rate of its training:
+        with shorter physics steps its torque is held in between.
 
     Raises:
-      ParameterError: a file is missing or damaged or does not fit the others, or the physics step
-        does not divide the network's period.
+      ParameterError: a file is missing, damaged or inconsistent with the others, or the physics
+        step does not divide the network's period.
     """
 
     cfg: Any
@@ -41,16 +41,18 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
         self.files = read_run_files(statistics, summary)
         if not isinstance(cfg.physics_dt, int | float):
             raise ParameterError(
-                f"physics_dt is {cfg.physics_dt!r}: give the time step of the simulation [s], "
+                f"physics_dt is {cfg.physics_dt!r}: set it to the time step of the simulation [s], "
                 "sim.dt"
             )
         self._period = steps_a_period(self.files.rate, cfg.physics_dt)
         if (cfg.stall_torque is None) != (cfg.no_load_speed is None):
-            raise ParameterError("a torque-speed curve takes both stall_torque and no_load_speed")
+            raise ParameterError(
+                "a torque-speed curve requires both stall_torque and no_load_speed"
+            )
         self._law = pd_law if self.files.stall_torque is None else pd_law_with_curve
         try:
             with warnings.catch_warnings():
-                # torch deprecates TorchScript, which is what Isaac Lab loads
+                # torch deprecates TorchScript, which Isaac Lab loads
                 warnings.filterwarnings("ignore", ".*torch.jit.*", DeprecationWarning)
                 self.network = torch.jit.load(str(network), map_location=self._device).eval()
         except (RuntimeError, ValueError, OSError) as error:
@@ -58,7 +60,7 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
         found = next((w for n, w in self.network.state_dict().items() if "weight_hh_l0" in n), None)
         if found is not None and found.shape[1] != self.files.hidden:
             raise ParameterError(
-                f"{network} has a hidden width of {found.shape[1]}, {summary} says "
+                f"{network} has a hidden width of {found.shape[1]}, but {summary} states "
                 f"{self.files.hidden}: the files are of different trainings"
             )
         count, joints = self._num_envs, self.num_joints
@@ -76,14 +78,14 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
         self._countdown = torch.zeros(count, 1, dtype=torch.long, device=device)
 
     def reset(self, env_ids: Sequence[int]) -> None:
-        """Start environments cold; the network steps in the next physics step."""
+        """Reset environments to a cold start; the network steps in the next physics step."""
         with torch.no_grad():
             self._state_per_env[:, env_ids] = 0.0
             self._held[env_ids] = 0.0
             self._countdown[env_ids] = 0
 
     def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
-        """Torques for this physics step, as Isaac Lab asks for them."""
+        """Torques for this physics step, in the interface of Isaac Lab."""
         due = self._countdown <= 0
         if bool(due.any()):
             fresh = self._step(control_action, joint_pos, joint_vel, due)
@@ -127,7 +129,7 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
 
 
 def _paths(cfg: Any) -> list[Path]:
-    """Network, statistics and summary: those that are named, else those of the folder."""
+    """Network, statistics and summary: the given ones, otherwise those of the folder."""
     given = (cfg.network_file, cfg.normalization_stats_file, cfg.training_config_summary_file)
     folder = FOLDER if cfg.run_folder is None else Path(cfg.run_folder)
     return [

@@ -22,20 +22,20 @@ class CombinedGRUAndPDActuatorCfg(IdealPDActuatorCfg):
     damping = None
 
     run_folder: str | None = None
-    """Folder with network.pt, normalization_stats.json and training_config_summary.json; None takes
-    that of this module."""
+    """Folder with network.pt, normalization_stats.json and training_config_summary.json; None: that
+        of this module."""
     network_file: str | None = None
-    """TorchScript ``(x_normalised (B, 1, 3), h) -> (output_normalised, h)``, where it lies
+    """TorchScript ``(x_normalised (B, 1, 3), h) -> (output_normalised, h)``, if it is
     elsewhere."""
     normalization_stats_file: str | None = None
-    """Statistics of features and output, where they lie elsewhere."""
+    """Statistics of features and output, if they are elsewhere."""
     training_config_summary_file: str | None = None
-    """Layers, width, analytic base and rate, where they lie elsewhere."""
+    """Layers, width, analytic base and rate, if they are elsewhere."""
     physics_dt: float = MISSING  # pyright: ignore
     """Time step of the simulation [s], ``sim.dt``; the network steps at its own rate."""
     stall_torque: float | None = None
-    """Torque at rest [N m] of a torque-speed curve on the whole torque; None: no curve."""
+    """Stall torque [N m] of a torque-speed curve on the total torque; None: no curve."""
     no_load_speed: float | None = None
-    """Speed without load [rad/s] of that curve."""
+    """No-load speed [rad/s] of that curve."""
     gru_sequence_length: int | None = None
-    """Length of the training sequences [samples]; for information, a step takes one sample."""
+    """Length of the training sequences [samples]; for information only, a step takes one sample."""

@@ -1,4 +1,4 @@
-"""Equations that the writer puts in; this part is not joined, it tells what the others may use.
+"""Equations that the writer inserts, declared for the other parts; not in the module itself.
 
 They are those of :mod:`trueup.networks.base.equations`; ``p`` has the parameters.
 """

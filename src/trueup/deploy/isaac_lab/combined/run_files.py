@@ -1,4 +1,4 @@
-"""The JSON files of a run that ``CombinedGRUAndPDActuator`` reads, checked against each other."""
+"""The JSON files of a run of ``CombinedGRUAndPDActuator``, with checks of their consistency."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ _STATISTICS = ("input_mean", "input_std", "target_mean", "target_std")
 
 @dataclass(frozen=True)
 class RunFiles:
-    """Numbers of the actuator, from ``normalization_stats.json`` and the training summary."""
+    """Constants of the actuator, from ``normalization_stats.json`` and the training summary."""
 
     layers: int
     hidden: int
@@ -30,29 +30,29 @@ class RunFiles:
     kd: float
     """Derivative gain [N m s/rad]."""
     k_spring: float
-    """Stiffness of a spring that pulls back [N m/rad]."""
+    """Stiffness of a restoring spring [N m/rad]."""
     theta0: float
-    """Angle at which the spring is at rest [rad]."""
+    """Rest angle of the spring [rad]."""
     target_velocity: bool
-    """Whether the target velocity enters the derivative term; else it is zero there."""
+    """Whether the target velocity enters the derivative term; otherwise it is zero there."""
     stall_torque: float | None
-    """Torque at rest that the PD law is limited to [N m]; None: no limit."""
+    """Stall torque limit of the PD law [N m]; None: no limit."""
     no_load_speed: float | None
-    """Speed at which no torque is left in the direction of motion [rad/s]; None: no limit."""
+    """No-load speed, with zero torque in the direction of motion [rad/s]; None: no limit."""
     rate: float | None
-    """Samples a second in training [Hz]; None where the file does not say."""
+    """Sampling rate in training [Hz]; None if the file has none."""
     torque_limit: float | None
-    """Limit of the whole torque [N m]; None: no limit."""
+    """Limit of the total torque [N m]; None: no limit."""
     sequence_length: int | None
-    """Length of the training sequences [samples]: for information."""
+    """Length of the training sequences [samples], for information only."""
 
 
 def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:
     """Read and check both files.
 
     Raises:
-      ParameterError: a file is missing, is no JSON object, lacks a key, has something that is no
-        number in the place of one, or names other features.
+      ParameterError: a file is missing, not a JSON object, lacks a key, has a value that is not a
+        number, or lists other features.
     """
     stats, content = _read(statistics, _STATISTICS), _read(summary, _NEEDED)
     fed = ", ".join(FEATURE_NAMES)
@@ -60,18 +60,18 @@ def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:
         names = found.get("feature_names")
         if names is not None and (not isinstance(names, list) or tuple(names) != FEATURE_NAMES):
             raise ParameterError(
-                f"{path}: the network reads {names}; the actuator feeds {fed}, in this order"
+                f"{path}: the network requires {names}; the actuator supplies {fed}, in this order"
             )
     mean, deviation = (_numbers(stats, key, statistics) for key in _STATISTICS[:2])
     if not len(mean) == len(deviation) == len(FEATURE_NAMES):
         raise ParameterError(
-            f"{statistics} has statistics of {len(mean)} features; the actuator feeds {fed}"
+            f"{statistics} has statistics of {len(mean)} features; the actuator supplies {fed}"
         )
     target_mean, target_std = (_numbers(stats, key, statistics) for key in _STATISTICS[2:])
     if not target_mean or not target_std:
-        raise ParameterError(f"{statistics}: target_mean and target_std need one number each")
+        raise ParameterError(f"{statistics}: target_mean and target_std must be one number each")
     if min(*deviation, target_std[0]) <= 0:
-        raise ParameterError(f"{statistics}: input_std and target_std have to be above 0")
+        raise ParameterError(f"{statistics}: input_std and target_std must be above 0")
 
     def number(key: str, default: float = 0.0) -> float:
         return _number(content.get(key, default), key, summary)
@@ -82,10 +82,12 @@ def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:
 
     sizes = [number(key) for key in ("gru_num_layers", "gru_hidden_dim")]
     if not all(size >= 1 and size == int(size) for size in sizes):
-        raise ParameterError(f"{summary}: gru_num_layers and gru_hidden_dim are counts from 1")
+        raise ParameterError(
+            f"{summary}: gru_num_layers and gru_hidden_dim must be integers of at least 1"
+        )
     stall, free = (positive(f"pd_{key}_phys_training") for key in ("stall_torque", "no_load_speed"))
     length = content.get("gru_sequence_length_timesteps")
-    # without the mark a file is of a training whose spring pushes away
+    # a file without this key is of a training with the opposite sign of the spring
     sign = 1.0 if content.get("k_spring_pulls_back") else -1.0
     return RunFiles(
         layers=int(sizes[0]),
@@ -114,10 +116,10 @@ def _read(path: str | Path, needed: tuple[str, ...]) -> dict[str, Any]:
     except OSError as error:
         raise ParameterError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise ParameterError(f"{path} cannot be read: not JSON: {error}") from error
+        raise ParameterError(f"{path} cannot be read (invalid JSON: {error})") from error
     lacking = [key for key in needed if not isinstance(content, dict) or key not in content]
     if lacking:
-        raise ParameterError(f"{path} lacks {', '.join(lacking)}")
+        raise ParameterError(f"{path} lacks the keys {', '.join(lacking)}")
     return content
 
 
@@ -130,7 +132,7 @@ def _numbers(content: dict[str, Any], key: str, path: str | Path) -> list[float]
 
 def _number(value: Any, key: str, path: str | Path) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    # JSON has whole numbers beyond those of a float
+    # JSON integers can exceed the range of float
     if not is_number or not abs(value) <= sys.float_info.max:
         raise ParameterError(f"{path}: {key}: expected a finite number, found {value!r:.60}")
     return float(value)

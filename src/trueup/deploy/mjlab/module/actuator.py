@@ -1,11 +1,11 @@
 """An identified servo as an actuator of mjlab: firmware law, motor and friction of each joint.
 
-Friction is MuJoCo's own joint friction, whose limit is written each step for each environment. Its
-constraint is solved together with contacts, limits and the other joints, so a torque that stops one
-joint counts in all others; and it is set so stiff that a joint within its budget stops within one
-step, as on the bench. Damping of the motor, back-EMF above all, enters as the actuator's own
-dependence on speed, so that the integrator ``implicitfast`` treats it as the bench does; the
-actuator's force is the motor's torque.
+Friction is MuJoCo's own joint friction, with a limit that is written at each step for each
+environment. Its constraint is solved together with contacts, limits and the other joints, so a
+torque that stops one joint acts on all others; it is so stiff that a joint within its budget stops
+within one step, as on the bench. Damping of the motor, mainly back-EMF, enters as the velocity gain
+of the actuator, so that the integrator ``implicitfast`` treats it implicitly, as the bench does;
+the actuator force is the motor torque.
 """
 
 from typing import Any
@@ -20,22 +20,22 @@ from trueup.deploy.mjlab.module.model_fields import field_rows
 from trueup.deploy.mjlab.module.settings import ServoSettings
 
 FRICTION_SOLREF = (1e-6, 1.0)
-"""``solreffriction``: MuJoCo raises the time constant to two time steps, and stops a joint within
+"""``solreffriction``: MuJoCo raises the time constant to two time steps, which stops a joint within
 one."""
 FRICTION_SOLIMP = (0.9999, 0.9999, 0.001, 0.5, 2.0)
-"""``solimpfriction``: a joint held by friction creeps by a ten thousandth of its free motion."""
+"""``solimpfriction``: a joint held by friction creeps at 1e-4 of its free motion."""
 _LEAST_FRICTION = 1e-9
-"""Friction in the compiled model, so that solver memory is set aside for it [N m]."""
+"""Friction in the compiled model, so that the solver allocates its constraint [N m]."""
 
 
 class BamActuator(Actuator):
-    """Joints that are driven by an identified servo; see ``BamActuatorCfg``.
+    """Joints driven by an identified servo; see ``BamActuatorCfg``.
 
     Args:
       cfg: configuration.
-      entity: mjlab entity that the joints belong to.
+      entity: mjlab entity of the joints.
       target_ids: indices of the joints in the entity.
-      target_names: their names.
+      target_names: names of the joints.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class BamActuator(Actuator):
     ):
         super().__init__(cfg, entity, target_ids, target_names)
         self.model = cfg.load()
-        """Servo, friction model and their numbers."""
+        """Servo, friction model and their parameters."""
         servo = self.model.servo
         self._gain, self._rate = servo.gains(cfg.kp, cfg.kd)
         self._lag, self._lag_fraction = 0, 0.0
@@ -75,7 +75,7 @@ class BamActuator(Actuator):
             self._mjs_actuators.append(actuator)
 
     def initialize(self, mj_model: Any, model: Any, data: Any, device: str) -> None:
-        """Allocate the state of all environments, once the model is compiled."""
+        """Allocate the state of all environments, after the model is compiled."""
         delay = self.model.values.get("command_delay", 0.0) / mj_model.opt.timestep
         self._lag, self._lag_fraction = int(delay), delay - int(delay)
         super().initialize(mj_model, model, data, device)
@@ -106,7 +106,7 @@ class BamActuator(Actuator):
         self.randomize()
 
     def _init_delay_buffer(self, num_envs: int, device: str) -> None:
-        """mjlab's buffer of the configured delay, with that of the servo added."""
+        """mjlab's buffer of the configured delay, plus that of the servo."""
         super()._init_delay_buffer(num_envs, device)
         if self._delay_buffer is not None and self._lag:
             cfg = self.cfg
@@ -121,7 +121,7 @@ class BamActuator(Actuator):
             )
 
     def _shared_battery(self, num_envs: int, device: str) -> tuple[Battery | None, bool]:
-        """The battery, which the entity's servos share if its ranges are the same."""
+        """The battery, shared by the servos of the entity with the same ranges."""
         if self.model.servo.law == "torque_pd":
             return None, False
         cfg = self.cfg
@@ -136,7 +136,7 @@ class BamActuator(Actuator):
         return battery, True
 
     def randomize(self, env_ids: torch.Tensor | slice | None = None) -> None:
-        """Draw gains, friction and battery of environments anew; a reset does it too."""
+        """Redraw gains, friction and battery of environments; a reset does so too."""
         ids = slice(None) if env_ids is None else env_ids
         for scale, (low, high) in (
             (self.kp_scale, self.cfg.kp_scale_range),
@@ -187,13 +187,13 @@ class BamActuator(Actuator):
         gain: torch.Tensor,
         vin: torch.Tensor,
     ) -> torch.Tensor:
-        """The firmware's target: the command, late by part of a step, at limited speed."""
+        """Target of the firmware: the command delayed by a fraction of a step, rate-limited."""
         if self._lag_fraction:
             last = torch.where(self._fresh, command, self._last_command)
             self._last_command.copy_(command)
             command = torch.lerp(command, last, self._lag_fraction)
         if "max_velocity" in self.model.values:
-            # after a reset the servo has held its joint; without torque it starts from where it is
+            # after a reset the servo holds its joint; without torque the target starts at the joint
             held = self._functions.held(command, position, external, gain, vin)
             start = torch.where(self._fresh, held, self._target)
             start = torch.where(self.torque_enable, start, position)

@@ -1,19 +1,19 @@
-"""The battery of a robot: its voltage, lowered by the current that all servos draw together."""
+"""The battery of a robot: its voltage, lowered by the total current of all servos."""
 
 import torch
 
 
 class Battery:
-    """Voltage of each environment's battery, with a resistance that its servos share.
+    """Voltage of each environment's battery, with a resistance common to its servos.
 
     The current of a step lowers the voltage of the next one.
 
     Args:
       num_envs: number of environments.
-      device: where the tensors live.
+      device: device of the tensors.
       voltage_range: open-circuit voltage, drawn uniformly [V].
       resistance_range: resistance of battery and cable, drawn uniformly [ohm].
-      voltage_floor: voltage at which the drop ends [V].
+      voltage_floor: lower limit of the voltage [V].
     """
 
     def __init__(
@@ -38,11 +38,11 @@ class Battery:
 
     @property
     def key(self) -> tuple[tuple[float, float], tuple[float, float], float]:
-        """What servos on one battery have in common."""
+        """Settings that servos on one battery have in common."""
         return self.voltage_range, self.resistance_range, self.voltage_floor
 
     def draw(self, env_ids: torch.Tensor | slice) -> None:
-        """Draw voltage and resistance of environments anew, and forget their current."""
+        """Redraw voltage and resistance of environments, and reset their current."""
         for values, (low, high) in (
             (self.open_voltage, self.voltage_range),
             (self.resistance, self.resistance_range),
@@ -59,10 +59,10 @@ class Battery:
         return self._voltage.clamp_(min=self.voltage_floor)
 
     def take(self, duty: torch.Tensor, amps: torch.Tensor) -> None:
-        """Draw the current of some servos, duty cycle times motor current [A], for this step."""
+        """Add the current of some servos, duty cycle times motor current [A], in this step."""
         self._drawn += (duty * amps).sum(dim=1, keepdim=True)
 
     def advance(self) -> None:
-        """End the step: what was drawn lowers the voltage of the next one; nothing is fed back."""
+        """End the step: the current lowers the voltage of the next one; regeneration is ignored."""
         torch.clamp(self._drawn, min=0.0, out=self.current)
         self._drawn.zero_()

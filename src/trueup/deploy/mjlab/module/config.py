@@ -11,16 +11,16 @@ from trueup.deploy.mjlab.module.settings import ServoSettings
 
 @dataclass(kw_only=True)
 class BamActuatorCfg(ServoSettings):
-    """Joints that are driven by an identified servo.
+    """Joints driven by an identified servo.
 
-    Position targets are the servo's goals; velocity and effort targets are not read, as a position
-    servo has none. Armature and friction are those of the file. What is drawn at random is drawn at
-    every reset, from torch's generator. The angle offset of the file belongs to the bench and is
-    left out.
+    Position targets are the goals of the servo; velocity and effort targets are ignored, as a
+    position servo has none. Armature and friction are those of the file. Random quantities are
+    drawn at every reset, from torch's generator. The angle offset of the file belongs to the bench
+    and is ignored.
 
-    Environments need their own friction: add the event term ``prepare_servo_fields``.
+    Environments require their own friction: add the event term ``prepare_servo_fields``.
     """
 
     def build(self, entity: Any, target_ids: list[int], target_names: list[str]) -> Actuator:
-        """The actuator, which mjlab asks for."""
+        """Actuator, in the interface of mjlab."""
         return BamActuator(self, entity, target_ids, target_names)

@@ -1,4 +1,4 @@
-"""The torque with which the rest of the robot acts on a joint, which load friction depends on."""
+"""External torque on a joint from the rest of the robot, for load-dependent friction."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import torch
 
 
 class ExternalTorque:
-    """Torque of gravity, velocity and constraint forces on joints, own friction left out.
+    """Torque of gravity, velocity and constraint forces on joints, without their own friction.
 
-    It is that of the last forward pass, one physics step old when controls are computed, as in any
+    It comes from the last forward pass, one physics step before the controls, as in any
     control law that runs before the step.
 
     Args:
@@ -23,7 +23,7 @@ class ExternalTorque:
         self._data = data
         self._dof_ids = dof_ids
         self._friction_type = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
-        # friction rows follow those of equalities, which have at most six rows each but for flexes
+        # friction rows follow those of equalities, which have at most six rows each except flexes
         rows = 6 * mj_model.neq + mj_model.nv + mj_model.ntendon
         self._rows = rows if mj_model.nflex == 0 else None
         self._own = torch.zeros(data.qfrc_bias.shape, device=dof_ids.device)

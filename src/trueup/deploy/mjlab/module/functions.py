@@ -1,4 +1,4 @@
-"""The equations of one servo as functions of tensors: its motor, friction and target."""
+"""Equations of one servo as functions of tensors: motor, friction and target."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from trueup.deploy.mjlab.module.tables import FRICTIONS, HOLDING, MOTOR_TERMS, M
 
 
 class ServoFunctions(NamedTuple):
-    """Functions of tensors that broadcast to (environments, joints), with a servo's numbers."""
+    """Functions of tensors that broadcast to (environments, joints), with a servo's parameters."""
 
     motor: Callable[..., tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
     """``motor(error, speed, on, gain, rate_gain, vin)``: torque [N m], duty cycle and damping
@@ -27,16 +27,16 @@ class ServoFunctions(NamedTuple):
     """``friction(speed, motor, external)``: friction budget without its viscous part [N m], for
     a speed [rad/s] and torques of motor and load [N m]."""
     target: Callable[..., torch.Tensor]
-    """``target(wanted, start)``: target after a time step of a firmware that limits its speed."""
+    """``target(wanted, start)``: target after a time step of a firmware with a speed limit."""
     held: Callable[..., torch.Tensor]
-    """``held(wanted, position, external, gain, vin)``: target of that firmware before the first
-    step, where it has held the joint against the load."""
+    """``held(wanted, position, external, gain, vin)``: initial target of that firmware
+    , which holds the joint against the load."""
 
 
 def servo_functions(
     model: ServoModel, winding_temperature: float, timestep: float
 ) -> ServoFunctions:
-    """Functions of a servo; its values are read at each call, numbers or tensors.
+    """Functions of a servo; its parameters, numbers or tensors, are read at each call.
 
     Args:
       model: identified servo.

@@ -8,8 +8,8 @@ import pytest
 import servo_model_logs as made
 
 from trueup.actuators import FitSettings, ServoModel
-from trueup.actuators.selection.measured_signs import lag, signs_of
 from trueup.actuators.selection.missing_terms import symptom
+from trueup.actuators.selection.term_evidence import evidence_for_terms, lag
 
 NUMBER = r"(-?\d+(?:\.\d+)?)"
 
@@ -24,7 +24,7 @@ def sign(term, value, seconds=3.0, off=np.inf, gains=(100.0, 400.0)):
         )
         for kp in gains
     ]
-    return signs_of({term: (plain, value)}, logs, FitSettings()).get(term, "")
+    return evidence_for_terms({term: (plain, value)}, logs, FitSettings()).get(term, "")
 
 
 def numbers(text):
@@ -93,7 +93,7 @@ def test_a_log_that_shows_nothing_has_no_sign():
         "command_delay", "current_limit", "torque_saturation", "backlash", "max_velocity",
         "resistance_temperature", "measured_voltage", "supply_resistance",
     )  # fmt: skip
-    assert signs_of(dict.fromkeys(terms, (made.M1, 1.0)), [limp], FitSettings()) == {}
+    assert evidence_for_terms(dict.fromkeys(terms, (made.M1, 1.0)), [limp], FitSettings()) == {}
 
 
 def test_a_sign_stands_beside_its_symptom():

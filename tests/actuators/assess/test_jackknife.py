@@ -8,11 +8,11 @@ import servo_model_logs as made
 from scipy import stats
 
 from trueup.actuators import BenchSimulator, FitSettings, ServoProblem, fit
-from trueup.actuators.assess.left_out_intervals import (
+from trueup.actuators.assess.jackknife import (
     BLOCKS,
-    LeftOutSpread,
-    left_out_spread,
-    parts_to_leave_out,
+    JackknifeSpread,
+    jackknife_parts,
+    jackknife_spread,
 )
 from trueup.actuators.search.prepared_fit import Prepared
 from trueup.fitting import minimise
@@ -111,25 +111,25 @@ def test_each_sample_is_in_one_part():
         for name in "abcde"
     ]
     problem = ServoProblem(BenchSimulator(made.M1, logs))
-    parts = parts_to_leave_out(problem, logs)
+    parts = jackknife_parts(problem, logs)
     assert {name: len(each) for name, each in parts.items()} == {
         "log": 12,
         "kp": 4,
         "trajectory": 5,
     }
-    for each in (*parts.values(), *parts_to_leave_out(problem, logs[:3]).values()):
+    for each in (*parts.values(), *jackknife_parts(problem, logs[:3]).values()):
         for number in range(len(each[0])):
             assert (np.sum([masks[number] for masks in each], axis=0) == 1).all()
     # each log has a mass of its own: leaving out a mass is leaving out a log
     masses = [replace(log, mass=0.1 * n) for n, log in enumerate(logs[:5], 1)]
-    assert list(parts_to_leave_out(problem, masses)) == ["log"]
+    assert list(jackknife_parts(problem, masses)) == ["log"]
 
 
 def test_a_part_that_is_left_out_does_not_count():
     logs = made.logs_of(made.M1, noise=0.0)
     bent = made.recorded(made.M1.with_values(friction_base=0.05), logs[0], 0.0)
     problem = ServoProblem(BenchSimulator(made.M1, [bent, *logs[1:]]))
-    spread = left_out_spread(problem, made.M1.vector(), problem.simulator.logs, 0.95)
+    spread = jackknife_spread(problem, made.M1.vector(), problem.simulator.logs, 0.95)
     # five fits see the log that differs and one does not: only that one is the truth
     assert spread.quantities == ("log",)
     whole = fit("xl330", "m1", [bent, *logs[1:]], settings=SETTINGS)
@@ -141,6 +141,6 @@ def test_a_part_that_is_left_out_does_not_count():
 def test_an_interval_stays_within_the_bounds():
     ends = np.array([0.1, 0.0]), np.array([1.0, 1.0])
     space = Space(("a", "b"), *ends, np.array([0.5, 0.0]), np.zeros(2, bool))
-    spread = LeftOutSpread(("log",), 4, np.array([0.1, 0.2]), np.array([0.3, 0.6]))
+    spread = JackknifeSpread(("log",), 4, np.array([0.1, 0.2]), np.array([0.3, 0.6]))
     ends = spread.widened(np.array([[0.45, 0.9], [0.0, 0.1]]), space, np.array([0.5, 0.0]))
     np.testing.assert_allclose(ends, [[0.2, 0.9], [0.0, 0.6]])

@@ -1,4 +1,4 @@
-"""Signs of a missing term in measurements, beside a model without it: one number each, in words."""
+"""Evidence for a missing term in measurements compared with a model without it, as phrases."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.actuators.search.fit_settings import FitSettings
 
 AT_LIMIT = 0.98
-"""Share of the greatest duty cycle from which on a bridge counts as at its limit."""
+"""Fraction of the greatest duty cycle above which a bridge counts as at its limit."""
 
-_FEWEST = 50  # samples that a sign is taken from at least
-_SLOW = 0.05  # speeds below it have no direction [rad/s]
+_FEWEST = 50  # fewest samples for evidence
+_SLOW = 0.05  # speed below which the direction is not significant [rad/s]
 
 
 @dataclass(frozen=True)
 class Motion:
-    """Measurements of all logs, one after the other, beside those of a model without the term."""
+    """Concatenated measurements of all logs, and the simulation of a model without the term."""
 
     model: ServoModel
     driven: np.ndarray
     """Whether torque is on ``(n,)``."""
     error: Array
-    """Simulated position less the measured one [rad]."""
+    """Simulated minus measured position [rad]."""
     speed: Array
     """Simulated speed [rad/s]."""
     measured_speed: Array
     current: Array
-    """Simulated motor current [A]; of a law without a winding, the torque [N m]."""
+    """Simulated motor current [A]; for a law without a winding, the torque [N m]."""
     duty: Array
     """Simulated duty cycle."""
     measured_duty: Array | None
@@ -48,7 +48,7 @@ def motion_of(
     settings: FitSettings,
     benches: Sequence[Bench] | None = None,
 ) -> Motion:
-    """Simulate a model in logs, and put it beside what was measured.
+    """Simulation of a model in logs, with the measurements.
 
     Args:
       model: model without the term in question.
@@ -91,25 +91,25 @@ def motion_of(
     )
 
 
-def sign_of(term: str, motion: Motion, value: float) -> str:
-    """Sign of a term in words; empty where the logs show none.
+def evidence_for(term: str, motion: Motion, value: float) -> str:
+    """Evidence for a term, as a phrase; empty if the logs show none.
 
     Args:
       term: the term.
-      motion: measurements beside a model without the term.
+      motion: measurements and simulation of a model without the term.
       value: value of the term in a model that has it.
     """
     sign = _SIGNS.get(term)
     return "" if sign is None else sign(motion, value)
 
 
-def signs_of(
+def evidence_for_terms(
     values_of: Mapping[str, tuple[ServoModel, float]],
     logs: Sequence[ServoLog],
     settings: FitSettings,
     benches: Sequence[Bench] | None = None,
 ) -> dict[str, str]:
-    """Signs of terms; terms without one are left out.
+    """Evidence for terms; terms without any are omitted.
 
     Args:
       values_of: term -> model without it, and the value of the term in a model that has it.
@@ -120,7 +120,7 @@ def signs_of(
     for term, (model, value) in values_of.items():
         if id(model) not in motions:
             motions[id(model)] = motion_of(model, logs, settings, benches)
-        if sign := sign_of(term, motions[id(model)], value):
+        if sign := evidence_for(term, motions[id(model)], value):
             found[term] = sign
     return found
 
@@ -132,7 +132,7 @@ def lag(error: Array, speed: Array) -> float:
 
 
 def duty_at_limit(motion: Motion) -> tuple[float, float] | None:
-    """Shares of driven samples with the duty cycle at its limit, measured and simulated."""
+    """Fractions of driven samples with the duty cycle at its limit, measured and simulated."""
     if motion.measured_duty is None or motion.driven.sum() < _FEWEST:
         return None
     measured, simulated = (

@@ -1,13 +1,13 @@
-"""Intervals from fits that leave parts of the logs out, where the model is not that of the servo.
+"""Intervals from fits without parts of the logs (jackknife), for models with a systematic error.
 
-The noise of the sensors says how far a fit of the right model falls from the truth. A model that is
-wrong gives other values for other recordings, however many samples there are. How far, fits without
-each part of the recordings show: the jackknife with ``g`` parts (Quenouille, "Notes on bias in
+The noise of the sensors determines the error of an estimate if the model is right. A wrong model
+gives other values for other recordings, however many samples there are. Fits without each part of
+the recordings measure that spread: the jackknife with ``g`` parts (Quenouille, "Notes on bias in
 estimation", Biometrika 43, 1956; Tukey 1958) has the variance ``(g - 1) / g * sum((z_i - mean)^2)``
 and the quantile of Student's t with ``g - 1`` degrees of freedom.
 
-Parts are what varies: logs, gains, masses, trajectories, each quantity with four values or more.
-With fewer logs, blocks of time are left out. An interval is the widest of these.
+Parts share the value of a quantity (log, gain, mass, trajectory) with four values or more.
+With fewer logs, parts are blocks of time. An interval is the widest over these quantities.
 """
 
 import itertools
@@ -26,20 +26,20 @@ from trueup.actuators.selection.parts import SPLITS
 from trueup.parameters import Space
 
 LEAST_PARTS = 4
-"""Parts to leave out at least; of fewer the spread says little."""
+"""Smallest number of parts; the spread of fewer is not informative."""
 
 MOST_PARTS = 12
-"""Parts of one quantity at most: neighbours in the order of their values share one."""
+"""Greatest number of parts of a quantity; neighbouring values share a part."""
 
 BLOCKS = 8
-"""Blocks of time, where there are too few logs."""
+"""Number of time blocks, if there are too few logs."""
 
 MODEL_ERROR = 3.0
-"""Residuals over the noise of the position sensor, from which on the model counts as wrong."""
+"""Ratio of residuals to noise of the position sensor above which the model counts as wrong."""
 
 
 ReportStep = Callable[[str, float | None], None]
-"""Takes words on what is being done, and the share that is done."""
+"""Progress callback: description of the step and fraction done."""
 
 
 def no_report(words: str, share: float | None) -> None:
@@ -47,30 +47,30 @@ def no_report(words: str, share: float | None) -> None:
 
 
 @dataclass(frozen=True)
-class LeftOutSpread:
+class JackknifeSpread:
     """Spread of the values of fits without parts of the logs."""
 
     quantities: tuple[str, ...]
-    """Quantities left out by value: ``log``, ``kp``, ``mass``, ``trajectory`` or ``time``."""
+    """Quantities that define the parts: ``log``, ``kp``, ``mass``, ``trajectory`` or ``time``."""
     parts: int
-    """Fits that were made."""
+    """Number of fits."""
     standard_errors: np.ndarray
-    """Standard errors in search coordinates ``(p,)``, the greatest of the quantities."""
+    """Standard errors in search coordinates ``(p,)``, the largest over the quantities."""
     half_widths: np.ndarray
     """Half-widths of the intervals in search coordinates ``(p,)``, likewise."""
 
     @property
     def sentence(self) -> str:
-        """Source of the intervals, in words."""
+        """Sentence on the source of the intervals."""
         names = {"kp": "gain", "log": "log", "time": "block of time"}
         left_out = " and each ".join(names.get(name, name) for name in self.quantities)
         return (
-            "the residuals are errors of the model, not noise of the sensors: the intervals hold "
-            f"what {self.parts} fits without each {left_out} in turn show"
+            "the residuals are errors of the model, not noise of the sensors: the intervals cover "
+            f"the spread of {self.parts} fits without each {left_out} in turn"
         )
 
     def widened(self, ends: np.ndarray, space: Space, x: np.ndarray) -> np.ndarray:
-        """Intervals ``(p, 2)`` that hold these ``ends (p, 2)`` and the spread around ``x (p,)``.
+        """Intervals ``(p, 2)`` that cover these ``ends (p, 2)`` and the spread around ``x (p,)``.
 
         An end stays within the bounds of its parameter.
         """
@@ -89,10 +89,10 @@ class LeftOutSpread:
 
 
 def model_error(problem: ServoProblem, x: np.ndarray) -> float:
-    """Residuals of position over the noise of its sensor; NaN where that is unknown.
+    """Ratio of position residuals to sensor noise; NaN if the noise is unknown.
 
-    The noise is taken from how much residuals change from sample to sample, which errors of the
-    model hardly do.
+    The noise is estimated from differences of successive residuals, in which model errors
+    nearly cancel.
     """
     data = problem.simulator.data
     found = [motion[0] for motion in motions(problem, x[None, :])]
@@ -105,13 +105,13 @@ def model_error(problem: ServoProblem, x: np.ndarray) -> float:
     return float(np.sqrt(size / noise)) if noise > 0 else np.nan
 
 
-def left_out_spread(
+def jackknife_spread(
     problem: ServoProblem,
     x: np.ndarray,
     logs: Sequence[ServoLog],
     level: float,
     report: ReportStep = no_report,
-) -> LeftOutSpread:
+) -> JackknifeSpread:
     """Fit without parts of the logs, each fit from the optimum of all.
 
     Args:
@@ -119,14 +119,14 @@ def left_out_spread(
       x: its optimum ``(p,)``.
       logs: its logs.
       level: coverage of the intervals.
-      report: called before each fit with words and the share that is done.
+      report: called before each fit with a description and the fraction done.
 
     Raises:
-      KeyboardInterrupt: Ctrl-C.
+      KeyboardInterrupt: the user pressed Ctrl-C.
     """
     space = problem.space
     errors, widths, made = np.zeros(space.size), np.zeros(space.size), 0
-    parts = parts_to_leave_out(problem, logs)
+    parts = jackknife_parts(problem, logs)
     total = sum(map(len, parts.values()))
     for masks in parts.values():
         ends = []
@@ -138,13 +138,13 @@ def left_out_spread(
         quantile = stdtrit(count - 1, 0.5 + 0.5 * level)
         errors, widths = np.maximum(errors, error), np.maximum(widths, quantile * error)
         made += count
-    return LeftOutSpread(tuple(parts), made, errors, widths)
+    return JackknifeSpread(tuple(parts), made, errors, widths)
 
 
-def parts_to_leave_out(
+def jackknife_parts(
     problem: ServoProblem, logs: Sequence[ServoLog]
 ) -> dict[str, list[list[np.ndarray]]]:
-    """Samples that each fit leaves out: for each quantity and part, a mask ``(T,)`` a log."""
+    """Samples that each fit excludes: for each quantity and part, a mask ``(T,)`` per log."""
     values = {"log": range(len(logs))}
     values |= {name: [getattr(log, name) for log in logs] for name in SPLITS}
     found: dict[str, list[list[np.ndarray]]] = {}
@@ -157,7 +157,7 @@ def parts_to_leave_out(
         part_of = {value: i * shared // len(distinct) for i, value in enumerate(distinct)}
         numbers = tuple(part_of[value] for value in given)
         if numbers in groupings:
-            continue  # a quantity that differs in each log, as a log does
+            continue  # a quantity that differs in every log splits them as "log" does
         groupings.add(numbers)
         found[name] = [
             [np.full(len(log), n == part) for n, log in zip(numbers, logs, strict=True)]
@@ -172,13 +172,13 @@ def parts_to_leave_out(
 
 
 class _WithoutPart(ServoProblem):
-    """A servo problem in which some samples do not count."""
+    """A servo problem that excludes some samples."""
 
     def __init__(self, problem: ServoProblem, left_out: Sequence[np.ndarray]):
         super().__init__(problem.simulator, problem.objective)
         self._left_out = left_out
 
     def shares(self, number: int) -> np.ndarray:
-        """How much each residual of a log counts ``(rows,)``; 0 for those left out."""
+        """Weight of each residual of a log ``(rows,)``; 0 for excluded ones."""
         kept = np.repeat(~self._left_out[number], len(self._channels))
         return np.where(kept, super().shares(number), 0.0)

@@ -1,4 +1,4 @@
-"""Least-squares fits of many models to logs and parts of them, side by side; can be resumed."""
+"""Parallel least-squares fits of many models to logs and parts of them; can be resumed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,31 +16,31 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.prepared_fit import Prepared
 from trueup.actuators.search.servo_search import best_of_families, scan_points
-from trueup.actuators.search.warm_starts import carried_over, distinct, with_term_values
-from trueup.actuators.selection.parts import LeftOutPart
+from trueup.actuators.search.warm_starts import converted_values, distinct, with_term_values
+from trueup.actuators.selection.parts import HeldOutPart
 from trueup.errors import SimulationError
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
 from trueup.fitting.searches.least_squares import LeastSquaresSettings
 from trueup.fitting.searches.parallel_descents import ParallelDescents
 
 ALL = "all logs"
-"""Part of a fit that leaves nothing out."""
+"""Part of a fit to all logs."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Descents side by side, of which the best go on."""
+    """Parallel descents, the best of which continue."""
 
     coarse: bool
-    """Whether derivatives are those of the coarse simulator."""
+    """Whether derivatives come from the coarse simulator."""
     bend: float
-    """Residual at which the loss bends, as a share of the objective."""
+    """Scale of the robust loss, relative to the objective."""
     steps: int
-    """Steps at most."""
+    """Greatest number of steps."""
     tolerance: float
-    """Relative fall of the cost in a step below which a descent ends."""
+    """Relative reduction of the cost in a step below which a descent ends."""
     kept: int
-    """Descents that go on."""
+    """Number of descents that continue."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class Effort:
     """Thoroughness of the search of a fit."""
 
     scanned: int
-    """Points of a scan over the whole box and its faces; 0 for none."""
+    """Points of a scan over the box and its nested sub-models; 0 for none."""
     scan_starts: int
-    """Descents from the best of them."""
+    """Number of descents from the best of them."""
     known_starts: int
-    """Descents from known optima."""
+    """Number of descents from known optima."""
     stages: tuple[Stage, ...]
     """Stages of the descents."""
 
@@ -68,7 +68,7 @@ THOROUGH = Effort(
         Stage(False, 0.03, 30, 1e-4, 1),
     ),
 )
-"""Effort of a fit to all logs, which may have to find another valley."""
+"""Effort of a fit to all logs, which may have to find another local minimum."""
 LIGHT = Effort(
     256,
     8,
@@ -80,11 +80,11 @@ LIGHT = Effort(
         Stage(False, 0.03, 20, 1e-4, 1),
     ),
 )
-"""Effort of a fit to all logs that is known to be near its optimum, or is no end in itself."""
+"""Effort of a fit to all logs that starts near its optimum, or is an intermediate step."""
 BRIEF = Effort(0, 0, 2, (Stage(True, 0.1, 15, 1e-3, 1), Stage(False, 0.05, 10, 1e-3, 1)))
 """Effort of a screening fit, from the optimum without the term."""
 AGAIN = Effort(0, 0, 3, (Stage(True, 0.1, 12, 1e-3, 1), Stage(False, 0.05, 20, 1e-4, 1)))
-"""Effort of a fit to fewer logs, near the optimum of all."""
+"""Effort of a fit to fewer logs, near the optimum of all logs."""
 POOLED = Effort(
     0,
     0,
@@ -95,7 +95,7 @@ POOLED = Effort(
         Stage(False, 0.03, 30, 1e-4, 1),
     ),
 )
-"""Effort of a second fit to all logs, from what all others have found."""
+"""Effort of a second fit to all logs, from the optima of all other fits."""
 
 
 @dataclass(frozen=True)
@@ -120,25 +120,25 @@ class FoundFit:
     cost: float
     """Objective on the logs of the fit."""
     error: float
-    """Mean absolute position error on the logs left out [rad]; NaN where none is."""
+    """Mean absolute position error on the held-out logs [rad]; NaN without any."""
     evaluations: int
-    """Candidates that were simulated."""
+    """Number of simulated candidates."""
 
 
 @dataclass(frozen=True)
 class FitOrder:
-    """A fit to be made."""
+    """Specification of a fit."""
 
     candidate: Candidate
-    part: LeftOutPart | None
-    """Logs left out."""
+    part: HeldOutPart | None
+    """Held-out logs."""
     starts: tuple[Mapping[str, float], ...]
-    """Values of models that are known, to start from."""
+    """Values of known models, as start values."""
     effort: Effort
     new_term: str = ""
-    """Term whose values are tried in the first of these."""
+    """Term to vary over its range in the first of these."""
     name: str = ""
-    """Name that tells it from another fit of the same candidate and part."""
+    """Name that distinguishes it from other fits of the same candidate and part."""
 
     @property
     def key(self) -> str:
@@ -147,38 +147,38 @@ class FitOrder:
         return " | ".join((self.candidate.label, part, *([self.name] if self.name else ())))
 
 
-class EvaluationsUsedUpError(Exception):
-    """Fits were not made to their end: no more candidates may be evaluated."""
+class BudgetExhaustedError(Exception):
+    """Fits are incomplete because the evaluations are used up."""
 
 
 class _Allowance:
-    """Candidates that a fit may evaluate, and those that it has."""
+    """Budget of evaluations of a fit."""
 
     def __init__(self, most: int | None):
         self.most, self.used = most, 0
 
     def take(self, count: int) -> None:
-        """Take a batch into account before it is evaluated.
+        """Reserve the evaluations of a batch.
 
         Raises:
-          EvaluationsUsedUpError: it would be too many.
+          BudgetExhaustedError: the batch exceeds the budget.
         """
         if self.most is not None and self.used + count > self.most:
-            raise EvaluationsUsedUpError
+            raise BudgetExhaustedError
         self.used += count
 
 
-class LeftOutFits:
-    """Fits of many candidates to logs and parts of them.
+class CandidateFits:
+    """Fits of many candidates to logs and parts of them, for cross-validation.
 
     Args:
       servo: servo, or its name in the catalogue.
       logs: evenly sampled logs.
-      settings: settings of the fits, ``method`` aside; its terms are in every candidate already.
+      settings: settings of the fits, except ``method``; its terms are in every candidate.
       benches: load of each log.
-      workers: fits at a time.
-      known: fits that were made before, of :meth:`to_dict`.
-      on_fit: called with each fit that is new, in their order.
+      workers: number of parallel fits.
+      known: earlier fits, from :meth:`to_dict`.
+      on_fit: called with each new fit, in order.
     """
 
     def __init__(
@@ -210,16 +210,16 @@ class LeftOutFits:
         }
 
     def make(self, orders: Sequence[FitOrder], limit: int | None = None) -> list[FoundFit]:
-        """Make fits side by side; one that was made before is not made again.
+        """Run fits in parallel; earlier results are reused.
 
         Args:
-          orders: what to fit.
-          limit: :attr:`evaluations` that are not passed; None for any number. New fits share what
-            is left alike, so that none depends on how far the others are.
+          orders: fits to run.
+          limit: limit of :attr:`evaluations`; None for no limit. New fits share the remaining
+            budget equally, so that none depends on the progress of the others.
 
         Raises:
-          EvaluationsUsedUpError: a fit needs more than its share.
-          KeyboardInterrupt: Ctrl-C; the fits that are done are in :attr:`found`.
+          BudgetExhaustedError: a fit needs more than its share.
+          KeyboardInterrupt: Ctrl-C; finished fits are in :attr:`found`.
         """
         new = [order for order in orders if order.key not in self.found]
         known = sum(self.found[o.key].evaluations for o in orders if o.key in self.found)
@@ -232,11 +232,11 @@ class LeftOutFits:
             finally:
                 self.evaluations += sum(allowance.used for allowance in allowances)
             if any(order.key not in self.found for order in new):
-                raise EvaluationsUsedUpError
+                raise BudgetExhaustedError
         return [self.found[order.key] for order in orders]
 
     def _make_new(self, orders: Sequence[FitOrder], allowances: Sequence[_Allowance]) -> None:
-        # a single fit has all threads; of several, each has one
+        # a single fit uses all threads, several fits use one each
         self._threads = max(1, self.workers // len(orders))
         pool = ThreadPoolExecutor(min(self.workers, len(orders)))
         try:
@@ -247,7 +247,7 @@ class LeftOutFits:
             for order, future in zip(orders, running, strict=True):
                 try:
                     found = future.result()
-                except EvaluationsUsedUpError:
+                except BudgetExhaustedError:
                     continue
                 self.found[order.key] = found
                 if self._on_fit is not None:
@@ -267,11 +267,11 @@ class LeftOutFits:
         return Prepared(self.servo, candidate.model, logs, settings, benches, self._threads)
 
     def model(self, candidate: Candidate, values: Mapping[str, float]) -> ServoModel:
-        """A candidate with values of its free parameters."""
+        """Model of a candidate with values of its free parameters."""
         return self.prepared(candidate, range(len(self.logs))).start_model.with_values(**values)
 
     def parameters(self, candidate: Candidate) -> int:
-        """Number of parameters that a fit of a candidate determines."""
+        """Number of free parameters of a candidate."""
         return self.prepared(candidate, range(len(self.logs))).space.size
 
     def _fit(self, order: FitOrder, allowance: _Allowance) -> FoundFit:
@@ -281,7 +281,8 @@ class LeftOutFits:
         groups = self._starts(prepared, order, allowance)
         coarse = [stage for stage in order.effort.stages if stage.coarse]
         fine = [stage for stage in order.effort.stages if not stage.coarse]
-        # known optima are ahead of scanned points at first: they would crowd out better valleys
+        # known optima have lower costs than scanned points at first, and would displace better
+        # minima
         ends = [self._descend(prepared, starts, coarse, allowance) for starts in groups]
         best = self._descend(prepared, np.vstack(ends), fine, allowance)
         x, cost = best[0], float(_costs(prepared.problem, best[:1])[0])
@@ -299,7 +300,7 @@ class LeftOutFits:
         space, effort = prepared.space, order.effort
         parameters = {p.name: p for p in prepared.start_model.parameters}
         known = [
-            carried_over(values, prepared.start_model.parameters, space.names)
+            converted_values(values, prepared.start_model.parameters, space.names)
             for values in order.starts
         ]
         if order.new_term and known and order.new_term in space.names:
@@ -319,8 +320,8 @@ class LeftOutFits:
         found = [points for points in starts if len(points)]
         if not found:
             raise SimulationError(
-                f"the simulation of {order.candidate.label} diverges wherever a fit of it could "
-                "begin: correct the logs, the bench or the bounds of the servo"
+                f"the simulation of {order.candidate.label} diverges at all "
+                "start values: check the logs, the bench and the bounds of the servo"
             )
         return found
 
@@ -331,7 +332,7 @@ class LeftOutFits:
         stages: Sequence[Stage],
         allowance: _Allowance,
     ) -> np.ndarray:
-        """Ends of the best descents ``(n, p)``, the best first."""
+        """End points of the best descents ``(n, p)``, best first."""
         problem = prepared.problem
         kind = OBJECTIVES[self.settings.objective.kind]
         allowance.take(len(starts))
@@ -366,7 +367,7 @@ class LeftOutFits:
 
 
 def _costs(problem: Problem, X: np.ndarray) -> np.ndarray:
-    """Objective ``(n,)``; infinite where the simulation diverges."""
+    """Objective ``(n,)``; infinite if the simulation diverges."""
     costs = np.array(problem.costs(X)[:, 0], float)
     costs[costs >= LARGE_COST] = np.inf
     return costs

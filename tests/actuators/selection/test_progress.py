@@ -2,8 +2,8 @@
 
 import pytest
 
-from trueup.actuators.selection.left_out_fits import AGAIN, BRIEF, LIGHT, POOLED, THOROUGH
-from trueup.actuators.selection.progress import Course, effort_of
+from trueup.actuators.selection.candidate_fits import AGAIN, BRIEF, LIGHT, POOLED, THOROUGH
+from trueup.actuators.selection.progress import SelectionProgress, effort_of
 
 PARTS = 7
 # CPU seconds at the end of each fit of a choice on the 12 recordings of an XL330
@@ -24,7 +24,7 @@ COURSE = [
 
 
 def test_the_time_left_is_never_wrong_by_half_after_a_tenth():
-    course = Course([15, 13, 11, 10, 8, 6], 11, 9, PARTS)
+    course = SelectionProgress([15, 13, 11, 10, 8, 6], 11, 9, PARTS)
     end, now = COURSE[-1][0], 0.0
     for event in COURSE:
         if len(event) == 2:
@@ -39,7 +39,7 @@ def test_the_time_left_is_never_wrong_by_half_after_a_tenth():
 
 
 def test_nothing_is_left_at_the_end():
-    course = Course([6], 6, 0, 2)
+    course = SelectionProgress([6], 6, 0, 2)
     for stage in ("models", "again", "without"):
         course.begin(stage, 3 if stage == "again" else 1)
     course.fitted(LIGHT, 6)
