@@ -57,6 +57,7 @@ FREE = (
     "_seeds",
     "_finite_numbers",
     "_registered_names",
+    "_options",
     "_marks",
     "_writing",
     "_stop_signals",

@@ -11,8 +11,9 @@ import functools
 import inspect
 import itertools
 import textwrap
+import types
 from collections.abc import Callable, Sequence
-from typing import Any, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from trueup._registered_names import Names, RegisteredName
 
@@ -93,6 +94,16 @@ def settings_of(settings: type) -> dict[str, Setting]:
     return found
 
 
+def plain_type(annotation: Any) -> Any:
+    """A type without marks, and without None."""
+    if get_origin(annotation) is Annotated:
+        return plain_type(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        kinds = [each for each in get_args(annotation) if each is not type(None)]
+        return plain_type(kinds[0]) if len(kinds) == 1 else annotation
+    return annotation
+
+
 def _defaults(settings: type) -> dict[str, Any]:
     """Default of each field, in the order in which they are defined."""
     if not dataclasses.is_dataclass(settings):
@@ -117,8 +128,6 @@ def _without_option(annotation: Any) -> Any:
 
 
 def _annotated(annotation: Any, marks: tuple[Any, ...]) -> Any:
-    from typing import Annotated
-
     return Annotated[(annotation, *marks)] if marks else annotation  # type: ignore[return-value]
 
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from trueup._options import settings_of
-from trueup.cli.settings import check_type, given, values_of
+from trueup.cli.key_values import check_type, values_of
+from trueup.cli.settings import given
 
 T = TypeVar("T")
 

@@ -11,7 +11,8 @@ from trueup._options import MISSING, Setting, settings_of
 from trueup.actuators.bench.objective import OBJECTIVES, Objective
 from trueup.actuators.bench.settings import SimulationSettings
 from trueup.actuators.search.fit_settings import FitSettings
-from trueup.cli.settings import Keys, check_type, given, values_of
+from trueup.cli.key_values import check_type, values_of
+from trueup.cli.settings import Keys, given
 from trueup.errors import ExperimentError
 
 ParameterFiles = UseAppendAction[tuple[tuple[Path, ...], ...]]

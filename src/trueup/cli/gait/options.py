@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar
 
 from tyro.conf import Positional, arg
 
-from trueup.cli.settings import Keys, given, options_of, values_of
+from trueup.cli.key_values import values_of
+from trueup.cli.settings import Keys, given, options_of
 from trueup.cli.study.options import OfRuns
 from trueup.errors import GaitError, listing
 from trueup.gait.search.configuration import COSTS, OF_SEARCHES, PATHS, GaitConfiguration

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueup.cli.settings import read_value
+from trueup.cli.key_values import read_value
 from trueup.errors import ExperimentError, FitError, RunDirectoryError, listing
 from trueup.networks import DataSettings, Network, load_network
 from trueup.networks.runtime.ensemble import MEMBERS, NetworkEnsemble

@@ -79,7 +79,8 @@ def export_study(
         if load is not None or name in study_names(backend):
             study = existing_study(backend, shown, name)
         else:
-            directions = ["minimize"] * len(record.objectives)
+            minimise = optuna.study.StudyDirection.MINIMIZE
+            directions = [minimise] * len(record.objectives)
             study = optuna.create_study(study_name=name, storage=backend, directions=directions)
             if record.objectives != ("cost",):
                 study.set_metric_names(list(record.objectives))
@@ -193,12 +194,17 @@ def _ranges(
 
     A parameter that a study already has keeps its scale there: Optuna takes one only.
     """
-    from optuna.distributions import FloatDistribution
+    from optuna.distributions import FloatDistribution, IntDistribution
 
     known = {row["name"]: row for row in record.parameters}
     if space is not None:
         known = space_records(space)
-    scales = {name: kind.log for trial in trials for name, kind in trial.distributions.items()}
+    scales = {
+        name: kind.log
+        for trial in trials
+        for name, kind in trial.distributions.items()
+        if isinstance(kind, FloatDistribution | IntDistribution)
+    }
     ranges, unbounded = {}, []
     for name in record.history.names:
         row = known.get(name, {})
