@@ -39,12 +39,12 @@ BASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "actuator read": ("study", BENCH[:4]),
     "network synthesize": ("study", ("./data",)),
     "network train": ("study", ("data.data_base_dir=./data", "--output", "./run")),
-    "gait device": ("study", ("--save-path", "./device", "--dry-run")),
+    "gait device": ("study", ("--output", "./device", "--dry-run")),
     "gait optimize": (
         "study",
         (
             *("walk", "--sim-time", "0.2", "--popsize", "4", "--maxiter", "1"),
-            *("--save-path", "./run", "--quiet"),
+            *("--output", "./run", "--quiet"),
         ),
     ),
 }
@@ -56,7 +56,6 @@ FITTING: dict[str, tuple[str, ...]] = {
     "gait optimize --max-seconds": ("inf", "1e300"),
     "gait optimize --tgt-vel": ("-1",),
     "gait optimize --tgt-slope": ("-1",),
-    "gait device --tgt-slope": ("-1",),
     "actuator fit --reset-period": ("inf", "1e300"),
     "actuator evaluate --reset-period": ("inf", "1e300"),
     "actuator compare --reset-period": ("inf", "1e300"),
@@ -86,8 +85,8 @@ NEVER_ZERO: dict[str, str] = {
     "actuator sweep": "--baud-rate --timeout --length --vin --rate",
     "actuator read": "--baud-rate --timeout",
     "network synthesize": "--inertias --repeats --duration --rate --substeps --highest-frequency",
-    "gait device": "--max-torque --seeds --tgt-vel --popsize --maxiter",
-    "gait optimize": "--musc-model --sim-time --popsize --sigma-gain --exo-sigma-gain",
+    "gait device": "--max-torque --seeds",
+    "gait optimize": "--musc-model --sim-time --popsize --sigma-gain",
 }
 """Options that cannot be zero."""
 

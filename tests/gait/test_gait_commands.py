@@ -154,7 +154,7 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         (["optimize", FIRST_WALK, "--slope", "nan"], "finite"),
         (["optimize", FIRST_WALK, "--threads", "-2"], "0 for all cores"),
         (["optimize", FIRST_WALK, "--cost", "efff"], "Did you mean 'eff'"),
-        (["optimize", "baseline", "--tgt-vel", "1.75"], "--reference adult"),
+        (["optimize", "baseline", "--tgt-vel", "1.75"], "reference=adult"),
         (["optimize", "baseline", "reference=names.csv"], "trunk, then hip, knee and ankle"),
         (["optimize", "baseline", "reference=few.csv"], "2 rows of 3 numbers"),
     ],
@@ -175,7 +175,7 @@ def test_mistakes(capsys, tmp_path, monkeypatch, model, words, message):
     ("change", "message"),
     [
         (lambda v: v[:50], "require 81 entries"),
-        (lambda v: v[:77], "it fits this walker without an exoskeleton: --ExoOn 0"),
+        (lambda v: v[:77], "it fits this walker without an exoskeleton: ExoOn=0"),
         (lambda v: np.where(np.arange(81) == 52, 60.0, v), "cannot start: hip"),
         (lambda v: np.where(np.arange(81) == 80, -1.0, v), "out of order"),
     ],
@@ -193,7 +193,7 @@ def test_a_vector_with_a_torque_curve_needs_an_exoskeleton(capsys, tmp_path, mod
     code, answer = called(capsys, *words)
     assert code == 2
     assert (
-        "the additional 4 may be the torque curve of an exoskeleton: --ExoOn 1" in answer["message"]
+        "the additional 4 may be the torque curve of an exoskeleton: ExoOn=1" in answer["message"]
     )
     # as long as that of a walker in space, which has no curve
     words[2] = tmp_path / "space.txt"

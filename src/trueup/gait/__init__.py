@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from trueup.gait.costs.stages import WalkCosts, WalkObjective
     from trueup.gait.device._compare import compare_device, plan_device
     from trueup.gait.device.comparison import DeviceComparison
-    from trueup.gait.device.conditions import DeviceSettings
+    from trueup.gait.device.settings import DeviceSettings
     from trueup.gait.export import write_walk
     from trueup.gait.models._myolegs import myolegs, myolegs26, myolegs_anatomy
     from trueup.gait.models.anatomy import Anatomy, load_anatomy, myoassist_anatomy
@@ -81,7 +81,7 @@ _EXPORTS = {
     "CycleStart": "trueup.gait.walk._cycle_start",
     "Device": "trueup.gait.models.attachments",
     "DeviceComparison": "trueup.gait.device.comparison",
-    "DeviceSettings": "trueup.gait.device.conditions",
+    "DeviceSettings": "trueup.gait.device.settings",
     "DoseResponse": "trueup.gait.report._dose_response",
     "EarlyStoppingCmaEs": "trueup.gait.search.early_stop",
     "Entry": "trueup.gait.controller.parameter_vector",

@@ -66,7 +66,7 @@ def test_as_many_strides_are_judged_as_people_take_in_the_time():
 
 def test_a_norm_has_to_be_named_to_be_tracked_at_another_speed():
     configuration = load_configuration("walk").with_changes({"tgt_vel": 1.75})
-    with pytest.raises(GaitError, match=r"at 1\.75 m/s.* use another with --reference FILE"):
+    with pytest.raises(GaitError, match=r"at 1\.75 m/s.* use another with reference=FILE"):
         make_problem(configuration, threads=1)
 
 

@@ -103,7 +103,7 @@ def test_activations_of_myoassist_are_tracked(recorded_data, cost):
     assert list(scenario.objective.reference.emg)[-1] == "TA"
     make_problem(configured(**content, compat="myoassist"))
     without = {key: value for key, value in content.items() if key != "reference_emg"}
-    with pytest.raises(GaitError, match="--reference-emg"):
+    with pytest.raises(GaitError, match="reference_emg=FILE"):
         make_problem(configured(**without, compat="myoassist"))
 
 
