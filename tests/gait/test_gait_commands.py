@@ -137,7 +137,7 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
             "no such model file or shipped model",
         ),
         (["optimize", "tutorial", "-eff", "-vel"], "exclude each other"),
-        (["optimize", "tutorial", "optim_mode=evaluate"], "searches nothing"),
+        (["optimize", "tutorial", "optim_mode=evaluate"], "has no search"),
         (["optimize", "tutorial", "--pickle-path", "run.pkl"], "names a run directory"),
         (["optimize", "tutorial", "--cma-options", "tolfn:1"], "tolfn"),
         (["evaluate", "absent.txt"], "no run directory or file"),
@@ -243,7 +243,7 @@ def test_a_path_of_myoassist_that_is_not_there_is_told_with_what_was_tried(capsy
     words = ["gait", "optimize", file, "--popsize", 4, "--maxiter", 1, "--sim-time", 0.1, "--quiet"]
     code, answer = called(capsys, *words, "--save-path", tmp_path / "run")
     tried = f"is neither {tmp_path / 'sub/prep'} nor {tmp_path / 'prep'}"
-    assert code == 2 and tried in answer["message"] and "--param-path" in answer["message"]
+    assert code == 2 and tried in answer["message"] and "param_path=PATH" in answer["message"]
     np.savetxt(tmp_path / "ones.txt", np.ones(77))
     words += ["--param-path", tmp_path / "ones.txt", "--save-path", tmp_path / "run"]
     assert called(capsys, *words)[0] == 0

@@ -408,7 +408,7 @@ def test_weights_and_sizes_by_options(capsys, tmp_path):
         (("held=Tr_Sw",), "expected values by name, as in held=first:1.5,second:2"),
         (("tgt_vel_tol=fast",), "tgt_vel_tol: Input should be a valid number"),
         (("movd=gain",), "there is no key 'movd'"),
-        (("moved=gain"), "has no option --moved; give it as moved=VALUE"),
+        (("--moved", "gain"), "has no option --moved; give it as moved=VALUE"),
         (("-eff", "-vel"), "costs 'eff', 'vel' exclude each other"),
         (("says=nothing",), "says has no effect here"),
         (("moved=all,gain",), "'all' stands for every entry"),

@@ -67,8 +67,8 @@ class OptimizeGait(GaitOptions, OfRuns):
     KEYS: ClassVar[type] = GaitConfiguration
     WITHOUT: ClassVar[tuple[str, ...]] = ("says",)
 
-    configuration: Annotated[Positional[str], arg(metavar="CONFIG")]
-    """Configuration by name, or a YAML, .bat or .sh file; trueup gait list shows the names."""
+    configuration: Annotated[Positional[str | None], arg(metavar="CONFIG")] = None
+    """Configuration by name, or a YAML, .bat or .sh file; without one the names are listed."""
     keys: Keys = ()
     output: Annotated[Path | None, arg(aliases=["-o", "--save-path"], metavar="DIRECTORY")] = None
     """Run directory; by default runs/CONFIG."""
@@ -98,8 +98,10 @@ class OptimizeGait(GaitOptions, OfRuns):
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.gait.optimize import run_optimize
+        from trueup.cli.gait.optimize import run_optimize, without_configuration
 
+        if self.configuration is None:
+            raise GaitError(without_configuration())
         if self.pickle_path is not None and (self.output is not None or self.overwrite):
             raise GaitError(
                 "--pickle-path means --output and --resume; remove --output and --overwrite"

@@ -325,8 +325,8 @@ def _objective(
     if weights.get("emg", 0.0) > 0.0 and not has_activations:
         raise GaitError(
             "the term 'emg' requires reference activations: give their file with "
-            "reference_emg=FILE, a reference gait that contains them with reference=FILE, or choose "
-            "another cost, such as -vel"
+            "reference_emg=FILE, a reference gait that contains them with reference=FILE, or "
+            "choose another cost, such as -vel"
         )
     return WalkObjective(
         weights=weights,

@@ -28,3 +28,5 @@ class Generation:
     """Why a candidate is invalid, by row."""
     info: dict[str, Any]
     """Numbers of the search itself, such as its step size."""
+    search: Any = None
+    """The search after this generation; read-only."""
