@@ -138,7 +138,7 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         ),
         (["optimize", "tutorial", "-eff", "-vel"], "exclude each other"),
         (["optimize", "tutorial", "optim_mode=evaluate"], "has no search"),
-        (["optimize", "tutorial", "--pickle-path", "run.pkl"], "names a run directory"),
+        (["optimize", "tutorial", "--pickle-path", "run.pkl"], "run.pkl is not a run directory"),
         (["optimize", "tutorial", "--cma-options", "tolfn:1"], "tolfn"),
         (["evaluate", "absent.txt"], "no run directory or file"),
         (["import", "absent.bat"], "cannot read"),

@@ -141,3 +141,24 @@ def test_other_searches_have_no_such_files(tmp_path):
     changes = {**SHORT, "search": "scatter", "maxiter": 1}
     gait.optimize(FIRST_WALK, tmp_path / "run", changes=changes, verbose=False)
     assert not (tmp_path / "run/outcmaes").exists()
+
+
+def test_a_separable_search_has_lengths_and_deviations():
+    """CMA-ES keeps variances only in more than 100 dimensions, as with gains of each leg."""
+    size = 120
+    space = Space(
+        names=tuple(f"x{i}" for i in range(size)),
+        lower=np.full(size, -np.inf),
+        upper=np.full(size, np.inf),
+        start=np.ones(size),
+        log=np.zeros(size, bool),
+        deviation=np.linspace(0.1, 0.5, size),
+    )
+    search = CmaEs(space)
+    for _ in range(3):
+        X = search.ask()
+        search.tell(X, np.sum(X**2, axis=1), {})
+    deviation, correlation = search.distribution
+    np.testing.assert_allclose(correlation, np.eye(size), atol=1e-12)
+    assert np.isfinite(deviation).all() and np.ptp(deviation / space.deviation) > 0.0
+    np.testing.assert_allclose(search.step_size * search.axis_lengths, np.sort(deviation))

@@ -53,7 +53,7 @@ def test_each_speed_may_have_a_file(tmp_path):
         ("1.5 m/s, 0 deg", "fast"),
         ("1.5 m/s, 5 deg", "fast"),
     ]
-    with pytest.raises(GaitError, match="reference has 2 values, and there are 3 target speeds"):
+    with pytest.raises(GaitError, match="reference has 2 values for 3 target speeds"):
         make_problem(configured(**{**content, "tgt_vel": [1.0, 1.2, 1.4]}, reference=files))
 
 
@@ -171,7 +171,7 @@ def test_a_search_refuses_a_trunk_that_cannot_be_tracked_and_notes_another(capsy
 
 
 def test_a_speed_without_norms_to_choose_from_is_refused(tmp_path):
-    with pytest.raises(GaitError, match=r"reference_speed is Slow, and no reference is tracked"):
+    with pytest.raises(GaitError, match=r"reference_speed is Slow, but no reference is set"):
         make_configuration({"reference_speed": ["Slow"]}, "own.yaml")
     (tmp_path / "own.csv").write_text("x\n")
     with pytest.raises(

@@ -183,10 +183,14 @@ class CmaEs(CostSearch):
     @property
     def axis_lengths(self) -> np.ndarray:
         """Lengths of the principal axes of the distribution for a step size of 1 ``(p,)``, in
-        ascending order, in search coordinates: square roots of the eigenvalues of ``C``."""
-        deviation, correlation = self.distribution
-        squares = np.linalg.eigvalsh(correlation * np.outer(deviation, deviation))
-        return np.sqrt(np.maximum(squares, 0.0)) / self.step_size
+        ascending order, in search coordinates: square roots of the eigenvalues of ``C``; NaN for a
+        covariance that is not finite."""
+        size = self.space.size
+        scale = self._scale[:size] / self.step_size
+        matrix = self._run.covariance[:size, :size] * np.outer(scale, scale)
+        if not np.isfinite(matrix).all():
+            return np.full(size, np.nan)  # eigvalsh raises
+        return np.sqrt(np.maximum(np.linalg.eigvalsh(matrix), 0.0))
 
     def _next_batch(self) -> Batch:
         noisy = bool(self.noisy)
