@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from trueup._options import settings_of
 from trueup.cli import main
+from trueup.cli.settings import settings_of
 from trueup.errors import GaitError
 from trueup.gait import DeviceSettings
 from trueup.gait.device.comparison import (

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from given_configurations import FIRST_WALK
 
-from trueup._options import settings_of
 from trueup.cli import main
+from trueup.cli.settings import settings_of
 from trueup.errors import FitError, GaitError
 from trueup.fitting import ScatterSearch
 from trueup.gait import EarlyStoppingCmaEs, GaitConfiguration, load_configuration, make_problem

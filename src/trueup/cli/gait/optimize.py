@@ -92,8 +92,8 @@ def without_configuration() -> str:
     """Message of a call without a configuration: usage, and the shipped names."""
     names = "\n".join(f"  {name}" for name in configuration_names())
     return (
-        "no configuration is given. Usage:  trueup gait optimize CONFIG, a YAML, .bat or .sh file "
-        f"or one of these names:\n{names}"
+        "no configuration is given. Usage:  trueup gait optimize CONFIG\n"
+        f"CONFIG is a YAML, .bat or .sh file, or one of these names:\n{names}"
     )
 
 
