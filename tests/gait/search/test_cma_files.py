@@ -76,6 +76,8 @@ def test_the_files_agree_with_the_history(request, kind):
         np.testing.assert_array_equal(recent[5:], X[np.argmin(costs)])
         assert recent[4] == best
         assert mean[5:].shape == (len(study.names),)
+    # of the search that has learned from the generation, not of the restart that follows
+    assert not np.allclose(files.xmean[0, 5:], study.X[0])
     assert (files.std[:, 5:] > 0.0).all() and files.D.shape[1] == 5 + len(study.names)
     assert (np.diff(files.D[:, 5:], axis=1) >= 0.0).all()
 
