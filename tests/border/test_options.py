@@ -41,12 +41,12 @@ BASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "actuator read": ("study", BENCH[:4]),
     "network synthesize": ("study", ("./data",)),
     "network train": ("study", ("data.data_base_dir=./data", "--output", "./run")),
-    "gait device": ("study", ("--save-path", "./device", "--dry-run")),
+    "gait device": ("study", ("--output", "./device", "--dry-run")),
     "gait optimize": (
         "study",
         (
             *("walk", "--sim-time", "0.2", "--popsize", "4", "--maxiter", "1"),
-            *("--save-path", "./run", "--quiet"),
+            *("--output", "./run", "--quiet"),
         ),
     ),
 }
@@ -58,7 +58,6 @@ FITTING: dict[str, tuple[str, ...]] = {
     "gait optimize --seconds": ("inf", "1e300"),
     "gait optimize --slope": ("-1",),
     "gait optimize --speed": ("-1",),
-    "gait device --tgt-slope": ("-1",),
     "actuator fit --reset-period": ("inf", "1e300"),
     "actuator evaluate reset_period": ("inf", "1e300"),
     "actuator compare reset_period": ("inf", "1e300"),
@@ -87,7 +86,7 @@ NEVER_ZERO: dict[str, str] = {
     "actuator sweep": "baud_rate timeout --length vin rate start_speed highest_temperature",
     "actuator read": "baud_rate timeout",
     "network synthesize": "inertias repeats duration rate substeps highest_frequency",
-    "gait device": "--max-torque --seeds --tgt-vel --popsize --maxiter",
+    "gait device": "--max-torque --seeds",
     "gait optimize": "--musc-model --sim-time --population --sigma-gain",
 }
 """Options and keys that cannot be zero."""

@@ -137,8 +137,8 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
             "no such model file or shipped model",
         ),
         (["optimize", "tutorial", "-eff", "-vel"], "exclude each other"),
-        (["optimize", "tutorial", "optim_mode=evaluate"], "searches nothing"),
-        (["optimize", "tutorial", "--pickle-path", "run.pkl"], "names a run directory"),
+        (["optimize", "tutorial", "optim_mode=evaluate"], "has no search"),
+        (["optimize", "tutorial", "--pickle-path", "run.pkl"], "run.pkl is not a run directory"),
         (["optimize", "tutorial", "--cma-options", "tolfn:1"], "tolfn"),
         (["evaluate", "absent.txt"], "no run directory or file"),
         (["import", "absent.bat"], "cannot read"),
@@ -154,7 +154,7 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         (["optimize", FIRST_WALK, "--slope", "nan"], "finite"),
         (["optimize", FIRST_WALK, "--threads", "-2"], "0 for all cores"),
         (["optimize", FIRST_WALK, "--cost", "efff"], "Did you mean 'eff'"),
-        (["optimize", "baseline", "--tgt-vel", "1.75"], "--reference adult"),
+        (["optimize", "baseline", "--tgt-vel", "1.75"], "reference=adult"),
         (["optimize", "baseline", "reference=names.csv"], "trunk, then hip, knee and ankle"),
         (["optimize", "baseline", "reference=few.csv"], "2 rows of 3 numbers"),
     ],
@@ -175,7 +175,7 @@ def test_mistakes(capsys, tmp_path, monkeypatch, model, words, message):
     ("change", "message"),
     [
         (lambda v: v[:50], "require 81 entries"),
-        (lambda v: v[:77], "it fits this walker without an exoskeleton: --ExoOn 0"),
+        (lambda v: v[:77], "it fits this walker without an exoskeleton: ExoOn=0"),
         (lambda v: np.where(np.arange(81) == 52, 60.0, v), "cannot start: hip"),
         (lambda v: np.where(np.arange(81) == 80, -1.0, v), "out of order"),
     ],
@@ -193,7 +193,7 @@ def test_a_vector_with_a_torque_curve_needs_an_exoskeleton(capsys, tmp_path, mod
     code, answer = called(capsys, *words)
     assert code == 2
     assert (
-        "the additional 4 may be the torque curve of an exoskeleton: --ExoOn 1" in answer["message"]
+        "the additional 4 may be the torque curve of an exoskeleton: ExoOn=1" in answer["message"]
     )
     # as long as that of a walker in space, which has no curve
     words[2] = tmp_path / "space.txt"
@@ -243,7 +243,7 @@ def test_a_path_of_myoassist_that_is_not_there_is_told_with_what_was_tried(capsy
     words = ["gait", "optimize", file, "--popsize", 4, "--maxiter", 1, "--sim-time", 0.1, "--quiet"]
     code, answer = called(capsys, *words, "--save-path", tmp_path / "run")
     tried = f"is neither {tmp_path / 'sub/prep'} nor {tmp_path / 'prep'}"
-    assert code == 2 and tried in answer["message"] and "--param-path" in answer["message"]
+    assert code == 2 and tried in answer["message"] and "param_path=PATH" in answer["message"]
     np.savetxt(tmp_path / "ones.txt", np.ones(77))
     words += ["--param-path", tmp_path / "ones.txt", "--save-path", tmp_path / "run"]
     assert called(capsys, *words)[0] == 0

@@ -140,7 +140,7 @@ def test_wrong_calls_write_nothing(tmp_path, whole):
         optimize("wlk", run)
     with pytest.raises(GaitError, match="unknown keys 'sim_tim'"):
         optimize(FIRST_WALK, run, changes={"sim_tim": 1.0})
-    with pytest.raises(GaitError, match="searches nothing"):
+    with pytest.raises(GaitError, match="has no search"):
         optimize(FIRST_WALK, run, changes={"optim_mode": "evaluate"})
     with pytest.raises(GaitError, match="'scatter' has no termination criterion"):
         optimize(FIRST_WALK, run, changes={"search": "scatter", "maxiter": None})

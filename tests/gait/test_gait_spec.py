@@ -77,7 +77,7 @@ def test_a_spec_is_read_as_it_was_written(spec, tmp_path):
     [
         ({"start": None}, RunDirectoryError, "the block 'start' is empty"),
         ({"start": {"gain": "much"}}, RunDirectoryError, r"start\.gain"),
-        ({"configuration": None}, GaitError, r"experiment\.yaml holds no keys"),
+        ({"configuration": None}, GaitError, r"experiment\.yaml is not a mapping"),
         ({"configuration": {"sim_tim": 1}}, GaitError, "unknown keys 'sim_tim'"),
         ({"notes": 3}, RunDirectoryError, "notes: "),
     ],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trueup.gait.costs.reference import read_reference
     from trueup.gait.costs.stages import WalkObjective
     from trueup.gait.device._compare import compare_device, plan_device
-    from trueup.gait.device.conditions import DeviceSettings
+    from trueup.gait.device.settings import DeviceSettings
     from trueup.gait.export import write_walk
     from trueup.gait.models._myolegs import myolegs, myolegs26
     from trueup.gait.models.attachments import Device, attach_exoskeleton, load_devices
@@ -55,7 +55,7 @@ _EXPORTS = {
     "Curve": "trueup.gait.walk.gait_cycle",
     "CycleStart": "trueup.gait.walk._cycle_start",
     "Device": "trueup.gait.models.attachments",
-    "DeviceSettings": "trueup.gait.device.conditions",
+    "DeviceSettings": "trueup.gait.device.settings",
     "EarlyStoppingCmaEs": "trueup.gait.search.early_stop",
     "Entry": "trueup.gait.controller.parameter_vector",
     "FourParameterProfile": "trueup.gait.controller.exoskeleton",

@@ -13,12 +13,15 @@ from trueup.gait.begin import begun_search, search_at_start, search_limits, star
 from trueup.gait.report.interim_report import InterimReports
 from trueup.gait.report.of_run import page_of_run, page_without_walk
 from trueup.gait.result import GaitResult, judged_gait
+from trueup.gait.search.cma_files import FOLDER as CMA_FOLDER
+from trueup.gait.search.cma_files import CmaFiles
 from trueup.gait.search.distribution import DISTRIBUTION, distribution_of
 from trueup.gait.search.earlier_runs import configuration_of_run, kept_start
 from trueup.gait.search.fresh_perturbations import is_reevaluated
 from trueup.gait.search.given_walks import problem_to_look_at
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, TermsLog, write_vectors
+from trueup.gait.search.training_script import write_training_scripts
 from trueup.gait.spec import GaitSpec
 from trueup.reports import Page
 from trueup.runs import Outcome, Session
@@ -43,14 +46,27 @@ def run_gait(spec: GaitSpec, session: Session) -> Outcome:
         for note in spec.notes if run.verbose else ():
             print(note, file=sys.stderr)
         log = TermsLog(run.directory.inside(TERMS_LOG), problem)
+        cma_files = CmaFiles(run.directory.inside(CMA_FOLDER), spec.configuration.seed)
         interim = InterimReports(run, problem, spec.name, spec.local)
 
         def on_generation(generation: Generation) -> None:
             log.write(generation)
+            cma_files.write(generation)
             interim.after(generation)
 
+        def on_start() -> None:
+            effective = spec.configuration.model_copy(update={"maxiter": limits.max_generations})
+            write_training_scripts(run.directory.path, spec.name, effective)
+
         settings = search_settings(spec, run.hashes, models)
-        solution = run.search(problem, search, settings, limits=limits, on_generation=on_generation)
+        solution = run.search(
+            problem,
+            search,
+            settings,
+            limits=limits,
+            on_generation=on_generation,
+            on_start=on_start,
+        )
 
         def bare(solution: Solution) -> dict[str, Any]:
             return solution_content(spec.name, spec.kind, problem.space, solution, spec.notes)

@@ -217,6 +217,7 @@ class Run:
         on_generation: Callable[[Generation], None] | None = None,
         on_best: Callable[[Generation], None] | None = None,
         describe: Callable[[np.ndarray], Any] | None = None,
+        on_start: Callable[[], None] | None = None,
     ) -> Solution:
         """Run a search over a problem to its end; see :func:`trueup.runs.run_search`.
 
@@ -228,11 +229,19 @@ class Run:
           on_generation: called after each generation.
           on_best: called when a generation changed the best candidate.
           describe: content of ``parameters.json`` for a candidate ``(p,)``.
+          on_start: called before the first evaluation, where the folder belongs to this search;
+            writes further files that describe the run.
 
         Raises:
           RunInterrupted: Ctrl-C; its ``solution`` is the best so far.
         """
         execution = self.session.execution
+
+        def describe_run() -> None:
+            self.describe()
+            if on_start is not None:
+                on_start()
+
         solution = run_search(
             problem,
             search,
@@ -245,7 +254,7 @@ class Run:
             on_generation=on_generation,
             on_best=on_best,
             describe=describe,
-            on_start=self.describe,
+            on_start=describe_run,
             verbose=self.verbose,
         )
         if solution.status is Status.INTERRUPTED:

@@ -54,7 +54,7 @@ def test_knots_of_four_parameters():
     assert (np.diff(lenient.percent, axis=1) > 0.0).all()
     np.testing.assert_allclose(lenient.percent[1], [0.0, 10.0, 30.0, 80.0, 100.0])
     strict = FourParameterProfile(strict=True).knots(values, 50.0)
-    assert "peaks at 30 %" in strict.invalid[1] and "falls 100 %" in strict.invalid[2]
+    assert "peaks at 30 %" in strict.invalid[1] and "falls over 100 %" in strict.invalid[2]
 
 
 @pytest.mark.parametrize("time", [0.0, 0.001, 0.2, 0.5, 0.999, 1.0])

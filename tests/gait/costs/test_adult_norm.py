@@ -88,7 +88,7 @@ def test_the_norm_is_taken_unasked_where_it_is_like_the_target(speed, slope, fit
     if fits:
         assert make_problem(GaitConfiguration(**kept), threads=1)
     else:
-        with pytest.raises(GaitError, match=r"at 1.75 m/s.*--reference adult"):
+        with pytest.raises(GaitError, match=r"at 1.75 m/s.*reference=adult"):
             make_problem(GaitConfiguration(**kept), threads=1)
         assert make_problem(GaitConfiguration(**kept, reference=("adult",)), threads=1)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from trueup.cli import main
+from trueup.cli.settings import settings_of
 from trueup.errors import GaitError
 from trueup.gait import DeviceSettings
 from trueup.gait.device.comparison import (
@@ -127,7 +128,7 @@ def test_arms_have_the_same_search_and_differ_by_the_device():
 
 def test_the_command_writes_a_page_and_tables(searched, capsys, tmp_path):
     folder = tmp_path / "device"
-    code, answer = called(capsys, "--seeds", 3, "--save-path", folder)
+    code, answer = called(capsys, "--seeds", 3, "--output", folder)
     assert code == 0 and len(searched) == 9
     found = {(d["quantity"], d["compared_with"], d["per"]): d for d in answer["differences"]}
     saved = found["metabolic_rate", "without", "carried mass"]
@@ -148,16 +149,16 @@ def test_a_comparison_goes_on_with_more_seeds_but_not_with_another_device(
     searched, capsys, tmp_path
 ):
     folder = tmp_path / "device"
-    assert called(capsys, "--seeds", 1, "--save-path", folder)[0] == 0
-    code, answer = called(capsys, "--seeds", 2, "--save-path", folder)
+    assert called(capsys, "--seeds", 1, "--output", folder)[0] == 0
+    code, answer = called(capsys, "--seeds", 2, "--output", folder)
     assert code == 2 and "--resume" in answer["message"]
-    code, answer = called(capsys, "--model", "hip", "--save-path", folder, "--resume")
+    code, answer = called(capsys, "--model", "hip", "--output", folder, "--resume")
     assert code == 2 and "another model" in answer["message"]
     assert len(searched) == 3
-    assert called(capsys, "--seeds", 2, "--save-path", folder, "--resume")[0] == 0
+    assert called(capsys, "--seeds", 2, "--output", folder, "--resume")[0] == 0
     assert len(searched) == 6  # those of the first seed are not searched again
     words = ("--seeds", 1, "--model", "hip", "--max-torque", 20, "--overwrite")
-    assert called(capsys, *words, "--save-path", folder)[0] == 0
+    assert called(capsys, *words, "--output", folder)[0] == 0
     assert len(searched) == 9 and not (folder / "with-1").exists()
 
 
@@ -168,20 +169,72 @@ def test_a_comparison_goes_on_with_more_seeds_but_not_with_another_device(
         (("--max-torque", 200), "at most 150 N m"),
         (("--max-torque", 0), "must be above 0"),
         (("--seeds", 0), "must be from 1 to 100"),
-        (("--from", "nominal"), "the nominal vector does not walk"),
-        (("--from", "nowhere"), "nowhere"),
-        (("--popsize", 2), "popsize"),
+        (("start=nominal",), "the nominal vector does not walk"),
+        (("start=nowhere",), "nowhere"),
+        (("popsize=2",), "popsize"),
     ],
 )
 def test_comparisons_that_cannot_be_leave_nothing(capsys, tmp_path, words, told):
     folder = tmp_path / "device"
-    code, answer = called(capsys, *words, "--save-path", folder)
+    code, answer = called(capsys, *words, "--output", folder)
     assert code == 2 and told in answer["message"]
     assert not folder.exists()
 
 
 def test_a_device_without_mass_is_refused(monkeypatch):
     device = SimpleNamespace(parts={}, torque=150.0)
-    monkeypatch.setattr("trueup.gait.device.conditions.shipped_devices", lambda: {"ankle": device})
+    monkeypatch.setattr("trueup.gait.models.attachments.shipped_devices", lambda: {"ankle": device})
     with pytest.raises(GaitError, match="'ankle' has no mass"):
         DeviceSettings()
+
+
+GIVEN = {"model": ("hip", "hip"), "max_torque": (33.0, "33"), "seeds": (2, "2")}
+"""A value of each setting that is an option, other than its default, and its text."""
+
+
+@pytest.mark.parametrize("name", settings_of(DeviceSettings))
+def test_an_option_and_its_key_give_the_same_settings(monkeypatch, name):
+    found: list[DeviceSettings] = []
+
+    def compare_device(folder, settings, **_):
+        found.append(settings)
+        raise GaitError("searches nothing")
+
+    monkeypatch.setattr("trueup.gait.compare_device", compare_device, raising=False)
+    further = {"start": ("shipped", "shipped"), "speed": (1.0, "1"), "slope": (-5.0, "-5")}
+    further |= {"popsize": (8, "8"), "maxiter": (3, "3")}
+    value, text = {**GIVEN, **further}[name]
+    main(["gait", "device", f"{name}={text}"])
+    if settings_of(DeviceSettings)[name].option is not None:
+        main(["gait", "device", f"--{name.replace('_', '-')}", text])
+        main(["gait", "device", f"--{name}={text}"])
+    assert len(found) == (3 if name in GIVEN else 1)
+    assert all(settings == DeviceSettings(**{name: value}) for settings in found)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--popsize", 8), "has no option --popsize; give it as popsize=VALUE"),
+        (("--maxiter", 8), "give it as maxiter=VALUE"),
+        (("speeed=1",), "there is no key 'speeed'"),
+        (("speed=1", "speed=1.2"), "speed is given twice"),
+        (("--seeds", 2, "seeds=3"), "seeds is given twice"),
+        (("speed=",), "speed requires a value"),
+        (("seeds=1.5",), "seeds=1.5: "),
+        (("slope=steep",), "slope=steep: "),
+        (("slope=90",), "tgt_slope"),
+        (("speed=5",), "at most 4 m/s"),
+    ],
+)
+def test_wrong_keys_of_a_comparison(capsys, tmp_path, words, message):
+    code, answer = called(capsys, *words, "--output", tmp_path / "device")
+    assert code == 2 and message in answer["message"]
+    assert not (tmp_path / "device").exists()
+
+
+def test_a_start_is_relative_to_the_working_folder(searched, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("trueup.gait.device._compare.mark_of_file", lambda *_, **__: None)
+    assert called(capsys, "start=runs/uphill", "--seeds", 1, "--save_path", "out")[0] == 0
+    assert {one.param_path for one, _ in searched} == {str(tmp_path / "runs/uphill")}

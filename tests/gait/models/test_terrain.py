@@ -102,11 +102,11 @@ def test_the_start_is_on_the_slope():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ((0.0, 0.3), "rise of 0 m"),
-        ((0.5, 0.3), "rise of 0.5 m"),
-        ((0.1, 0.01), "run of 0.01 m"),
-        ((0.1, 0.3, 0.0), "start 0 m"),
-        ((0.1, 0.3, 2.0, 0), "not 0"),
+        ((0.0, 0.3), "the rise of the stairs is 0 m; its magnitude must be above 0"),
+        ((0.5, 0.3), "the rise of the stairs is 0.5 m"),
+        ((0.1, 0.01), "the run of the stairs is 0.01 m"),
+        ((0.1, 0.3, 0.0), "the stairs start at 0 m"),
+        ((0.1, 0.3, 2.0, 0), "the number of steps is 0"),
     ],
 )
 def test_stairs_that_are_none(sizes, message):
@@ -117,5 +117,5 @@ def test_stairs_that_are_none(sizes, message):
 def test_ground_that_cannot_be_built():
     with pytest.raises(GaitError, match="slope and stairs cannot"):
         Walker.load("planar22", slope=3.0, stairs=Stairs(0.1, 0.3))
-    with pytest.raises(GaitError, match="a slope of 45 degrees"):
+    with pytest.raises(GaitError, match="the slope is 45 deg"):
         Walker.load("planar22", slope=45.0)

@@ -121,7 +121,7 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
 
 WRONG = {
     "document type": (LEG.replace("<OpenSimDocument", BOMB + "<OpenSimDocument", 1), "document"),
-    "no XML": ("hello", "no XML"),
+    "no XML": ("hello", "not an XML file"),
     "another root": ("<mujoco/>", "root is <mujoco>"),
     "deep": ("<a>" * 200 + "</a>" * 200, "nested"),
     "no bodies": (osim.model([], []), "no bodies"),
@@ -132,7 +132,7 @@ WRONG = {
     "no such body": (LEG.replace("/bodyset/tibia<", "/bodyset/tibbia<"), "Did you mean 'tibia'"),
     "a ring": (LEG.replace("parent>/ground", "parent>/bodyset/tibia"), "tree"),
     "no fibers": (LEG.replace("<optimal_fiber_length>0.1", "<optimal_fiber_length>0"), "positive"),
-    "one point": (osim.leg([osim.muscle("m", PATH[:1])]), "fewer than two"),
+    "one point": (osim.leg([osim.muscle("m", PATH[:1])]), "fewer than the two required points"),
     "falling x": (LEG.replace("<x>-2.1 -1.4", "<x>-2.1 -2.4"), "is not increasing"),
     "no shape": (
         osim.leg([osim.muscle("m", PATH, KshapeActive=0.0)]), "KshapeActive of 'm' is 0"

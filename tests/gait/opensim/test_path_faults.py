@@ -82,7 +82,7 @@ def test_muscles_that_pull_the_wrong_way_or_jump_are_left_out_and_named(leg, tmp
     assert {one.name for one in leg.left_out} == WRONG
     said = {one.part: one.words for one in leg.remarks if one.kind == "refused"}
     assert set(said) == WRONG
-    assert "where the model has" in said["around"] and "its sign is wrong in" in said["around"]
+    assert ", expected " in said["around"] and "its sign is wrong in" in said["around"]
     assert "length jumps by" in said["sphere"] and "its sign is wrong in" in said["sphere"]
     assert "the quadrant of egg excludes the shortest path" in said["egg_muscle"]
     assert not leg.walks
@@ -138,7 +138,7 @@ def test_a_muscle_whose_size_deviates_is_listed_and_written(tmp_path):
         import_opensim(path)
     found = import_opensim(path, partial=True)
     said = {one.part: one.words for one in found.remarks if one.kind == "deviates"}
-    assert list(said) == ["coming"] and "off by" in said["coming"]
+    assert list(said) == ["coming"] and ", expected " in said["coming"]
     assert [one.name for one in found.muscles] == ["straight", "coming"] and not found.left_out
     assert not found.walks
 

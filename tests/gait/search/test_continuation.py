@@ -237,7 +237,7 @@ def test_a_dry_run_says_what_would_be_searched(uphill, tmp_path, capsys):
 
 
 def test_a_dry_run_of_a_comparison_writes_nothing(tmp_path, capsys):
-    words = ["gait", "device", "--popsize", "4", "--maxiter", "2", "--seeds", "2"]
+    words = ["gait", "device", "popsize=4", "maxiter=2", "--seeds", "2"]
     folder = tmp_path / "device"
     assert main([*words, "--dry-run", "--save-path", str(folder), "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)

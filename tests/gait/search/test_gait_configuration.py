@@ -67,7 +67,7 @@ def test_as_many_strides_are_judged_as_people_take_in_the_time():
 
 def test_a_norm_has_to_be_named_to_be_tracked_at_another_speed():
     configuration = load_configuration("walk").with_changes({"tgt_vel": 1.75})
-    with pytest.raises(GaitError, match=r"at 1\.75 m/s.* use another with --reference FILE"):
+    with pytest.raises(GaitError, match=r"at 1\.75 m/s.* use another with reference=FILE"):
         make_problem(configuration, threads=1)
 
 
@@ -121,13 +121,13 @@ def test_any_file_is_imported_or_refused(tmp_path_factory, text):
     [
         ({"sim_tim": 3}, r"unknown keys 'sim_tim'.*Did you mean 'sim_time'"),
         ({"sim_time": -1}, "sim_time"),
-        ({"cost": "kin"}, "there is no cost 'kin'"),
+        ({"cost": "kin"}, "unknown cost 'kin'"),
         ({"musc_model": 23}, "musc_model"),
         ({"tgt_vel": "fast"}, "tgt_vel"),
-        ([1], "holds no keys"),
+        ([1], "not a mapping of keys"),
         (
             {"use_4param_spline": True, "n_points": 6},
-            r"^mine\.yaml: use_4param_spline asks .* 6 points",
+            r"^mine\.yaml: use_4param_spline and n_points exclude .* 6 points",
         ),
         ({"tgt_vel": "fast"}, r"^mine\.yaml: tgt_vel\.0: Input should be a valid number[^;]*$"),
         ({"held": 3}, "held: Input should be a valid mapping$"),
@@ -157,7 +157,7 @@ def test_the_number_of_points_says_that_the_torque_has_points(tmp_path):
     assert make_configuration(four.to_dict(), "again") == four
     again = four.with_changes({"n_points": 3})
     assert make_problem(again, threads=1).parameters.size == 77 + 2 * 3
-    with pytest.raises(GaitError, match="give one of the two"):
+    with pytest.raises(GaitError, match="remove one of them"):
         again.with_changes({"use_4param_spline": True, "n_points": 3})
 
 
@@ -220,7 +220,7 @@ def test_conditions():
     assert plain.conditions == [(1.25, 0.0)]
     several = plain.with_changes({"tgt_vel": [1.0, 1.5], "optim_mode": "multispeed"})
     assert several.conditions == [(1.0, 0.0), (1.5, 0.0)]
-    with pytest.raises(GaitError, match="tgt_vel need the mode multispeed"):
+    with pytest.raises(GaitError, match="tgt_vel require optim_mode=multispeed"):
         _ = plain.with_changes({"tgt_vel": [1.0, 1.5]}).conditions
     with pytest.raises(GaitError, match=r"unknown device 'humotec'.*Did you mean 'humotech'"):
         make_problem(plain.with_changes({"model": "humotec"}))

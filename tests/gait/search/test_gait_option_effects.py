@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from given_configurations import FIRST_WALK
 
-from trueup._options import settings_of
 from trueup.cli import main
+from trueup.cli.settings import settings_of
 from trueup.errors import FitError, GaitError
 from trueup.fitting.searches.random import ScatterSearch
 from trueup.gait import EarlyStoppingCmaEs, GaitConfiguration, load_configuration, make_problem
@@ -398,7 +398,7 @@ def test_weights_and_sizes_by_options(capsys, tmp_path):
         (("perturbation_sizes=pus:1",), "unknown perturbations 'pus'"),
         (("perturbation_sizes=push:1,push:2",), "perturbation_sizes has 'push' twice"),
         (("unperturbed_repeat=1",), "requires perturbed repeats: set perturbed_repeats"),
-        (("--n-points", 6, "--use-4param-spline"), "n_points for one of 6 points: give one of"),
+        (("--n-points", 6, "--use-4param-spline"), "has four parameters or 6 points"),
         (("moved=",), "moved requires a value"),
         (("weights=",), "weights requires a value"),
         (("--tgt-vel",), "--speed requires a value"),
@@ -408,10 +408,10 @@ def test_weights_and_sizes_by_options(capsys, tmp_path):
         (("held=Tr_Sw",), "expected values by name, as in held=first:1.5,second:2"),
         (("tgt_vel_tol=fast",), "tgt_vel_tol: Input should be a valid number"),
         (("movd=gain",), "there is no key 'movd'"),
-        (("moved=gain"), "has no option --moved; give it as moved=VALUE"),
+        (("--moved", "gain"), "has no option --moved; give it as moved=VALUE"),
         (("-eff", "-vel"), "costs 'eff', 'vel' exclude each other"),
         (("says=nothing",), "says has no effect here"),
-        (("moved=all,gain",), "'all' stands for every entry"),
+        (("moved=all,gain",), "'all' already includes every entry"),
     ],
 )
 def test_wrong_pairs_leave_nothing_behind(capsys, tmp_path, words, message):

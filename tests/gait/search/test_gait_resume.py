@@ -42,7 +42,7 @@ def test_a_file_that_changed_is_another_configuration(capsys, tmp_path):
     assert optimized(capsys, file, run)[0] == 0
     file.write_text(yaml.safe_dump({**content, "cost": "vel"}))
     code, answer = optimized(capsys, file, run, "--resume")
-    assert code == 2 and "mine.yaml is now" in answer["message"]
+    assert code == 2 and "another configuration than" in answer["message"]
 
 
 def test_a_run_that_was_killed_at_birth_begins_anew(capsys, tmp_path):

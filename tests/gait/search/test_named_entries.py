@@ -83,7 +83,7 @@ def test_a_configuration_for_both_legs_holds_for_gains_of_each(capsys, tmp_path,
     [
         (("--n-points", 3), r"start_values: 'exo_peak' is not an entry of this torque curve"),
         (("--n-points", 3), "'exo_torque_2', 'exo_time_0', 'exo_time_1', 'exo_time_2'. Use"),
-        (("--n-points", 3), "--start-values none"),
+        (("--n-points", 3), "start_values=none"),
         (
             ("held=exo_torque_1:0.2",),
             "held: 'exo_torque_1' is not an entry of this torque curve",

@@ -138,9 +138,9 @@ def test_a_search_of_attempts_resumes_in_any_of_them(tried, tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("stages=stedy",), "there is no stage 'stedy'; there are 'find', 'steady', 'sparing'"),
-        (("stages=find", "search=scatter"), "leave stages"),
-        (("compat=myoassist", "-eff"), "leave stages or compat"),
+        (("stages=stedy",), "unknown stage 'stedy'; available: 'find', 'steady', 'sparing'"),
+        (("stages=find", "search=scatter"), "remove stages"),
+        (("compat=myoassist", "-eff"), "remove stages or compat"),
     ],
 )
 def test_stages_that_cannot_be_are_refused(file, capsys, tmp_path, words, told):
@@ -156,15 +156,15 @@ def test_stages_that_cannot_be_are_refused(file, capsys, tmp_path, words, told):
     ("stage", "told"),
     [
         ({"maxiter": 2, "model": "ankle"}, "cannot change 'model'"),
-        ({"sigma_gain": 2}, "has no end"),
-        ({"maxiter": 2, "step": 1.0, "popsize": 8}, "leave one of the two out"),
+        ({"sigma_gain": 2}, "has no termination criterion"),
+        ({"maxiter": 2, "step": 1.0, "popsize": 8}, "remove step or popsize"),
         ({"maxiter": 2, "popsize": 1}, "popsize"),
-        ({"maxiter": 2, "step": -1.0}, "a number above 0"),
+        ({"maxiter": 2, "step": -1.0}, "step must be above 0"),
         ({"maxiter": 2, "attempts": 3}, "two whole numbers"),
         ({"maxiter": 2, "attempts": [2, 3]}, "longer than the stage"),
-        ({"maxiter": 2, "attempts": [2, 1], "step": 1.0}, "leave one of the two out"),
-        ({"maxiter": 2, "attempts": [2, 1], "gradually": 3}, "leave one of the two out"),
-        ({"maxiter": 2, "gradually": 0}, "a whole number from 1 on"),
+        ({"maxiter": 2, "attempts": [2, 1], "step": 1.0}, "remove step or attempts"),
+        ({"maxiter": 2, "attempts": [2, 1], "gradually": 3}, "remove gradually or attempts"),
+        ({"maxiter": 2, "gradually": 0}, "gradually must be from 1 to 1000"),
         ({"maxiter": 2, "begins_at": 1.25}, "a speed"),
     ],
 )

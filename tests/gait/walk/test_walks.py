@@ -164,7 +164,7 @@ def test_what_a_walker_needs(recorded_data, tmp_path):
         GaitError, match=r"unknown initial pose 'walk_lef'.*Did you mean 'walk_left'"
     ):
         WalkSimulation(bare, WalkSettings(pose="walk_lef"))
-    with pytest.raises(GaitError, match="a slope of 50 degrees"):
+    with pytest.raises(GaitError, match="the slope is 50 deg"):
         Walker(spec.compile(), slope=50.0)
     box = mujoco.MjModel.from_xml_string(
         "<mujoco><worldbody><body><geom size='1'/></body></worldbody></mujoco>"

@@ -1,4 +1,4 @@
-"""``trueup gait``: its commands and their arguments; what they do is imported when they run."""
+"""``trueup gait``: commands and arguments; their implementation is imported when they run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ GaitLimits = options_of(Budget, "GaitLimits", only=("max_evaluations", "max_seco
 
 @dataclass(frozen=True, kw_only=True)
 class ListGait:
-    """List the configurations that are shipped, with a sentence each.
+    """List the shipped configurations with their descriptions.
 
     Examples:
       trueup gait list
@@ -62,17 +62,18 @@ class OptimizeGait(GaitOptions, GaitLimits, OfRuns):
       trueup gait optimize walk stages=improve weights=effort:300,velocity:100,trunk:20
       trueup gait optimize tutorial --output runs/tutorial --resume
 
-    Options and KEY=VALUE replace values of the configuration. The run directory holds the resolved
-    configuration, every evaluation with its terms, the vectors *_Best.txt and *_BestLast.txt, and
-    the verdict: is the walk steady, is it natural? Ctrl-C saves and says how to resume.
+    Options and KEY=VALUE replace values of the configuration. The run directory contains the
+    resolved configuration, also as .sh and .bat, every evaluation with its terms, the vectors
+    *_Best.txt and *_BestLast.txt, outcmaes/ for the package cma, and the verdict: whether the walk
+    is steady and natural. Ctrl-C saves and prints the command that resumes.
     Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
     KEYS: ClassVar[type] = GaitConfiguration
     WITHOUT: ClassVar[tuple[str, ...]] = ("says",)
 
-    configuration: Annotated[Positional[str], arg(metavar="CONFIG")]
-    """Configuration by name, or a YAML, .bat or .sh file; trueup gait list shows the names."""
+    configuration: Annotated[Positional[str | None], arg(metavar="CONFIG")] = None
+    """Configuration by name, or a YAML, .bat or .sh file; without one the names are listed."""
     keys: Keys = ()
     output: Annotated[Path | None, arg(aliases=["-o", "--save-path"], metavar="DIRECTORY")] = None
     """Run directory; by default runs/CONFIG."""
@@ -98,8 +99,10 @@ class OptimizeGait(GaitOptions, GaitLimits, OfRuns):
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.gait.optimize import run_optimize
+        from trueup.cli.gait.optimize import run_optimize, without_configuration
 
+        if self.configuration is None:
+            raise GaitError(without_configuration())
         if self.pickle_path is not None and (self.output is not None or self.overwrite):
             raise GaitError(
                 "--pickle-path means --output and --resume; remove --output and --overwrite"
@@ -122,7 +125,7 @@ class OptimizeGait(GaitOptions, GaitLimits, OfRuns):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateGait(WalkOfTarget):
-    """Walk with a parameter vector and show what the walk costs.
+    """Simulate the walk of a parameter vector and show its cost terms.
 
     Examples:
       trueup gait evaluate runs/tutorial
@@ -132,25 +135,25 @@ class EvaluateGait(WalkOfTarget):
       trueup gait evaluate walk_Best.txt model_file=walker.xml ExoOn=1 max_torque=100
       trueup gait evaluate walk_Best.txt --config tutorial model_file=walker.xml compat=myoassist
 
-    A run is evaluated as it was searched; for a file, --config names the configuration. Without
-    one a vector walks without neural delays, with an exoskeleton of 100 N m if it has the entries
-    of one, and tracks MyoAssist's reference kinematics if they lie near the model or the vector.
+    A run is evaluated with the configuration of its search; for a file, --config selects one. By
+    default a vector walks without neural delays, with an exoskeleton of 100 N m if it has entries
+    of one, and tracks MyoAssist's reference kinematics if they are near the model or the vector.
     Exit codes: 0 done, 2 wrong input.
     """
 
     report: Annotated[Path | None, arg(aliases=["-o", "--output"], metavar="FILE")] = None
     """HTML file to write: gait cycle, moments, ground reaction, muscles, device, strides, costs."""
     norm: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Gait that the report shows the walk against: adult, a reference gait, or the norms of
-    Schwartz et al. 2008; where absent the reference that is tracked, or adult at 1.25 m/s."""
+    """Norm in the report: adult, a reference gait, or the norms of Schwartz et al. 2008; by default
+    the tracked reference, or adult at 1.25 m/s."""
     norm_speed: Annotated[str, arg(metavar="NAME")] = "Free"
     """Speed of the norms of Schwartz et al., such as Slow, Free or Fast."""
     dose: Annotated[tuple[float, ...] | None, arg(metavar="NM [NM ...]")] = None
-    """Largest torques of the exoskeleton to walk with as well, for the report [N m]."""
+    """Maximum torques of the exoskeleton for a dose-response in the report [N m]."""
     film: bool = False
-    """A film in the report; needs the extra video, and EGL or OSMesa."""
+    """Film in the report; requires the extra video, and EGL or OSMesa."""
     perturbations: Annotated[int, arg(metavar="INT")] = 0
-    """Number of repeats under perturbations that no search scores by, for the verdict."""
+    """Number of repeats under perturbations that no search uses, for the verdict."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -160,7 +163,7 @@ class EvaluateGait(WalkOfTarget):
         if self.dose == ():
             raise GaitError("--dose requires values; give some or remove it")
         if self.report is None and (self.dose or self.film):
-            raise GaitError("--dose and --film are for a report: name its file with --report")
+            raise GaitError("--dose and --film require a report; set its file with --report")
         walk = self.walk
         with marked(walk.mark):
             return run_gait_evaluate(
@@ -184,17 +187,17 @@ class VideoOfGait(WalkOfTarget):
       trueup gait video runs/tutorial --output slow.mp4 --pace 0.25 sim_time=5
       trueup gait video walk_Best.txt --config tutorial model_file=walker.xml -o walk.mp4
 
-    Which walk is filmed is said as in  trueup gait evaluate. MUJOCO_GL=egl or MUJOCO_GL=osmesa
-    chooses the library. Needs the extra video.
-    Exit codes: 0 done, 2 wrong input, or nothing can be drawn on this machine.
+    The walk is selected as in  trueup gait evaluate. MUJOCO_GL=egl or MUJOCO_GL=osmesa selects the
+    graphics library. Requires the extra video.
+    Exit codes: 0 done, 2 wrong input, or no graphics on this machine.
     """
 
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")]
-    """MP4 file to write; one that is there is replaced."""
+    """MP4 file to write; an existing file is replaced."""
     framerate: Annotated[int, arg(metavar="INT")] = 30
-    """Frames a second."""
+    """Frame rate [1/s]."""
     pace: Annotated[float, arg(metavar="FLOAT")] = 1.0
-    """Seconds of the walk in a second of the film; less than 1 is slow motion."""
+    """Time of the walk over time of the film; below 1 is slow motion."""
     width: Annotated[int, arg(metavar="INT")] = 800
     """Width [pixel]."""
     height: Annotated[int, arg(metavar="INT")] = 450
@@ -226,9 +229,9 @@ class Gait:
       trueup gait list                                    the shipped configurations
       trueup gait optimize walk                           a steady walk
       trueup gait device --model ankle --max-torque 50    walking with a device and without
-      trueup gait evaluate runs/tutorial                  what its best walk costs
+      trueup gait evaluate runs/tutorial                  cost terms of its best walk
       trueup gait video runs/tutorial -o walk.mp4         its best walk as a film
-      trueup gait export runs/tutorial -o walk.mot        the same over time, for OpenSim
+      trueup gait export runs/tutorial -o walk.mot        its best walk over time, for OpenSim
       trueup gait import tutorial.bat                     a configuration of MyoAssist as YAML
       trueup gait import model.osim                       a model of OpenSim as MJCF
     """

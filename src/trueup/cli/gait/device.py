@@ -2,84 +2,76 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from tyro.conf import arg
 
 from trueup.cli.output import Output
+from trueup.cli.settings import Keys, check_type, given, options_of, values_of
 from trueup.cli.study.options import Json, OfRuns
+from trueup.gait.device.settings import DeviceSettings
+from trueup.gait.search.path_words import path_or_word
+
+DeviceOptions = options_of(DeviceSettings, "DeviceOptions")
+"""An option for each marked setting of a comparison."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareDevice(OfRuns):
+class CompareDevice(DeviceOptions, OfRuns):
     """Compare walking with a device, with the device carried but off, and without it.
 
     Examples:
       trueup gait device --model ankle --max-torque 50 --seeds 3
-      trueup gait device --model hip --max-torque 20 --tgt-slope 5 --from runs/uphill
+      trueup gait device --model hip --max-torque 20 start=runs/uphill slope=5
       trueup gait device --seeds 5 --dry-run
-      trueup gait device --save-path runs/device --resume
+      trueup gait device --output runs/device --resume
 
     Each seed is three searches of the same length from the same walk. Effort and metabolic rate
-    are compared at the target speed, per kg of the body and of all that is carried, with
-    standard errors over the seeds; what chance may give too is called not significant. The folder
-    holds report.html, results.csv, torque.csv (torque over stance, peak, rise and fall times),
-    result.json, and the run of each search. Ctrl-C saves; --resume goes on.
+    are compared at the target speed, per kg of body mass and of total mass, with standard errors
+    over the seeds; a difference that may result from chance is reported as not significant. The
+    folder contains report.html, results.csv, torque.csv (torque over stance, peak, rise and fall
+    times), result.json, and the run of each search. Ctrl-C saves; --resume continues.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
-    model: Annotated[str, arg(metavar="DEVICE")] = "ankle"
-    """Device: ankle, hip or hip_extension."""
-    max_torque: Annotated[float, arg(metavar="NM")] = 50.0
-    """Its largest torque [N m]."""
-    seeds: Annotated[int, arg(metavar="INT")] = 3
-    """Searches of each arm; 3 or more for a standard error that means something."""
-    param_path: Annotated[Path, arg(aliases=["--from"], metavar="PATH")] = Path("shipped")
-    """Walk that all searches start from: a run, a vector, or shipped."""
-    tgt_vel: Annotated[float, arg(metavar="M/S")] = 1.25
-    """Speed of the comparison [m/s]."""
-    tgt_slope: Annotated[float, arg(metavar="DEG")] = 0.0
-    """Slope of the ground [deg]; the walk that it starts from has to manage it."""
-    popsize: Annotated[int, arg(metavar="INT")] = 64
-    """Candidates of a generation."""
-    maxiter: Annotated[int, arg(metavar="INT")] = 40
-    """Generations of each search."""
-    save_path: Annotated[Path, arg(aliases=["-o", "--output"], metavar="DIRECTORY")] = Path(
+    KEYS: ClassVar[type] = DeviceSettings
+
+    keys: Keys = ()
+    output: Annotated[Path, arg(aliases=["-o", "--save-path"], metavar="DIRECTORY")] = Path(
         "runs/device"
     )
     """Folder of the comparison."""
     threads: Annotated[int, arg(metavar="INT")] = 0
-    """Threads that simulate; all cores where absent."""
+    """Simulation threads; 0 uses all cores. The result does not depend on it."""
     resume: bool = False
-    """Go on with the comparison in the folder."""
+    """Continue the comparison in the folder, also with more seeds."""
     overwrite: bool = False
     """Replace the comparison in the folder."""
     dry_run: bool = False
-    """Say what would be searched, and how long it takes; write nothing."""
+    """Report what would be searched, and the time it takes; write nothing."""
     quiet: bool = False
     """No progress."""
     json: Json = False
 
+    @property
+    def settings(self) -> DeviceSettings:
+        """The settings that are given as options and keys."""
+        values = values_of(DeviceSettings, self.keys, given(self, DeviceSettings))
+        values = check_type(DeviceSettings, values)
+        if "start" in values:
+            values["start"] = path_or_word(values["start"])
+        return DeviceSettings(**values)
+
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.gait import DeviceSettings, compare_device, plan_device
+        from trueup.gait import compare_device, plan_device
 
-        named = str(self.param_path) in ("shipped", "nominal")
-        settings = DeviceSettings(
-            model=self.model,
-            max_torque=self.max_torque,
-            seeds=self.seeds,
-            start=str(self.param_path if named else self.param_path.resolve()),
-            speed=self.tgt_vel,
-            slope=self.tgt_slope,
-            popsize=self.popsize,
-            maxiter=self.maxiter,
-        )
+        settings = self.settings
         if self.dry_run:
-            plan = plan_device(self.save_path, settings, threads=self.threads, anyway=self.anyway)
+            plan = plan_device(self.output, settings, threads=self.threads, anyway=self.anyway)
             return _show_plan(plan, output)
         found = compare_device(
-            self.save_path,
+            self.output,
             settings,
             threads=self.threads,
             resume=self.resume,
@@ -87,21 +79,21 @@ class CompareDevice(OfRuns):
             anyway=self.anyway,
             verbose=not (self.quiet or output.json),
         )
-        report = self.save_path / "report.html"
+        report = self.output / "report.html"
         output.result({**found.to_dict(), "report": str(report)})
         output.text(found.headline, "")
         rows = [
-            [one.quantity, one.other, "body" if one.per_body else "all carried", one.words]
+            [one.quantity, one.other, "body mass" if one.per_body else "total mass", one.words]
             for one in found.differences
         ]
-        output.table(["device on", "beside", "per kg of", "difference"], rows)
+        output.table(["device on", "compared with", "per kg of", "difference"], rows)
         for one in found.of("with"):
             if one.torque is not None:
                 output.text(
                     f"Seed {one.seed}: peak {one.torque.peak:.3g} N m at "
                     f"{one.torque.peak_at:.0f} % of stance"
                 )
-        output.text(f"Report: {report}", f"Torque: {self.save_path / 'torque.csv'}")
+        output.text(f"Report: {report}", f"Torque: {self.output / 'torque.csv'}")
         return 0
 
 

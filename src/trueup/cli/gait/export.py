@@ -21,13 +21,13 @@ class ExportWalk(WalkOfTarget):
       trueup gait export runs/walk --output walk.sto sim_time=20
       trueup gait export walk_Best.txt --config walk --output walk.csv
 
-    .mot holds the coordinates in degrees and metres, .sto activations, ground reaction and
-    moments, .csv all of them with units. Which walk is written is said as in  trueup gait evaluate.
+    .mot contains the coordinates in degrees and metres, .sto activations, ground reaction and
+    moments, .csv all of them with units. The walk is selected as in  trueup gait evaluate.
     Exit codes: 0 done, 2 wrong input.
     """
 
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")]
-    """File to write, .mot, .sto or .csv; one that is there is replaced."""
+    """File to write, .mot, .sto or .csv; an existing file is replaced."""
     json: Json = False
 
     def run(self, output: Output) -> int:

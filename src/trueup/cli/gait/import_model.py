@@ -21,23 +21,23 @@ class ImportGait:
       trueup gait import tutorial.bat --output tutorial.yaml
 
     A model of OpenSim becomes a folder with model.xml, report.html, import.json and, if it has the
-    parts of a walker, model.anatomy.yaml, which trueup gait optimize walk --model-file finds beside
-    the model. What is written is read back, and lengths, moment arms and forces of all muscles are
-    compared with the geometry of the file; the report lists what was left out, approximated and
-    added, and what deviates.
+    parts of a walker, model.anatomy.yaml, which trueup gait optimize walk --model-file finds next
+    to the model. The written model is read back, and lengths, moment arms and forces of all muscles
+    are compared with the geometry of the file; the report lists omitted, approximated and added
+    parts, and deviations.
     Exit codes: 0 done, 2 wrong input, or parts or muscles that cannot be represented.
     """
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """The .osim, .bat or .sh file."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="PATH")] = None
-    """Folder of the model, or YAML file of the configuration, to write; where absent it has the
-    name of FILE and is made in this folder."""
+    """Folder of the model, or YAML file of the configuration, to write; by default in this folder,
+    with the name of FILE."""
     partial: bool = False
-    """Leave out the parts of a model that cannot be represented, and the muscles whose moment arms
-    have a wrong sign or whose length jumps; write the others that deviate."""
+    """Omit parts that cannot be represented, and muscles with moment arms of wrong sign or
+    discontinuous length; other muscles that deviate are written."""
     overwrite: bool = False
-    """Replace files that exist."""
+    """Replace existing files."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -46,11 +46,11 @@ class ImportGait:
             return self._model(output)
         if self.file.suffix.lower() in (".xml", ".mjcf"):
             raise GaitError(
-                f"{self.file} is a model of MuJoCo, which needs no import: walk with it by  trueup "
+                f"{self.file} is a model of MuJoCo and needs no import: walk with it by  trueup "
                 f"gait optimize walk --model-file {self.file}"
             )
         if self.partial:
-            raise GaitError("--partial is for models of OpenSim (.osim): leave it out")
+            raise GaitError("--partial only applies to models of OpenSim (.osim); remove it")
         return self._configuration(output)
 
     def _configuration(self, output: Output) -> int:
@@ -90,9 +90,11 @@ class ImportGait:
             *("muscle", "length [mm]", "moment arm [mm]", "about", "force [%]", "force, rms [%]"),
             "velocity [%]",
         ]
-        output.table(columns, rows, "Largest errors against the geometry and curves of the file:")
         output.table(
-            ["", "part", "what became of it"],
+            columns, rows, "Largest errors compared with the geometry and curves of the file:"
+        )
+        output.table(
+            ["", "part", "conversion"],
             [[one.kind, one.part, one.words] for one in found.remarks],
         )
         output.text(f"Model: {files['model']}", f"Report: {files['report']}")

@@ -33,7 +33,7 @@ def changes_of(
 
     Raises:
       ExperimentError: a key is unknown or given twice, or has no value.
-      GaitError: a kind of cost is given with weights.
+      GaitError: both a kind of cost and weights are given.
     """
     changes = values_of(GaitConfiguration, words, options, without=without)
     for key in PATHS:
@@ -50,7 +50,7 @@ def changes_of(
 
 
 def with_cost(words: Sequence[str]) -> list[str]:
-    """The words of a command with ``-eff``, ``-vel`` and so on, of MyoAssist, as ``--cost KIND``.
+    """The words of a command with MyoAssist's ``-eff``, ``-vel``, ... replaced by ``--cost KIND``.
 
     Raises:
       GaitError: several kinds of cost are given.
@@ -65,7 +65,7 @@ def with_cost(words: Sequence[str]) -> list[str]:
 
 
 def current_options(command: Any) -> dict[str, Any]:
-    """Options of a command that are given, by key of a configuration."""
+    """Values of the given options of a command, by key of a configuration."""
     return given(command, GaitConfiguration)
 
 
@@ -86,7 +86,7 @@ class WalkOfTarget(OfRuns):
 
     @property
     def walk(self) -> Any:
-        """The walk that is named."""
+        """The selected walk."""
         from trueup.gait.search.given_walks import given_walk
 
         changes = changes_of(self.keys, without=self.WITHOUT)

@@ -71,7 +71,7 @@ def run_gait_evaluate(
     output.table(["term", "value"], rows)
     output.text(*survival_lines(repeats))
     shown = answer.get("report")
-    output.text("Look at it: add --report walk.html" if shown is None else f"Report: {shown}")
+    output.text("For a report add  --report walk.html" if shown is None else f"Report: {shown}")
     return 0
 
 
@@ -108,7 +108,7 @@ def run_gait_video(
 
 
 def _answer(found: WalkEvaluation) -> dict[str, Any]:
-    """Object of ``--json``: the keys that programs look for, then all terms."""
+    """Object of ``--json``: the most used values, then all terms."""
     terms = found.terms
     kinematic = mean_term(terms, "kinematic")
     if "stage" in terms:  # MyoAssist counts the trunk as kinematics

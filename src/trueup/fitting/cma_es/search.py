@@ -172,6 +172,28 @@ class CmaEs(CostSearch):
         spread = np.sqrt(np.diag(covariance))
         return spread * self._scale[:size], covariance / np.outer(spread, spread)
 
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean of the distribution ``(p,)``, within the bounds."""
+        return self._values(self._run.mean[None])[0]
+
+    @property
+    def step_size(self) -> float:
+        """Step size in initial standard deviations, ``sigma`` of cma."""
+        return self._run.step
+
+    @property
+    def axis_lengths(self) -> np.ndarray:
+        """Lengths of the principal axes of the distribution for a step size of 1 ``(p,)``, in
+        ascending order, in search coordinates: square roots of the eigenvalues of ``C``; NaN for a
+        covariance that is not finite."""
+        size = self.space.size
+        scale = self._scale[:size] / self.step_size
+        matrix = self._run.covariance[:size, :size] * np.outer(scale, scale)
+        if not np.isfinite(matrix).all():
+            return np.full(size, np.nan)  # eigvalsh raises
+        return np.sqrt(np.maximum(np.linalg.eigvalsh(matrix), 0.0))
+
     def _next_batch(self) -> Batch:
         noisy = bool(self.noisy)
         places = self._run.ask()

@@ -148,7 +148,9 @@ class CmaRun:
     def covariance(self) -> np.ndarray:
         """Covariance of the distribution ``(n, n)``, in initial deviations."""
         strategy = self.strategy
-        matrix = np.array(strategy.sm.covariance_matrix, float)
+        matrix = strategy.sm.covariance_matrix
+        if matrix is None:  # of a separable search
+            matrix = np.diag(np.asarray(strategy.sm.variances) * np.ones(strategy.N))
         scaling = np.asarray(strategy.sigma_vec.scaling) * np.ones(strategy.N)
         matrix = matrix * np.outer(scaling, scaling)
         if not strategy.gp.isidentity:

@@ -152,12 +152,12 @@ class ParameterVector:
         exo = self.group("exoskeleton")
         curve = exo.stop - exo.start
         if curve and length == self.size - curve:
-            return "; it fits this walker without an exoskeleton: --ExoOn 0"
+            return "; it fits this walker without an exoskeleton: ExoOn=0"
         # with many more entries it belongs to another model
         if not curve and length - self.size in range(2, 13, 2):
             return (
                 f"; the additional {length - self.size} may be the torque curve of an exoskeleton: "
-                "--ExoOn 1, with its --model"
+                "ExoOn=1 and its model=DEVICE"
             )
         return ""
 

@@ -104,12 +104,12 @@ class MyoAssistCost:
         if self.kinematics is None and ("kinematic" in needs or "trunk" in needs):
             raise GaitError(
                 f"the cost {self.kind!r} requires reference kinematics: set kinematics, on the "
-                "command line --reference FILE"
+                "command line reference=FILE"
             )
         if self.emg is None and "emg" in needs:
             raise GaitError(
                 f"the cost {self.kind!r} requires reference activations: set emg, on the "
-                "command line --reference-emg FILE"
+                "command line reference_emg=FILE"
             )
 
     def terms(self, records: WalkRecords, anatomy: Anatomy) -> dict[str, np.ndarray]:

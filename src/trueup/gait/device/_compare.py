@@ -21,8 +21,9 @@ from trueup.gait.device.comparison import (
     compared,
     condition_result,
 )
-from trueup.gait.device.conditions import CONDITION_NAMES, CONDITIONS, DeviceSettings
+from trueup.gait.device.conditions import CONDITION_NAMES, CONDITIONS
 from trueup.gait.device.report import device_page
+from trueup.gait.device.settings import DeviceSettings
 from trueup.gait.search.shipped_walk import start_path
 from trueup.runs import RunInterrupted
 from trueup.runs.store import atomic
@@ -161,7 +162,7 @@ def _prepare(folder: Path, settings: DeviceSettings, resume: bool, overwrite: bo
         if not resume:
             raise RunDirectoryError(
                 f"{folder} contains a comparison: resume it with --resume, replace it with "
-                "--overwrite, or choose another --save-path"
+                "--overwrite, or choose another --output"
             )
         former = atomic.read_json(file)
         # the number of seeds may increase
@@ -169,7 +170,7 @@ def _prepare(folder: Path, settings: DeviceSettings, resume: bool, overwrite: bo
             changed = [key for key, value in plain.items() if former.get(key) != value]
             raise RunDirectoryError(
                 f"{folder} contains a comparison with another {', '.join(changed)}: resume it with "
-                "the same options, or choose another --save-path"
+                "the same options, or choose another --output"
             )
     elif folder.is_dir() and any(folder.iterdir()):
         raise RunDirectoryError(

@@ -8,7 +8,8 @@ import numpy as np
 from scipy import stats
 from scipy.interpolate import PchipInterpolator
 
-from trueup.gait.device.conditions import CONDITIONS, DeviceSettings
+from trueup.gait.device.conditions import CONDITIONS
+from trueup.gait.device.settings import DeviceSettings
 from trueup.gait.search._make_problem import make_problem
 from trueup.gait.search.earlier_runs import configuration_of_run, vector_file
 from trueup.gait.search.fresh_perturbations import final_candidates

@@ -40,8 +40,8 @@ class Stairs:
     def __post_init__(self):
         if not 0.0 < abs(self.rise) <= 0.4:
             raise GaitError(
-                f"the rise of the stairs is {self.rise:g} m; its magnitude must be at most 0.4 m, "
-                "negative for descending stairs"
+                f"the rise of the stairs is {self.rise:g} m; its magnitude must be above 0 and at "
+                "most 0.4 m, negative for descending stairs"
             )
         if not 0.1 <= self.run <= 2.0:
             raise GaitError(f"the run of the stairs is {self.run:g} m; it must be from 0.1 to 2 m")

@@ -130,7 +130,7 @@ def _survival(found: Survival, prefix: str) -> Criterion:
         at_most=False,
         unit="%",
         missed=Grade.DO_NOT_USE if part < MOST_FALL else Grade.LOOK,
-        advice="Search over more perturbed repeats (--perturbed-repeats 8).",
+        advice="Search over more perturbed repeats (perturbed_repeats=8).",
         section="under-perturbations",
     )
 
@@ -147,7 +147,7 @@ def _naturalness(
             NATURAL[joint],
             unit="deg",
             missed=Grade.LOOK,
-            advice="Increase the weight of the reference (-kine, --weights).",
+            advice="Increase the weight of the reference (-kine, weights=kinematic:300).",
             section="kinematics",
         )
         for joint, distance in distances.items()

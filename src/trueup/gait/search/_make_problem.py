@@ -115,7 +115,7 @@ def _problem(configuration: GaitConfiguration, threads: int) -> GaitProblem:
     if configuration.early_stop and configuration.fresh_perturbations:
         raise GaitError(
             "early_stop uses costs of the previous generation, which with fresh_perturbations had "
-            "other perturbations; remove one of them (--early-stop 0)"
+            "other perturbations; remove one of them (early_stop=0)"
         )
     return GaitProblem(scenarios, parameters, deviation=deviation, perturbations=perturbations)
 
@@ -140,13 +140,13 @@ def without_unfit_norm(configuration: GaitConfiguration) -> tuple[GaitConfigurat
         for name, stage in configuration.stages.items()
     }
     speed, slope = unfit[0]
-    ground = "on step ground"
+    ground = "on level ground"
     if slope:
         ground = f"{'up' if slope > 0.0 else 'down'} {abs(slope):g} deg"
     said = (
-        f"No gait is tracked: the shipped norm is for step walking at "
+        f"No gait is tracked: the shipped norm is for level walking at "
         f"{adult_norm().reference.speed:g} m/s, and this walk is at {speed:g} m/s {ground}. "
-        f"Track a gait with --reference FILE, or the norm nevertheless with --reference {ADULT}."
+        f"Track a gait with reference=FILE, or the norm nevertheless with reference={ADULT}."
     )
     changed = configuration.model_copy(update={"weights": weights, "stages": stages})
     return changed, [said]
@@ -317,16 +317,16 @@ def _objective(
     if weights.get("kinematic", 0.0) > 0.0 and reference is None:
         raise GaitError(
             f"the term 'kinematic' requires a reference gait at {speed:g} m/s and {slope:g} deg; "
-            f"the shipped one is for step walking at {adult_norm().reference.speed:g} m/s: use "
-            f"another with --reference FILE, the shipped one with --reference {ADULT}, or "
+            f"the shipped one is for level walking at {adult_norm().reference.speed:g} m/s: use "
+            f"another with reference=FILE, the shipped one with reference={ADULT}, or "
             "a cost without tracking, such as -eff or -vel"
         )
     has_activations = reference is not None or configuration.reference_emg is not None
     if weights.get("emg", 0.0) > 0.0 and not has_activations:
         raise GaitError(
             "the term 'emg' requires reference activations: give their file with "
-            "--reference-emg, a reference gait that contains them with --reference, or choose "
-            "another cost, such as -vel"
+            "reference_emg=FILE, a reference gait that contains them with reference=FILE, or "
+            "choose another cost, such as -vel"
         )
     return WalkObjective(
         weights=weights,

@@ -11,11 +11,11 @@ OF_FOUR_PARAMETERS = tuple(entry.name for entry in FourParameterProfile().entrie
 """Entries of a torque curve with four parameters."""
 _OF_POINTS = re.compile(r"exo_(torque|time)_\d+")
 _CLEARED = {
-    "held": "--held none removes all of them",
-    "moved": "select others with --moved",
-    "start_values": "--start-values none uses those of --param-path, or the nominal ones",
+    "held": "held=none removes all of them",
+    "moved": "select others with moved=NAME,NAME",
+    "start_values": "start_values=none uses those of --param-path, or the nominal ones",
 }
-"""Key -> option that removes the values of a configuration."""
+"""Key -> how to remove the values of a configuration."""
 
 
 def of_both_legs(parameters: ParameterVector) -> dict[str, str]:
@@ -92,8 +92,8 @@ def notes_on_names(configuration: GaitConfiguration) -> list[str]:
         return []
     fixed = {key: [n for n in given[key] if is_of_curve(n)] for key in ("start_values", "moved")}
     return [
-        f"The exoskeleton is fixed: {listing(names)} in {key} has no effect; use --held for "
-        "another curve."
+        f"The exoskeleton is fixed: {listing(names)} in {key} has no effect; use "
+        "held=NAME:VALUE for another curve."
         for key, names in fixed.items()
         if names
     ]
@@ -111,7 +111,7 @@ def _entries_of(
             kind = "four parameters" if configuration.use_4param_spline else "points"
             raise GaitError(
                 f"{key}: {name!r} is not an entry of this torque curve, which has {kind}: "
-                f"{listing(curve, 60)}. Use --{key.replace('_', '-')} with these, or without any: "
+                f"{listing(curve, 60)}. Use {key} with these, or without any: "
                 f"{_CLEARED[key]}"
             )
     legs = tuple(own for own, shared in of_both_legs(parameters).items() if shared == name)

@@ -1,4 +1,4 @@
-"""Configuration of a gait optimisation as plain data."""
+"""Configuration of a gait optimisation: keys, defaults and validation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -46,10 +46,10 @@ COSTS = (
 
 
 PATHS = ("model_file", "reference", "reference_emg", "param_path")
-"""Keys that hold paths."""
+"""Keys with paths."""
 
 ONE_OR_SEVERAL = ("tgt_vel", "tgt_slope", "reference", "reference_speed")
-"""Keys that hold a value, or several."""
+"""Keys with one or several values."""
 OF_SEARCHES = (
     "param_path",
     "stages",
@@ -66,12 +66,12 @@ OF_SEARCHES = (
     "fresh_perturbations",
     "early_stop",
 )
-"""Keys of a configuration that only a search depends on."""
+"""Keys of a configuration that only affect a search."""
 
 MOST_REPEATS = 10_000
-"""Perturbed repeats at most."""
+"""Largest number of perturbed repeats."""
 POINTS = 4
-"""Points of a torque, unless given."""
+"""Default number of points of a torque curve."""
 
 
 class GaitConfiguration(BaseModel):
@@ -219,8 +219,7 @@ class GaitConfiguration(BaseModel):
         value = value.lstrip("-")
         if value not in COSTS:
             raise ValueError(
-                f"there is no cost {value!r}; there are {listing(COSTS)}."
-                f"{did_you_mean(value, COSTS)}"
+                f"unknown cost {value!r}; available: {listing(COSTS)}.{did_you_mean(value, COSTS)}"
             )
         return value
 
@@ -230,7 +229,7 @@ class GaitConfiguration(BaseModel):
         if value is None or "all" not in value:
             return value
         if len(value) > 1:
-            raise ValueError("'all' stands for every entry: leave the other names out")
+            raise ValueError("'all' already includes every entry; remove the other names")
         return None
 
     @model_validator(mode="before")
@@ -245,8 +244,8 @@ class GaitConfiguration(BaseModel):
         resolved = (info.context or {}).get("resolved", False)
         if not resolved and self.use_4param_spline and self.n_points != POINTS:
             raise ValueError(
-                f"use_4param_spline asks for a torque of four parameters, and n_points for one of "
-                f"{self.n_points} points: give one of the two"
+                f"use_4param_spline and n_points exclude each other: a torque curve has four "
+                f"parameters or {self.n_points} points; remove one of them"
             )
         return self
 
@@ -254,8 +253,8 @@ class GaitConfiguration(BaseModel):
     def _speed_of_a_reference(self) -> "GaitConfiguration":
         if self.reference is None and self.reference_speed != ("Free",):
             raise ValueError(
-                f"reference_speed is {', '.join(self.reference_speed)}, and no reference is "
-                "tracked: name the norms of Schwartz et al. with reference, or remove it"
+                f"reference_speed is {', '.join(self.reference_speed)}, but no reference is set; "
+                "set reference to the norms of Schwartz et al., or remove reference_speed"
             )
         return self
 
@@ -269,19 +268,19 @@ class GaitConfiguration(BaseModel):
         if self.stages is not None:
             check_stages(self.stages)
             if self.compat is not None:
-                raise ValueError("costs of MyoAssist have no stages: leave stages or compat")
+                raise ValueError("compat=myoassist has no stages; remove stages or compat")
             if self.search != CMA_ES or self.fresh_perturbations:
                 raise ValueError(
-                    "stages are searches by CMA-ES over perturbations that stay: leave stages, or "
-                    "search and fresh_perturbations"
+                    "stages require CMA-ES and the same perturbations in all generations; remove "
+                    "stages, or search and fresh_perturbations"
                 )
             for _, configuration in self.staged:
-                del configuration  # made, so its values fit
+                del configuration  # validated by its creation
         return self
 
     @property
     def staged(self) -> list[tuple[str, "GaitConfiguration"]]:
-        """Name and configuration of each stage; the configuration itself where there are none."""
+        """Name and configuration of each stage; without stages, the configuration itself."""
         if self.stages is None:
             return [("", self)]
         content = {**self.to_dict(), "stages": None}
@@ -295,19 +294,19 @@ class GaitConfiguration(BaseModel):
         return found
 
     def with_changes(self, changes: Mapping[str, Any]) -> "GaitConfiguration":
-        """The configuration with other values; another kind of cost comes with its own weights.
+        """The configuration with other values; another kind of cost has its own weights.
 
-        A value that a stage has of its own is replaced in every stage. Names under ``stages``
-        choose among the stages of the configuration.
+        A value that a stage sets is replaced in every stage. Names under ``stages`` select stages
+        of the configuration.
 
         Raises:
-          GaitError: a value does not fit.
+          GaitError: an invalid value.
         """
         content = self.to_dict()
         if "cost" in changes:
             content["weights"] = None
         given = {key: changes[key] for key in ("use_4param_spline", "n_points") if key in changes}
-        if given:  # what is said of the curve counts, whatever the configuration says of it
+        if given:  # the changes select the kind of curve, not the configuration
             curve = make_configuration(given, "the configuration")
             content["use_4param_spline"] = curve.use_4param_spline
             if curve.use_4param_spline:
@@ -321,7 +320,7 @@ class GaitConfiguration(BaseModel):
     def _stages_with(
         self, changes: Mapping[str, Any], names: str | Sequence[str]
     ) -> dict[str, dict[str, Any]] | None:
-        """The chosen stages, or all, with the values that were given for every one of them."""
+        """The selected stages, or all, with the changed values in each of them."""
         stages = self.stages
         if names:
             given = [names] if isinstance(names, str) else names
@@ -332,7 +331,7 @@ class GaitConfiguration(BaseModel):
         return None if stages is None else with_values_in_all(stages, changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """The configuration as plain data, defaults included."""
+        """The configuration as JSON values, including defaults."""
         content = self.model_dump(mode="json", by_alias=True)
         for name in ONE_OR_SEVERAL:
             if content[name] is not None and len(content[name]) == 1:
@@ -349,22 +348,22 @@ class GaitConfiguration(BaseModel):
         """Speed [m/s] and slope [deg] of each scenario.
 
         Raises:
-          GaitError: several speeds or slopes without the mode for them.
+          GaitError: several speeds or slopes in a mode with one condition.
         """
         modes = {"tgt_vel": "multispeed", "tgt_slope": "multislope"}
         several = {mode: name for name, mode in modes.items() if len(getattr(self, name)) > 1}
-        # where both are several, either mode says so
+        # with several speeds and slopes, either mode is valid
         if several and self.optim_mode not in several:
             mode, name = next(iter(several.items()))
-            raise GaitError(f"several values of {name} need the mode {mode}")
+            raise GaitError(f"several values of {name} require optim_mode={mode}")
         return [(speed, slope) for speed in self.tgt_vel for slope in self.tgt_slope]
 
     @property
     def references(self) -> list[tuple[str, str]]:
-        """File and speed of the reference gait of each scenario; empty where none is named.
+        """File and speed of the reference gait of each scenario; empty without a reference.
 
         Raises:
-          GaitError: there are several of them, and not one for each target speed.
+          GaitError: several values, but not one for each target speed.
         """
         if self.reference is None:
             return []
@@ -374,40 +373,40 @@ class GaitConfiguration(BaseModel):
             given = getattr(self, name)
             if len(given) not in (1, count):
                 raise GaitError(
-                    f"{name} has {len(given)} values, and there are {count} target speeds: give "
-                    "one, or one for each of them"
+                    f"{name} has {len(given)} values for {count} target speeds; give one, or one "
+                    "for each speed"
                 )
             found.append(given * count if len(given) == 1 else given)
         return [pair for pair in zip(*found, strict=True) for _ in self.tgt_slope]
 
     @property
     def reference_files(self) -> list[str]:
-        """All files that are tracked."""
+        """Files of all tracked references."""
         emg = () if self.reference_emg is None else (self.reference_emg,)
         named = (name for name in self.reference or () if name != ADULT)
         return list(dict.fromkeys((*named, *emg)))
 
 
 def make_configuration(content: Any, source: str, *, resolved: bool = False) -> GaitConfiguration:
-    """A configuration of plain data.
+    """A configuration from plain data.
 
     Args:
-      content: the data.
-      source: what errors call it.
-      resolved: it is that of a run, which holds all keys, and keys without effect among them.
+      content: mapping of keys to values.
+      source: name of the configuration in messages.
+      resolved: whether it is that of a run, which contains all keys, also those without effect.
 
     Raises:
-      GaitError: a key is unknown, or a value does not fit.
+      GaitError: an unknown key, or an invalid value.
     """
     if not isinstance(content, dict):
-        raise GaitError(f"{source} holds no keys with values")
+        raise GaitError(f"{source} is not a mapping of keys to values")
     known = [field.alias or name for name, field in GaitConfiguration.model_fields.items()] + [
         "exo"
     ]
     unknown = [str(key) for key in content if key not in known]
     if unknown:
         raise GaitError(
-            f"{source} has the unknown keys {listing(unknown)}; there are {listing(known, 60)}."
+            f"{source} has unknown keys {listing(unknown)}; available: {listing(known, 60)}."
             f"{did_you_mean(unknown[0], known)}"
         )
     try:
@@ -417,9 +416,9 @@ def make_configuration(content: Any, source: str, *, resolved: bool = False) -> 
 
 
 def _reasons(error: ValidationError) -> list[str]:
-    """What does not fit, a sentence for each value."""
+    """Reasons of a validation error, one for each value."""
     found = error.errors()
-    # a list of which an item does not fit is not too short as well
+    # an invalid item of a list also makes the list too short
     lists = {e["loc"][:-1] for e in found if len(e["loc"]) > 1}
     said = []
     for e in found:
@@ -430,7 +429,7 @@ def _reasons(error: ValidationError) -> list[str]:
 
 
 def _in_yaml(message: str) -> str:
-    """A message in the words of YAML."""
+    """A message with the terms of YAML."""
     ours = message.removeprefix("Value error, ")
     if ours != message:
         return ours

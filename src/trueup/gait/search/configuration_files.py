@@ -105,7 +105,7 @@ def check_paths(name: str | Path, given: Collection[str]) -> None:
         return
     for key, tried in missing_paths(name).items():
         if key not in given:
-            raise GaitError(f"{key}: {tried}: set another one with --{key.replace('_', '-')}")
+            raise GaitError(f"{key}: {tried}: set another one with {key}=PATH")
 
 
 def write_imported(

@@ -1,6 +1,6 @@
 """Continuation: intermediate problems between an easy condition and the target condition.
 
-A walk found on step ground falls at once on a slope of five degrees, as do all candidates near it:
+A walk found on level ground falls at once on a slope of five degrees, as do all candidates near it:
 their costs give little information. On a slope of half a degree most of them do not fall. So a
 search that changes the ground or the speed proceeds in steps, each as soon as enough candidates
 complete the previous one, and keeps its distribution.

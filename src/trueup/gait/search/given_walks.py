@@ -90,9 +90,8 @@ def given_walk(
     """
     target, changes = Path(target), dict(changes or {})
     if aimless := [name for name in OF_SEARCHES if changes.get(name)]:
-        options = listing(f"--{name.replace('_', '-')}" for name in aimless)
         raise GaitError(
-            f"{options} only applies to a search, and this evaluates one vector: remove it"
+            f"{listing(aimless)} only applies to a search, and this evaluates one vector: remove it"
         )
     mark = mark_of_file(target, anyway=anyway)
     found = _configuration(target, configuration, changes)
@@ -169,8 +168,8 @@ def _vector(target: Path, problem: GaitProblem) -> np.ndarray:
         has = f"unknown {listing(found.unused)}" if found.unused else ""
         raise GaitError(
             f"the entries of {target} are not those of this walk: "
-            f"{', '.join(filter(None, (lacks, has)))}. They depend on --ExoOn, --n-points, "
-            "--reflex-mode and the model"
+            f"{', '.join(filter(None, (lacks, has)))}. They depend on ExoOn, n_points, "
+            "reflex_mode and the model"
         )
     return parameters.check_given(found.x, str(target))
 

@@ -6,8 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import GaitError, listing
-from trueup.gait.models._shipped_models import SHIPPED_MODELS
 from trueup.gait.search.configuration import COSTS, GaitConfiguration, make_configuration
+from trueup.gait.search.path_words import PATH_WORDS
+
+
+def _switch(text: str) -> bool:
+    """Value of a switch, ``True`` or ``False`` or a whole number."""
+    return text == "True" if text in ("True", "False") else bool(int(text))
+
 
 _TYPES: dict[str, Any] = {
     "musc_model": int,
@@ -16,7 +22,7 @@ _TYPES: dict[str, Any] = {
     "sim_time": float,
     "pose_key": str,
     "num_strides": int,
-    "delayed": int,
+    "delayed": _switch,
     "optim_mode": str,
     "reflex_mode": str,
     "tgt_vel": float,
@@ -24,7 +30,8 @@ _TYPES: dict[str, Any] = {
     "trunk_err_type": str,
     "tgt_sym_th": float,
     "tgt_grf_th": float,
-    "ExoOn": int,
+    "ExoOn": _switch,
+    "exo_bool": _switch,
     "n_points": int,
     "max_torque": float,
     "popsize": int,
@@ -39,7 +46,12 @@ _TYPES: dict[str, Any] = {
 }
 _FLAGS = ("use_4param_spline", "fixed_exo")
 _IGNORED = ("threads", "save_path", "pickle_path", "runSuffix", "cost_print", "clu")
-_RENAMED = {"model_path": "model_file"}
+_RENAMED = {"model_path": "model_file", "exo_bool": "ExoOn"}
+_PATHS = ("model_path", "param_path")
+_SEVERAL = ("tgt_vel", "tgt_slope")
+"""Arguments with one or several values."""
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 def import_configuration(path: str | Path) -> GaitConfiguration:
@@ -85,9 +97,7 @@ def paths_in(configuration: GaitConfiguration) -> dict[str, str]:
     """Key -> path, for the paths of a MyoAssist file."""
     keys = ("model_file", "param_path")
     paths = {key: getattr(configuration, key) for key in keys}
-    return {
-        k: value for k, value in paths.items() if value is not None and value not in SHIPPED_MODELS
-    }
+    return {k: value for k, value in paths.items() if value is not None and value not in PATH_WORDS}
 
 
 def _tried(value: str, path: str | Path) -> list[Path]:
@@ -98,19 +108,31 @@ def _tried(value: str, path: str | Path) -> list[Path]:
 
 def _words(text: str, path: Path) -> list[str]:
     """The words of the command that starts the training."""
-    joined = re.sub(r"[\^\\][ \t]*\r?\n", " ", text)
+    is_batch = path.suffix.lower() == ".bat"
+    joined = re.sub(r"\^[ \t]*\r?\n" if is_batch else r"\\[ \t]*\r?\n", " ", text)
     for line in joined.splitlines():
         if re.match(r"\s*(@?rem\b|::|#|@?echo\b)", line, re.IGNORECASE):
             continue  # comments and messages do not start a training
         if re.search(r"(\btrain\.py\b|\.train\b|\btrain\b)", line) and "--" in line:
             try:
-                words = shlex.split(line.rstrip("^\\ \t"), comments=path.suffix == ".sh")
+                words = _split(line.rstrip("^ \t" if is_batch else "\\ \t"), is_batch)
             except ValueError as error:
                 raise GaitError(f"{path}: {error}") from error
             starts = [i for i, word in enumerate(words) if word.startswith("-") and word != "-m"]
             if starts:
                 return words[starts[0] :]
     raise GaitError(f"{path} does not contain a command that starts a training with arguments")
+
+
+def _split(line: str, is_batch: bool) -> list[str]:
+    """Words of a line: in a ``.bat`` file ``\\`` and ``'`` are characters of paths, and ``%%`` is
+    one percent sign."""
+    if not is_batch:
+        return shlex.split(line, comments=True)
+    lexer = shlex.shlex(line.replace("%%", "%"), posix=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    lexer.escape, lexer.quotes = "", '"'
+    return list(lexer)
 
 
 def _arguments(words: list[str], path: Path) -> dict[str, Any]:
@@ -132,10 +154,14 @@ def _arguments(words: list[str], path: Path) -> dict[str, Any]:
         elif name in _TYPES:
             if i >= len(words):
                 raise GaitError(f"{path}: {word} has no value")
+            last = i + 1
+            while name in _SEVERAL and last < len(words) and _NUMBER.fullmatch(words[last]):
+                last += 1
             if name not in _IGNORED:
                 key = _RENAMED.get(name, name)
-                content[key] = _value(name, words[i], path)
-            i += 1
+                values = [_value(name, word, path) for word in words[i:last]]
+                content[key] = values if len(values) > 1 else values[0]
+            i = last
         else:
             known = [*_TYPES, *_FLAGS, *COSTS]
             raise GaitError(f"{path}: unknown argument {word}; available: {listing(known, 60)}")
@@ -145,8 +171,9 @@ def _arguments(words: list[str], path: Path) -> dict[str, Any]:
 
 
 def _value(name: str, text: str, path: Path) -> Any:
+    if name in _PATHS and path.suffix.lower() == ".bat":
+        text = text.replace("\\", "/")
     try:
-        value = _TYPES[name](text)
+        return _TYPES[name](text)
     except ValueError as error:
         raise GaitError(f"{path}: --{name} is {text!r}, which is not a number") from error
-    return bool(value) if name in ("delayed", "ExoOn") else value

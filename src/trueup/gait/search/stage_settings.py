@@ -1,18 +1,18 @@
-"""Stages of a configuration: searches that follow each other in one run.
+"""Stages of a configuration: consecutive searches in one run.
 
-A stage is a name with values of the configuration that hold in it, such as ``{"maxiter": 80,
-"sigma_gain": 2, "perturbed_repeats": 4}``. It begins at the best candidate of the stage before.
+A stage is a name with values of the configuration for this stage, such as ``{"maxiter": 80,
+"sigma_gain": 2, "perturbed_repeats": 4}``. It starts at the best candidate of the previous stage.
 
-``from_nominal: true`` marks a stage of searches that begin at the nominal vector, such as one that
-finds a first walk: it is left out where the search begins from an earlier walk. ``other_condition:
-true`` marks a stage that takes an earlier walk to another speed or slope: it is left out elsewhere.
-With ``false`` it is the other way round. ``gradually: 10`` goes there in ten steps, each as soon as
-candidates hold up (:mod:`trueup.gait.search.continuation`).
+``from_nominal: true`` marks a stage for searches that start at the nominal vector, such as one that
+finds a first walk; it is skipped if the search starts from an earlier walk. ``other_condition:
+true`` marks a stage that moves an earlier walk to another speed or slope; it is skipped otherwise.
+``false`` inverts these conditions. ``gradually: 10`` moves it in ten steps, each as soon as enough
+candidates complete the walk (:mod:`trueup.gait.search.continuation`).
 
-``step: 1.5`` goes on with the distribution that the stage before has come to, its step times this
-factor, instead of a new one of ``sigma_gain``; a first stage goes on with that of the search that
-found the walk it begins with. ``attempts: [4, 80]`` begins four times, with seeds of their own, and
-goes on with the best one after 80 generations of each.
+``step: 1.5`` continues with the final distribution of the previous stage, its step size times this
+factor, instead of a new one of ``sigma_gain``; a first stage continues with that of the search that
+found its initial walk. ``attempts: [4, 80]`` restarts four times with separate seeds, and continues
+the best restart after 80 generations of each.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,31 +21,31 @@ from typing import Any
 from trueup.errors import did_you_mean, listing
 
 FROM_NOMINAL = "from_nominal"
-"""Key of a stage that is left out where the search begins from an earlier walk, or with ``false``
-at the nominal vector."""
+"""Key of a stage that is skipped if the search starts from an earlier walk, or with ``false`` at
+the nominal vector."""
 
 OTHER_CONDITION = "other_condition"
-"""Key of a stage that is kept only where an earlier walk had another speed or slope, or with
-``false`` only elsewhere."""
+"""Key of a stage for an earlier walk at another speed or slope, or with ``false`` for all other
+searches."""
 
 STEP = "step"
-"""Key of a stage that goes on with the distribution of the stage before: factor of its step."""
+"""Key of a stage that continues the distribution of the previous one: factor of its step size."""
 
 ATTEMPTS = "attempts"
-"""Key of a stage that begins several times: attempts, and generations of each."""
+"""Key of a stage with restarts: their number, and generations of each."""
 
 GRADUALLY = "gradually"
-"""Key of a stage that goes to another speed or slope step by step: how many steps."""
+"""Key of a stage that moves to another speed or slope gradually: number of steps."""
 
 BEGINS_AT = "begins_at"
-"""Key of such a stage with speed [m/s] and slope [deg] of the walk that it begins with; found with
-the start."""
+"""Key of such a stage with speed [m/s] and slope [deg] of its initial walk; set at the start of a
+search."""
 
 WHERE = (FROM_NOMINAL, OTHER_CONDITION)
-"""Keys that say where a stage is left out."""
+"""Keys with the conditions of a stage."""
 
 OF_STAGES = (*WHERE, STEP, ATTEMPTS, GRADUALLY, BEGINS_AT)
-"""Keys of stages that no configuration has."""
+"""Keys of stages that configurations do not have."""
 
 STAGE_KEYS = (
     "weights",
@@ -67,34 +67,34 @@ STAGE_KEYS = (
     "perturbation_seed",
     "perturbation_sizes",
 )
-"""Keys of a configuration that a stage may change: none changes which entries are searched."""
+"""Keys of a configuration that a stage may change; none changes the searched entries."""
 
 Stages = dict[str, dict[str, Any]]
 """Changes of a configuration by the name of the stage."""
 
 
 def check_stages(stages: Stages) -> None:
-    """Raise ValueError where a stage changes what no stage may, or has no end."""
+    """Raise ValueError for a key or value that a stage cannot have, or a missing maxiter."""
     if not stages:
-        raise ValueError("stages: there is none; leave the key out, or give some")
+        raise ValueError("stages is empty; remove it, or add stages")
     known = (*STAGE_KEYS, *OF_STAGES)
     for name, changes in stages.items():
         unknown = [key for key in changes if key not in known]
         if unknown:
             raise ValueError(
-                f"the stage {name!r} cannot change {listing(unknown)}; a stage changes "
+                f"the stage {name!r} cannot change {listing(unknown)}; a stage can change "
                 f"{listing(known, 60)}.{did_you_mean(unknown[0], known)}"
             )
         for key in (FROM_NOMINAL, OTHER_CONDITION):
             if not isinstance(changes.get(key, False), bool):
-                raise ValueError(f"the stage {name!r}: {key} has to be true or false")
+                raise ValueError(f"the stage {name!r}: {key} must be true or false")
         step = changes.get(STEP, 1.0)
         if not (isinstance(step, int | float) and 0.0 < step < 1e3):
-            raise ValueError(f"the stage {name!r}: {STEP} has to be a number above 0")
+            raise ValueError(f"the stage {name!r}: {STEP} must be above 0 and below 1000")
         if STEP in changes and "popsize" in changes:
             raise ValueError(
-                f"the stage {name!r} goes on with the distribution of the one before ({STEP}), "
-                "whose popsize it keeps: leave one of the two out"
+                f"the stage {name!r} continues the distribution of the previous stage ({STEP}) "
+                "with its popsize; remove step or popsize"
             )
         attempts = changes.get(ATTEMPTS, [1, 1])
         if not (
@@ -103,17 +103,17 @@ def check_stages(stages: Stages) -> None:
             and all(type(number) is int and number >= 1 for number in attempts)
         ):
             raise ValueError(
-                f"the stage {name!r}: {ATTEMPTS} has to be two whole numbers from 1 on, "
-                f"attempts and generations of each; got {attempts!r}"
+                f"the stage {name!r}: {ATTEMPTS} must be two whole numbers of at least 1, the "
+                f"number of restarts and the generations of each; received {attempts!r}"
             )
         if ATTEMPTS in changes and STEP in changes:
             raise ValueError(
-                f"the stage {name!r} goes on with the distribution of the one before ({STEP}), and "
-                f"{ATTEMPTS} begin anew: leave one of the two out"
+                f"the stage {name!r} continues the distribution of the previous stage ({STEP}), "
+                f"but {ATTEMPTS} restart it; remove step or attempts"
             )
         steps = changes.get(GRADUALLY, 1)
         if not (type(steps) is int and 1 <= steps <= 1000):
-            raise ValueError(f"the stage {name!r}: {GRADUALLY} has to be a whole number from 1 on")
+            raise ValueError(f"the stage {name!r}: {GRADUALLY} must be from 1 to 1000")
         begins_at = changes.get(BEGINS_AT, [0.0, 0.0])
         if not (
             isinstance(begins_at, list | tuple)
@@ -121,35 +121,35 @@ def check_stages(stages: Stages) -> None:
             and all(type(number) in (int, float) for number in begins_at)
         ):
             raise ValueError(
-                f"the stage {name!r}: {BEGINS_AT} has to be a speed [m/s] and a slope [deg]"
+                f"the stage {name!r}: {BEGINS_AT} must be a speed [m/s] and a slope [deg]"
             )
         if GRADUALLY in changes and ATTEMPTS in changes:
             raise ValueError(
-                f"the stage {name!r} goes {GRADUALLY} where its candidates hold up, and "
-                f"{ATTEMPTS} begin anew: leave one of the two out"
+                f"the stage {name!r} moves {GRADUALLY}, but {ATTEMPTS} restart it; remove "
+                "gradually or attempts"
             )
         if changes.get("maxiter") is None:
-            raise ValueError(f"the stage {name!r} has no end: give its maxiter")
+            raise ValueError(f"the stage {name!r} has no termination criterion; set its maxiter")
         if attempts[1] > changes["maxiter"]:
             raise ValueError(
                 f"the stage {name!r}: {ATTEMPTS} of {attempts[1]} generations are longer than the "
-                f"stage, {changes['maxiter']}"
+                f"stage with maxiter {changes['maxiter']}"
             )
 
 
 def chosen_stages(stages: Stages | None, names: Iterable[str], source: str) -> Stages:
-    """The stages of these names, in their own order; they run wherever the search begins.
+    """The stages of these names, in the order of the configuration, without their conditions.
 
     Raises:
-      ValueError: there is no such stage, or there are none at all.
+      ValueError: an unknown stage, or a configuration without stages.
     """
     names = list(dict.fromkeys(names))
     if stages is None:
-        raise ValueError(f"stages: {source} has no stages to choose from")
+        raise ValueError(f"{source} has no stages to select; remove stages")
     unknown = [name for name in names if name not in stages]
     if unknown:
         raise ValueError(
-            f"there is no stage {listing(unknown)}; there are {listing(stages)}."
+            f"unknown stage {listing(unknown)}; available: {listing(stages)}."
             f"{did_you_mean(unknown[0], list(stages))}"
         )
     return {
@@ -160,9 +160,9 @@ def chosen_stages(stages: Stages | None, names: Iterable[str], source: str) -> S
 
 
 def with_values_in_all(stages: Stages, changes: Mapping[str, Any]) -> Stages:
-    """The stages where other values of the configuration were given, which then hold in each.
+    """The stages without the changed values of the configuration, which then hold in each.
 
-    ``maxiter`` is a limit of all stages together, and leaves their own as they are.
+    ``maxiter`` limits all stages together and does not change those of the stages.
     """
     given = {key for key in changes if key != "maxiter"}
     if "cost" in given:

@@ -114,7 +114,8 @@ class StagedSearch:
         # stage, initial values and previous generations of the current distribution
         self._began, self._begun_at, self._earlier = 0, space.start.copy(), 0
         self._inner: Any = self._search()
-        # of the last evaluated batch, which may have ended its stage
+        # of the last evaluated batch, which may have ended its stage or restart
+        self._last_search = self.current
         self._last_to_come, self._last_info = self._to_come, dict[str, Any]()
         self._generations_at_step, self._is_ready = 0, False
 
@@ -131,7 +132,7 @@ class StagedSearch:
 
     def _enter_next(self) -> None:
         """Enter the next stage."""
-        former = self._inner.search if isinstance(self._inner, Restarts) else self._inner
+        former = self.current
         self.stage += 1
         self.step = self._generations_at_step = 0
         factor = self.stages[self.stage].step_factor
@@ -190,7 +191,7 @@ class StagedSearch:
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
         """Accept the costs of the batch from :meth:`ask`; enters the next step where its candidates
         are ready, and the next stage at the end of one."""
-        inner = self._inner
+        inner, self._last_search = self._inner, self.current
         inner.tell(X, answer, failures)
         self._last_to_come = self._to_come
         self._last_info = {**inner.info(), "stage": self.stage, "level": self.step}
@@ -287,14 +288,24 @@ class StagedSearch:
         search._begun_at = np.array(state["begun_at"], float)
         inner = search._search()
         search._inner = inner.from_state(state["inner"], inner.space)
+        search._last_search = search.current
         take_common_state(search, state)
         return search
 
     @property
     def distribution(self) -> tuple[np.ndarray, np.ndarray]:
         """Current standard deviations ``(p,)`` and correlations ``(p, p)``."""
-        inner = self._inner.search if isinstance(self._inner, Restarts) else self._inner
-        return inner.distribution
+        return self.current.distribution
+
+    @property
+    def current(self) -> Any:
+        """The search of the current stage, and of its current restart."""
+        return self._inner.search if isinstance(self._inner, Restarts) else self._inner
+
+    @property
+    def last_search(self) -> Any:
+        """The search of the last evaluated batch, which may have ended with it."""
+        return self._last_search
 
 
 def make_staged_search(problem: StagedProblem, configuration: GaitConfiguration) -> StagedSearch:

@@ -70,7 +70,7 @@ def _with_stages_for_start(configuration: GaitConfiguration) -> GaitConfiguratio
     if not kept:
         raise GaitError(
             f"none of the stages ({listing(stages)}) applies to a search that starts from this "
-            "walk: select one with --stages, or start with --from nominal"
+            "walk: select one with stages=NAME, or start with --from nominal"
         )
     kept = _with_beginnings(configuration, kept)
     return configuration if kept == stages else configuration.with_changes({"stages": kept})
@@ -124,7 +124,7 @@ def check_start(problem: GaitProblem, space: Space) -> None:
             (reason,) = records.invalid.values()
             raise GaitError(
                 f"the initial vector of the search cannot start a walk: {reason}. Change it with "
-                "--held, --start-values or --param-path"
+                "held=NAME:VALUE, start_values=NAME:VALUE or --param-path"
             )
 
 

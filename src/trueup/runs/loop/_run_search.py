@@ -314,6 +314,7 @@ class _Loop:
                 costs=np.asarray(costs, float).reshape(len(X), -1),
                 failures=dict(failures),
                 info=dict(info or {}),
+                search=self.search,
             )
             self.trackers.generation(event)
             if improved and self.on_best is not None:

@@ -28,3 +28,5 @@ class Generation:
     """Reason for an invalid candidate, by row."""
     info: dict[str, Any]
     """State variables of the search, such as its step size."""
+    search: Any = None
+    """The search after this generation; read-only."""
