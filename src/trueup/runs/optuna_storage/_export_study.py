@@ -208,7 +208,7 @@ def _ranges(
     ranges, unbounded = {}, []
     for name in record.history.names:
         row = known.get(name, {})
-        log = scales.get(name, row.get("scale") == "log")
+        log = bool(scales.get(name, row.get("scale") == "log"))
         lower, upper = float(row.get("lower", -math.inf)), float(row.get("upper", math.inf))
         low, high = _finite_range(lower, upper, float(row.get("start", 0.0)), log)
         if (low, high) != (lower, upper):
