@@ -148,7 +148,7 @@ def parse_values(text: str) -> dict[str, float]:
         if not name or not math.isfinite(number):
             raise FitError(f"{text!r}: expected values by name, as in R=2.0,kt=0.4")
         if name in values:
-            raise FitError(f"{text!r}: {name!r} has two values; remove one of them")
+            raise FitError(f"{text!r}: {name!r} is given twice; give it once")
         values[name] = number
     return values
 
@@ -163,7 +163,7 @@ def values_of_options(texts: Iterable[str]) -> dict[str, float]:
     for text in texts:
         values = parse_values(text)
         if twice := [name for name in values if name in found]:
-            raise FitError(f"--set has two values for {listing(twice)}; remove one of them")
+            raise FitError(f"--set gives {listing(twice)} twice; give it once")
         found |= values
     return found
 

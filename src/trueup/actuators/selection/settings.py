@@ -22,8 +22,8 @@ class ComparisonSettings:
     models: Annotated[tuple[str, ...], Option("M1,M2,...")] = tuple(FRICTION_MODELS)
     """Friction models to compare; those without a given parameter file are fitted."""
     fit: FitSettings = field(default_factory=FitSettings)
-    """Settings of the fits. Models are compared by their objective, and their held-out logs are held
-    out of the whole comparison."""
+    """Settings of the fits. Models are compared by their objective, and their held-out logs are
+    held out of the whole comparison."""
     extended: bool | None = None
     """Include the model with extended terms chosen by cross-validation over the training logs, see
     :func:`trueup.actuators.choose_model`; by default if models are fitted and the training logs
@@ -49,8 +49,8 @@ class ComparisonSettings:
             )
         if self.try_terms == ():
             raise FitError(
-                "try_terms is empty: give terms listed by trueup actuator list, or compare friction "
-                "models only with --friction-only (extended=0)"
+                "try_terms is empty: give terms listed by trueup actuator list, or compare "
+                "friction models only with --friction-only (extended=0)"
             )
 
     def to_dict(self) -> dict[str, Any]:

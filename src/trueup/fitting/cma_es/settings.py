@@ -49,8 +49,8 @@ class CmaEsSettings:
     """Maximum number of evaluations of a candidate with noisy costs; beyond it the step size is
     increased instead."""
     noise_treatment: bool = True
-    """Whether the number of evaluations of a candidate, or the step size, is adapted to the noise. A
-    large population may not need it, as its mean averages the noise. The best candidate is
+    """Whether the number of evaluations of a candidate, or the step size, is adapted to the noise.
+    A large population may not need it, as its mean averages the noise. The best candidate is
     reevaluated in any case."""
     contender_evaluations: int = 1
     """Number of evaluations per generation of the best candidate, and of its contender, with noisy

@@ -115,8 +115,8 @@ class DataSettings:
     pattern: str = "*.csv"
     """Pattern of the names of recordings in a folder."""
     group_pattern: str | None = None
-    """Regular expression searched in the name of a file; its match, or its first capture group if it
-    has one, is the name of the group."""
+    """Regular expression searched in the name of a file; its match, or its first capture group if
+    it has one, is the name of the group."""
 
     columns: Mapping[str, Any] = field(default_factory=dict)
     """Column of each feature, and of ``torque``, ``reference_torque`` and ``acceleration``: a name,
@@ -138,17 +138,17 @@ class DataSettings:
     radius_accel: float = 0.2
     """Distance of the accelerometer from the axis [m]."""
     accel_gravity: float = 0.0
-    """Amplitude of gravity in the accelerometer signal, as a factor on sin(angle) [m/s2], subtracted
-    before the torque is computed; 9.81 for a tangential axis on a pendulum."""
+    """Amplitude of gravity in the accelerometer signal, as a factor on sin(angle) [m/s2],
+    subtracted before the torque is computed; 9.81 for a tangential axis on a pendulum."""
     torque_terms: TorqueTerms = TorqueTerms()
     """Torques added so that the target is the motor torque."""
 
     rate: float | None = None
-    """Rate to which all recordings are resampled [Hz]; by default their sampling rate, which must be
-    the same for all."""
+    """Rate to which all recordings are resampled [Hz]; by default their sampling rate, which must
+    be the same for all."""
     filter_mode: FilterMode = "zero_phase"
-    """Butterworth filter: zero_phase, run forwards and backwards (no delay, but not causal); causal;
-    or none."""
+    """Butterworth filter: zero_phase, run forwards and backwards (no delay, but not causal);
+    causal; or none."""
     filter_cutoff_freq_hz: float | None = None
     """Cut-off frequency of the filter on the measured torque or acceleration [Hz]; by default no
     filter."""
@@ -157,15 +157,15 @@ class DataSettings:
     filter_inputs: bool = False
     """Filter the measured inputs too, so that they have the same delay as the target."""
     idle_target: IdleTarget = "follow"
-    """Target angles of a recording in which they never change while the commanded torque does, as in
-    torque control. ``follow``: replaced by the motion, so that the errors are zero; ``keep``: as
+    """Target angles of a recording in which they never change while the commanded torque does, as
+    in torque control. ``follow``: replaced by the motion, so that the errors are zero; ``keep``: as
     recorded."""
     repair: bool = False
     """Sort rows by time, drop repeated times and interpolate up to five missing values in a row, in
     place of an error. Recordings are split at longer gaps."""
     accept: tuple[str, ...] = ()
-    """Kinds of serious findings of the checks to accept: position-velocity, units, command, gains or
-    torque."""
+    """Kinds of serious findings of the checks to accept: position-velocity, units, command, gains
+    or torque."""
 
     split_by: SplitBy = "auto"
     """Split into training, validation and test. ``time``: first, second and last interval of every
@@ -182,8 +182,8 @@ class DataSettings:
     global_val_ratio: float = 0.15
     """Share of the data for validation; the rest is for the test."""
     sequence_duration_s: float | None = None
-    """Length of the intervals unrolled in training [s]; by default 0.15 s, within 16 to 128 samples.
-    """
+    """Length of the intervals unrolled in training [s]; by default 0.15 s, within 16 to 128
+    samples."""
     batch_size: int | None = None
     """Number of intervals per batch; by default as many as give 16 gradient steps per epoch, from 4
     to 64."""

@@ -40,7 +40,8 @@ class SyntheticSettings:
     amplitude: float = math.pi / 4
     """Maximum target angle of the first group [rad]."""
     frequency: float = 0.5
-    """Frequency of the sine, minimum frequency of chirp and multisine, and mean rate of steps [Hz]."""
+    """Frequency of the sine, minimum frequency of chirp and multisine, and mean rate of steps
+    [Hz]."""
     highest_frequency: float = 5.0
     """Maximum frequency of chirp and multisine [Hz]."""
 
@@ -51,8 +52,8 @@ class SyntheticSettings:
     torque_limit: float = 10.0
     """Limit of the motor torque at standstill [N m]."""
     no_load_speed: float | None = None
-    """No-load speed of the motor, at which the torque in the direction of motion is zero [rad/s]; by
-    default unlimited."""
+    """No-load speed of the motor, at which the torque in the direction of motion is zero [rad/s];
+    by default unlimited."""
     delay: float = 0.0
     """Delay from command to motor torque [s]."""
     coulomb: float = 0.0
@@ -89,11 +90,11 @@ class SyntheticSettings:
                     f"{did_you_mean(str(signal), kinds)}"
                 )
         if not self.inertias or not self.signals:
-            raise ExperimentError("inertias and signals must not be empty: give one of each or more")
+            raise ExperimentError("inertias and signals must not be empty: give at least one each")
         if len(set(self.inertias)) != len(self.inertias):
             raise ExperimentError(
-                f"inertias must differ, found {listing(map(str, self.inertias))}; use repeats for "
-                "more files per inertia"
+                f"inertias must differ, found {list(self.inertias)}; use repeats for more files "
+                "per inertia"
             )
         positive = ("duration", "rate", "frequency", "highest_frequency", "torque_limit")
         for name in (*positive, "radius_accel", "stribeck_velocity", "amplitude"):
@@ -133,12 +134,12 @@ class SyntheticSettings:
         steps = self.duration * self.rate * self.substeps
         if steps > _MOST_STEPS:
             raise ExperimentError(
-                f"duration x rate x substeps is {steps:.3g} steps per recording; it must be at most "
-                f"{_MOST_STEPS:.0e}: reduce the duration or the rate"
+                f"duration x rate x substeps is {steps:.3g} steps per recording; it must be at "
+                f"most {_MOST_STEPS:.0e}: reduce the duration or the rate"
             )
         if self.delay > self.duration:
             raise ExperimentError(
-                f"delay is {self.delay:g} s; it must be shorter than a recording, {self.duration:g} s"
+                f"delay is {self.delay:g} s; it must be at most the duration, {self.duration:g} s"
             )
 
     def noise_floor(self, inertia: float) -> float:

@@ -48,9 +48,9 @@ class MotionSettings:
     regularization: float = 1e-3
     """Weight of the squared correction relative to the squared error, both normalised."""
     inputs: tuple[str, ...] = ()
-    """Inputs of the correction: angle, error (command minus angle), velocity, and the conditions kp,
-    kd, load, voltage and temperature of a log. By default angle and velocity, which generalise to
-    gains that no log has. If only conditions are given, angle, error and velocity are added."""
+    """Inputs of the correction: angle, error (command minus angle), velocity, and the conditions
+    kp, kd, load, voltage and temperature of a log. By default angle and velocity, which generalise
+    to gains that no log has. If only conditions are given, angle, error and velocity are added."""
     target: str = "motion"
     """Target of the training: motion, the angle and speed over the horizons; or torque, the field
     torque of the logs [N m], from the recorded state of each sample."""

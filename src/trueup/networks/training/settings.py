@@ -40,8 +40,8 @@ class ModelType:
     """Family of the network."""
 
     name: str = AUTO
-    """Family: ``gru``, ``lstm``, ``mlp`` or ``linear``; ``auto``: a run trains all of them, with and
-    without skip and base, and keeps the best on the validation part (``train_network``, which
+    """Family: ``gru``, ``lstm``, ``mlp`` or ``linear``; ``auto``: a run trains all of them, with
+    and without skip and base, and keeps the best on the validation part (``train_network``, which
     trains one network, trains a ``gru``)."""
 
     def __post_init__(self):
@@ -162,8 +162,9 @@ class ModelSettings:
         gains = self.kp_phys or self.kd_phys or self.k_spring or self.servo_base is not None
         if self.use_residual and not gains and not self.learn_base:
             raise ExperimentError(
-                "model.use_residual is true, but the torque of the base is zero: set model.kp_phys, "
-                "model.kd_phys or model.k_spring, or train them with model.learn_base=true"
+                "model.use_residual is true, but the torque of the base is zero: set "
+                "model.kp_phys, model.kd_phys or model.k_spring, or train them with "
+                "model.learn_base=true"
             )
         if self.use_residual:
             _ = self.base  # checks the settings of the base
@@ -278,8 +279,8 @@ class Checkpointing:
             ) from error
         if not name or "/" in name or "\\" in name or name.startswith("."):
             raise ExperimentError(
-                f"train.checkpointing.filename is {self.filename!r}; it must be the name of a file, "
-                "without a folder"
+                f"train.checkpointing.filename is {self.filename!r}; it must be the name of a "
+                "file, without a folder"
             )
 
 
@@ -322,13 +323,14 @@ class TrainSettings:
     deterministic_trainer: bool = True
     """Use deterministic algorithms only."""
     burn_in: int = 100
-    """Number of unsupervised samples before a lane, from which its initial hidden state is computed.
-    """
+    """Number of unsupervised samples before a lane, from which its initial hidden state is
+    computed."""
     cold_start_share: float = 0.2
-    """Share of the lanes within a recording that start with a zero hidden state, as after a reset."""
+    """Share of the lanes within a recording that start with a zero hidden state, as after a
+    reset."""
     mirror_share: float = 0.0
-    """Share of the lanes with inverted signs of all motion, torque and current; 0.5 for a joint that
-    is symmetric in both directions, without gravity and without a spring with a rest angle off
+    """Share of the lanes with inverted signs of all motion, torque and current; 0.5 for a joint
+    that is symmetric in both directions, without gravity and without a spring with a rest angle off
     zero."""
     input_noise: float = 0.0
     """Standard deviation of the noise added to the inputs in training, in standard deviations of
@@ -337,8 +339,8 @@ class TrainSettings:
     """Weighting of groups, from 0 (all samples have equal weight) to 1 (all groups have equal
     weight, independent of the size of their torque)."""
     check_val_every_n_epoch: int | None = None
-    """Number of epochs between validations; by default 1 if ``max_epochs`` is given, else as many as
-    make 100 gradient steps."""
+    """Number of epochs between validations; by default 1 if ``max_epochs`` is given, else as many
+    as make 100 gradient steps."""
     threads: int = 1
     """Number of threads of torch on the CPU."""
     export_jit_model: bool = False
@@ -356,7 +358,7 @@ class TrainSettings:
         if self.devices != 1:
             raise ExperimentError(
                 f"train.devices is {self.devices}; it must be 1, as the state carried between "
-                "chunks is on one device"
+                "chunks is kept on one device"
             )
         if self.gradient_clip_val is not None:
             _check_positive("train.gradient_clip_val", self.gradient_clip_val)

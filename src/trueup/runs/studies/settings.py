@@ -31,16 +31,16 @@ class StudySettings:
     """
 
     method: Annotated[str, Option()] = "auto"
-    """Search. auto: Sobol points, CMA-ES from the best of them, and least squares if the problem has
-    residuals; NSGA-II for several objectives."""
+    """Search. auto: Sobol points, CMA-ES from the best of them, and least squares if the problem
+    has residuals; NSGA-II for several objectives."""
     seed: Annotated[int, Option("INT")] = 0
     """Seed of all random numbers."""
     population: int | None = None
     """Number of candidates per generation; by default set by the search from the number of
     parameters."""
     sigma: float | None = None
-    """Initial standard deviation of CMA-ES and of scatter, as a share of each range; by default 0.2,
-    or that of the parameter."""
+    """Initial standard deviation of CMA-ES and of scatter, as a share of each range; by default
+    0.2, or that of the parameter."""
     cma_options: str = ""
     """Options of the package cma by name, such as tolfun:1e-9,tolstagnation:150."""
     restarts: Literal["none", "ipop", "bipop"] = "none"
@@ -94,8 +94,8 @@ def search_of(settings: StudySettings, problem: Problem, budget: Budget) -> Any:
             )
     if not entry.converges and "candidates" in known and budget == Budget():
         raise FitError(
-            f"the method {method} requires a limit: give --evaluations, --generations, --seconds or "
-            "target_cost"
+            f"the method {method} requires a limit: give --evaluations, --generations, --seconds "
+            "or target_cost"
         )
     if entry.needs_residuals and not problem.has_residuals:
         others = [name for name, m in SEARCH_METHODS.items() if not m.needs_residuals]

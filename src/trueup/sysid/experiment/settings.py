@@ -50,8 +50,8 @@ class FrictionHardness(_Part):
             first, last, width, middle, power = self.solimp
             if min(first, last, middle) < 0 or max(first, last, middle) > 1 or width < 0:
                 raise ValueError(
-                    f"solimp is {list(self.solimp)}; it must be two impedances from 0 to 1, a width "
-                    "of 0 or more, a midpoint from 0 to 1 and a power of 1 or more"
+                    f"solimp is {list(self.solimp)}; it must be two impedances from 0 to 1, a "
+                    "width of 0 or more, a midpoint from 0 to 1 and a power of 1 or more"
                 )
             if power < 1:
                 raise ValueError(f"the power of solimp is {power:g}; it must be at least 1")
@@ -206,8 +206,8 @@ class ParameterPart(_Part):
     """An unknown parameter."""
 
     target: str | list[str] | None = None
-    """Attribute of the model, such as ``joint/knee/armature``; none for a delay, gain or bias of the
-    measurement."""
+    """Attribute of the model, such as ``joint/knee/armature``; none for a delay, gain or bias of
+    the measurement."""
     inertia: str | None = None
     """Body with unknown inertial parameters, in place of a target."""
     inertia_type: Literal["mass", "mass_ipos", "pseudo"] = "mass_ipos"
@@ -251,8 +251,8 @@ class ParameterPart(_Part):
             ]
             if ignored:
                 raise ValueError(
-                    f"{', '.join(ignored)} cannot be given with inertia, as start and bounds follow "
-                    "from the inertia of the model: remove them"
+                    f"{', '.join(ignored)} cannot be given with inertia, as start and bounds "
+                    "follow from the inertia of the model: remove them"
                 )
         elif self.prior is not None and self.prior.mean is None:
             raise ValueError("prior.mean is missing, such as prior: {mean: 1.0, sd: 0.1}")
@@ -351,8 +351,8 @@ class SearchPart(_Part):
     population: int | None = Field(default=None, ge=4)
     """Number of candidates per generation of CMA-ES; by default 4 + 3 ln(number of unknowns)."""
     restarts: Literal["none", "ipop", "bipop"] = "none"
-    """Restarts of CMA-ES: none, with a doubled population (ipop), or with larger and smaller ones in
-    turn (bipop)."""
+    """Restarts of CMA-ES: none, with a doubled population (ipop), or with larger and smaller ones
+    in turn (bipop)."""
     max_evaluations: int | None = Field(default=None, ge=1)
     """Maximum number of simulated candidates of CMA-ES, before the final least squares."""
     loss: Annotated[str, RegisteredName(lambda: list(LOSSES), loss_named)] = "linear"
@@ -413,7 +413,8 @@ class OutputPart(_Part):
 
 
 class DesignLimits(_Part):
-    """Limits of a designed motion, as values by joint or one value for all joints that are moved."""
+    """Limits of a designed motion, as values by joint or one value for all joints that are
+    moved."""
 
     position: tuple[float, float] | dict[str, tuple[float, float]] | None = None
     """Minimum and maximum position [rad, m]; by default the range of the joint in the model, or 1

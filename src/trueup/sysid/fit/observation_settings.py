@@ -18,8 +18,8 @@ class ObservationSettings:
     weights: Mapping[str, float] = field(default_factory=dict)
     """Factor on the residual of a signal, by name."""
     noise: Mapping[str, float] = field(default_factory=dict)
-    """Standard deviation of the noise of a signal [unit of the signal], by name; used instead of the
-    normalisation."""
+    """Standard deviation of the noise of a signal [unit of the signal], by name; used instead of
+    the normalisation."""
     normalise: str = "toolbox"
     """Normalisation of residuals. ``toolbox``: by the Euclidean norm of the measured column over
     sqrt 2, as in MuJoCo's toolbox. ``spread``: by its standard deviation. ``none``: physical
@@ -33,8 +33,8 @@ class ObservationSettings:
     """Whether the clocks of recording and simulation are matched by interpolation; otherwise sample
     k is step k, and the first one is omitted."""
     window: float = 0.0
-    """Length of the windows, each simulated from the measured state [s]; 0 for one simulation of the
-    whole recording."""
+    """Length of the windows, each simulated from the measured state [s]; 0 for one simulation of
+    the whole recording."""
     state_smoothing: float = 0.02
     """Half width of the local fit from which a window gets its initial state [s]."""
 

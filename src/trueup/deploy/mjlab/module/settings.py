@@ -47,7 +47,8 @@ class ServoSettings(ActuatorCfg):
     """Minimum voltage of the battery [V]."""
 
     winding_temperature: float = 25.0
-    """Temperature of the winding [degrees C], for servos with a temperature-dependent resistance."""
+    """Temperature of the winding [degrees C], for servos with a temperature-dependent
+    resistance."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
