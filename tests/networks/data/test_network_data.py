@@ -360,7 +360,7 @@ def test_columns_that_do_not_fit_are_named(tmp_path):
         read_series(bench(tmp_path, columns={**columns, "current_ang_vel_rad_s": "velAcc"}))
     with pytest.raises(ColumnError, match="current_a"):
         read_series(bench(tmp_path, features=("current_a",)))
-    with pytest.raises(ExperimentError, match=r"no signal 'torq'.*'torque'"):
+    with pytest.raises(ExperimentError, match=r"unknown signal 'torq'.*'torque'"):
         bench(tmp_path, columns={"torq": "torAct"})
 
 
