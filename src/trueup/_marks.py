@@ -30,7 +30,7 @@ _STORAGE = (".mot", ".sto")  # of OpenSim: the first line is a name
 
 @contextlib.contextmanager
 def marked(mark: str | None) -> Iterator[None]:
-    """Add a sentence to every file written within the context; None: none."""
+    """Add a sentence to every file written within the context; None for no sentence."""
     if mark is None:
         yield
         return
@@ -48,7 +48,7 @@ def joined(*marks: str | None) -> str | None:
 
 
 def current_mark() -> str | None:
-    """The current mark; None: none."""
+    """The current mark; None outside of a context with a mark."""
     return _MARK.get()
 
 

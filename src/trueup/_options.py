@@ -1,8 +1,8 @@
-"""Settings as options of the command line: one text for name, type, default, unit and help.
+"""Settings as options of the command line: one source of name, type, default, unit and help.
 
 A setting is a field of a dataclass or of a pydantic model, with a docstring below it. Every setting
-can be given to a command as ``KEY=VALUE``; one that is marked with :class:`Option` is an option of
-the commands that use the settings, too.
+can be given to a command as ``KEY=VALUE``; a setting marked with :class:`Option` is also an option
+of the commands that use it.
 """
 
 import ast
@@ -20,7 +20,7 @@ from trueup._registered_names import Names, RegisteredName
 _NAMES = (Names, RegisteredName)
 
 MISSING = dataclasses.MISSING
-"""Default of a setting that has to be given."""
+"""Default of a required setting."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Option:
     """Mark of a setting that is an option.
 
     Attributes:
-      metavar: placeholder of the value, its unit where it has one.
-      name: name of the option where it differs from that of the setting.
+      metavar: placeholder of the value, or its unit.
+      name: name of the option, if it differs from that of the setting.
       aliases: further spellings, with their dashes.
       flag: the option takes no value and sets the setting to true.
     """
@@ -42,16 +42,16 @@ class Option:
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """A setting, as a command line needs it.
+    """A setting with the properties that a command line requires.
 
     Attributes:
       name: name of the field.
       key: name in files and in ``KEY=VALUE``.
-      annotation: its type, without marks.
-      default: default value; :data:`MISSING` where there is none.
+      annotation: type, without marks.
+      default: default value; :data:`MISSING` for a required setting.
       text: docstring of the field.
-      option: its mark; None for a setting that is a key only.
-      names: names that it takes, where they are those of a registry, looked up when called.
+      option: mark as an option; None for a setting that is a key only.
+      names: for a name of a registry, a function that returns the registered names.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Setting:
 
     @property
     def help(self) -> str:
-        """The docstring in one line, with the names that the setting takes."""
+        """The docstring in one line, with the names that are valid values."""
         text = " ".join(self.text.split())
         return text if self.names is None else f"{text} Names: {', '.join(self.names())}."
 
@@ -95,7 +95,7 @@ def settings_of(settings: type) -> dict[str, Setting]:
 
 
 def plain_type(annotation: Any) -> Any:
-    """A type without marks, and without None."""
+    """A type without its marks and without None."""
     if get_origin(annotation) is Annotated:
         return plain_type(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
@@ -119,7 +119,7 @@ def _defaults(settings: type) -> dict[str, Any]:
 
 
 def _without_option(annotation: Any) -> Any:
-    """An annotation without :class:`Option` among its marks, which types of others do not know."""
+    """An annotation without the mark :class:`Option`, which other libraries do not support."""
     marks = getattr(annotation, "__metadata__", ())
     if not any(isinstance(mark, Option) for mark in marks):
         return annotation
@@ -132,14 +132,14 @@ def _annotated(annotation: Any, marks: tuple[Any, ...]) -> Any:
 
 
 def _texts(settings: type) -> dict[str, str]:
-    """Docstrings below the fields of a class and of the classes that it derives from."""
+    """Docstrings below the fields of a class and of its base classes."""
     found: dict[str, str] = {}
     for kind in reversed(settings.__mro__):
         if "__annotations__" not in vars(kind) or kind.__module__.split(".")[0] != "trueup":
             continue
         try:
             source = inspect.getsource(kind)
-        except OSError:  # of a class that dataclasses.make_dataclass has made
+        except OSError:  # a class made by dataclasses.make_dataclass has no source
             continue
         (tree,) = ast.parse(textwrap.dedent(source)).body
         body = tree.body  # type: ignore[attr-defined]

@@ -28,14 +28,14 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
             previous file is unchanged, and the temporary file is removed.
     """
     path = Path(path)
-    beside = path.with_name(path.name + ENDING)
-    shown = _with_mark(path, content)
-    if shown is None:
-        _write_whole(beside, f"{path.name}: {current_mark()}\n".encode())
+    mark_file = path.with_name(path.name + ENDING)
+    marked_content = _with_mark(path, content)
+    if marked_content is None:
+        _write_whole(mark_file, f"{path.name}: {current_mark()}\n".encode())
     else:
         with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
-    return _write_whole(path, content if shown is None else shown)
+            mark_file.unlink(missing_ok=True)
+    return _write_whole(path, content if marked_content is None else marked_content)
 
 
 def _with_mark(path: Path, content: bytes) -> bytes | None:

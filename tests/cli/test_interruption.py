@@ -138,5 +138,5 @@ def test_a_signal_before_the_fit_writes_nothing(
 
     monkeypatch.setattr("trueup.sysid.fit.run.prepare", stop)
     assert main(["identify", str(files.experiment)]) == code
-    assert "before anything new was saved" in capsys.readouterr().err
+    assert "nothing new was saved" in capsys.readouterr().err
     assert not (files.folder / "runs").exists()

@@ -129,7 +129,7 @@ def test_trackers_are_switches_and_keys(parsed):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["study", "run", "sphere", "sigmaa=1"], r"no key 'sigmaa'.* Did you mean 'sigma'\?"),
+        (["study", "run", "sphere", "sigmaa=1"], r"unknown key 'sigmaa'.* Did you mean 'sigma'\?"),
         (["study", "run", "sphere", "seed=1", "--seed", "2"], "seed is given twice; give it once"),
         (["study", "run", "sphere", "sigma=1", "sigma=2"], "sigma is given twice; give it once"),
         (["study", "run", "sphere", "sigma="], "sigma requires a value; give one or remove it"),
@@ -153,9 +153,9 @@ def test_trackers_are_switches_and_keys(parsed):
         (["network", "export", "n", "--format", "onnx"], "Did you mean '--form'"),
         (["design", "arm.yaml", "--masses", "1"], "give it as masses=VALUE"),
         (["design", "arm.yaml", "target_interval=half"], "no .*arm.yaml|does not exist"),
-        (["design", "arm.yaml", "rate=100"], "rate has no effect here; remove it"),
+        (["design", "arm.yaml", "rate=100"], "rate is not supported by this command; remove it"),
         (["export", "dr", "runs/arm", "--draws", "64"], "give it as draws=VALUE"),
-        (["export", "dr", "draws=64"], "name a run directory"),
+        (["export", "dr", "draws=64"], "the run directory is missing"),
     ],
     ids=" ".join,
 )

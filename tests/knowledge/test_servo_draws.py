@@ -48,7 +48,7 @@ def test_the_command_takes_a_servo_and_refuses_what_it_cannot_do(servo_fit_run, 
         in capsys.readouterr().err
     )
     assert main(["export", "dr", "--form", "mjlab"]) == 2
-    assert "name a run directory" in capsys.readouterr().err
+    assert "the run directory is missing" in capsys.readouterr().err
     lonely = tmp_path / "servo.json"
     lonely.write_text(beside.read_text())
     assert main(["export", "dr", str(lonely)]) == 2

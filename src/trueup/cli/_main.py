@@ -38,13 +38,13 @@ DESCRIPTION = """Make simulators match reality: identify MuJoCo models from reco
 Examples:
   trueup demo                          record a simulated robot, identify it, show a report
   trueup init arm.xml run.csv          write a commented experiment file
-  trueup check experiment.yaml         data quality and identifiability, before spending time
+  trueup check experiment.yaml         data quality and identifiability, before the fit
   trueup identify experiment.yaml      fit, intervals, held-out check, report
-  trueup explain experiment.yaml       why the robot does not do what the simulation does
+  trueup explain experiment.yaml       causes of the gap between robot and simulation
   trueup report runs/arm               write the report of a finished run again
   trueup compare runs/arm runs/arm2    two runs side by side
-  trueup reconcile runs/*              which runs agree, which one does not and why
-  trueup export dr runs/arm            draws of what is not known, for policies to train on
+  trueup reconcile runs/*              runs that agree, and outliers with their likely cause
+  trueup export dr runs/arm            domain randomisation from the remaining uncertainty
   trueup study run sphere              run, list, show, resume and export searches
   trueup actuator list                 servos: record, fit, evaluate and compare friction models
   trueup network train                 learned actuators: train, score and export networks
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Args:
-      arguments: what follows ``trueup``; those of the process where None.
+      arguments: words after ``trueup``; by default those of the process.
 
     Returns:
       The exit code.
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         output.error(type(error).__name__, str(error))
         return WRONG_INPUT
     except BrokenPipeError:
-        # whoever read the output has enough of it; closing the stream again must not fail either
+        # the reader has closed the pipe; the close of the stream at exit must not fail either
         with contextlib.suppress(OSError):
             sys.stdout = io.TextIOWrapper(io.BytesIO())
         return DONE
@@ -93,14 +93,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         output.error(type(error).__name__, message)
         return WRONG_INPUT
     except KeyboardInterrupt as stop:
-        message = str(stop) or "stopped before anything new was saved"
+        message = str(stop) or "stopped; nothing new was saved"
         output.error("Interrupted", message)
         return _stop_signals.exit_code()
 
 
 @contextlib.contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Print warnings of trueup as sentences, without the line of code that they come from."""
+    """Print warnings of trueup without the line of code that they come from."""
     former = warnings.showwarning
 
     def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -117,7 +117,7 @@ def _plain_warnings() -> Iterator[None]:
 
 
 def _parse(arguments: list[str], output: Output) -> Any:
-    """The command that the arguments ask for, or the exit code where they ask for help."""
+    """The requested command, or the exit code if help is requested."""
     words = [word for word in arguments if word != "--json"]
     names: dict[str, Any] = {command.__name__.lower(): command for command in commands.COMMANDS}
     group = names.get(words[0]) if words else None
@@ -130,11 +130,11 @@ def _parse(arguments: list[str], output: Output) -> Any:
 def _choose(
     words: list[str], names: dict[str, type], program: str, description: str, output: Output
 ) -> Any:
-    """The command among ``names`` that the words ask for, or the exit code."""
+    """The requested command among ``names``, or the exit code."""
     import tyro
 
     if output.json and not words:
-        output.error("UsageError", f"no command is given; see {program} --help")
+        output.error("UsageError", f"the command is missing; see {program} --help")
         return WRONG_INPUT
     alone = bool(words) and words[0] in names
     if len(names) == 1 and not alone:
@@ -154,14 +154,14 @@ def _choose(
         for name, command in names.items()
     ]
     choices = functools.reduce(operator.or_, described)
-    if len(names) == 1:  # the parser knows no choice among one
+    if len(names) == 1:  # the parser does not support a choice of one
         program, description = f"{program} {words[0]}", _description(names[words[0]], True)
         words = words[1:]
     if alone and output.json:
-        words.append("--json")  # accepted wherever it stands
-    complaint = io.StringIO()
+        words.append("--json")  # accepted at any position
+    messages = io.StringIO()
     try:
-        with contextlib.redirect_stderr(complaint):
+        with contextlib.redirect_stderr(messages):
             parsed = tyro.cli(
                 choices,  # type: ignore[arg-type]
                 prog=program,
@@ -175,19 +175,21 @@ def _choose(
         if not stop.code:
             return DONE
         if output.json:
-            output.error("UsageError", _without_frame(complaint.getvalue()))
+            output.error("UsageError", _without_frame(messages.getvalue()))
         else:
-            sys.stderr.write(mask(complaint.getvalue()))
+            sys.stderr.write(mask(messages.getvalue()))
         return WRONG_INPUT
 
 
 def _the_only_one(
     words: list[str], names: dict[str, type], program: str, description: str, output: Output
 ) -> int:
-    """Help of a group of one command, or the complaint that there is no other; the exit code."""
+    """Print the help of a group of one command, or an error for another; returns the exit code."""
     ((name, command),) = names.items()
     if words and words[0] not in ("-h", "--help"):
-        output.error("UsageError", f"{program} has no command {words[0]!r}; it has {name!r}")
+        output.error(
+            "UsageError", f"{program} has no command {words[0]!r}; the only one is {name!r}"
+        )
         return WRONG_INPUT
     output.text(
         f"usage: {program} [-h] {name} ...",
@@ -201,7 +203,7 @@ def _the_only_one(
 
 
 def _description(command: type, alone: bool) -> str:
-    """Help of a command: all of it, or the first line for the list of commands."""
+    """Help of a command: the whole text, or the first line for the list of commands."""
     text = inspect.cleandoc(command.__doc__ or "")
     return text + keys_line(command) if alone else text.splitlines()[0]
 

@@ -1,4 +1,4 @@
-"""Settings that a command is given, as options and as ``KEY=VALUE``, for classes of the library."""
+"""Settings of a command, given as options and as ``KEY=VALUE``, for classes of the library."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 def settings_in(command: Any) -> dict[str, Any]:
-    """Values of the settings in ``KEYS`` of a command that are given, by name, in their types.
+    """Given values of the settings in ``KEYS`` of a command, by name, converted to their types.
 
     Raises:
-      ExperimentError: a key is unknown, is given twice or has no value, or a value has another
+      ExperimentError: a key is unknown, given twice or without a value, or a value has another
         type.
     """
     settings = command.KEYS
@@ -24,5 +24,5 @@ def settings_in(command: Any) -> dict[str, Any]:
 
 
 def made_of(settings: type[T], values: Mapping[str, Any]) -> T:
-    """Settings of the library from those among ``values`` that belong to them."""
+    """Settings of a class of the library, from their values among ``values``."""
     return settings(**{k: v for k, v in values.items() if k in settings_of(settings)})

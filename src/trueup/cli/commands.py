@@ -1,4 +1,4 @@
-"""The commands and their arguments; what they do is imported when they run."""
+"""The commands and their arguments; implementations are imported when a command runs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ class Identify:
       trueup identify experiment.yaml --resume
       trueup identify experiment.yaml --dry-run --json
 
-    Ctrl-C saves and says how to resume.
+    Ctrl-C saves the state and prints the command to resume.
     Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
@@ -41,11 +41,11 @@ class Identify:
     overwrite: bool = False
     """Replace the run in the directory."""
     seed: Annotated[int | None, arg(metavar="INT")] = None
-    """Seed of everything random; by default that of the experiment."""
+    """Seed of all random numbers; by default that of the experiment."""
     dry_run: bool = False
-    """Read and check everything, report what would be fitted and the time; write nothing."""
+    """Read and check everything, report the planned fit and its time; write nothing."""
     quiet: bool = False
-    """No progress."""
+    """Hide the progress."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -66,13 +66,13 @@ class Identify:
 
 @dataclass(frozen=True)
 class Check:
-    """Check data and identifiability at the start values, before time is spent.
+    """Check data and identifiability at the start values, before the fit.
 
     Examples:
       trueup check experiment.yaml
       trueup check experiment.yaml --json
 
-    Exit codes: 0 a fit is possible, 2 wrong input, unusable data included.
+    Exit codes: 0 a fit is possible, 2 wrong input or unusable data.
     """
 
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT")]
@@ -163,8 +163,8 @@ class Init:
 class Import:
     """Write an experiment file from the logs of a robot: ROS, Unitree, LeRobot, PACE, tables.
 
-    Joints are matched by name, else by order; units, signs, zeros, gains and the clock follow from
-    the log. A table shows how certain each is; what the log does not determine is listed.
+    Joints are matched by name, else by order; units, signs, zeros, gains and the clock are inferred
+    from the log. A table shows the certainty of each; what the log does not determine is listed.
 
     Examples:
       trueup import run.csv --model arm.xml
@@ -192,7 +192,7 @@ class Import:
 
 @dataclass(frozen=True)
 class Demo:
-    """Record a simulated robot arm, identify it, and compare with the truth.
+    """Record a simulated robot arm, identify it, and compare the result with the true values.
 
     Examples:
       trueup demo

@@ -1,4 +1,4 @@
-"""What ends a command, in one sentence: errors that trueup did not raise itself, and signals."""
+"""Messages for errors from outside of trueup, and for signals."""
 
 import contextlib
 import signal
@@ -28,10 +28,10 @@ _OUT_OF_MEMORY = (
 
 
 def check_paths(words: Sequence[str]) -> None:
-    """Refuse pipes, devices and sockets among the words of a command before anything is read.
+    """Check that no word of a command is a pipe, device or socket, before anything is read.
 
     Raises:
-      InputFileError: a word, or the value of one, is the path of such a thing.
+      InputFileError: a word, or its value, is the path of one.
     """
     for before, word in zip(("", *words), words, strict=False):
         if before in _DEVICES or word.partition("=")[0] in _DEVICES:
@@ -42,32 +42,32 @@ def check_paths(words: Sequence[str]) -> None:
 
 
 def in_words(error: Exception) -> str | None:
-    """A sentence on an error that a user can do something about; None for a mistake of trueup.
+    """Message for an error that a user can correct; None for a defect of trueup.
 
-    A size that does not fit into memory or into a number is one, and so is whatever a file of the
-    user's own raised.
+    Such errors are sizes that exceed the memory or the range of a number, errors of the operating
+    system, and errors raised in a Python file of the user.
     """
     if isinstance(error, MemoryError) or _is_out_of_memory(error):
         return (
-            f"there is not enough memory for this: {_reason(error)}. Take less data, fewer "
-            "candidates at once, or smaller sizes"
+            f"out of memory: {_reason(error)}. Use less data, fewer candidates at once, or smaller "
+            "sizes"
         )
     if isinstance(error, OverflowError):
-        return f"a size or a number is too large: {_reason(error)}. Take a smaller one"
+        return f"a size or a number is too large: {_reason(error)}. Use a smaller one"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or _reason(error)}"
     if isinstance(error, RuntimeError) and "Symlink loop" in str(error):  # of Path.resolve
-        return f"{_reason(error)}: it is a link that leads to itself"
-    place = _place_in_own_file(error)
+        return f"{_reason(error)}: the path contains a symbolic link to itself"
+    place = _place_in_user_file(error)
     if place is not None:
         return f"{place} raised {type(error).__name__}: {_reason(error)}"
     return None
 
 
 def show_traceback(error: Exception) -> None:
-    """Print the traceback of an error in a file of the user's own, who has to find it there."""
-    if not isinstance(error, MemoryError | OSError) and _place_in_own_file(error) is not None:
+    """Print the traceback of an error raised in a Python file of the user."""
+    if not isinstance(error, MemoryError | OSError) and _place_in_user_file(error) is not None:
         lines = traceback.format_exception(error)
         print(mask("".join(lines)), file=sys.stderr, end="", flush=True)
 
@@ -81,8 +81,8 @@ def _is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, RuntimeError) and any(w in words for w in _OUT_OF_MEMORY)
 
 
-def _place_in_own_file(error: Exception) -> str | None:
-    """File and line of the user's own that an error came from, or None."""
+def _place_in_user_file(error: Exception) -> str | None:
+    """File and line of the user's code that raised an error, or None."""
     if any("Traceback" in note for note in getattr(error, "__notes__", ())):
         return "the problem, on a worker,"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
@@ -98,7 +98,7 @@ def _place_in_own_file(error: Exception) -> str | None:
 
 @contextlib.contextmanager
 def terminated_in_words() -> Iterator[None]:
-    """Turn SIGTERM into what Ctrl-C does: the command ends with a sentence, and cleans up."""
+    """Handle SIGTERM as Ctrl-C: the command cleans up and ends with a message."""
     number = signal.SIGTERM
     usable = threading.current_thread() is threading.main_thread()
     if not usable or signal.getsignal(number) is not signal.SIG_DFL:

@@ -1,4 +1,4 @@
-"""Help of commands: texts without line breaks, defaults where there are any, keys of settings."""
+"""Help of commands: texts without line breaks, defaults, and the keys of settings."""
 
 import dataclasses
 import textwrap
@@ -20,10 +20,10 @@ _Words: Any = type(arg())
 
 
 def with_help(command: type) -> type:
-    """The command, with help texts as the parser has to show them; a second call changes nothing.
+    """The command, with the help texts and defaults for the parser; idempotent.
 
-    The parser takes texts from docstrings with their line breaks, and shows ``None`` and ``False``
-    as defaults.
+    By itself the parser would show docstrings with their line breaks, and ``None`` and ``False`` as
+    defaults.
     """
     hints = get_type_hints(command, include_extras=True)
     for name, setting in settings_of(command).items():
@@ -40,22 +40,22 @@ def with_help(command: type) -> type:
 
 
 def words_of(hint: Any) -> Any:
-    """What a type says of spellings and help of its option."""
+    """Spellings and help of an option, from the marks of its type."""
     marks = get_args(hint)[1:] if _is_annotated(hint) else ()
     return next((mark for mark in marks if isinstance(mark, _Words)), arg())
 
 
 def keys_line(command: type) -> str:
-    """Names of the keys that are not options of a command; empty where it takes none."""
+    """Line with the keys of a command that are not options; empty without any."""
     keys = [setting.key for setting in further_keys(command)]
     if not keys:
         return ""
-    return f"\n\nKeys (KEY=VALUE; {HELP_KEYS} describes them): {', '.join(keys)}."
+    return f"\n\nKeys, given as KEY=VALUE and described by {HELP_KEYS}: {', '.join(keys)}."
 
 
 def keys_table(command: type) -> list[str]:
     """Lines that describe the keys of a command."""
-    lines = ["Settings that are given as KEY=VALUE; lists with commas, numbers by name as a:1,b:2."]
+    lines = ["Settings given as KEY=VALUE: lists as 1,2,3; values by name as a:1,b:2."]
     for setting in further_keys(command):
         default = setting.default
         shown = "" if _is_empty(default) else f" = {value_in_words(default)}"

@@ -12,7 +12,7 @@ from trueup.cli.settings import value_in_words
 from trueup.errors import ExperimentError, did_you_mean, listing
 
 _EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
-"""A number that YAML may read as text."""
+"""Numbers that YAML may read as text, such as 1e-3."""
 
 
 def values_of(
@@ -24,17 +24,17 @@ def values_of(
 ) -> dict[str, Any]:
     """Values of settings, by key: those given as options, and those given as ``KEY=VALUE``.
 
-    Lists are given with commas, as in ``tgt_vel=1.0,1.25``, numbers by name as in
-    ``weights=effort:300,velocity:100``, both also as YAML; ``none`` is no value.
+    Lists are written with commas, as in ``tgt_vel=1.0,1.25``, values by name as in
+    ``weights=effort:300,velocity:100``, both also as YAML; ``none`` is None.
 
     Args:
-      settings: dataclass or pydantic model that has the settings.
+      settings: dataclass or pydantic model with the settings.
       words: words of the form ``KEY=VALUE``.
       options: values of :func:`trueup.cli.settings.given`.
-      without: names of settings that cannot be given.
+      without: names of settings that the command does not support.
 
     Raises:
-      ExperimentError: a word has another form, a key is unknown, or is given twice.
+      ExperimentError: a word has another form, or a key is unknown, not supported or given twice.
     """
     known = {s.key: s for s in settings_of(settings).values() if s.name not in without}
     by_name = {s.name: s for s in known.values()}
@@ -43,14 +43,14 @@ def values_of(
         key, equals, text = word.partition("=")
         setting = known.get(key) or by_name.get(key) or by_name.get(key.replace("-", "_"))
         if not equals:
-            raise ExperimentError(f"{word!r} is not of the form KEY=VALUE")
+            raise ExperimentError(f"{word!r}: expected the form KEY=VALUE")
         if setting is None and key in {
             name for s in settings_of(settings).values() for name in (s.key, s.name)
         }:
-            raise ExperimentError(f"{key} has no effect here; remove it")
+            raise ExperimentError(f"{key} is not supported by this command; remove it")
         if setting is None:
             raise ExperimentError(
-                f"there is no key {key!r}; the keys are {listing(known, limit=len(known))}."
+                f"unknown key {key!r}; the keys are {listing(known, limit=len(known))}."
                 f"{did_you_mean(key, known)}"
             )
         if setting.key in found:
@@ -60,21 +60,21 @@ def values_of(
 
 
 def value_of(setting: Setting, text: str) -> Any:
-    """Value of a setting from text; whether it fits is for the settings to check.
+    """Value of a setting from text; its range is checked by the settings.
 
     Raises:
-      ExperimentError: the text is empty, or of no form that the setting takes.
+      ExperimentError: the text is empty, or does not have the form of the setting.
     """
     if not text.strip():
         raise ExperimentError(f"{setting.key} requires a value; give one or remove it")
     kind = plain_type(setting.annotation)
     if get_origin(kind) is Literal and text.strip() in get_args(kind):
-        return text.strip()  # a word may be none, or one that YAML takes for a number
+        return text.strip()  # also none, and words that YAML reads as a number
     value = _value_or_none(text, setting.key)
     if kind is str and value is not None:
         return text.strip() if not isinstance(value, str) else value
     if get_origin(kind) in (dict, Mapping) and isinstance(value, str):
-        if get_origin(get_args(kind)[1]) is dict:  # names choose among mappings that there are
+        if get_origin(get_args(kind)[1]) is dict:  # names select predefined mappings
             return tuple(part.strip() for part in text.split(","))
         pairs = [part.partition(":") for part in text.split(",")]
         if not all(colon and name.strip() for name, colon, _ in pairs):
@@ -84,7 +84,7 @@ def value_of(setting: Setting, text: str) -> Any:
             )
         names = [name.strip() for name, _, _ in pairs]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ExperimentError(f"{setting.key} has {listing(twice)} twice")
+            raise ExperimentError(f"{setting.key} gives {listing(twice)} twice; give it once")
         return {name.strip(): _value_or_none(number, setting.key) for name, _, number in pairs}
     if get_origin(kind) in (tuple, list) or kind in (tuple, list):
         parts = value if isinstance(value, list) else None
@@ -101,26 +101,26 @@ def _value_or_none(text: str, key: str) -> Any:
 
 
 def read_value(text: str, key: str) -> Any:
-    """A value that is written as in YAML; a text beginning with ``*`` is text.
+    """Value of a text in YAML; a text that begins with ``*`` is a string.
 
     Raises:
-      ExperimentError: it is not YAML.
+      ExperimentError: the text is not YAML.
     """
     text = text.strip()
     if _EXPONENT.fullmatch(text):
         return float(text)
     try:
-        # a pattern such as *.json is text, which YAML would take for an alias
+        # YAML would read a pattern such as *.json as an alias
         return text if text.startswith("*") else safe_yaml(text)
     except yaml.YAMLError as error:
         raise ExperimentError(f"the value of {key} cannot be read: {error}") from error
 
 
 def check_type(settings: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values converted to the types of the settings of a dataclass, which checks no types itself.
+    """Values converted to the types of the settings, which dataclasses do not check.
 
     Raises:
-      ExperimentError: one does not fit.
+      ExperimentError: a value has another type.
     """
     from pydantic import TypeAdapter, ValidationError
 

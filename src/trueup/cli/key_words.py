@@ -1,4 +1,4 @@
-"""Words ``KEY=VALUE``, which may be anywhere among the options of a command."""
+"""Words ``KEY=VALUE`` at any position among the options of a command."""
 
 import re
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ _KEY = re.compile(r"[A-Za-z_][\w.-]*=")
 
 
 def split_keys(words: Sequence[str], command: type) -> tuple[list[str], tuple[str, ...]]:
-    """The words of a command without and with the form ``KEY=VALUE``.
+    """The words of a command, separated into other words and those of the form ``KEY=VALUE``.
 
-    The parser would take them from one place only. Words of a command without keys stay, and so
-    does the value of an option.
+    The parser alone accepts them at one position only. Values of options, and all words of a
+    command without keys, are other words.
     """
     if "keys" not in getattr(command, "__dataclass_fields__", {}):
         return list(words), ()

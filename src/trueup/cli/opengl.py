@@ -1,7 +1,7 @@
-"""What is said where MuJoCo does not load with the graphics library that the environment asks for.
+"""Message if MuJoCo does not load with the graphics library in ``MUJOCO_GL``.
 
-``import mujoco`` loads the library that ``MUJOCO_GL`` names, and fails in many ways where there is
-none. Commands import MuJoCo where they need it, so its failure is looked for around them all.
+``import mujoco`` loads the library in ``MUJOCO_GL``, and raises various errors if it is missing. As
+commands import MuJoCo where they need it, the error is handled around all of them.
 """
 
 import contextlib
@@ -15,29 +15,29 @@ from trueup.errors import ReportError
 
 @contextlib.contextmanager
 def explained_graphics() -> Iterator[None]:
-    """Turn a failure to load MuJoCo because of ``MUJOCO_GL`` into one sentence.
+    """Convert an error of the import of MuJoCo with ``MUJOCO_GL`` set into one message.
 
     Raises:
-      ReportError: there is no such library on this machine, so MuJoCo does not load at all.
+      ReportError: the graphics library is missing, so that MuJoCo cannot be imported.
     """
     try:
         yield
     except (ImportError, AttributeError, RuntimeError, OSError) as error:
-        asked = os.environ.get("MUJOCO_GL")
+        library = os.environ.get("MUJOCO_GL")
         cause = _of_loading_mujoco(error)
-        if not asked or cause is None:
+        if not library or cause is None:
             raise
-        said = str(cause).strip().splitlines() or [type(cause).__name__]
+        lines = str(cause).strip().splitlines() or [type(cause).__name__]
         raise ReportError(
-            f"MuJoCo does not load with MUJOCO_GL={asked} ({said[0]}): install "
-            "EGL (libegl1) or OSMesa (libosmesa6) and choose it with MUJOCO_GL=egl or "
-            "MUJOCO_GL=osmesa, or leave MUJOCO_GL unset"
+            f"MuJoCo does not load with MUJOCO_GL={library} ({lines[0]}): install "
+            "EGL (libegl1) or OSMesa (libosmesa6) and select it with MUJOCO_GL=egl or "
+            "MUJOCO_GL=osmesa, or unset MUJOCO_GL"
         ) from error
 
 
 def _of_loading_mujoco(error: BaseException | None) -> BaseException | None:
-    """The error that came out of MuJoCo's own modules while they were being loaded, if it did."""
-    if "mujoco" in sys.modules:  # a package that fails to load is taken out again
+    """The error raised in the modules of MuJoCo during their import, or None."""
+    if "mujoco" in sys.modules:  # Python removes a package after a failed import
         return None
     while error is not None:
         frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))

@@ -17,16 +17,16 @@ _OF_ALL = ("--help", "--help-keys", "--json")
 def check_options(
     words: Sequence[str], program: str, command: type, others: Mapping[str, type]
 ) -> None:
-    """Check that a command has the options that are given.
+    """Check that a command has the given options.
 
     Args:
-      words: those of the command.
-      program: its name, such as ``trueup gait evaluate``.
-      command: its class.
+      words: words after the command.
+      program: name of the command, such as ``trueup gait evaluate``.
+      command: class of the command.
       others: all commands, by name.
 
     Raises:
-      ExperimentError: it does not have one; the message names the commands that have it.
+      ExperimentError: the command does not have an option; the message names the commands that do.
     """
     known = spellings(command)
     for word in words:
@@ -59,14 +59,14 @@ def spellings(command: type) -> list[str]:
 
 
 def _name_of_option(command: type, key: str) -> str:
-    """Name of the option of a setting, whatever the command has of it."""
+    """Name of the option of a setting, whether or not the command has the option."""
     settings = settings_of(command.KEYS).values()  # type: ignore[attr-defined]
     setting = next(each for each in settings if each.key == key)
     return (setting.option and setting.option.name) or setting.name
 
 
 def commands_by_name(commands: Iterable[type]) -> dict[str, type]:
-    """All commands by the names that a user types."""
+    """All commands by their full names, such as ``trueup gait evaluate``."""
     found: dict[str, type] = {}
     for command in commands:
         name = f"trueup {command.__name__.lower()}"

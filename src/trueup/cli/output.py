@@ -1,4 +1,4 @@
-"""What a command prints: text for people, or one JSON object for programs."""
+"""Output of commands: text, or one JSON object."""
 
 import json
 import re
@@ -15,21 +15,21 @@ class Output:
     """Standard output of one command.
 
     Args:
-      json: print one object and nothing else on standard output, errors too.
+      json: print one JSON object only on standard output, for errors too.
     """
 
     def __init__(self, json: bool = False):
         self.json = json
 
     def text(self, *lines: str) -> None:
-        """Print lines for people; silent with ``--json``."""
+        """Print lines of text; nothing with ``--json``."""
         if not self.json:
             print(*map(mask, lines), sep="\n", flush=True)
 
     def table(self, columns: list[str], rows: list[list[str]], title: str = "") -> None:
-        """Print a table for people; silent with ``--json``.
+        """Print a table; nothing with ``--json``.
 
-        Columns of numbers end at one place, columns of words begin at one.
+        Columns of numbers are aligned right, columns of words left.
         """
         if self.json:
             return
@@ -46,7 +46,7 @@ class Output:
         print(flush=True)
 
     def result(self, value: dict[str, Any]) -> None:
-        """Print the object of ``--json``; the mark of what was made for people too."""
+        """Print the JSON object with ``--json``; without it, the mark of the result only."""
         mark = value.get(KEY) or current_mark()
         if mark is not None:
             value = {**value, KEY: mark}
@@ -55,12 +55,12 @@ class Output:
             print(json.dumps(masked(_plain(value)), indent=2, allow_nan=False), flush=True)
 
     def error(self, kind: str, message: str) -> None:
-        """Report an error: on the error stream, or as the object of ``--json``.
+        """Report an error on standard error, or as a JSON object with ``--json``.
 
-        A message is never empty: an error without words is one in trueup.
+        An empty message is a defect of trueup.
         """
         message = mask(message).strip()
-        assert message, f"{kind} has no words"
+        assert message, f"{kind} has no message"
         if self.json:
             print(json.dumps({"error": kind, "message": message}, indent=2), flush=True)
         else:
@@ -68,12 +68,12 @@ class Output:
 
 
 def _of_numbers(cells: list[str]) -> bool:
-    """Whether cells hold numbers: with a unit, a deviation or a dash for none among them."""
+    """Whether cells are numbers, possibly with a unit or a deviation, or dashes for none."""
     return all(re.match(r"[-+±]?(\d|\.\d|inf|nan|$)", str(cell)) for cell in cells)
 
 
 def _plain(value: Any) -> Any:
-    """Plain JSON; what is not finite becomes null."""
+    """JSON values; numbers that are not finite become null."""
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -88,7 +88,7 @@ def _plain(value: Any) -> Any:
 
 
 def interval_text(low: float, high: float) -> str:
-    """An interval for a table."""
+    """Text of an interval in a table."""
     if np.isinf(low) and np.isinf(high):
         return "anything"
     if np.isnan(low):

@@ -1,7 +1,7 @@
-"""Options whose words are names of a registry, looked up when the help is shown or a word is read.
+"""Options for names of a registry, looked up when the help is shown or a value is read.
 
-A registry may grow at any time, by a file of the user too. The parser shows the names that there
-are; the library refuses others.
+A file of the user can register names at any time. The parser shows the registered names; the
+library checks them.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from trueup.fitting.searches.methods import method_names
 
 
 class _OfText(type):
-    """Type of types whose values are plain texts: the default of an option is one too."""
+    """Metaclass of types with strings as values, so that a string is a valid default."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, str)
 
 
 class RegisteredName(metaclass=_OfText):
-    """Type of an option whose words are names of a registry."""
+    """Type of an option for a name of a registry."""
 
     @classmethod
     def names(cls) -> Sequence[str]:
-        """Names that there are by now."""
+        """Names registered so far."""
         raise NotImplementedError
 
 
@@ -64,7 +64,7 @@ else:
 
 
 def add_registered_names(registry: Any) -> Any:
-    """Add the rule by which such options are read to the rules of the parser."""
+    """Add the rule for options of type :class:`RegisteredName` to those of the parser."""
     from tyro.constructors import PrimitiveConstructorSpec
 
     @registry.primitive_rule

@@ -1,4 +1,4 @@
-"""Prints the outcome of a run, of whatever kind it is."""
+"""Output of the outcome of a run of any kind."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ def print_outcome(outcome: Outcome, output: Output, show: Callable[[Outcome, Out
     Args:
       outcome: outcome of the run.
       output: where it is printed.
-      show: prints what the kind of the run has for people.
+      show: function that prints the text for the kind of the run.
     """
     output.result(outcome_content(outcome))
     if outcome.verdict is not None:

@@ -12,7 +12,7 @@ from trueup.sysid.report import save_path_of
 
 
 def run_report(directory: Path, target: Path | None, output: Output, anyway: bool = False) -> int:
-    """Write the report of a run, of whatever kind it is; returns the exit code."""
+    """Write the report of a run of any kind; returns the exit code."""
     run = RunDirectory.open(directory)
     page = runs.report(run, anyway=anyway)
     path = page.save(save_path_of(target) if target else run.report)
@@ -60,7 +60,7 @@ def _value(record: dict[str, Any] | None) -> str:
     if record is None:
         return "-"
     ends = interval_of(record)
-    if ends is None:  # a search over costs gives no intervals
+    if ends is None:  # a search over costs has no intervals
         return f"{record['value']:.5g}"
     return f"{record['value']:.5g} ({interval_text(*ends)})"
 

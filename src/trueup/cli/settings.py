@@ -1,9 +1,10 @@
 """Options and keys of commands, made from the settings of the library.
 
-A setting marked with :class:`trueup._options.Option` becomes an option: :func:`options_of` makes a
-class of them that commands inherit. Every setting, marked or not, can be given as ``KEY=VALUE``: a
-command has a field ``keys`` of type :data:`Keys`, its settings in ``KEYS``, the names of those that
-it does not take in ``WITHOUT``, and reads them by :func:`trueup.cli.key_values.values_of`.
+A setting marked with :class:`trueup._options.Option` becomes an option: :func:`options_of` returns
+a class of options for commands to inherit. Every setting, marked or not, can be given as
+``KEY=VALUE``: a command has a field ``keys`` of type :data:`Keys`, its settings in ``KEYS``, the
+names of those that it does not support in ``WITHOUT``, and reads them with
+:func:`trueup.cli.key_values.values_of`.
 """
 
 from collections.abc import Collection, Mapping
@@ -25,19 +26,19 @@ Keys = Annotated[
     Positional[tuple[str, ...]],
     arg(metavar="[KEY=VALUE ...]", help="Further settings."),
 ]
-"""Type of the field of a command that takes settings as ``KEY=VALUE``."""
+"""Type of the field for settings given as ``KEY=VALUE``."""
 
 
 def options_of(
     settings: type, name: str, *, only: Collection[str] = (), types: Mapping[str, Any] | None = None
 ) -> type[Any]:
-    """A dataclass with an option for each marked setting; an option that is not given is None.
+    """A dataclass with an option for each marked setting, None by default.
 
     Args:
       settings: dataclass or pydantic model.
       name: name of the class.
-      only: names of the settings; all that are marked where empty.
-      types: types of options that the parser reads by a rule of its own, by name.
+      only: names of the settings; by default all that are marked.
+      types: types of options with a custom rule of the parser, by name.
     """
     marked = [s for s in settings_of(settings).values() if s.option is not None]
     chosen = [s for s in marked if not only or s.name in only]
@@ -49,14 +50,14 @@ def options_of(
 
 
 def given(command: Any, settings: type) -> dict[str, Any]:
-    """Values of the settings whose options are given, by name."""
+    """Values of the settings that are given as options, by name."""
     found: dict[str, Any] = {}
     for setting in settings_of(settings).values():
         value = getattr(command, setting.name, None) if setting.option is not None else None
         if value is None or value is False:
             continue
         if value == () or (isinstance(value, tuple) and "" in value):
-            # what a variable that is empty leaves of an option
+            # from an empty variable of the shell
             raise ExperimentError(f"{_spelling(setting)} requires a value; give one or remove it")
         takes_word = setting.option is not None and not setting.option.flag
         is_switch = plain_type(setting.annotation) is bool and takes_word
@@ -92,7 +93,7 @@ def _option(setting: Setting, given_type: Any) -> Any:
 
 
 def _words_in(annotation: Any) -> str | None:
-    """Placeholder of a value that is one of some words."""
+    """Placeholder for a choice of words; None for other values."""
     kind = plain_type(annotation)
     if kind is bool:
         return "{1,0}"
@@ -100,7 +101,7 @@ def _words_in(annotation: Any) -> str | None:
 
 
 def _parsed(annotation: Any) -> Any:
-    """Type by which the parser reads the value of an option."""
+    """Type with which the parser reads the value of an option."""
     kind = plain_type(annotation)
     if kind is bool:
         return Switch
@@ -110,7 +111,7 @@ def _parsed(annotation: Any) -> Any:
 
 
 def keys_of(command: type) -> list[str]:
-    """Keys that a command takes as ``KEY=VALUE``."""
+    """Keys that a command accepts as ``KEY=VALUE``."""
     settings = getattr(command, "KEYS", None)
     without = getattr(command, "WITHOUT", ())
     if settings is None:
@@ -119,7 +120,7 @@ def keys_of(command: type) -> list[str]:
 
 
 def further_keys(command: type) -> list[Setting]:
-    """Settings that a command takes as ``KEY=VALUE`` only."""
+    """Settings that a command accepts as ``KEY=VALUE`` only."""
     options = getattr(command, "__dataclass_fields__", {})
     keys = keys_of(command)
     if not keys:
@@ -129,7 +130,7 @@ def further_keys(command: type) -> list[Setting]:
 
 
 def value_in_words(value: Any) -> str:
-    """A default as it is written on the command line."""
+    """A default value in the form of the command line."""
     if isinstance(value, tuple | list):
         return ",".join(map(value_in_words, value))
     if isinstance(value, Mapping):
@@ -138,7 +139,7 @@ def value_in_words(value: Any) -> str:
 
 
 def type_in_words(annotation: Any) -> str:
-    """What the value of a setting is: a number, a list of texts, one of some words."""
+    """Description of the type of a setting: number, list of texts, or a choice of words."""
     kind = plain_type(annotation)
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Literal:

@@ -1,4 +1,4 @@
-"""Whole numbers among the words of a command, however they are written."""
+"""Integers on the command line, also written as 1e6 or 2.0."""
 
 import math
 from collections.abc import Sequence
@@ -6,16 +6,16 @@ from typing import Any
 
 from trueup.errors import ExperimentError
 
-_LARGEST = 2.0**53  # beyond it a number with an exponent is no exact count
+_LARGEST = 2.0**53  # above it not every integer is a float
 
 
 def whole_numbers(words: Sequence[str]) -> Any:
-    """Rules of the parser by which options of whole numbers are read.
+    """Rule of the parser for options with integers.
 
-    4096, 1e6 and 2.0 are whole numbers; for 1.5 and nan the option is named.
+    4096, 1e6 and 2.0 are integers; the error for 1.5 or nan names the option.
 
     Args:
-      words: those of the command.
+      words: words of the command.
     """
     from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec
 
@@ -37,7 +37,7 @@ def whole_numbers(words: Sequence[str]) -> Any:
 
 
 def _whole(text: str, words: Sequence[str]) -> int:
-    """The number of a text; what is no number at all the parser refuses."""
+    """Integer of a text; the parser reports a ValueError, for text that is not a number."""
     try:
         return int(text)
     except ValueError:
@@ -45,7 +45,7 @@ def _whole(text: str, words: Sequence[str]) -> int:
     try:
         number = float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no whole number") from None
+        raise ValueError(f"{text!r} is not a whole number") from None
     if math.isfinite(number) and number == int(number) and abs(number) <= _LARGEST:
         return int(number)
     option = next(
@@ -56,5 +56,5 @@ def _whole(text: str, words: Sequence[str]) -> int:
         ),
         "",
     )
-    what = option if option.startswith("-") else "a number"
-    raise ExperimentError(f"{what} is {text}, which is no whole number up to {_LARGEST:.0f}")
+    name = option if option.startswith("-") else "a number"
+    raise ExperimentError(f"{name} is {text}; it must be a whole number up to {_LARGEST:.0f}")

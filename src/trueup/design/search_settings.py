@@ -1,4 +1,4 @@
-"""Settings of the search of a design, light to import."""
+"""Settings of the search of a design, without heavy imports."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 from trueup._options import Option
 
 SECONDS = 240.0
-"""Time of the search [s] unless another is given."""
+"""Default time of the search [s]."""
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,9 @@ class DesignSearchSettings:
     max_seconds: Annotated[float, Option("S", name="seconds")] = SECONDS
     """Maximum time of the search [s]."""
     max_evaluations: Annotated[int | None, Option("INT", name="evaluations")] = None
-    """Maximum number of evaluated designs; with library the result does not depend on time."""
+    """Maximum number of evaluated designs; if library is given too, the result does not depend on
+    the time."""
     seed: Annotated[int | None, Option("INT")] = None
-    """Seed of everything random; by default that of the experiment, 0 for a servo fit."""
+    """Seed of all random numbers; by default that of the experiment, 0 for a servo fit."""
     library: int | None = None
-    """Number of random pieces to choose from; by default as many as the time allows."""
+    """Number of random motions to choose from; by default as many as the time allows."""

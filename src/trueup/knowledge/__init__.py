@@ -1,7 +1,7 @@
-"""Knowledge that finished runs hold: distributions of their parameters, and draws from them.
+"""Parameter distributions of finished runs, and joint draws from them.
 
-:func:`identified_run` reads a finished identification; ``Belief`` is a Gaussian within bounds,
-:class:`Draws` are joint draws of parameters with names, units and places in a model.
+:func:`identified_run` reads a finished identification; :class:`Draws` are joint draws of parameters
+with names, units and targets in a model.
 """
 
 from typing import TYPE_CHECKING

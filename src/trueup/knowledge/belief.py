@@ -1,4 +1,4 @@
-"""Knowledge of a set of parameters: a Gaussian within bounds, and draws from it."""
+"""Distribution of parameters as a Gaussian within bounds, and draws from it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,18 +9,18 @@ from scipy.special import ndtr, ndtri
 from trueup.errors import FitError, listing
 
 SWEEPS = 60
-"""Passes over all directions where bounds cut the Gaussian; one pass is exact where none does."""
+"""Passes over all directions if bounds truncate the Gaussian; otherwise one pass is exact."""
 
 _WELL_KNOWN = 0.25  # standard deviation as a share of the range
-_ABSENT = 1e-12  # share of the largest precision below which a direction is known by bounds alone
+_ABSENT = 1e-12  # share of the largest precision below which only bounds limit a direction
 
 
 @dataclass(frozen=True)
 class Belief:
-    """A Gaussian, cut by a box, in the search coordinates of parameters.
+    """A Gaussian truncated by a box, in the search coordinates of parameters.
 
-    The precision is zero in directions that the data do not determine: there the box alone, or a
-    prior that is part of the precision, says where a draw lies, and never the estimate.
+    The precision is zero in directions that the data do not determine. In these, draws depend on
+    the box alone, or on a prior that is part of the precision, and not on the estimate.
     """
 
     names: tuple[str, ...]
@@ -28,34 +28,34 @@ class Belief:
     centre: np.ndarray
     """Optimum without bounds ``(p,)``."""
     precision: np.ndarray
-    """Inverse of the covariance ``(p, p)``; singular where data determine no value."""
+    """Inverse of the covariance ``(p, p)``; singular if data do not determine all directions."""
     lower: np.ndarray
-    """Lower bounds ``(p,)``, may be ``-inf``."""
+    """Lower bounds ``(p,)``, possibly ``-inf``."""
     upper: np.ndarray
-    """Upper bounds ``(p,)``, may be ``inf``."""
+    """Upper bounds ``(p,)``, possibly ``inf``."""
 
     def widened(self, factors: np.ndarray) -> "Belief":
-        """The same belief with the standard deviation of each element ``(p,)`` times a factor."""
+        """The distribution with the standard deviation of each element ``(p,)`` times a factor."""
         shrink = 1.0 / np.asarray(factors, float)
         precision = self.precision * np.outer(shrink, shrink)
         return Belief(self.names, self.centre, precision, self.lower, self.upper)
 
     def independent(self) -> "Belief":
-        """The same widths without correlation: what ranges of single parameters can say."""
+        """The distribution with the same marginal widths, but without correlation."""
         scale = self._scale()
         values, axes = self._directions(scale)
         present = values > _ABSENT * max(values.max(initial=0.0), 0.0)
         spread = scale**2 * (axes[:, present] ** 2 / values[present]).sum(axis=1)
-        # a part in a direction that no data determine: the bounds alone
+        # with a component in an undetermined direction, only the bounds limit the parameter
         free = (axes[:, ~present] ** 2).sum(axis=1) > 1e-6
         precision = np.diag(np.where(free, 0.0, 1.0 / np.where(spread > 0, spread, 1.0)))
         return Belief(self.names, self.centre, precision, self.lower, self.upper)
 
     def determined_steps(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Steps ``(count, p)`` from the centre along directions that data determine well.
+        """Random steps ``(count, p)`` from the centre along well determined directions.
 
-        A direction in which the Gaussian reaches over a quarter of the box, or has no end, is left
-        out: there the box decides, and a linearisation at the centre says nothing.
+        Directions with a standard deviation above a quarter of the box, or without a limit, are
+        excluded: the box limits them, and a linearisation at the centre is not valid there.
         """
         span = self.upper - self.lower
         scale = np.where(np.isfinite(span) & (span > 0), span, self._scale())
@@ -67,11 +67,11 @@ class Belief:
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Draws ``(count, p)`` in search coordinates, all within the box.
 
-        One row of the batch is one chain that moves along the axes of the Gaussian in turn; along
-        an axis the place is drawn exactly, from the Gaussian cut by the box.
+        Gibbs sampling, with one chain per row: the axes of the Gaussian are drawn in turn, each
+        exactly, from the Gaussian truncated by the box.
 
         Raises:
-          FitError: data, prior and bounds leave a parameter without any limit.
+          FitError: neither data, prior nor bounds limit a parameter.
         """
         scale = self._scale()
         values, axes = self._directions(scale)
@@ -90,7 +90,7 @@ class Belief:
     def _is_free(
         self, place: np.ndarray, low: np.ndarray, high: np.ndarray, values: np.ndarray
     ) -> bool:
-        """Whether bounds are so far away that they cut nothing off."""
+        """Whether all bounds are more than six standard deviations away."""
         if not (values > 0.0).all():
             return False
         middle, spread = place.mean(axis=0), place.std(axis=0)
@@ -106,7 +106,7 @@ class Belief:
         high: np.ndarray,
         rng: np.random.Generator,
     ) -> None:
-        """Draw the place of each row along an axis anew."""
+        """Draw a new position of each row along an axis."""
         moving = np.abs(axis) > 1e-12
         with np.errstate(invalid="ignore"):
             ends = np.stack([(low - place)[:, moving], (high - place)[:, moving]]) / axis[moving]
@@ -119,7 +119,7 @@ class Belief:
             deviation = 1.0 / np.sqrt(precision)
             now = (place - centre) @ axis
             a, b = (now + first) / deviation, (now + last) / deviation
-            # in the lower tail, where the distribution function keeps its digits
+            # in the lower tail, where the distribution function does not lose precision
             turned = a > 0.0
             a, b = np.where(turned, -b, a), np.where(turned, -a, b)
             below, above = ndtr(a), ndtr(b)
@@ -129,7 +129,7 @@ class Belief:
         place += np.clip(step, first, last)[:, None] * axis
 
     def _scale(self) -> np.ndarray:
-        """Unit of each coordinate: how far data let it move alone, or its range."""
+        """Scale of each coordinate ``(p,)``: its conditional standard deviation, or its range."""
         size = np.diag(self.precision)
         span = self.upper - self.lower
         known = size > 0.0
@@ -149,6 +149,6 @@ class Belief:
         if endless.any():
             lost = [name for name, end in zip(self.names, endless, strict=True) if end]
             raise FitError(
-                f"the data do not determine {listing(lost)}, which has no finite bounds and no "
-                "prior: nothing says from what range to draw. Give it bounds or a prior"
+                f"the data do not determine {listing(lost)}, and there are no finite bounds and no "
+                "prior to draw from: add bounds or a prior"
             )

@@ -1,4 +1,4 @@
-"""The run that rows are drawn from, whatever its kind."""
+"""Reading of a finished run of any kind to draw from."""
 
 import importlib
 import os
@@ -14,7 +14,7 @@ _READERS = {
     "servo": "trueup.knowledge.servo_run:servo_run",
     "network": "trueup.knowledge.network_run:network_run",
 }
-"""Kind of run -> its reader, as ``module:function``; imported when a run of the kind is met."""
+"""Kind of run -> reader, as ``module:function``, imported when it is needed."""
 
 
 def drawn_run(
@@ -24,51 +24,52 @@ def drawn_run(
     folder: Path | None = None,
     joints: int | None = None,
 ) -> DrawnRun:
-    """Read a finished run that rows can be drawn from.
+    """Read a finished run to draw rows of parameters from.
 
     Args:
-      directory: run directory; or the parameter file of a servo, whose run lies beside it.
-      anyway: take a run whose verdict is "do not use" too.
-      folder: where the inputs are, if they have moved away from the run.
-      joints: joints of an environment that the networks of an ensemble drive.
+      directory: run directory, or parameter file of a servo with its run next to it.
+      anyway: accept a run with the verdict "do not use".
+      folder: folder of the inputs, if they have moved relative to the run.
+      joints: number of joints per environment that are driven by the networks of an ensemble.
 
     Raises:
-      RunDirectoryError: nothing can be drawn from a run of its kind, it is not finished, has no
-        intervals, or its verdict is "do not use".
+      RunDirectoryError: draws are not supported for this kind of run, or the run is not finished,
+        has no intervals, or has the verdict "do not use".
     """
     path = run_directory_of(directory)
     opened = RunDirectory.open(path)
     kind = kind_of(opened)
     if kind not in _READERS:
         raise RunDirectoryError(
-            f"{opened.path} is a run of the kind {kind!r}; draws are made from an identification "
-            "of a model (trueup identify), a servo fit (trueup actuator fit) or an ensemble of "
-            "networks (trueup network train model.ensemble_members=5)"
+            f"{opened.path} is a run of the kind {kind!r}; draws require an identification of a "
+            "model (trueup identify), a servo fit (trueup actuator fit) or an ensemble of networks "
+            "(trueup network train model.ensemble_members=5)"
         )
     if joints is not None and kind != "network":
         raise RunDirectoryError(
-            f"{opened.path} holds no networks: the number of joints is for an ensemble of them"
+            f"{opened.path} contains no networks, but joints requires an ensemble of networks: "
+            "remove joints"
         )
     module, name = _READERS[kind].split(":")
-    more = {"joints": joints} if kind == "network" else {}
+    further = {"joints": joints} if kind == "network" else {}
     return getattr(importlib.import_module(module), name)(
-        path, anyway=anyway, folder=folder, **more
+        path, anyway=anyway, folder=folder, **further
     )
 
 
 def run_directory_of(path: str | os.PathLike[str]) -> Path:
-    """The run directory, or that of a servo's parameter file, which lies beside it.
+    """Run directory of a path: the path, or for a parameter file of a servo, the run next to it.
 
     Raises:
-      RunDirectoryError: it is a file without a run beside it.
+      RunDirectoryError: the path is a file without a run next to it.
     """
     path = Path(path)
     if not path.is_file():
         return path
-    beside = path.with_suffix(".run")
-    if not beside.is_dir():
+    directory = path.with_suffix(".run")
+    if not directory.is_dir():
         raise RunDirectoryError(
-            f"{path} is a file, and there is no {beside} beside it: what is known of the numbers "
-            "stands in the run directory"
+            f"{path} is a file without its run directory {directory}, which contains the "
+            "uncertainty of the parameters: give a run directory, or move it there"
         )
-    return beside
+    return directory

@@ -1,4 +1,4 @@
-"""Draws of parameters: rows that belong together, with names, units and places."""
+"""Joint parameter draws, with names, units and targets."""
 
 import io
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from trueup.runs.store import atomic
 
 @dataclass(frozen=True)
 class ModelField:
-    """Numbers of a model that draws write: one element of a model, one field of MjModel."""
+    """Numbers that draws write into a model: one field of MjModel for one element."""
 
     field: str
     """Field of MjModel, such as ``dof_armature``."""
     kind: str
-    """Kind of the element that owns the numbers: ``joint``, ``body``, ``actuator``, ..."""
+    """Kind of the element: ``joint``, ``body``, ``actuator``, ..."""
     element: str
     """Name of the element."""
     components: tuple[int, ...]
-    """Which of the element's numbers, in the order of the field."""
+    """Indices of the numbers within the element, in the order of the field."""
     values: np.ndarray
     """Values ``(n, components)``, in the units of MjModel."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Names of the numbers, without the values."""
+        """JSON values of the names, without the drawn values."""
         return {
             "field": self.field,
             "kind": self.kind,
@@ -39,22 +39,24 @@ class ModelField:
 
 @dataclass(frozen=True)
 class Draws:
-    """Joint draws from what is known of parameters."""
+    """Joint draws from the distribution of parameters."""
 
     names: tuple[str, ...]
     """Name of each element."""
     units: tuple[str, ...]
+    """Unit of each element."""
     targets: tuple[str, ...]
-    """Places of each element in the model, separated by commas."""
+    """Targets of each element in the model, separated by commas."""
     values: np.ndarray
     """Values ``(n, p)``, in the units of the elements."""
     fields: tuple[ModelField, ...] = ()
     """Numbers of a model that the draws write."""
     signals: tuple[Any, ...] = ()
-    """Numbers of sensors and commands: :class:`trueup.knowledge.signals.SignalDraw`."""
+    """Delays, gains and biases of sensors and commands, as
+    :class:`trueup.knowledge.signals.SignalDraw`."""
 
     def marginals(self) -> list[dict[str, Any]]:
-        """Median and the ends of the middle 90 % of each element."""
+        """Median, 5 % and 95 % quantile of each element."""
         ends = np.quantile(self.values, [0.05, 0.5, 0.95], axis=0)
         return [
             {
@@ -80,7 +82,7 @@ class Draws:
         return out
 
     def write(self, path: Path) -> None:
-        """Write ``posterior.npz``, which holds arrays of numbers and text alone."""
+        """Write ``posterior.npz``, with arrays of numbers and text only."""
         arrays: dict[str, Any] = {
             "values": self.values,
             "names": np.array(self.names, np.str_),
@@ -97,10 +99,10 @@ class Draws:
 
     @classmethod
     def read(cls, path: Path) -> "Draws":
-        """Draws from ``posterior.npz``; the places in a model stand in ``dr.json``.
+        """Draws from ``posterior.npz``, without the fields of a model, which are in ``dr.json``.
 
         Raises:
-          RunDirectoryError: the file is missing, damaged or holds something else.
+          RunDirectoryError: the file is missing, damaged or not a file of draws.
         """
         try:
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as found:
@@ -109,4 +111,4 @@ class Draws:
                 )
                 return cls(names, units, targets, found["values"])
         except DAMAGED_ARCHIVE as error:
-            raise RunDirectoryError(f"{path} holds no draws: {error}") from error
+            raise RunDirectoryError(f"{path} is not a file of draws: {error}") from error

@@ -1,4 +1,4 @@
-"""What a finished run says of its parameters: verdict, knowledge, error of the model."""
+"""Verdict, parameter distribution and model error of a finished run."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ from trueup.runs.store.run_directory import RunDirectory
 
 
 def finished(directory: RunDirectory, anyway: bool) -> tuple[dict[str, Any], Verdict]:
-    """Content of ``solution.json`` of a run that can be drawn from, and its verdict.
+    """Content of ``solution.json`` of a finished run, and its verdict.
 
     Raises:
-      RunDirectoryError: the run is not finished, damaged, or not to be used.
+      RunDirectoryError: the run is not finished, damaged, or has the verdict "do not use".
     """
     solution = read_solution(directory)
     if "verdict" not in solution:
@@ -32,14 +32,14 @@ def finished(directory: RunDirectory, anyway: bool) -> tuple[dict[str, Any], Ver
     if verdict.grade is Grade.DO_NOT_USE and not anyway:
         reason = next((r.sentence for r in verdict.reasons if r.grade is verdict.grade), "")
         raise RunDirectoryError(
-            f'the verdict on {directory.path} is "{verdict.grade.value}": {reason} Mend the fit '
-            "first; --anyway takes it all the same, marked as such"
+            f'the verdict on {directory.path} is "{verdict.grade.value}": {reason} Correct the fit '
+            "first, or use it with --anyway, which marks the result"
         )
     return solution, verdict
 
 
 def mark_of(check: InputCheck, verdict: Verdict) -> str | None:
-    """Mark of everything made from a run whose inputs have changed; None for none."""
+    """Mark of results of a run with changed inputs or the verdict "do not use"; None for none."""
     refused = None
     if verdict.grade is Grade.DO_NOT_USE:
         run = check.directory.path.name
@@ -58,27 +58,28 @@ def values_of(solution: dict[str, Any], directory: RunDirectory) -> np.ndarray:
 
 
 def check_names(known: Gaussian, names: tuple[str, ...], directory: RunDirectory) -> None:
-    """Raise RunDirectoryError where a run knows other unknowns than its experiment has."""
+    """Raise RunDirectoryError if the unknowns of a run are not those of its experiment."""
     if known.names != names:
         only = sorted(set(known.names) ^ set(names))
         what = f"{listing(only, 6)} are not in both" if only else "their order differs"
         raise RunDirectoryError(
-            f"{directory.solution} knows other unknowns than {directory.experiment} has: {what}. "
-            "One of the files was changed: take it from a copy"
+            f"the unknowns of {directory.solution} are not those of {directory.experiment}: "
+            f"{what}. One of the files was changed: restore it from a copy"
         )
 
 
 def known_of(solution: dict[str, Any], directory: RunDirectory) -> Gaussian:
-    """Knowledge of a run about its unknowns, from the content of its ``solution.json``.
+    """Distribution of the unknowns of a run, from the content of its ``solution.json``.
 
     Raises:
-      RunDirectoryError: the run keeps nothing of the kind, or the file is damaged.
+      RunDirectoryError: the run has no distribution, or the file is damaged.
     """
     if solution.get("known") is None:
         reason = (
-            "the fit is no optimum, so nothing is known of the spread of its values"
+            "the fit is not at an optimum"
             if "known" in solution
-            else f"it was written before runs kept it: trueup study resume {directory.path}"
+            else "it was written by an earlier version: update it with  trueup study resume "
+            f"{directory.path}"
         )
         raise RunDirectoryError(f"{directory.path} has no intervals to draw from: {reason}")
     try:
@@ -90,22 +91,23 @@ def known_of(solution: dict[str, Any], directory: RunDirectory) -> Gaussian:
     if known.names != names:
         only = sorted(set(known.names) ^ set(names))
         raise RunDirectoryError(
-            f"{directory.solution} is damaged: it knows other unknowns than it has parameters"
-            + (f" ({listing(only, 6)})" if only else ", or in another order")
+            f"{directory.solution} is damaged: its unknowns are not those of its parameters"
+            + (f" ({listing(only, 6)})" if only else ", or have another order")
         )
     return known
 
 
 def widening_of(rows: list[dict[str, Any]]) -> np.ndarray:
-    """Factor ``(p,)`` for the error of the model, from where held-out data alone would move values.
+    """Factors ``(p,)`` on standard deviations for model error, from estimates of held-out data.
 
-    ``model_error_ratio`` is that distance over what noise explains at 95 %. An element far off is
-    widened to reach; all are widened by what the middle one of them shows.
+    ``model_error_ratio`` is the distance of an estimate from held-out data alone, over that which
+    noise explains at 95 %. Each element is widened to reach its estimate, and at least by the
+    factor that follows from the median of the ratios.
     """
     ratios = np.array([row.get("model_error_ratio") or 0.0 for row in rows], float)
     shown = ratios[ratios > 0.0]
     if not shown.size:
         return np.ones(len(rows))
-    # the middle of |t| / 1.96 of a right model is 0.6745 / 1.96
+    # the median of |t| / 1.96 is 0.6745 / 1.96 without model error
     common = float(np.median(shown)) * 1.96 / 0.6745
     return np.maximum(np.maximum(ratios, common), 1.0)

@@ -1,4 +1,4 @@
-"""Runs whose knowledge is a Gaussian within bounds: how rows are drawn and checked."""
+"""Runs with a Gaussian distribution within bounds: draws, and their check on held-out data."""
 
 import time
 from abc import ABC, abstractmethod
@@ -17,11 +17,11 @@ from trueup.parameters import Space
 from trueup.runs.store.run_directory import RunDirectory
 
 FEWEST = 32
-"""Rows that describe a distribution at least."""
+"""Minimum number of rows to describe a distribution."""
 
 
 class DrawnRun(Protocol):
-    """A finished run that rows are drawn from."""
+    """A finished run to draw rows of parameters from."""
 
     @property
     def directory(self) -> RunDirectory:
@@ -40,7 +40,7 @@ class DrawnRun(Protocol):
 
     @property
     def mark(self) -> str | None:
-        """Mark of everything made from it, where its inputs have changed."""
+        """Mark of all results, if inputs have changed or the verdict is "do not use"."""
         ...
 
     @property
@@ -50,43 +50,43 @@ class DrawnRun(Protocol):
 
     @property
     def widened(self) -> dict[str, float]:
-        """Unknown -> factor on its spread for the error of the model, where it is above 1."""
+        """Unknown -> factor on its standard deviation for model error, if above 1."""
         ...
 
     @property
     def narrower(self) -> float:
-        """Median ratio of each unknown's own spread to that given all others."""
+        """Median ratio of marginal to conditional standard deviation of the unknowns."""
         ...
 
     @property
     def drawn(self) -> Any:
-        """What the rows are draws of: a servo or an ensemble; None for a model of MuJoCo."""
+        """Servo or ensemble that is drawn; None for a MuJoCo model."""
         ...
 
     def draw(
         self, count: int, seed: int, progress: Callable[[float], None] | None
     ) -> tuple[HeldOutCheck | None, np.ndarray]:
-        """Check on held-out recordings, None where nothing is held out, and values ``(n, p)``."""
+        """Check on held-out recordings, None without any, and values ``(n, p)``."""
         ...
 
     def rows(self, values: np.ndarray) -> tuple[Draws, list[str]]:
-        """Rows with what they write, and sentences on what no environment can have of its own."""
+        """Draws with the fields that they write, and sentences on what cannot vary."""
         ...
 
     def cost(self, count: int) -> tuple[Sequence[str], float]:
-        """Held-out recordings by name, and the time [s] that ``count`` rows take."""
+        """Names of the held-out recordings, and the time of ``count`` rows [s]."""
         ...
 
 
 class GaussianRun(ABC):
-    """A run that knows its unknowns as a Gaussian within bounds."""
+    """A run with a Gaussian distribution of its unknowns within bounds."""
 
     fit: np.ndarray
     """Identified values ``(p,)``."""
     known: Gaussian
-    """Knowledge from the training data."""
+    """Distribution from the training data."""
     widening: np.ndarray
-    """Factor on the standard deviation of each element, for the error of the model ``(p,)``."""
+    """Factor on the standard deviation of each element for model error ``(p,)``."""
 
     @property
     @abstractmethod
@@ -100,7 +100,7 @@ class GaussianRun(ABC):
 
     @abstractmethod
     def held_out_problem(self) -> HeldOutProblem | None:
-        """Problem that simulates the held-out recordings; None where nothing is held out."""
+        """Problem that simulates the held-out recordings; None without any."""
 
     @abstractmethod
     def units(self, problem: HeldOutProblem) -> list[tuple[str, ...]]:
@@ -113,13 +113,13 @@ class GaussianRun(ABC):
 
     @property
     def widened(self) -> dict[str, float]:
-        """Unknown -> factor on its spread for the error of the model, where it is above 1."""
+        """Unknown -> factor on its standard deviation for model error, if above 1."""
         pairs = zip(self.names, self.widening, strict=True)
         return {name: float(factor) for name, factor in pairs if factor > 1.0}
 
     @property
     def belief(self) -> Belief:
-        """Knowledge from training data, bounds and the error of the model together."""
+        """Distribution from training data, bounds and model error."""
         lower, upper = self.space.search_bounds
         known = self.known
         return Belief(known.names, known.centre, known.precision, lower, upper).widened(
@@ -128,14 +128,14 @@ class GaussianRun(ABC):
 
     @property
     def narrower(self) -> float:
-        """Median ratio of each unknown's own spread to that given all others."""
+        """Median ratio of marginal to conditional standard deviation of the unknowns."""
         precision = self.belief.precision
         covariance = np.linalg.pinv(precision, hermitian=True, rcond=1e-12)
-        inside = np.diag(precision)
-        determined = inside > 0.0
+        conditional = np.diag(precision)
+        determined = conditional > 0.0
         if not determined.any():
             return 1.0
-        ratio = np.diag(covariance)[determined] * inside[determined]
+        ratio = np.diag(covariance)[determined] * conditional[determined]
         return float(np.median(np.sqrt(np.maximum(ratio, 1.0))))
 
     def draw(
@@ -144,7 +144,7 @@ class GaussianRun(ABC):
         """Check on held-out recordings and values ``(n, p)``, as :meth:`DrawnRun.draw`.
 
         Raises:
-          FitError: too few rows reproduce the held-out recordings, or nothing limits an unknown.
+          FitError: too few rows reproduce the held-out recordings, or an unknown is not limited.
         """
         rng = np.random.default_rng(seed)
         belief, space = self.belief, self.space
@@ -165,15 +165,15 @@ class GaussianRun(ABC):
         )
         if len(check.accepted) < max(FEWEST, 0.01 * check.drawn):
             raise FitError(
-                f"{len(check.accepted)} of {check.drawn} draws reproduce the held-out recording as "
-                f"the identified model does ({check.failed} do not simulate): what is known of the "
-                "parameters does not describe this robot. Look at the report of the run: "
-                "undetermined parameters need narrower bounds or a prior"
+                f"only {len(check.accepted)} of {check.drawn} draws reproduce the held-out "
+                f"recordings as well as the identified model does ({check.failed} simulations "
+                "failed): the distribution of the parameters does not describe this robot. See the "
+                "report of the run: undetermined parameters require narrower bounds or a prior"
             )
         return check, check.accepted
 
     def cost(self, count: int) -> tuple[Sequence[str], float]:
-        """Held-out recordings by name, and the time [s] that ``count`` rows take."""
+        """Names of the held-out recordings, and the time of ``count`` rows [s]."""
         problem = self.held_out_problem()
         if problem is None:
             return (), 0.0

@@ -1,7 +1,7 @@
-"""Draws against a recording that the fit has not seen: which it excludes, and the band of the rest.
+"""Check of draws on held-out recordings: which draws they reject, and the band of the others.
 
 The first two thirds of each held-out recording reject draws; the last third only scores the band of
-those that remain.
+the accepted ones.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,23 +16,23 @@ from trueup.fitting.problem import Failures
 from trueup.fitting.uncertainty.start_noise import noise_from_changes
 
 REJECTING_SHARE = 2.0 / 3.0
-"""Share of the time of each held-out recording that rejects draws."""
+"""Share of each held-out recording, from its start, that rejects draws."""
 BAND = (0.05, 0.95)
 """Quantiles of the draws that bound the band."""
 FEWEST_INSIDE = 0.5
-"""Share of a signal within the band that scores: below it, the band misses more than it holds."""
-_CERTAINTY = 0.999  # of the region outside which a recording excludes a draw
-_MOST_SHOWN = 400  # times a recording in the band
-_VALUES = 4_000_000  # numbers of a chunk of predictions
+"""Minimum share of the scoring part of a signal within the band."""
+_CERTAINTY = 0.999  # probability of the region outside which a recording excludes a draw
+_MOST_SHOWN = 400  # maximum number of times of a band per recording
+_VALUES = 4_000_000  # maximum number of values in a chunk of predictions
 
 
 class HeldOutProblem(Protocol):
-    """Recordings that a fit has not seen, and their simulation; also a problem of ``fitting``."""
+    """Held-out recordings and their simulation; also a problem of ``fitting``."""
 
     @property
     def sequences(self) -> Sequence[Any]:
-        """Recordings: ``name``, ``times (T,)``, ``channels``, ``channel_names``, ``weights`` of the
-        residuals, ``windows`` with their ``first`` sample."""
+        """Recordings with ``name``, ``times (T,)``, ``channels``, ``channel_names``, ``weights`` of
+        the residuals, and ``windows`` with their ``first`` sample."""
         ...
 
     def predictions(
@@ -44,7 +44,7 @@ class HeldOutProblem(Protocol):
 
 @dataclass
 class SequenceBand:
-    """Band of the draws over one recording, at some of its times."""
+    """Band of the draws over one recording, at a subset of its times."""
 
     name: str
     channels: tuple[str, ...]
@@ -52,9 +52,9 @@ class SequenceBand:
     times: np.ndarray
     """Times [s] ``(T,)``."""
     scoring: np.ndarray
-    """Which times only score ``(T,)`` bool."""
+    """Times that only score ``(T,)`` bool."""
     measured: np.ndarray
-    """``(T, C)``."""
+    """Measured signals ``(T, C)``."""
     fitted: np.ndarray
     """Prediction of the fit ``(T, C)``."""
     draws: np.ndarray
@@ -64,13 +64,13 @@ class SequenceBand:
 
     @property
     def band(self) -> np.ndarray:
-        """Ends of the middle 90 % of the draws' motion ``(2, T, C)``."""
+        """5 % and 95 % quantiles of the predictions of the draws ``(2, T, C)``."""
         return np.quantile(self.draws, BAND, axis=0)
 
     def inside(self) -> np.ndarray:
-        """Share of the recording within the band with its noise, in the part that scores ``(C,)``.
+        """Share of the scoring part of the recording within the band, noise included ``(C,)``.
 
-        The noise widens each end as it widens a Gaussian of the draws' width.
+        The noise widens each side of the band as it widens a Gaussian of the same width.
         """
         low, high = self.band[:, self.scoring]
         middle = np.median(self.draws[:, self.scoring], axis=0)
@@ -85,18 +85,19 @@ class HeldOutCheck:
     """Outcome of the check."""
 
     accepted: np.ndarray
-    """Accepted draws in search order, ``(n, p)`` values."""
+    """Values of the accepted draws ``(n, p)``, in the order of the search."""
     drawn: int = 0
-    """Draws that were simulated."""
+    """Number of simulated draws."""
     failed: int = 0
-    """Draws that do not simulate."""
+    """Number of draws with a failed simulation."""
     excluded: int = 0
-    """Draws that the recording excludes."""
+    """Number of draws that the recordings exclude."""
     bands: list[SequenceBand] = field(default_factory=list)
+    """Band of the accepted draws over each recording."""
 
     @property
     def missed(self) -> list[str]:
-        """Signals that the band mostly misses, in words."""
+        """Signals with less than half of the recording within the band, as texts."""
         return [
             f"{channel} of {band.name} ({100 * share:.0f} %)"
             for band in self.bands
@@ -121,29 +122,29 @@ def check_on_held_out(
 ) -> HeldOutCheck:
     """Draw until ``count`` draws reproduce the held-out recordings as well as the fit.
 
-    A draw is excluded where its weighted squared error exceeds that of the fit by more than 99.9 %
-    of draws would if the training data determined every direction as well as they determine the
-    good ones, or by more than noise of this size and memory explains, whichever is larger. What
-    the training data leave open is so cut down to what the held-out recording allows, and what
-    they determine keeps its own spread.
+    A draw is excluded if its weighted squared error exceeds that of the fit by more than the larger
+    of two limits: the 99.9 % quantile of draws along the well determined directions alone, and the
+    growth explained by noise of the same size and autocorrelation. So directions that the training
+    data do not determine are limited by the held-out recordings, and those that they determine keep
+    their spread.
 
     Args:
       problem: the held-out recordings.
       fit: identified values ``(p,)``.
-      draw: gives ``n`` draws ``(n, p)``, in the units of the parameters.
-      count: draws that are wanted.
+      draw: function that returns ``n`` draws ``(n, p)``, in the units of the parameters.
+      count: number of accepted draws to reach.
       steps: steps from the fit within the determined directions, in search coordinates ``(m, p)``.
       training_error: mean square of the training residuals.
       inflation: variance of estimates over that for white residuals of variance one.
       widening: mean square of the factors by which the draws were widened.
-      units: unit of each channel of each recording; none by default.
-      most: draws that are simulated at most, in multiples of ``count``.
-      progress: called with the share that is done.
+      units: unit of each channel of each recording; by default none.
+      most: maximum number of simulated draws, in multiples of ``count``.
+      progress: called with the completed share.
     """
     reference = _Predicted.of(problem, fit[None], {})
     rows = sum(int((~is_scoring(s.times)).sum()) * len(s.channels) for s in problem.sequences)
     error = float(reference.squares[0])
-    # held-out residuals larger than those of training are error of the model, noise to a draw
+    # held-out residuals in excess of those of training are model error, which counts as noise here
     growth = max(1.0, error / max(rows * training_error, 1e-300)) if training_error else 1.0
     noise = inflation * growth * widening * float(chi2.ppf(_CERTAINTY, len(fit)))
     limit = error + max(noise, _explained(problem, fit, steps))
@@ -179,12 +180,12 @@ def check_on_held_out(
 
 
 def _explained(problem: HeldOutProblem, fit: np.ndarray, steps: np.ndarray) -> float:
-    """Growth of the squared error that 99.9 % of steps ``(m, p)`` stay below, linearised."""
+    """99.9 % quantile of the growth of the squared error over steps ``(m, p)``, linearised."""
     residual, jacobian, _ = final_jacobian(cast(Any, problem), fit, central=False)
     rejecting = np.concatenate(
         [np.repeat(~is_scoring(s.times), len(s.channels)) for s in problem.sequences]
     )
-    rows = np.flatnonzero(rejecting)  # priors, at the end, are no data
+    rows = np.flatnonzero(rejecting)  # without the priors, which are the last rows
     own = np.asarray(jacobian[rows])
     growth = np.einsum("ij,jk,ik->i", steps, own.T @ own, steps)
     return float(np.quantile(growth + 2.0 * steps @ (own.T @ residual[rows]), _CERTAINTY))
@@ -199,9 +200,10 @@ class _Predicted:
     shown: list[np.ndarray]
     """Predictions at the shown times of each recording, ``(n, T, C)`` float32."""
     measured: list[np.ndarray]
-    """Each recording ``(T, C)``, as the first candidate reads it."""
+    """Measured signals of each recording ``(T, C)``, for the first candidate."""
     noise: list[np.ndarray]
-    """Noise of each recording ``(C,)``, from changes of the first candidate's residual."""
+    """Standard deviation of the noise of each recording ``(C,)``, from differences of the residual
+    of the first candidate."""
 
     @classmethod
     def of(cls, problem: HeldOutProblem, X: np.ndarray, failures: Failures) -> "_Predicted":
@@ -220,7 +222,7 @@ class _Predicted:
 
 
 def is_scoring(times: np.ndarray) -> np.ndarray:
-    """Which times of a recording only score ``(T,)`` bool."""
+    """Times of a recording that only score ``(T,)`` bool."""
     return times > times[0] + REJECTING_SHARE * (times[-1] - times[0])
 
 

@@ -1,4 +1,4 @@
-"""Knowledge of a finished identification, ready to be drawn from and simulated."""
+"""Finished identification, with the distribution of its unknowns and its simulation."""
 
 import os
 from dataclasses import dataclass, replace
@@ -38,27 +38,29 @@ from trueup.sysid.recordings.channel_units import signal_units
 
 @dataclass(frozen=True)
 class IdentifiedRun(GaussianRun):
-    """A finished identification and what is known of its unknowns."""
+    """A finished identification with the distribution of its unknowns."""
 
     directory: RunDirectory
+    """Directory of the run."""
     prepared: Prepared
-    """Its experiment with models, recordings and unknowns."""
+    """Experiment with models, recordings and unknowns."""
     solution: dict[str, Any]
     """Content of ``solution.json``."""
     verdict: Verdict
+    """Verdict on the use of the run."""
     parameters: ParameterDict
     """Unknowns at their start values, without the states of windows."""
     fit: np.ndarray
     """Identified values ``(p,)``."""
     known: Gaussian
-    """Knowledge from the training data."""
+    """Distribution from the training data."""
     widening: np.ndarray
-    """Factor on the standard deviation of each element, for the error of the model ``(p,)``."""
+    """Factor on the standard deviation of each element for model error ``(p,)``."""
 
     mark: str | None = None
-    """Mark of everything made from it, where its inputs have changed."""
+    """Mark of all results, if inputs have changed or the verdict is "do not use"."""
     of_fleet: bool = False
-    """Whether it stands for the robots of a fleet: no recording of one rejects another."""
+    """Whether it represents the robots of a fleet; recordings of one robot reject no draws then."""
 
     @property
     def space(self) -> Space:
@@ -72,9 +74,9 @@ class IdentifiedRun(GaussianRun):
         return 2.0 * float(self.solution["cost"]) / training.data_rows
 
     def held_out_problem(self) -> GrayBoxProblem | None:
-        """Problem that simulates the held-out recordings; None where nothing is held out.
+        """Problem that simulates the held-out recordings; None without any.
 
-        Recordings that are fitted in windows are simulated over the longest horizon of a score.
+        Recordings fitted in windows are simulated over the longest horizon of the scores.
         """
         prepared = self.prepared
         if self.of_fleet or not prepared.held_out:
@@ -91,22 +93,22 @@ class IdentifiedRun(GaussianRun):
 
     @property
     def drawn(self) -> None:
-        """Nothing beside the rows, which say what they write in a model of MuJoCo."""
+        """None: the rows contain the fields that they write into a MuJoCo model."""
         return None
 
     def rows(self, values: np.ndarray) -> tuple[Draws, list[str]]:
-        """Rows with what they write, and sentences on what no environment can have of its own.
+        """Draws with the fields that they write, and sentences on what cannot vary.
 
         Raises:
-          RunDirectoryError: the parameters are no fields of a compiled model.
+          RunDirectoryError: the parameters are not fields of a compiled model.
         """
         prepared, parameters = self.prepared, self.parameters
         problem = prepared.motion_problem(parameters)
         variant = problem.variants[0]
         if variant.compiles:
             raise RunDirectoryError(
-                f"{self.directory.path} compiles a model for each candidate: its parameters are no "
-                "fields that an environment could take"
+                f"{self.directory.path} compiles a model for each candidate; draws require "
+                "parameters that are fields of a compiled model"
             )
         fields, others = model_fields(variant.model, variant.field_writes(values))
         fields, delays = command_delays(fields, variant.model)
@@ -120,7 +122,7 @@ class IdentifiedRun(GaussianRun):
             for i, p in enumerate(owners)
             if not (p.targets and all(t.startswith("state/") for t in p.targets))
         ]
-        # a frozen parameter's value is part of the model
+        # the value of a frozen parameter is part of the model
         varying = [f for f in fields if len(f.values) and np.ptp(f.values, axis=0).any()]
         made = Draws(
             tuple(space.names[i] for i in kept),
@@ -131,7 +133,7 @@ class IdentifiedRun(GaussianRun):
             (*delays, *sensors),
         )
         return made, [
-            f"{name} is one number for all environments: set it to the identified value"
+            f"{name} is the same for all environments: set it to the identified value"
             for name in others
             if name.startswith("opt.")
         ]
@@ -144,18 +146,18 @@ def identified_run(
 
     Args:
       directory: run directory.
-      anyway: take a run whose verdict is "do not use", or whose inputs have changed, too.
-      folder: where the inputs are, if they have moved away from the run.
+      anyway: accept a run with the verdict "do not use", or with changed inputs.
+      folder: folder of the inputs, if they have moved relative to the run.
 
     Raises:
-      RunDirectoryError: it is no finished identification, has no intervals, its verdict is "do
+      RunDirectoryError: it is not a finished identification, has no intervals, has the verdict "do
         not use", or its inputs have changed.
     """
     opened = RunDirectory.open(directory)
     check = check_inputs(opened, folder=folder, anyway=anyway)
     if (kind := kind_of(opened)) != IdentificationSpec.kind:
         raise RunDirectoryError(
-            f"{opened.path} is {noun_of(kind)}; this takes an identification of a model "
+            f"{opened.path} is {noun_of(kind)}; expected an identification of a model "
             "(trueup identify)"
         )
     spec = read_spec(opened, folder)

@@ -1,4 +1,4 @@
-"""Numbers of MjModel by the names of their elements, which every simulator knows."""
+"""Fields of MjModel by the names of their elements, which all simulators share."""
 
 from collections.abc import Sequence
 
@@ -16,22 +16,22 @@ _KINDS = {
     "jnt": "joint",
     "eq": "equality",
 }
-"""Head of a field's name -> kind of the element that owns a row."""
+"""Prefix of a field -> kind of the element of a row."""
 
 
 def model_fields(
     model: mujoco.MjModel, writes: Sequence[tuple[FieldWrite, np.ndarray]]
 ) -> tuple[list[ModelField], list[str]]:
-    """Numbers of elements that writes into a compiled model change.
+    """Fields of elements that are changed by writes into a compiled model.
 
     Args:
       model: the compiled model.
-      writes: fields with values ``(n, entries)``, as
-        :meth:`trueup.simulation.targets.variants.ModelVariants.field_writes` gives them.
+      writes: fields with values ``(n, entries)``, from
+        :meth:`trueup.simulation.targets.variants.ModelVariants.field_writes`.
 
     Returns:
-      The fields, one a field and element; and the fields that are no part of a model's elements
-      (options, initial states), which no environment can have of its own.
+      One entry per field and element; and the names of fields that are not of elements (options,
+      initial states), which cannot differ between environments.
 
     Raises:
       TargetError: an element has no name.
@@ -55,7 +55,7 @@ def model_fields(
 
 
 def _owner(model: mujoco.MjModel, field: str, entry: int) -> tuple[str, str, int]:
-    """Kind and name of the element that owns an entry of a field, and its place there."""
+    """Kind and name of the element of an entry of a field, and the index of its component."""
     array = getattr(model, field)
     width = array.size // len(array)
     row, column = divmod(entry, width)
@@ -71,11 +71,11 @@ def _owner(model: mujoco.MjModel, field: str, entry: int) -> tuple[str, str, int
     elif prefix in _KINDS:
         kind, component = prefix, column
     else:
-        raise TargetError(f"the field {field} of a model belongs to no element that can be named")
+        raise TargetError(f"the field {field} of a model does not belong to a named element")
     name = mujoco.mj_id2name(model, OBJECT_TYPES[_KINDS[kind]], row)
     if not name or is_generated(name):
         raise TargetError(
-            f"{field} is written for {_KINDS[kind]} {row}, which has no name of its own: another "
-            "simulator cannot find it. Name it in the model"
+            f"{field} is written for {_KINDS[kind]} {row}, which has no name for another simulator "
+            "to find it by: name it in the model"
         )
     return _KINDS[kind], name, component

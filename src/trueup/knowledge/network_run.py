@@ -1,4 +1,4 @@
-"""An ensemble of networks, whose members are what the recordings leave open."""
+"""Ensemble of networks, with its members as draws."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -25,35 +25,41 @@ from trueup.runs.store.run_directory import RunDirectory
 
 @dataclass(frozen=True)
 class NetworkRun:
-    """A finished training of an ensemble; its rows are its members."""
+    """A finished training of an ensemble; a row is a member."""
 
     directory: RunDirectory
+    """Directory of the run."""
     recordings: RunRecordings
+    """Recordings of the training."""
     solution: dict[str, Any]
     """Content of ``solution.json``."""
     verdict: Verdict
+    """Verdict on the use of the run."""
     ensemble: NetworkEnsemble
+    """The trained networks."""
     joints: int | None
-    """Joints of an environment that the actuator drives."""
+    """Number of joints per environment that are driven by the actuator."""
     mark: str | None = None
-    """Mark of everything made from it, where its inputs have changed."""
+    """Mark of all results, if recordings have changed or the verdict is "do not use"."""
     names: tuple[str, ...] = ("member",)
+    """Name of the only column of the rows, the index of the member."""
     narrower: float = 1.0
+    """Ratio of marginal to conditional standard deviation; 1 for a single column."""
 
     @property
     def widened(self) -> dict[str, float]:
-        """Nothing: members are what training gave."""
+        """Empty: members are not widened for model error."""
         return {}
 
     @property
     def drawn(self) -> NetworkEnsemble:
-        """The networks that the rows are."""
+        """The ensemble; each row is one of its networks."""
         return self.ensemble
 
     def draw(
         self, count: int, seed: int, progress: Callable[[float], None] | None
     ) -> tuple[HeldOutCheck | None, np.ndarray]:
-        """Band of the members over the test recordings, which reject none, and their numbers."""
+        """Band of the members over the test recordings, which reject none, and their indices."""
         members = np.arange(len(self.ensemble.networks), dtype=float)[:, None]
         splits = self.recordings.splits
         if len(splits) != 1:
@@ -82,15 +88,15 @@ class NetworkRun:
         return check, members
 
     def rows(self, values: np.ndarray) -> tuple[Draws, list[str]]:
-        """One row a member."""
+        """Draws with one row per member, and a sentence on what their spread omits."""
         made = Draws(self.names, ("",), ("network",), values)
         return made, [
-            "members differ where recordings were few: their spread holds neither the noise of the "
-            "torque nor what all of them miss"
+            "members differ where recordings are sparse; their spread includes neither the noise "
+            "of the torque nor errors common to all of them"
         ]
 
     def cost(self, count: int) -> tuple[Sequence[str], float]:
-        """Test recordings by name; their predictions take no time to speak of."""
+        """Names of the test recordings; the time of their predictions is negligible."""
         return [each.name for split in self.recordings.splits for each in split.test], 0.0
 
 
@@ -105,19 +111,19 @@ def network_run(
 
     Args:
       directory: run directory.
-      anyway: take a run whose verdict is "do not use", or whose recordings have changed, too.
-      folder: where the recordings are, if they have moved away from the run.
-      joints: joints of an environment that the networks drive.
+      anyway: accept a run with the verdict "do not use", or with changed recordings.
+      folder: folder of the recordings, if they have moved relative to the run.
+      joints: number of joints per environment that are driven by the networks.
 
     Raises:
-      RunDirectoryError: it is no finished training of two networks or more, its verdict is "do
+      RunDirectoryError: it is not a finished training of two networks or more, has the verdict "do
         not use", or its recordings have changed.
     """
     opened = RunDirectory.open(directory)
     check = check_inputs(opened, folder=folder, anyway=anyway)
     if kind_of(opened) != TrainingSpec.kind:
         raise RunDirectoryError(
-            f"{opened.path} is {noun_of(kind_of(opened))}; this takes a training of networks "
+            f"{opened.path} is {noun_of(kind_of(opened))}; expected a training of networks "
             "(trueup network train)"
         )
     spec = read_spec(opened, folder)
@@ -125,11 +131,11 @@ def network_run(
     solution, verdict = finished(opened, anyway)
     if not opened.inside(MEMBERS).is_dir():
         raise RunDirectoryError(
-            f"{opened.path} has no ensemble to draw from, but one network: train several with "
+            f"{opened.path} contains one network; draws require an ensemble: train it with "
             "model.ensemble_members=5"
         )
     ensemble = NetworkEnsemble.load(opened.path, anyway=True)
-    # accepted when the run was begun: changed ones are found by their hashes
+    # findings were accepted at the start; changed recordings are detected by their hashes
     recordings = read_recordings(spec.configuration, refuse=False)
     inputs = recordings.inputs(spec.data_from_run)
     mark = mark_of(check_read(check, inputs, anyway=anyway), verdict)

@@ -1,4 +1,4 @@
-"""Knowledge of a finished servo fit, ready to be drawn from and simulated on its bench."""
+"""Finished servo fit, with the distribution of its parameters and its simulation on the bench."""
 
 import os
 from collections.abc import Sequence
@@ -30,19 +30,19 @@ from trueup.runs.store.input_check import check_read
 from trueup.runs.store.run_directory import RunDirectory
 
 OF_BENCH = "q_offset"
-"""Parameter of the bench that no robot has: the angle of gravity against the encoder."""
+"""Parameter of the bench, not of a robot: the angle of gravity relative to the encoder [rad]."""
 
 
 @dataclass(frozen=True)
 class _Start:
-    """A sample that a rollout starts from."""
+    """Sample at the start of a rollout."""
 
     first: int
 
 
 @dataclass(frozen=True)
 class _Log:
-    """A log as :class:`trueup.knowledge.held_out_check.HeldOutProblem` has recordings."""
+    """A log as a recording of :class:`trueup.knowledge.held_out_check.HeldOutProblem`."""
 
     name: str
     times: np.ndarray
@@ -87,24 +87,26 @@ class ServoLogs(ServoProblem):
 
 @dataclass(frozen=True)
 class ServoRun(GaussianRun):
-    """A finished servo fit and what is known of its parameters."""
+    """A finished servo fit with the distribution of its parameters."""
 
     directory: RunDirectory
+    """Directory of the run."""
     prepared: Prepared
     """The fit before its search: logs, simulators, problem."""
     solution: dict[str, Any]
     """Content of ``solution.json``."""
     verdict: Verdict
+    """Verdict on the use of the run."""
     model: ServoModel
     """The fitted servo."""
     fit: np.ndarray
     """Identified values ``(p,)``."""
     known: Gaussian
-    """Knowledge from the noise of the training logs."""
+    """Distribution from the noise of the training logs."""
     widening: np.ndarray
-    """Factor on the standard deviation of each parameter, for the error of the model ``(p,)``."""
+    """Factor on the standard deviation of each parameter for model error ``(p,)``."""
     mark: str | None = None
-    """Mark of everything made from it, where its inputs have changed."""
+    """Mark of all results, if logs have changed or the verdict is "do not use"."""
 
     @property
     def space(self) -> Space:
@@ -119,7 +121,7 @@ class ServoRun(GaussianRun):
         return float(np.mean(np.concatenate(blocks, axis=1) ** 2))
 
     def held_out_problem(self) -> "ServoLogs | None":
-        """The bench with the logs held out; None where none is."""
+        """The bench with the held-out logs; None without any."""
         logs = self.prepared.held_out_logs
         return ServoLogs(self.prepared.simulator(logs)) if logs else None
 
@@ -129,11 +131,11 @@ class ServoRun(GaussianRun):
 
     @property
     def drawn(self) -> ServoModel:
-        """The servo that the rows are draws of."""
+        """The fitted servo; each row contains its parameters."""
         return self.model
 
     def rows(self, values: np.ndarray) -> tuple[Draws, list[str]]:
-        """Rows of the parameters that belong to the servo."""
+        """Draws of the parameters of the servo, without those of the bench."""
         kept = [i for i, name in enumerate(self.names) if name != OF_BENCH]
         units = self.space.units or ("",) * self.space.size
         made = Draws(
@@ -152,18 +154,18 @@ def servo_run(
 
     Args:
       directory: run directory.
-      anyway: take a run whose verdict is "do not use", or whose logs have changed, too.
-      folder: where the logs are, if they have moved away from the run.
+      anyway: accept a run with the verdict "do not use", or with changed logs.
+      folder: folder of the logs, if they have moved relative to the run.
 
     Raises:
-      RunDirectoryError: it is no finished servo fit, has no intervals, its verdict is "do not
+      RunDirectoryError: it is not a finished servo fit, has no intervals, has the verdict "do not
         use", or its logs have changed.
     """
     opened = RunDirectory.open(directory)
     check = check_inputs(opened, folder=folder, anyway=anyway)
     if (kind := kind_of(opened)) != FitSpec.kind:
         raise RunDirectoryError(
-            f"{opened.path} is {noun_of(kind)}; this takes a servo fit (trueup actuator fit)"
+            f"{opened.path} is {noun_of(kind)}; expected a servo fit (trueup actuator fit)"
         )
     spec = read_spec(opened, folder)
     assert isinstance(spec, FitSpec)

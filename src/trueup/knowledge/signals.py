@@ -1,4 +1,4 @@
-"""Delays, gains and biases of sensors among the draws."""
+"""Draws of delays, gains and biases of sensors and commands."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ COMMAND_DELAY = "command delay"
 
 @dataclass(frozen=True)
 class SignalDraw:
-    """One number of the sensor model, for one signal."""
+    """Draws of one number of the sensor model, for one signal."""
 
     quantity: str
     """``delay`` [s], ``gain`` or ``bias`` (unit of the signal); or :data:`COMMAND_DELAY`."""
     signal: str
     """Name of the signal, or of the actuator."""
     joint: str
-    """Joint whose position the signal is, or that the actuator drives; empty for any other."""
+    """Joint of a position signal, or joint driven by the actuator; empty for other signals."""
     values: np.ndarray
-    """``(n,)``."""
+    """Drawn values ``(n,)``."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Names of the number, without the values."""
+        """JSON values of the names, without the drawn values."""
         return {"quantity": self.quantity, "signal": self.signal, "joint": self.joint}
 
 
@@ -40,13 +40,13 @@ def signal_draws(
     model: mujoco.MjModel,
     table: dict[str, np.ndarray],
 ) -> list[SignalDraw]:
-    """Delays, gains and biases of signals among draws.
+    """Draws of delays, gains and biases of signals.
 
     Args:
       rules: the measurement model.
       signals: names of the recorded signals.
-      model: the model, whose sensors say which signal is the position of a joint.
-      table: values ``(n, size)`` by parameter.
+      model: the model, with the sensors of joint positions.
+      table: drawn values ``(n, size)`` by parameter.
     """
     out = []
     for signal in signals:
@@ -59,18 +59,18 @@ def signal_draws(
         for place, signal in enumerate(matching):
             column = place if values.shape[1] > 1 else 0
             if column < values.shape[1]:
-                # what a gain or bias on the measured side undoes is the sensor's inverse
-                own = values[:, column]
+                # a gain or bias on the measured side is the inverse of that of the sensor
+                drawn = values[:, column]
                 if rule.target == "measured":
-                    own = 1.0 / own if rule.is_gain else -own
-                out.append(_draw("gain" if rule.is_gain else "bias", signal, model, own))
+                    drawn = 1.0 / drawn if rule.is_gain else -drawn
+                out.append(_draw("gain" if rule.is_gain else "bias", signal, model, drawn))
     return out
 
 
 def command_delays(
     fields: Sequence[ModelField], model: mujoco.MjModel
 ) -> tuple[list[ModelField], list[SignalDraw]]:
-    """Fields without the delays of actuators, and these: simulators keep them as steps."""
+    """Fields without the delays of actuators, and these delays, which simulators count in steps."""
     delays = [f for f in fields if f.field == "actuator_delay"]
     return [f for f in fields if f.field != "actuator_delay"], [
         SignalDraw(COMMAND_DELAY, f.element, _driven_joint(f.element, model), f.values[:, 0])

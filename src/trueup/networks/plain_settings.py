@@ -1,4 +1,4 @@
-"""Settings dataclasses from plain values, such as those of a configuration, with types checked."""
+"""Settings dataclasses from JSON or YAML values, with types checked."""
 
 import math
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from trueup.errors import ExperimentError, did_you_mean, listing
 
 
 def build_settings(kind: type, content: Any, where: str) -> Any:
-    """A settings dataclass, and those within it, from nested plain values.
+    """A settings dataclass, with nested ones, from nested JSON or YAML values.
 
     Raises:
-      ExperimentError: a key is unknown or missing, or a value is of another type or cannot be used.
+      ExperimentError: a key is unknown or missing, or a value has another type or is out of range.
     """
     if isinstance(content, kind):
         return content
@@ -22,12 +22,14 @@ def build_settings(kind: type, content: Any, where: str) -> Any:
     unknown = [str(key) for key in content if key not in names]
     if unknown:
         raise ExperimentError(
-            f"{where} has no key {unknown[0]!r}.{did_you_mean(unknown[0], names)} Its keys: "
+            f"unknown key {unknown[0]!r} of {where}.{did_you_mean(unknown[0], names)} Its keys are "
             f"{listing(names, limit=len(names))}"
         )
     missing = [n for n in names if n not in content and _is_needed(kind, n)]
     if missing:
-        raise ExperimentError(f"{where} lacks {listing(missing)}; its keys: {listing(names)}")
+        raise ExperimentError(
+            f"{where} requires the key {listing(missing)}; its keys are {listing(names)}"
+        )
     hints = get_type_hints(kind)
     values = {
         name: _value(hints[name], value, f"{where}.{name}") for name, value in content.items()
@@ -36,7 +38,7 @@ def build_settings(kind: type, content: Any, where: str) -> Any:
 
 
 def to_values(settings: Any) -> dict[str, Any]:
-    """Settings as plain values, as `build_settings` takes them."""
+    """Settings as JSON values, the inverse of `build_settings`."""
     return asdict(settings)
 
 
@@ -79,19 +81,19 @@ def _items(hint: Any, value: Any, where: str) -> tuple[Any, ...]:
 def _choice(choices: tuple[str, ...], value: Any, where: str) -> str:
     if value not in choices:
         raise ExperimentError(
-            f"{where} {value!r} does not exist.{did_you_mean(str(value), choices)} There is "
-            f"{listing(choices)}"
+            f"{where} is {value!r}; it must be one of {listing(choices)}."
+            f"{did_you_mean(str(value), choices)}"
         )
     return value
 
 
 def _number_as_text(value: Any) -> str:
-    """What to do about a number that came as text; empty for anything else."""
+    """Advice for a number that is given as text; empty for other values."""
     try:
         float(value if isinstance(value, str) else "")
     except ValueError:
         return ""
-    return ". That is text: write the number without quotes, and 1e-3 in YAML as 1.0e-3"
+    return ", found text: write the number without quotes, and 1e-3 in YAML as 1.0e-3"
 
 
 def _finite(value: float, where: str) -> float:

@@ -1,4 +1,4 @@
-"""Settings of exported draws, light to import."""
+"""Settings of exported draws, without heavy imports."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,11 +8,11 @@ from trueup._options import Option
 
 @dataclass(frozen=True)
 class DrawSettings:
-    """Settings of draws of what a run leaves open."""
+    """Settings of draws from the remaining uncertainty of a run."""
 
     draws: int = 4096
     """Number of draws."""
     seed: Annotated[int, Option("INT")] = 0
     """Seed of the draws."""
     joints: int | None = None
-    """Number of joints of an environment that the networks of an ensemble drive."""
+    """Number of joints per environment that are driven by the networks of an ensemble."""

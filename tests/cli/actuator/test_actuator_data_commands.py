@@ -57,7 +57,7 @@ def test_process_names_what_it_left_out_and_what_was_there(raw, tmp_path, capsys
     assert result["others"] == [str(even / "older.json")]
     actuator_data.run_process(raw, even, 0.005, "bam", True, Output())
     text = capsys.readouterr().out
-    assert "1 more logs, not of this run" in text
+    assert "contains 1 other logs, not written by this command" in text
     assert "1 logs every 5 ms" in text
 
 

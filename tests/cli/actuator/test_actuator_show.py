@@ -108,7 +108,7 @@ def test_compare_prints_the_table_of_the_choice_and_follows_it(folder, capsys, t
              "--output", tmp_path]  # fmt: skip
     assert main(["actuator", *map(str, words), "--quiet"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "mrad parameters left out fitted" in printed
+    assert "mrad parameters held out fitted" in printed
     assert "Logs are held out by kp, one part after the other" in printed
     # no log is held out: errors on logs left out decide
     assert "Recommended: m1. Logs are held out" in printed

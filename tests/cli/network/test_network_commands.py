@@ -46,7 +46,7 @@ def test_synthesize_says_the_noise_floor(tmp_path, command, capsys):
     assert len(result["files"]) == 4
     assert main(["network", "synthesize", str(tmp_path / "b"), "duration=2"]) == 0
     out = capsys.readouterr().out
-    assert "no network can do better than an RMSE of 0.0650 N m" in out
+    assert "the minimum RMSE of any network is 0.0650 N m" in out
     code, result = command("network", "synthesize", tmp_path / "a", "inertias=0.083")
     assert (code, result["error"]) == (2, "RecordingError")
 
@@ -61,7 +61,7 @@ def test_check_tells_usable_from_unusable(folder, command, capsys):
     words = json.dumps(result)
     assert "current_ang_vel_rad_s hardly moves" in words
     assert main(["network", "check", str(folder / "data")]) == 0
-    assert "can be trained on" in capsys.readouterr().out
+    assert "A network can be trained on these" in capsys.readouterr().out
 
 
 def test_unusable_data_exit_with_2(tmp_path, folder, command):
@@ -177,7 +177,7 @@ def test_an_ensemble_tells_how_far_its_members_disagree(folder, tmp_path, comman
     ("arguments", "kind", "message"),
     [
         (["evaluate", "{run}"], "RunDirectoryError", "inner/network.safetensors"),
-        (["evaluate", "{run}/nothing"], "RunDirectoryError", "no run or network"),
+        (["evaluate", "{run}/nothing"], "RunDirectoryError", "no run directory or network file"),
         (["evaluate", "{run}/inner", "--data", "{run}/nowhere"], "RecordingError", "no folder"),
         (["evaluate", "{run}/inner", "data.rates=5"], "ExperimentError", "'rate'"),
         (["evaluate", "{run}/inner", "data.rate"], "ExperimentError", "data.key=value"),

@@ -77,10 +77,12 @@ def test_a_form_that_does_not_fit_says_what_does(run, tmp_path):
 
 
 def test_what_cannot_be_read_is_refused_and_never_run(run, tmp_path):
-    with pytest.raises(RunDirectoryError, match=r"no run or network .*none; give the"):
+    with pytest.raises(
+        RunDirectoryError, match=r"no run directory or network file .*none: give the"
+    ):
         export(tmp_path / "none", "numpy")
     with pytest.raises(
-        RunDirectoryError, match=r"finished training\. Name one of 'run/network\.saf"
+        RunDirectoryError, match=r"finished training\. Give one of 'run/network\.saf"
     ):
         export(tmp_path, "numpy")
     pickled = tmp_path / "model.ckpt"

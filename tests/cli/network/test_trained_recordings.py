@@ -62,7 +62,7 @@ def test_a_run_that_moved_alone_still_knows_its_recordings(place, elsewhere, com
     experiment.write_text(yaml.safe_dump(content))
     code, result = command("network", "evaluate", deep / "run")
     assert (code, result["error"]) == (2, "RecordingError")
-    assert f"no longer in {deep / 'data'}: give --data" in result["message"]
+    assert f"no longer in {deep / 'data'}: give their folder with --data" in result["message"]
     shutil.copytree(place / "data", deep / "data")
     assert command("network", "evaluate", deep / "run")[1]["data"] == str(deep / "data")
     del content["configuration"]
@@ -79,7 +79,7 @@ def test_a_file_outside_of_its_run_never_takes_another_folder_of_that_name(
     for words in (["evaluate", file], ["predict", file, "--output", elsewhere / "out"]):
         code, result = command("network", *words)
         assert (code, result["error"]) == (2, "ExperimentError")
-        assert "give --data FOLDER" in result["message"]
+        assert "give the folder of the recordings with --data" in result["message"]
     code, result = command("network", "evaluate", file, "--data", place / "data")
     assert (code, result["trained_on"]) == (0, {"count": 2, "of": 2})
 
@@ -91,7 +91,7 @@ def test_recordings_that_were_trained_on_are_counted(place, elsewhere, command, 
     assert command("network", "evaluate", fold)[1]["trained_on"] == {"count": 1, "of": 2}
     report = elsewhere / "scores.html"
     assert main(["network", "evaluate", str(fold), "--report", str(report)]) == 0
-    sentence = "1 of these 2 recordings was trained on, whole or in part"
+    sentence = "1 of these 2 recordings was part of the training, whole or in part"
     assert sentence in capsys.readouterr().out
     assert sentence in report.read_text()
     # networks of old tell all recordings that a run read, those held out included

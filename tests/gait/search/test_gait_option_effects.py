@@ -407,10 +407,10 @@ def test_weights_and_sizes_by_options(capsys, tmp_path):
         (("--tgt-vel", 1, "tgt_vel=1.2"), "tgt_vel is given twice"),
         (("held=Tr_Sw",), "expected values by name, as in held=first:1.5,second:2"),
         (("tgt_vel_tol=fast",), "tgt_vel_tol: Input should be a valid number"),
-        (("movd=gain",), "there is no key 'movd'"),
+        (("movd=gain",), "unknown key 'movd'"),
         (("--moved", "gain"), "has no option --moved; give it as moved=VALUE"),
         (("-eff", "-vel"), "costs 'eff', 'vel' exclude each other"),
-        (("says=nothing",), "says has no effect here"),
+        (("says=nothing",), "says is not supported by this command"),
         (("moved=all,gain",), "'all' already includes every entry"),
     ],
 )
@@ -480,7 +480,7 @@ def test_every_option_of_a_configuration_is_tried():
 def test_help_describes_every_key(capsys):
     assert main(["gait", "optimize", "--help"]) == 0
     shown = capsys.readouterr().out
-    keys = shown.split("describes them): ")[1].split(".\n")[0]
+    keys = shown.split("described by --help-keys: ")[1].split(".\n")[0]
     further = set(re.findall(r"\w+", keys))
     assert further == set(GaitConfiguration.model_fields) - set(GIVEN) - {"says"}
     assert main(["gait", "optimize", "--help-keys"]) == 0

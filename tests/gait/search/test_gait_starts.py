@@ -222,9 +222,9 @@ def test_files_without_a_vector_are_one_error(capsys, tmp_path, name):
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("start_in_cycle=1", "start_in_cycle has no effect here; remove it"),
-        ("param_path=nosuchfile", "param_path has no effect here; remove it"),
-        ("search=scatter", "search has no effect here; remove it"),
+        ("start_in_cycle=1", "start_in_cycle is not supported by this command; remove it"),
+        ("param_path=nosuchfile", "param_path is not supported by this command; remove it"),
+        ("search=scatter", "search is not supported by this command; remove it"),
         ("--param-path=nosuchfile", "no option --param-path; trueup "),
     ],
 )

@@ -283,7 +283,7 @@ def test_groups_come_from_the_list_in_the_folder(folder):
     (alone,) = read_series(DataSettings(str(folder / "low")))
     assert (alone.group, alone.channels["inertia_kg_m2"][0]) == ("l", 0.1245)
     (folder / "inertia_groups.json").write_text('{"id": 1}')
-    with pytest.raises(ExperimentError, match=r"inertia_groups\.json must hold a list"):
+    with pytest.raises(ExperimentError, match=r"inertia_groups\.json must be a list"):
         read_series(DataSettings(str(folder)))
     listed[0]["inertia"] = "0.1"
     (folder / "inertia_groups.json").write_text(json.dumps(listed))
@@ -360,7 +360,7 @@ def test_columns_that_do_not_fit_are_named(tmp_path):
         read_series(bench(tmp_path, columns={**columns, "current_ang_vel_rad_s": "velAcc"}))
     with pytest.raises(ColumnError, match="current_a"):
         read_series(bench(tmp_path, features=("current_a",)))
-    with pytest.raises(ExperimentError, match=r"no signal 'torq'.*'torque'"):
+    with pytest.raises(ExperimentError, match=r"unknown signal 'torq'.*'torque'"):
         bench(tmp_path, columns={"torq": "torAct"})
 
 
@@ -404,7 +404,7 @@ def test_what_is_known_to_be_right_can_be_accepted(tmp_path):
     warnings = [f.check for f in found.all_findings if f.severity == "warning"]
     assert {"position-velocity", "torque"} <= set(warnings)
     assert len(read_checked(given, refuse=False)[0][0]) == 400
-    with pytest.raises(ExperimentError, match=r"accept 'finite' does not exist.*'torque'"):
+    with pytest.raises(ExperimentError, match=r"accept is 'finite'; it must be one of .*'torque'"):
         settings(tmp_path, accept=("finite",))
 
 
@@ -518,9 +518,9 @@ def test_settings_survive_json(folder):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sequence_length": 2}, "no key 'sequence_length'"),
-        ({"torque_terms": {"springs": 1.0}}, "no key 'springs'.*'spring'"),
-        ({"inertia_groups": [{"id": "a", "dir": "low"}]}, "no key 'dir'"),
+        ({"sequence_length": 2}, "unknown key 'sequence_length'"),
+        ({"torque_terms": {"springs": 1.0}}, "unknown key 'springs'.*'spring'"),
+        ({"inertia_groups": [{"id": "a", "dir": "low"}]}, "unknown key 'dir'"),
         ({"inertia_groups": [{"id": "a"}]}, "folder"),
         ({"filter_mode": "zero-phase"}, "zero_phase"),
         ({"global_train_ratio": 0.9, "global_val_ratio": 0.2}, "add up"),

@@ -156,10 +156,10 @@ def test_unstable_gains_and_used_folders_are_refused(tmp_path):
     [
         ({"signals": ("sinus",)}, "'sine'"),
         ({"inertias": (0.0,)}, "positive"),
-        ({"inertias": (0.1, 0.1)}, "twice"),
+        ({"inertias": (0.1, 0.1)}, "must differ"),
         ({"coulomb": -1.0}, "negative"),
         ({"highest_frequency": 60.0}, "half the rate"),
-        ({"duration": 0.01}, "10 samples"),
+        ({"duration": 0.01}, "1 samples; it must be 10 or more"),
         ({"repeats": 0}, "at least 1"),
     ],
 )

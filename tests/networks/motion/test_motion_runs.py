@@ -92,9 +92,9 @@ def test_a_plan_writes_nothing(logs, tmp_path, capsys):
     words += ["--output", str(tmp_path / "run"), "max_steps=50", "horizons=0.05", "--dry-run"]
     assert main(words) == 0
     text = capsys.readouterr().out
-    assert "50 gradient steps at most" in text
+    assert "at most 50 gradient steps" in text
     assert not (tmp_path / "run").exists()
     assert main(["network", "train-motion", str(logs), "--resume", "-o", str(tmp_path)]) == 2
-    assert "remove everything but --output" in capsys.readouterr().err
+    assert "remove all options except --output" in capsys.readouterr().err
     assert main(["network", "train-motion", "--output", str(tmp_path / "run")]) == 2
     assert "with --servo" in capsys.readouterr().err

@@ -89,7 +89,7 @@ def test_logs_are_found_after_a_move(tmp_path):
     [
         (lambda c: c.pop("logdir"), "lacks 'logdir'"),
         (lambda c: c["base"].update(kind="spring"), "unknown kind of base 'spring'"),
-        (lambda c: c["settings"].update(hiden=3), "has no key 'hiden'"),
+        (lambda c: c["settings"].update(hiden=3), "unknown key 'hiden'"),
         (lambda c: c["settings"].update(batch=0), "batch"),
         (lambda c: c.update(test_kp=["much"]), "test_kp"),
         (lambda c: c.update(logs=[3]), "logs"),

@@ -55,7 +55,7 @@ def test_a_file_is_read_and_written_out_completely(tmp_path):
         ("    controls: {motor", "    control: {motor", 10, ["Did you mean 'controls'"]),
         ("{column: q, unit: deg}", "{colum: q}", 8, ["Did you mean 'column'"]),
         ("speed: dq", "speed: [[dq]]", 9, ["speed"]),
-        ("controls: {motor: u}", "controls: {motor: [u, v]}", 10, ["controls.motor is one column"]),
+        ("controls: {motor: u}", "controls: {motor: [u, v]}", 10, ["motor has the columns"]),
         ("bounds: [0.001, 1], scale: log", "bound: [0, 1]", 12, ["Did you mean 'bounds'"]),
         ("bounds: [0.001, 1], scale: log", "scale: log", 12, ["bounds are missing"]),
         ("bounds: [0.001, 1]", "bounds: [0.001]", 12, ["bounds"]),

@@ -157,7 +157,7 @@ def test_a_name_that_does_not_exist_is_refused(case, folder, capsys):
         ({"end": 4.5}, "trim.end is 4.5 s, outside"),
         ({"start": -1.0}, "trim.start is -1 s, outside"),
         ({"start": 0.1, "end": 1e9}, "trim.end is 1e+09 s, outside"),
-        ({"start": 2.0, "end": 1.0}, "start 2 is not before end 1"),
+        ({"start": 2.0, "end": 1.0}, "start is 2 s; it must be before end, 1 s"),
     ],
 )
 def test_a_trim_outside_of_the_recording_is_refused(trim, words, folder, capsys):

@@ -110,7 +110,7 @@ def test_they_are_identified_written_and_reported_by_these_names(folder):
     assert -written.actuator("unnamed_actuator_0").biasprm[1] == pytest.approx(values["kp"])
     assert "unnamed_joint_1" in (folder / "run" / "report.html").read_text()
     # another simulator reads the user's own model, which has no such names
-    with pytest.raises(TargetError, match="has no name of its own: another simulator"):
+    with pytest.raises(TargetError, match="has no name for another simulator"):
         export_randomisation(folder / "run", folder / "dr", draws=32, anyway=True)
 
 

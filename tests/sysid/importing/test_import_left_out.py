@@ -145,8 +145,8 @@ def test_every_log_is_in_the_file(names, motion, tmp_path, capsys):
     assert files == ["a.csv", "b.csv"]
     printed = capsys.readouterr().out
     left = ["lamp"] if names is PLAIN else [*STRANGE, "lamp"]
-    assert f"Left out of a.csv: columns {', '.join(map(repr, left))}\n" in printed
-    assert "Left out of b.csv: columns 'door'\n" in printed
+    assert f"Unused columns of a.csv: {', '.join(map(repr, left))}\n" in printed
+    assert "Unused columns of b.csv: 'door'\n" in printed
 
 
 def test_signals_that_are_filled_in_are_those_of_every_log(motion, tmp_path):

@@ -18,7 +18,7 @@ class SimulationSettings:
     """Integration: semi-implicit, steps of at most 1 ms as in MuJoCo; bam, one explicit step per
     sample as in Better Actuator Models."""
     reset_period: Annotated[float | None, Option("S")] = None
-    """Time [s] between resets of position and speed to those of the log; by default no reset."""
+    """Time between resets of position and speed to those of the log [s]; by default no reset."""
     vin: float | None = None
     """Nominal bus voltage [V]; by default that of each log."""
 

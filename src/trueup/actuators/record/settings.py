@@ -22,7 +22,7 @@ class Bench:
     arm_mass: float = 0.0
     """Mass of the arm [kg]."""
     vin: float | None = None
-    """Nominal supply voltage [V]; by default that measured at the start."""
+    """Nominal supply voltage [V]; by default the voltage measured at the start."""
 
     def __post_init__(self) -> None:
         for name, unit, most in (
@@ -34,11 +34,13 @@ class Bench:
             if not (math.isfinite(value) and value >= 0):
                 raise HardwareError(f"{name} of the bench must be 0 or more, got {value}")
             if value > most:
-                raise HardwareError(f"{name} of the bench is {value:g} {unit}: at most {most:g}")
+                raise HardwareError(
+                    f"{name} of the bench must be at most {most:g} {unit}, got {value:g} {unit}"
+                )
         if self.mass > 0 and self.length == 0:
             raise HardwareError(
-                f"the bench has {self.mass:g} kg at a length of 0: give the distance from the axis "
-                "to the mass, or 0 for both where the rig has no pendulum"
+                f"the bench has a mass of {self.mass:g} kg at a length of 0 m: give the distance "
+                "from the axis to the mass, or 0 for both if the rig has no pendulum"
             )
         if self.vin is not None and not 0 < self.vin <= 1000:
             raise HardwareError(
@@ -51,26 +53,26 @@ class RecordSettings:
     """Timing and limits of a recording."""
 
     rate: float = 200.0
-    """Sampling rate [Hz]; a slow bus gives fewer samples."""
+    """Sampling rate [Hz]; a slow bus reaches less."""
     start_speed: float = 0.8
     """Speed of the moves to the start and back to rest [rad/s]."""
     settle: float = 0.5
     """Waiting time at the start before the recording [s]."""
     finish: Finish = "limp"
-    """Torque at the end and after an interruption: off (limp), or holding the angle (hold)."""
+    """Torque at the end and after an interruption: off (limp), or on to hold the angle (hold)."""
     limits: MotionLimits = field(default_factory=MotionLimits)
-    """Limits of trajectories; the limits set in the servo apply too."""
+    """Limits of trajectories, in addition to those set in the servo."""
     margin: float = 0.3
-    """Overshoot beyond the limits that stops the recording [rad]."""
+    """Overshoot beyond the limits above which the recording is stopped [rad]."""
     lowest_volts: float | None = None
-    """Lowest supply voltage [V]; by default the limit in the servo."""
+    """Minimum supply voltage [V]; by default the limit set in the servo."""
     highest_volts: float | None = None
-    """Highest supply voltage [V]; by default the limit in the servo."""
+    """Maximum supply voltage [V]; by default the limit set in the servo."""
     highest_temperature: float = 60.0
-    """Highest temperature [degrees C]; the limit in the servo applies too."""
+    """Maximum temperature [degrees C], in addition to the limit set in the servo."""
     patience: int = 20
-    """Consecutive samples with a voltage out of range that stop the recording; braking raises the
-    voltage for a moment."""
+    """Number of consecutive samples with a voltage out of range after which the recording is
+    stopped; braking raises the voltage for a short time."""
     most_retries: float = 0.05
     """Share of repeated packets above which the recording is stopped."""
 
@@ -97,4 +99,4 @@ class RecordSettings:
             if not 0 <= value <= most:
                 raise HardwareError(f"{name} is {value:g}{unit}; it must be from 0 to {most:g}")
         if self.finish not in ("limp", "hold"):
-            raise HardwareError(f"finish is 'limp' or 'hold', got {self.finish!r}")
+            raise HardwareError(f"finish must be 'limp' or 'hold', got {self.finish!r}")

@@ -1,4 +1,4 @@
-"""How a servo model is fitted: plain values that stand in the run directory."""
+"""Settings of the fit of a servo model, saved in the run directory."""
 
 import ast
 import math
@@ -14,13 +14,13 @@ from trueup.errors import FitError, listing
 from trueup.fitting.searches.methods import SEARCH_METHODS, method_named, method_names
 
 REFINE = "refine"
-"""The search of ``auto`` from the start values alone, which only servo fits have."""
+"""Least squares from the start values alone; a search of servo fits only."""
 
 RESTARTED = "cmaes"
-"""The search that a fit restarts until its trials are used up."""
+"""The search that is restarted until its evaluations are used up."""
 
 DEFAULT_TRIALS = 100_000
-"""Evaluations of a fit at most."""
+"""Maximum number of evaluations of a fit."""
 
 
 def fit_methods() -> list[str]:
@@ -29,7 +29,7 @@ def fit_methods() -> list[str]:
 
 
 def uses_up_trials(method: str) -> bool:
-    """Whether a search goes on until its trials are used up: reaching them is its end."""
+    """Whether a search continues to its limit of evaluations, which is then its regular end."""
     return method == RESTARTED or (method != REFINE and not SEARCH_METHODS[method].converges)
 
 
@@ -38,13 +38,14 @@ _TUPLES = ("terms", "models", "validation_kp", "validation_mass", "validation_tr
 
 @dataclass(frozen=True)
 class FitSettings(SimulationSettings):
-    """Settings of :func:`trueup.actuators.fit`; the course of a fit depends on all of them."""
+    """Settings of :func:`trueup.actuators.fit`; the search depends on all of them."""
 
     method: Annotated[str, Option()] = "auto"
-    """Search. auto: Sobol points, robust least squares from the best, CMA-ES and polish, of M1 and
-    then of each richer model up to the named one. least-squares: the same without CMA-ES. refine:
-    from the start values alone. cmaes: the whole box, with BIPOP restarts. random: random points.
-    nsgaii: position and speed error. Others minimise the objective as they are."""
+    """Search. auto: Sobol points, robust least squares from the best of them, CMA-ES and a final
+    least squares, for M1 and then for each richer model up to the named one. least-squares: the
+    same without CMA-ES. refine: least squares from the start values alone. cmaes: CMA-ES over the
+    whole box with BIPOP restarts. random: random points. nsgaii: position and speed error. All
+    others minimise the objective with their defaults."""
     trials: Annotated[int, Option("INT", name="evaluations", aliases=("--trials",))] = (
         DEFAULT_TRIALS
     )
@@ -52,21 +53,22 @@ class FitSettings(SimulationSettings):
     seed: Annotated[int, Option("INT")] = 0
     """Seed of all random numbers."""
     objective: Objective = field(default_factory=Objective)
-    """Error over the training logs that is minimised."""
+    """Error over the training logs to minimise."""
     terms: tuple[str, ...] = ()
-    """Extended terms of the model, such as command_delay,measured_voltage; trueup actuator list
-    shows them."""
+    """Extended terms of the model, such as command_delay,measured_voltage; listed by trueup
+    actuator list."""
     models: tuple[str, ...] = ()
-    """Friction models to choose from without a named one; all by default."""
+    """Friction models to choose from, if none is named; by default all."""
     try_terms: tuple[str, ...] | None = None
-    """Extended terms that the choice of a model may add, none for none; by default all that suit
-    servo and measurements."""
+    """Extended terms that the choice of a model may add, or none; by default all that apply to the
+    servo and its measurements."""
     quadratic: Literal["gated", "ungated"] = "gated"
-    """Quadratic term of M6: only where load and motor oppose each other (gated), or always."""
+    """Quadratic term of M6: only when load and motor oppose each other (gated), or always
+    (ungated)."""
     fixed: Mapping[str, float] = field(default_factory=dict)
     """Values of parameters that are not fitted, by name."""
     validation_kp: Annotated[tuple[float, ...], Option("GAIN [GAIN ...]")] = ()
-    """Gains of the held-out logs; 0 holds out none."""
+    """Gains of the held-out logs; 0 for none."""
     validation_mass: Annotated[tuple[float, ...], Option("KG [KG ...]")] = ()
     """Masses of the held-out logs [kg]."""
     validation_trajectory: Annotated[tuple[str, ...], Option("NAME [NAME ...]")] = ()
@@ -95,7 +97,7 @@ class FitSettings(SimulationSettings):
         return bool(self.validation_kp or self.validation_mass or self.validation_trajectory)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """JSON values of all settings."""
         content = {**asdict(self), "fixed": dict(self.fixed)}
         if self.try_terms is not None:
             content["try_terms"] = list(self.try_terms)
@@ -106,11 +108,14 @@ class FitSettings(SimulationSettings):
         """Inverse of :meth:`to_dict`.
 
         Raises:
-          FitError: an unknown setting.
+          FitError: a setting is unknown.
         """
         known = {f.name for f in fields(cls)}
         if unknown := [name for name in content if name not in known]:
-            raise FitError(f"a fit has no setting {listing(unknown)}; it has {listing(known, 40)}")
+            raise FitError(
+                f"unknown setting of a fit: {listing(unknown)}; the settings are "
+                f"{listing(known, 40)}"
+            )
         values: dict[str, Any] = {k: tuple(v) if k in _TUPLES else v for k, v in content.items()}
         if values.get("try_terms") is not None:
             values["try_terms"] = tuple(values["try_terms"])
@@ -121,14 +126,16 @@ def parse_values(text: str) -> dict[str, float]:
     """Read values by name: ``R=2.0,kt=0.4``, or ``{'R': 2.0, 'kt': 0.4}``; nothing is evaluated.
 
     Raises:
-      FitError: something else, a name given twice, or a value that is no finite number.
+      FitError: the text has another form, a name is given twice, or a value is not a finite number.
     """
     text = text.strip()
     if text.startswith("{"):
         try:
             pairs = list(_literal_pairs(text))
         except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
-            raise FitError(f"{text!r} is not of the form {{'R': 2.0, 'kt': 0.4}}") from error
+            raise FitError(
+                f"{text!r}: expected the form {{'R': 2.0, 'kt': 0.4}} or R=2.0,kt=0.4"
+            ) from error
     else:
         parts = [part.partition("=") for part in text.split(",") if part.strip()]
         pairs = [(name.strip(), value.strip()) for name, _, value in parts]
@@ -141,7 +148,7 @@ def parse_values(text: str) -> dict[str, float]:
         if not name or not math.isfinite(number):
             raise FitError(f"{text!r}: expected values by name, as in R=2.0,kt=0.4")
         if name in values:
-            raise FitError(f"{text!r}: the value of {name!r} is given twice")
+            raise FitError(f"{text!r}: {name!r} is given twice; give it once")
         values[name] = number
     return values
 
@@ -156,7 +163,7 @@ def values_of_options(texts: Iterable[str]) -> dict[str, float]:
     for text in texts:
         values = parse_values(text)
         if twice := [name for name in values if name in found]:
-            raise FitError(f"--set gives {listing(twice)} twice")
+            raise FitError(f"--set gives {listing(twice)} twice; give it once")
         found |= values
     return found
 

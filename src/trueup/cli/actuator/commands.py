@@ -1,4 +1,4 @@
-"""``trueup actuator``: its commands and their arguments; what they do is imported when they run."""
+"""Commands of ``trueup actuator``; implementations are imported when they run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ class ProcessKeys(BadLogSettings):
     """Settings of the resampling of raw logs."""
 
     compat: Literal["bam"] | None = None
-    """Resample as Better Actuator Models: goals interpolated and ends extrapolated."""
+    """Resampling as in Better Actuator Models: goals interpolated and ends extrapolated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessServoLogs(WithKeys):
-    """Resample raw logs evenly: commands held, measurements interpolated, nothing extrapolated.
+    """Resample raw logs at an even rate: commands held, measurements interpolated.
 
     Examples:
       trueup actuator process --raw data_raw --logdir data_processed
@@ -57,7 +57,7 @@ class ProcessServoLogs(WithKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class ServoLogJitter(WithKeys):
-    """Show how evenly raw logs were sampled.
+    """Show the jitter of the sampling of raw logs.
 
     Examples:
       trueup actuator jitter --raw data_raw
@@ -71,12 +71,12 @@ class ServoLogJitter(WithKeys):
     raw: Annotated[Path, arg(metavar="FOLDER")]
     """Folder of raw logs."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """HTML file to write, with a histogram."""
+    """HTML file with a histogram to write; by default none."""
     json: Json = False
 
     @staticmethod
     def prepare_words(words: Sequence[str]) -> list[str]:
-        """The words, which have no former option."""
+        """The words, checked for options of earlier versions."""
         check_former(words, {"--report": "--output", "--logdir": "--raw"})
         return list(words)
 
@@ -90,7 +90,7 @@ class ServoLogJitter(WithKeys):
 
 @dataclass(frozen=True)
 class Actuator:
-    """Identify servos: record on a bench, fit friction models, compare them, use them.
+    """Identify servos: record on a bench, fit friction models, compare and export them.
 
     Examples:
       trueup actuator process --raw data_raw --logdir data_processed

@@ -1,4 +1,4 @@
-"""``trueup actuator compare``: friction models of one servo, and which of them to take."""
+"""``trueup actuator compare``: friction models of one servo, and a recommendation."""
 
 import math
 from pathlib import Path
@@ -25,7 +25,7 @@ def run_compare(
     dry_run: bool,
     verbose: bool,
 ) -> int:
-    """Fit what is missing, compare the models; returns the exit code."""
+    """Fit the models without a parameter file, compare all; returns the exit code."""
     if dry_run:
         replace = overwrite or resume
         plan = runs.plan(run.plan_comparison, spec, target, overwrite=replace, execution=execution)
@@ -43,7 +43,7 @@ def run_compare(
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:
-    """Print a comparison for people."""
+    """Print the outcome of a comparison."""
     found: ModelComparison = outcome.result
     summary = outcome.summary
     output.text("")

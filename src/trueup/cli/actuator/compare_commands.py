@@ -29,7 +29,7 @@ FORMER = {
     "--trials": "--evaluations",
     "--workers": "--threads",
 }
-"""Options of earlier versions, and what replaces them."""
+"""Options of earlier versions, and their replacements."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +37,9 @@ class ComparisonKeys(LogSettings, ComparisonSettings, FitSettings):  # type: ign
     """Settings of a comparison, of its fits and of its logs."""
 
     objective: Literal["mae", "rmse"] = "mae"  # type: ignore[assignment]
-    """Error that fits minimise and models are compared by: mae, mean absolute, or rmse, root mean
-    square."""
+    """Error of the fits and of the comparison: mae, mean absolute, or rmse, root mean square."""
     trials: Annotated[int, Option("INT", name="evaluations")] = DEFAULT_TRIALS
-    """Maximum number of evaluated candidates of each fit."""
+    """Maximum number of evaluated candidates per fit."""
 
 
 ComparisonOptions = options_of(
@@ -51,15 +50,15 @@ ComparisonOptions = options_of(
         *("validation_kp", "validation_mass", "validation_trajectory"),
     ),
 )
-"""An option for the settings that most comparisons give."""
+"""Options for the settings that most comparisons use."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareServoModels(OfRuns, ComparisonOptions, WithKeys):
     """Compare models of a servo on logs, and recommend one of them.
 
-    Friction models without a parameter file are fitted to the training logs, and so is the model
-    with extended terms that trueup actuator fit would choose.
+    Friction models without a parameter file are fitted to the training logs, as is the model with
+    extended terms that trueup actuator fit would choose.
 
     Examples:
       trueup actuator compare --logdir logs --validation-kp 400
@@ -68,23 +67,23 @@ class CompareServoModels(OfRuns, ComparisonOptions, WithKeys):
       trueup actuator compare --logdir logs try_terms=command_delay,torque_saturation
       trueup actuator compare --logdir logs --params m1.json m6.json --given-only
 
-    Writes comparison.html, comparison.json and the parameter files of what it fitted. Ctrl-C saves;
-    --resume or trueup study resume continues.
+    Writes comparison.html, comparison.json and the parameter files of the fitted models. Ctrl-C
+    saves the state; --resume or trueup study resume continues.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
     KEYS: ClassVar[type] = ComparisonKeys
-    WITHOUT: ClassVar[tuple[str, ...]] = ("fit", "terms", "png")
+    WITHOUT: ClassVar[tuple[str, ...]] = ("fit", "terms")
 
     logdir: Annotated[Path, arg(metavar="FOLDER")]
     """Folder of evenly sampled logs, as written by trueup actuator process."""
     actuator: Annotated[str | None, arg(metavar="SERVO")] = None
-    """Servo; by default that of the parameter files, or else of the logs."""
+    """Servo; by default that of the parameter files, else that of the logs."""
     params: Annotated[ParameterFiles, arg(metavar="FILE [FILE ...]")] = ()
     """Parameter files of models; may be given several times."""
     friction_only: bool = False
-    """Compare friction models only, as extended=0. By default extended terms are tried where gain,
-    mass or trajectory varies among the training logs; extended=1 requires them."""
+    """Compare friction models only, same as extended=0. By default extended terms are tried if the
+    training logs differ in gain, mass or trajectory; extended=1 requires them."""
     given_only: bool = False
     """Compare the parameter files only; fit nothing."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="DIRECTORY")] = Path("comparison")
@@ -96,30 +95,35 @@ class CompareServoModels(OfRuns, ComparisonOptions, WithKeys):
     overwrite: bool = False
     """Replace the run in the directory."""
     dry_run: bool = False
-    """Check everything and report what would be fitted; write nothing."""
+    """Check everything and report the planned fits; write nothing."""
     quiet: bool = False
-    """No progress."""
+    """Hide the progress."""
     json: Json = False
 
     @staticmethod
     def prepare_words(words: Sequence[str]) -> list[str]:
-        """The words, which have no former option."""
+        """The words, checked for options of earlier versions."""
         check_former(words, FORMER)
         return list(words)
 
     def settings_values(self) -> dict[str, Any]:
-        """Values of the settings that are given."""
+        """Values of the given settings, by name."""
         values = self.values({"extended": False} if self.friction_only else {})
         if self.given_only:
             if values.get("models"):
-                raise FitError("--given-only fits no models, models names some: remove one of them")
+                raise FitError(
+                    "--given-only fits nothing, but models names friction models: remove one of "
+                    "them"
+                )
             values["models"] = ()
         elif values.get("models") == ():
-            raise FitError("no model is named: --models m1,m3, or --given-only for parameter files")
+            raise FitError(
+                "models is empty: give --models m1,m3, or --given-only for parameter files only"
+            )
         return values
 
     def settings_from(self, values: dict[str, Any]) -> ComparisonSettings:
-        """Settings of the comparison from their values."""
+        """Settings of a comparison, from their values by name."""
         of_comparison = part_of(values, ComparisonSettings)
         others = {name: value for name, value in values.items() if name not in of_comparison}
         return ComparisonSettings(**of_comparison, fit=fit_settings_of(others))

@@ -1,4 +1,4 @@
-"""Servo on a bus, simulated or with a driver of the user, as the recording commands open it."""
+"""Connection of the recording commands to a servo: on a bus, simulated, or with a custom driver."""
 
 import contextlib
 import runpy
@@ -14,7 +14,7 @@ from trueup.cli.actuator.connection_settings import ConnectionSettings
 from trueup.errors import HardwareError
 
 SIMULATED = "simulated"
-"""Port that stands for a simulated servo."""
+"""Port of a simulated servo."""
 
 _OPEN = "open_servo"
 
@@ -24,21 +24,21 @@ class Connection(ConnectionSettings):
     """Connection to a servo."""
 
     def servo(self) -> Servo:
-        """The servo's entry in the catalogue.
+        """The entry of the servo in the catalogue.
 
         Raises:
-            FitError: there is none.
-            ParameterError: the catalogue of the user is wrong.
+            FitError: the catalogue does not contain the servo.
+            ParameterError: the catalogue of the user has an error.
         """
         if self.catalogue is not None:
             load_catalogue(self.catalogue, replace=True)
         return find_servo(self.motor)
 
     def check(self, servo: Servo) -> None:
-        """Check that the servo can be reached, without opening it.
+        """Check the connection to the servo without opening it.
 
         Raises:
-            HardwareError: it has no control table, or the driver's file cannot be used.
+            HardwareError: the servo has no control table, or the driver file cannot be used.
         """
         if self.driver is not None:
             _opening_function(self.driver)
@@ -47,7 +47,7 @@ class Connection(ConnectionSettings):
 
     @contextlib.contextmanager
     def opened(self, bench: recording.Bench | None = None) -> Iterator[recording.ServoDriver]:
-        """The servo, open; a simulated one with the pendulum of the bench."""
+        """The open servo; a simulated one with the pendulum of the bench."""
         servo = self.servo()
         self.check(servo)
         with contextlib.ExitStack() as stack:
@@ -73,14 +73,14 @@ class Connection(ConnectionSettings):
     def _simulated(
         self, servo: Servo, bench: recording.Bench | None, stack: contextlib.ExitStack
     ) -> recording.ServoDriver:
-        # a servo on another bus is simulated on this one
+        # a servo without a control table is simulated with that of dynamixel
         has_table = servo.bus or self.bus or servo.name in recording.STANDARD_GAINS
         table = recording.table_of(servo, self.bus if has_table else "dynamixel")
         pendulum = None
         if bench is not None and bench.mass * bench.length > 0:
             pendulum = recording.Pendulum.of(servo, bench.mass, bench.length)
         simulated = recording.SimulatedServo(table, self.id, servo=servo, pendulum=pendulum)
-        # it shares the processor with everything else
+        # it shares the processor with other processes
         timeout = max(self.timeout, 0.2) if self.timeout > 0 else self.timeout
         return self._on_bus(table, stack.enter_context(simulated).port, timeout)
 
@@ -94,15 +94,16 @@ class Connection(ConnectionSettings):
             )
         if driver.motor != self.motor:
             raise HardwareError(
-                f"{self.driver}: the driver is of the servo {driver.motor!r}, not {self.motor!r}"
+                f"{self.driver}: the driver is for the servo {driver.motor!r}, expected "
+                f"{self.motor!r}"
             )
         return cast("recording.ServoDriver", driver)
 
 
 def _opening_function(path: Path):
-    """The function of a user's file that opens a servo."""
+    """Function ``open_servo`` of a driver file."""
     if not path.is_file():
-        raise HardwareError(f"{path}: there is no such file")
+        raise HardwareError(f"{path}: no such file")
     try:
         names = runpy.run_path(str(path), run_name=path.stem)
     except Exception as error:
@@ -110,6 +111,6 @@ def _opening_function(path: Path):
     function = names.get(_OPEN)
     if not callable(function):
         raise HardwareError(
-            f"{path}: has no function {_OPEN}(port, servo_id) that returns a driver"
+            f"{path}: the function {_OPEN}(port, servo_id) is missing; it must return a driver"
         )
     return function

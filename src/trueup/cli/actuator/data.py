@@ -33,7 +33,8 @@ def run_process(
         output.text(f"  ! {message}")
     if others:
         output.text(
-            f"  - {logdir} holds {len(others)} more logs, not of this run: {others[0].name} ..."
+            f"  - {logdir} contains {len(others)} other logs, not written by this command: "
+            f"{others[0].name} ..."
         )
     output.text(f"{len(done)} logs every {dt * 1e3:g} ms in {logdir}")
     output.result(
@@ -54,7 +55,7 @@ def run_process(
 
 
 def run_jitter(logdir: Path, report: Path | None, skip_bad_logs: bool, output: Output) -> int:
-    """Show how evenly raw logs were sampled; returns the exit code."""
+    """Print the jitter of raw logs; returns the exit code."""
     skipped: list[str] = []
     logs = read_logs(logdir, check_motion=False, skip_bad=skip_bad_logs, on_skip=skipped.append)
     measured = jitter(logs)

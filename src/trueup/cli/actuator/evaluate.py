@@ -63,13 +63,13 @@ def error_rows(result: Evaluation) -> list[list[str]]:
 
 
 def trivial_sentence(result: Evaluation) -> str:
-    """What predictions that know nothing of the servo reach."""
+    """Sentence on the errors of two trivial predictions, which require no model."""
     return (
-        f"A servo that stays where it began would be off by {milli(result.at_rest)} mrad, one that "
-        f"is where it is told to be by {milli(result.at_goal)} mrad."
+        f"Trivial predictions: the initial position has an error of {milli(result.at_rest)} mrad, "
+        f"the goal position of {milli(result.at_goal)} mrad."
     )
 
 
 def milli(value: float) -> str:
-    """A value in thousandths."""
+    """Text of a value in thousandths, or ``diverged``."""
     return f"{1e3 * value:.2f}" if math.isfinite(value) else "diverged"

@@ -17,20 +17,20 @@ from trueup.runs.loop.progress import Progress
 
 @dataclass(frozen=True, kw_only=True)
 class ExportKeys(LogSettings):
-    """Settings of an export, and of the logs that it is fitted to."""
+    """Settings of an export, and of the logs to which it is fitted."""
 
     kp: float | None = None
     """Firmware gain; by default that of the servo."""
     vin: float | None = None
-    """Bus voltage [V]; by default that of the logs, or of the logs of the fit, if it is one, else
-    that of the servo."""
+    """Bus voltage [V]; by default that of the logs, else that of the logs of the fit, if all have
+    the same, else that of the servo."""
     timestep: float = 0.001
-    """Time step of the simulation [s]."""
+    """Simulation time step [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExportServo(OfRuns, WithKeys):
-    """Write an identified servo for a simulator, its error against the full model stated.
+    """Write an identified servo for a simulator, and report its error relative to the full model.
 
     Examples:
       trueup actuator export --params m6.json --form mjcf-dcmotor --logdir data_processed -o m6.xml
@@ -38,9 +38,9 @@ class ExportServo(OfRuns, WithKeys):
       trueup actuator export --params m6.json --form mjlab -o servo_mjlab.py
       trueup actuator export --params m6.json --form isaac-lab
 
-    mjcf-dcmotor, mjcf-position and isaac-lab come as near as the simulator can, with numbers fitted
-    to the recordings in --logdir; an export that M1's export would beat is never written. All other
-    forms use the whole model.
+    mjcf-dcmotor, mjcf-position and isaac-lab approximate the model within the simulator, with
+    parameters fitted to the recordings in --logdir; an export with a larger error than that of M1
+    is never written. All other forms contain the full model.
     Exit codes: 0 done, 2 wrong input.
     """
 
@@ -50,17 +50,17 @@ class ExportServo(OfRuns, WithKeys):
     """Parameter file of the servo."""
     form: Annotated[str, arg(metavar="FORM", help=described_forms(SERVO))] = "mjcf-dcmotor"
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """File to write; printed by default."""
+    """File to write; by default the export is printed."""
     logdir: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """Resampled logs that the numbers of the form are fitted to, over all gains and voltages; by
-    default the motion of the full model."""
+    """Resampled logs to which the parameters of the form are fitted, over all gains and voltages;
+    by default they are fitted to the motion of the full model."""
     overwrite: bool = False
     """Replace the file."""
     json: Json = False
 
     @staticmethod
     def prepare_words(words: Sequence[str]) -> list[str]:
-        """The words, which have no former option."""
+        """The words, checked for options of earlier versions."""
         check_former(words, {"--to": "--form"})
         return list(words)
 
@@ -70,12 +70,12 @@ class ExportServo(OfRuns, WithKeys):
 
 
 def run_export(command: ExportServo, output: Output) -> int:
-    """Write or print what a servo is exported as; returns the exit code.
+    """Write or print the export of a servo; returns the exit code.
 
     Raises:
       ParameterError: the parameter file cannot be read.
       RecordingError: a log cannot be used.
-      FitError: the form does not exist for the servo.
+      FitError: the form does not support the servo.
       ReportError: the file exists or cannot be written.
     """
     from trueup.actuators import load_catalogue, load_model, read_logs
@@ -88,7 +88,7 @@ def run_export(command: ExportServo, output: Output) -> int:
     form = find_form(command.form, SERVO)
     target = command.output
     if target is not None and target.exists() and not command.overwrite:
-        raise ReportError(f"{target} exists: give another --output, or --overwrite")
+        raise ReportError(f"{target} exists: replace it with --overwrite, or give another --output")
     if (catalogue := values.get("catalogue")) is not None:
         load_catalogue(catalogue, replace=True)
     model = load_model(command.params, anyway=command.anyway)
@@ -141,13 +141,13 @@ def _sentences(errors: Mapping[str, float]) -> list[str]:
     def milli(name: str) -> str:
         return f"{1e3 * errors[name]:.2f} mrad"
 
-    said = [f"Position difference from the full model: {milli('from_model')}."]
+    sentences = [f"Position difference from the full model: {milli('from_model')}."]
     if "from_logs" in errors:
-        said = [
+        sentences = [
             f"Position difference from the recordings: {milli('from_logs')}; of the full model: "
             f"{milli('model_from_logs')}; of M1 in this form: {milli('simplest_from_logs')}.",
-            *said,
+            *sentences,
         ]
     elif "simplest_from_model" in errors:
-        said.append(f"M1 in this form differs by {milli('simplest_from_model')}.")
-    return said
+        sentences.append(f"M1 in this form differs by {milli('simplest_from_model')}.")
+    return sentences

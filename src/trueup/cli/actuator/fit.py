@@ -32,7 +32,7 @@ def run_fit(
 ) -> int:
     """Run the command; returns the exit code."""
     if resume and overwrite:
-        raise FitError("--resume continues a fit, --overwrite replaces it: give one of them")
+        raise FitError("--resume continues a fit, --overwrite replaces it: remove one of them")
     replace = resume or overwrite
     target = run_target(spec, replace=replace)
     if dry_run:
@@ -51,7 +51,7 @@ def run_fit(
 
 
 def run_fit_evaluation(spec: FitSpec, output: Output) -> int:
-    """Give the errors of the parameter file of a fit; returns the exit code."""
+    """Print the errors of the parameter file of a fit; returns the exit code."""
     spec.load_catalogue()
     assert spec.output is not None
     settings = spec.fit_settings
@@ -68,7 +68,7 @@ def run_fit_evaluation(spec: FitSpec, output: Output) -> int:
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:
-    """Print a servo fit for people."""
+    """Print the outcome of a servo fit."""
     result: ServoFit = outcome.result
     model, solution = result.model, result.solution
     output.text(
@@ -113,11 +113,11 @@ def show_summary(outcome: Outcome, output: Output) -> None:
 
 
 def show_choice(choice: ModelChoice, output: Output) -> None:
-    """Print the models that a choice has tried, the best first."""
+    """Print the candidates of a choice of model, the best first."""
     ranked = sorted(choice.tried, key=lambda tried: tried.error)
     chosen = choice.chosen.label
     output.table(
-        ["mrad", "parameters", "left out", "fitted", ""],
+        ["mrad", "parameters", "held out", "fitted", ""],
         [
             [
                 tried.label,
@@ -135,14 +135,14 @@ def show_choice(choice: ModelChoice, output: Output) -> None:
 def _show_plan(spec: FitSpec, plan: dict[str, Any], output: Output) -> int:
     output.result(plan)
     held = len(plan["held_out_logs"])
-    what = spec.model or "m1, which a choice of friction model and terms begins with"
+    model = spec.model or "m1, with which a choice of friction model and terms starts"
     output.text(
-        f"{spec.actuator} {what}: {len(plan['parameters'])} parameters from "
-        f"{len(plan['training_logs'])} logs, {held} held out, searched with {plan['method']}.",
-        f"An evaluation takes {1e3 * plan['seconds_per_evaluation']:.2g} ms here, with "
+        f"{spec.actuator} {model}: {len(plan['parameters'])} parameters from "
+        f"{len(plan['training_logs'])} logs, {held} held out, search {plan['method']}.",
+        f"An evaluation takes {1e3 * plan['seconds_per_evaluation']:.2g} ms on this machine, with "
         f"{plan['threads']} threads.",
         *_planned_choice(plan["choice"]),
-        f"It would write {plan['output']} and {plan['directory']}.",
+        f"It would be written to {plan['output']} and {plan['directory']}.",
         *plan["notes"],
         *(f"  ! {message}" for message in plan["skipped"]),
     )
@@ -153,15 +153,15 @@ def _planned_choice(choice: dict[str, Any] | None) -> list[str]:
     if choice is None:
         return []
     return [
-        f"The choice tries the models {', '.join(choice['models'])} and the terms "
-        f"{', '.join(choice['terms']) or '(none)'}, and leaves out {len(choice['left_out'])} parts "
-        f"of the logs in turn: {', '.join(choice['left_out'])}. It takes about "
-        f"{duration(choice['seconds'])} on this machine as busy as it is."
+        f"The choice compares the models {', '.join(choice['models'])} and the terms "
+        f"{', '.join(choice['terms']) or '(none)'} by cross-validation with "
+        f"{len(choice['left_out'])} held-out parts of the logs: {', '.join(choice['left_out'])}. "
+        f"It takes about {duration(choice['seconds'])} at the present load of this machine."
     ]
 
 
 def _remarks(result: ServoFit) -> list[str]:
-    """What the table says of each parameter, as the report does."""
+    """Remark on each parameter in the table, as in the report."""
     rows = {row["name"]: row for row in parameter_rows(result.model, result.to_dict())}
     return [remark_of(rows[name]) for name in result.problem.space.names]
 

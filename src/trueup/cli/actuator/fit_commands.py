@@ -28,7 +28,7 @@ from trueup.runs.trackers.registry import TRACKERS
 
 @dataclass(frozen=True, kw_only=True)
 class FitKeys(ObjectiveSettings, LogSettings, FitSettings):  # type: ignore[override]
-    """Settings of a fit and of its logs; the objective is a word on the command line."""
+    """Settings of a fit and of its logs, with a word for the objective."""
 
 
 FitOptions = options_of(FitKeys, "FitOptions", types={"method": ServoMethod})
@@ -39,8 +39,8 @@ FitOptions = options_of(FitKeys, "FitOptions", types={"method": ServoMethod})
 class FitServo(TrackerOptions, FitOptions, WithKeys):
     """Fit a friction model and the motor's parameters of a servo to logs from a bench.
 
-    Without --model, the friction model and its extended terms are chosen by cross-validation: some
-    minutes, with a first usable file after half a minute.
+    Without --model, the friction model and its extended terms are chosen by cross-validation, which
+    takes some minutes; a first usable file is written after half a minute.
 
     Examples:
       trueup actuator fit --actuator xl330 --logdir logs --output params/xl330.json
@@ -49,31 +49,31 @@ class FitServo(TrackerOptions, FitOptions, WithKeys):
       trueup actuator fit --actuator xl330 --model m6 --logdir logs -o m6.json terms=backlash
       trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json --eval
 
-    The parameter file holds the best parameters so far while the fit runs. The run directory next
-    to it, m6.run for m6.json, holds the search: Ctrl-C saves; --resume or trueup study resume
-    continues.
+    During the fit the parameter file contains the best parameters so far. The run directory next to
+    it, m6.run for m6.json, contains the state of the search: Ctrl-C saves it; --resume or trueup
+    study resume continues.
     Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
     KEYS: ClassVar[type] = FitKeys
 
     actuator: Annotated[str, arg(metavar="SERVO")]
-    """Servo; trueup actuator list shows them."""
+    """Servo, as listed by trueup actuator list."""
     logdir: Annotated[Path, arg(metavar="FOLDER")]
     """Folder of evenly sampled logs, as written by trueup actuator process."""
     model: Annotated[str | None, arg(metavar="MODEL")] = None
-    """Friction model, m1 to m6, or several to choose from, m1,m4,m6. By default all are tried, with
-    the extended terms that suit servo and logs, and the one that predicts held-out gains, masses
-    and trajectories best is taken."""
+    """Friction model, m1 to m6, or several to choose from, as m1,m4,m6. By default all are tried,
+    with the extended terms that apply to the servo and its logs, and the one with the best
+    predictions at held-out gains, masses and trajectories is used."""
     set: Annotated[UseAppendAction[tuple[str, ...]], arg(metavar="NAME=VALUE,...")] = ()
-    """Parameters with a fixed value, such as R=2.0,kt=0.4."""
+    """Fixed values of parameters, such as R=2.0,kt=0.4."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("params.json")
     """Parameter file to write."""
     eval: bool = False
-    """Fit nothing; report the errors of the parameter file named by --output."""
+    """Fit nothing; report the errors of the parameter file in --output."""
     load_study: Annotated[str | None, arg(metavar="STUDY")] = None
-    """Start from the best of an earlier study: a run directory, an SQLite file of Optuna, or the
-    name of a study in --storage, which this fit then continues."""
+    """Earlier study with the start values: a run directory, an SQLite file of Optuna, or the name
+    of a study in --storage, which this fit then continues."""
     storage: Annotated[str | None, arg(metavar="URL")] = None
     """Mirror the study into an Optuna storage, such as sqlite:///study.db, for its dashboard."""
     threads: Annotated[int | None, arg(aliases=["--workers"], metavar="INT")] = None
@@ -83,14 +83,14 @@ class FitServo(TrackerOptions, FitOptions, WithKeys):
     overwrite: bool = False
     """Replace an earlier fit."""
     dry_run: bool = False
-    """Check everything, time the simulator and report what would be done; write nothing."""
+    """Check everything, time the simulator and report the planned fit; write nothing."""
     quiet: bool = False
-    """No progress."""
+    """Hide the progress."""
     json: Json = False
 
     @staticmethod
     def prepare_words(words: Sequence[str]) -> list[str]:
-        """The words, with --set before each of several parameters that follow one."""
+        """The words, with --set repeated before each of the parameters that follow it."""
         keys = {name for s in settings_of(FitKeys).values() for name in (s.key, s.name)}
         found: list[str] = []
         fixing = False
@@ -104,7 +104,7 @@ class FitServo(TrackerOptions, FitOptions, WithKeys):
 
     @property
     def execution(self) -> Any:
-        """The options as settings of the library."""
+        """Execution of the fit: threads, Optuna storage and trackers."""
         from trueup.runs import Execution
 
         return Execution(
@@ -115,7 +115,7 @@ class FitServo(TrackerOptions, FitOptions, WithKeys):
         )
 
     def settings_values(self) -> tuple[str | None, dict[str, Any]]:
-        """The friction model, None where it is chosen, and the values of the settings."""
+        """The friction model, None if it is to be chosen, and the values of the settings."""
         models = [name.strip().lower() for name in (self.model or "").split(",") if name.strip()]
         further: dict[str, Any] = {"models": tuple(models)} if len(models) > 1 else {}
         if self.set:
@@ -126,7 +126,8 @@ class FitServo(TrackerOptions, FitOptions, WithKeys):
         for name in ("models", "try_terms"):
             if values.get(name) not in (None, (), ("none",)):
                 raise FitError(
-                    f"--model names one model, so there is no choice: remove {name}, or give terms="
+                    f"--model names one model, but {name} requires a choice: remove {name}, or "
+                    "give terms= for the terms of the model"
                 )
         return models[0], values
 
@@ -163,7 +164,7 @@ class FitServo(TrackerOptions, FitOptions, WithKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateServo(OfRuns, WithKeys):
-    """Report the mean absolute position error of a parameter file on logs, in all and for each.
+    """Report the mean absolute position error of a parameter file, over all logs and per log.
 
     Examples:
       trueup actuator evaluate --actuator xl330 --model m6 --logdir logs --params m6.json
@@ -179,9 +180,9 @@ class EvaluateServo(OfRuns, WithKeys):
     params: Annotated[Path, arg(metavar="FILE")]
     """Parameter file."""
     actuator: Annotated[str | None, arg(metavar="SERVO")] = None
-    """Servo that the file must be of."""
+    """Expected servo of the file; by default any."""
     model: Annotated[str | None, arg(metavar="MODEL")] = None
-    """Friction model that the file must be of."""
+    """Expected friction model of the file; by default any."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -217,7 +218,7 @@ class ListServos(WithKeys):
     KEYS: ClassVar[type] = CatalogueSettings
 
     actuator: Annotated[str | None, arg(metavar="SERVO")] = None
-    """Show this servo only, with all its parameters."""
+    """Servo to show with all its parameters; by default all servos in brief."""
     json: Json = False
 
     def run(self, output: Output) -> int:

@@ -39,7 +39,7 @@ def run_list(actuator: str | None, catalogue: Path | None, output: Output) -> in
         _show_servo(known[actuator], output)
         return 0
     output.table(
-        ["servo", "type", "law", "supply V", "own parameters"],
+        ["servo", "type", "law", "supply V", "specific parameters"],
         [
             [s.name, s.title, s.law, _number(s.vin), ", ".join(p.name for p in s.parameters)]
             for s in known.values()
@@ -53,8 +53,8 @@ def run_list(actuator: str | None, catalogue: Path | None, output: Output) -> in
     )
     friction = {p.name: p for model in FRICTION_MODELS.values() for p in model.parameters}
     output.table(_COLUMNS, _rows(friction.values()), "Parameters of friction")
-    output.table(_COLUMNS, _rows(EXTENDED_TERMS.values()), "Extended terms, of the key terms")
-    output.text("The motor's parameters and its bounds:  trueup actuator list --actuator SERVO")
+    output.table(_COLUMNS, _rows(EXTENDED_TERMS.values()), "Extended terms, selected by terms=")
+    output.text("Parameters of one servo, with bounds:  trueup actuator list --actuator SERVO")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Options and keys that commands of servos share."""
+"""Options and keys shared by the commands of servos."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,12 +45,12 @@ class LogSettings(BadLogSettings, CatalogueSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class LogSimulationSettings(LogSettings, SimulationSettings):
-    """Logs that are read, and how they are simulated."""
+    """Logs that a command reads, and settings of their simulation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectiveSettings:
-    """Error that a fit minimises, with a weight of 1 for the position."""
+    """Objective of a fit, with a weight of 1 on the position error."""
 
     objective: Literal[*OBJECTIVES] = "mae"  # pyright: ignore[reportInvalidTypeForm]
     """Error to minimise: mae, mean absolute; rmse, root mean square; or huber."""
@@ -73,7 +73,7 @@ class WithKeys:
     keys: Keys = ()
 
     def values(self, further: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Values of the settings that are given, by name.
+        """Values of the given settings, by name.
 
         Args:
           further: values of options that the command converts itself.
@@ -86,7 +86,7 @@ class WithKeys:
         options |= further or {}
         found = values_of(self.KEYS, self.keys, options, without=self.WITHOUT)
         if "try_terms" in found and found["try_terms"] is None:
-            found["try_terms"] = ()  # none means no term, the default is all that suit
+            found["try_terms"] = ()  # none means no term; the default is all that apply
         values = check_type(self.KEYS, found)
         missing = [s for s in known.values() if s.default is MISSING and s.name not in values]
         if missing:
@@ -95,7 +95,7 @@ class WithKeys:
 
 
 def _split(value: Any) -> Any:
-    """A list of texts, whose words may be separated by commas as in ``KEY=VALUE``."""
+    """A list of texts, also split at commas as in ``KEY=VALUE``."""
     if isinstance(value, tuple) and all(isinstance(word, str) for word in value):
         parts = [part.strip() for word in value for part in word.split(",")]
         return tuple(part for part in parts if part)
@@ -109,25 +109,25 @@ def _form(setting: Setting) -> str:
 
 
 def part_of(values: Mapping[str, Any], settings: type) -> dict[str, Any]:
-    """Values that are settings of one class."""
+    """Values of the settings of one class."""
     return {name: values[name] for name in settings_of(settings) if name in values}
 
 
 def simulation_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """How logs are simulated, by the names of the library.
+    """Values of all settings of the simulation of logs, by name.
 
     Raises:
-      FitError: a value out of range.
+      FitError: a value is out of range.
     """
     settings = SimulationSettings(**part_of(values, SimulationSettings))
     return {name: getattr(settings, name) for name in settings_of(SimulationSettings)}
 
 
 def fit_settings_of(values: Mapping[str, Any]) -> FitSettings:
-    """Settings of a fit; ``objective`` is a word, with the weights next to it.
+    """Settings of a fit, from a word for the objective and its weights among the values.
 
     Raises:
-      FitError: a value out of range.
+      FitError: a value is out of range.
     """
     default = ObjectiveSettings()
     objective = Objective(
@@ -139,7 +139,7 @@ def fit_settings_of(values: Mapping[str, Any]) -> FitSettings:
 
 
 def check_former(words: Sequence[str], former: Mapping[str, str]) -> None:
-    """Raise ExperimentError where the words have an option that has another name now."""
+    """Raise ExperimentError for an option that has been renamed."""
     for word in words:
         name = word.partition("=")[0].replace("_", "-")
         if name in former:

@@ -1,4 +1,4 @@
-"""``trueup actuator record``: recordings on hardware, sweeps, and what an interruption left."""
+"""``trueup actuator record``: recordings on hardware, sweeps, and recovery of interrupted ones."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -43,13 +43,13 @@ def run_record(
     gap = float(np.diff(log.times).max())
     output.text(
         f"{path}: {wanted.name} at a gain of {kp:g}, {len(log)} samples in {log.duration:.1f} s, "
-        f"at most {1e3 * gap:.0f} ms apart, {retries} packets sent again"
+        f"at most {1e3 * gap:.0f} ms apart, {retries} packets repeated"
     )
     if gap > LONGEST_GAP:
         output.text(
-            f"  ! a gap of {gap:.2f} s is too long to interpolate, which is at most "
-            f"{LONGEST_GAP:g} s: trueup actuator process splits the log there. Less else running "
-            "on this computer avoids gaps"
+            f"  ! the largest gap is {gap:.2f} s, at most {LONGEST_GAP:g} s can be interpolated: "
+            "trueup actuator process splits the log there. To avoid gaps, stop other programs on "
+            "this computer"
         )
     output.result(
         {
@@ -74,9 +74,9 @@ def run_sweep(
     quiet: bool,
     output: Output,
 ) -> int:
-    """Record every trajectory at every gain, finished ones skipped; returns the exit code.
+    """Record every trajectory at every gain, without finished ones; returns the exit code.
 
-    Without gains or trajectories the standard ones of the servo are recorded.
+    The default gains and trajectories are the standard ones of the servo.
     """
     servo = connection.servo()
     connection.check(servo)
@@ -129,7 +129,7 @@ def run_sweep(
 
 
 def run_read(connection: Connection, output: Output) -> int:
-    """Show what the servo measures now, such as its angle where the pendulum hangs down."""
+    """Print one reading of the servo, such as its angle with the pendulum hanging down."""
     with connection.opened() as driver:
         reading, limits = driver.read(), driver.limits
     units = {
@@ -153,9 +153,9 @@ def run_read(connection: Connection, output: Output) -> int:
 
 
 def run_recover(partial: Path, path: Path | None, output: Output) -> int:
-    """Turn what an interrupted recording left into a raw log; returns the exit code."""
+    """Convert the partial file of an interrupted recording to a raw log; returns the exit code."""
     if not partial.is_file():
-        raise RecordingError(f"{partial}: there is no such file")
+        raise RecordingError(f"{partial}: no such file")
     recovered = recording.recover(partial, path)
     output.text(f"Recovered: {recovered}")
     output.result({"log": str(recovered)})
@@ -163,7 +163,7 @@ def run_recover(partial: Path, path: Path | None, output: Output) -> int:
 
 
 def run_trajectories(output: Output) -> int:
-    """List the trajectories and what each of them identifies; returns the exit code."""
+    """List the trajectories with the parameters that each identifies; returns the exit code."""
     known = all_trajectories().values()
     for trajectory in known:
         output.text(f"{trajectory.name} ({trajectory.duration:g} s)", f"  {trajectory.identifies}")

@@ -44,7 +44,7 @@ class Recording(RecordOptions, WithKeys):
     WITHOUT: ClassVar[tuple[str, ...]] = ("limits",)
 
     quiet: bool = False
-    """No progress."""
+    """Hide the progress."""
     json: Json = False
 
     def parts(self) -> tuple["Connection", Bench, RecordSettings]:
@@ -68,8 +68,8 @@ class RecordServo(Recording):
     kp: Annotated[float, arg(metavar="GAIN")]
     """Proportional gain in the unit of the firmware."""
     trajectory: Annotated[str, arg(metavar="NAME|FILE")]
-    """Trajectory: a name, which trueup actuator trajectories lists, or a CSV file with the columns
-    t, goal_position and torque_enable, such as trueup design writes."""
+    """Trajectory: a name listed by trueup actuator trajectories, or a CSV file with the columns t,
+    goal_position and torque_enable, as written by trueup design."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")]
     """Raw log to write."""
 
@@ -108,7 +108,7 @@ class SweepServo(Recording):
     trajectory: Annotated[tuple[str, ...], arg(metavar="NAME|FILE [NAME|FILE ...]")] = ()
     """Trajectories, by name or from CSV files; by default the standard ones."""
     dry_run: bool = False
-    """Report what would be recorded and how long it takes; nothing moves."""
+    """Report the planned recordings and their time; nothing moves."""
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -130,7 +130,7 @@ class SweepServo(Recording):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadServo(ConnectionOptions, WithKeys):
-    """Show what a servo measures now, such as its angle where the pendulum hangs down.
+    """Show one reading of a servo, such as its angle with the pendulum hanging down.
 
     Examples:
       trueup actuator read --port /dev/ttyUSB0 --actuator xl330
@@ -174,7 +174,7 @@ class RecoverServoLog:
 
 @dataclass(frozen=True, kw_only=True)
 class ListTrajectories:
-    """List the trajectories that can be recorded, and what each of them identifies.
+    """List the trajectories to record, with the parameters that each identifies.
 
     Exit codes: 0 done.
     """

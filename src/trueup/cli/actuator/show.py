@@ -1,4 +1,4 @@
-"""``trueup actuator plot`` and ``drive-backdrive``: what identified servo models say."""
+"""``trueup actuator plot`` and ``drive-backdrive``: figures of identified servo models."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -81,7 +81,7 @@ def run_drive_backdrive(
     """Draw the limits of driving and backdriving; returns the exit code."""
     models = user_models(params, catalogue, anyway=anyway)
     if not models:
-        raise ParameterError("no parameter file is given: --params FILE")
+        raise ParameterError("the parameter file is missing: give it with --params FILE")
     limits = {
         m: drive_backdrive(model, max_torque, tuple(speeds) or SPEEDS)
         for m, model in models.items()

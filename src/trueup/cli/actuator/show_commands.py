@@ -23,7 +23,7 @@ class PlotKeys(LogSimulationSettings):
     """Settings of plots of logs."""
 
     png: bool = False
-    """Write PNG files of the same name too, four logs each."""
+    """Write PNG files of the same name too, with four logs each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +31,7 @@ class LimitKeys(CatalogueSettings):
     """Settings of diagrams of driving and backdriving."""
 
     speeds: tuple[float, ...] = ()
-    """Speeds of the joint [rad/s]; by default from 0 to 4."""
-    png: bool = False
-    """Write a PNG file of the same name too."""
+    """Joint speeds [rad/s]; by default from 0 to 4."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +43,7 @@ class PlotServoLogs(OfRuns, WithKeys):
       trueup actuator plot --sim --logdir logs --params m1.json --params m6.json
       trueup actuator plot --sim --logdir logs --params m6.json --worst 4 png=1
 
-    Logs that the best model explains worst come first.
+    Logs are in the order of the error of the best model, the largest first.
     Exit codes: 0 done, 2 wrong input.
     """
 
@@ -58,11 +56,11 @@ class PlotServoLogs(OfRuns, WithKeys):
     params: Annotated[ParameterFiles, arg(metavar="FILE [FILE ...]")] = ()
     """Parameter files of models; may be given several times."""
     actuator: Annotated[str | None, arg(metavar="SERVO")] = None
-    """Servo that the parameter files must be of."""
+    """Expected servo of the parameter files; by default any."""
     only: Annotated[UseAppendAction[tuple[str, ...]], arg(metavar="PATTERN")] = ()
-    """Draw logs whose name matches, such as '*kp400*'; may be given several times."""
+    """Pattern of the names of logs to draw, such as '*kp400*'; may be given several times."""
     worst: Annotated[int | None, arg(metavar="INT")] = None
-    """Draw this many logs, those that the best model explains worst."""
+    """Number of logs to draw, those with the largest error of the best model; by default all."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("plot.html")
     """HTML file to write."""
     json: Json = False
@@ -72,10 +70,10 @@ class PlotServoLogs(OfRuns, WithKeys):
         from trueup.cli.actuator.show import run_plot
 
         if self.sim and not self.params:
-            raise ParameterError("--sim needs the parameters of a model: --params FILE")
+            raise ParameterError("--sim requires the parameter file of a model: give --params FILE")
         if self.params and not self.sim:
             raise ParameterError(
-                "parameter files are given, but nothing to do with them: add --sim"
+                "--params is given, but models are simulated with --sim only: add --sim"
             )
         values = self.values()
         return run_plot(
@@ -96,7 +94,7 @@ class PlotServoLogs(OfRuns, WithKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class DriveBackdriveLimits(OfRuns, WithKeys):
-    """Draw what a servo can drive and what drives it back: motor torque against load, by speed.
+    """Draw the drive and backdrive limits of a servo: motor torque over load torque, by speed.
 
     Examples:
       trueup actuator drive-backdrive --params m6.json
@@ -110,7 +108,7 @@ class DriveBackdriveLimits(OfRuns, WithKeys):
     params: Annotated[ParameterFiles, arg(metavar="FILE [FILE ...]")]
     """Parameter files of models; may be given several times."""
     max_torque: Annotated[float | None, arg(metavar="NM")] = None
-    """Maximum motor torque of the diagram [N m]; by default the servo's torque at standstill."""
+    """Maximum motor torque of the diagram [N m]; by default the stall torque of the servo."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("drive_backdrive.html")
     """HTML file to write."""
     json: Json = False

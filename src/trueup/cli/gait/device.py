@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar
 
 from tyro.conf import arg
 
-from trueup.cli.output import Output
 from trueup.cli.key_values import check_type, values_of
+from trueup.cli.output import Output
 from trueup.cli.settings import Keys, given, options_of
 from trueup.cli.study.options import Json, OfRuns
 from trueup.gait.device.settings import DeviceSettings

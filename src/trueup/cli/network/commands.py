@@ -1,4 +1,4 @@
-"""``trueup network``: its commands and their arguments; what they do is imported when they run."""
+"""Commands of ``trueup network``; implementations are imported when they run."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ Data = Annotated[
     arg(
         metavar="FOLDER|FILE",
         help="Folder of the recordings, or YAML file with keys of data, such as data_base_dir, "
-        "columns, inertia_groups and rate; by default the recordings of the training.",
+        "columns, inertia_groups and rate; by default those of the training.",
     ),
 ]
 Overrides = Annotated[
@@ -34,7 +34,7 @@ Overrides = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class SynthesizeRecordings:
-    """Write synthetic recordings of an actuator, with the lowest RMSE that a network can reach.
+    """Write synthetic recordings of an actuator, and report the minimum RMSE of any network.
 
     Examples:
       trueup network synthesize data/synthetic
@@ -49,10 +49,10 @@ class SynthesizeRecordings:
     KEYS: ClassVar[type] = SyntheticSettings
 
     folder: Annotated[Positional[Path], arg(metavar="FOLDER")]
-    """Folder to write: a folder per inertia, a CSV file per recording."""
+    """Folder to write, with a folder per inertia and a CSV file per recording."""
     keys: Keys = ()
     seed: Annotated[int, arg(metavar="INT")] = 0
-    """Seed of phases, levels and noise."""
+    """Seed of the random phases, levels and noise."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -65,19 +65,19 @@ class SynthesizeRecordings:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckRecordings:
-    """Check recordings before a network is trained on them.
+    """Check recordings before a training.
 
     Examples:
       trueup network check data/synthetic
       trueup network check data/real data.gyro_axis_for_ang_vel=Gyro_X data.repair=true
       trueup network check bench.yaml data.data_base_dir=bench --json
 
-    Exit codes: 0 they can be trained on, 2 wrong input, unusable data included.
+    Exit codes: 0 a training is possible, 2 wrong input or unusable data.
     """
 
     data: Annotated[Positional[Path | None], arg(metavar="FOLDER|FILE")] = None
     """Folder of the recordings, or YAML file with keys of data, such as data_base_dir, columns,
-    inertia_groups and rate."""
+    inertia_groups and rate; by default that of data.data_base_dir."""
     keys: Overrides = ()
     json: Json = False
 
@@ -108,14 +108,14 @@ class EvaluateNetwork(OfRuns):
     """Run directory of a training, or network file (.safetensors, .npz)."""
     data: Data = None
     report: Annotated[Path | None, arg(metavar="FILE")] = None
-    """HTML file with the time series, scatter and bands."""
+    """HTML file to write, with time series, scatter plots and bands; by default none."""
     inertia: Annotated[float | None, arg(metavar="KG_M2")] = None
-    """Inertia of a single joint that the network drives, to compare its angle with the recorded one
-    [kg m2]."""
+    """Inertia of a single joint driven by the network in a closed-loop simulation, to compare its
+    angle with the recorded one [kg m2]."""
     model_file: Annotated[Path | None, arg(metavar="FILE")] = None
-    """MuJoCo model with the joint that the network drives, in place of a single joint."""
+    """MuJoCo model with the joint driven by the network, in place of a single joint."""
     joint: Annotated[str | None, arg(metavar="NAME")] = None
-    """Joint of that model; by default its only one."""
+    """Name of the joint in the model; by default the only one."""
     keys: Overrides = ()
     json: Json = False
 
@@ -131,7 +131,7 @@ class EvaluateNetwork(OfRuns):
 
 @dataclass(frozen=True, kw_only=True)
 class PredictTorque(OfRuns):
-    """Write the torque that a network predicts for recordings, one CSV file each.
+    """Write the torque predicted by a network, in one CSV file per recording.
 
     Examples:
       trueup network predict outputs/arm --data data/new --output predictions
@@ -143,8 +143,8 @@ class PredictTorque(OfRuns):
     """Run directory of a training, or network file (.safetensors, .npz)."""
     data: Data = None
     output: Annotated[Path, arg(aliases=["-o"], metavar="FOLDER")]
-    """Folder for the files: time, features, torque, predicted torque, whether out of the range of
-    training, and mean and spread of an ensemble."""
+    """Folder for the files, with the columns time, features, torque, predicted torque, out of range
+    of the training, and for an ensemble its mean and spread."""
     keys: Overrides = ()
     json: Json = False
 

@@ -14,14 +14,14 @@ def run_synthesize(folder: Path, settings: SyntheticSettings, seed: int, output:
     """Write synthetic recordings; returns the exit code."""
     data = synthesize(settings, folder, seed)
     output.table(
-        ["recording", "inertia kg m2", "noise of its torque N m"],
+        ["recording", "inertia kg m2", "torque noise N m"],
         [
             [str(file.path.relative_to(folder)), f"{file.inertia:g}", f"{file.noise_floor:.4f}"]
             for file in data.files
         ],
     )
     for group, floor in data.noise_floors.items():
-        output.text(f"{group}: no network can do better than an RMSE of {floor:.4f} N m")
+        output.text(f"{group}: the minimum RMSE of any network is {floor:.4f} N m")
     output.text(f"{len(data.files)} recordings in {folder}")
     output.result(
         {
@@ -62,32 +62,32 @@ def run_check(data: Path | None, overrides: Sequence[str], output: Output) -> in
     for finding in checked.findings:
         output.text(f"  {_MARK[finding.severity]} {finding.sentence}")
     for file in checked.files:
-        told = [f for f in file.quality.findings if f.severity != "info"]
-        if told:
+        serious = [f for f in file.quality.findings if f.severity != "info"]
+        if serious:
             output.text(f"{file.name}:")
-        for finding in told:
+        for finding in serious:
             output.text(f"  {_MARK[finding.severity]} {finding.sentence}")
     verdict = "can" if checked.usable else "cannot"
-    output.text(f"These {len(checked.files)} recordings {verdict} be trained on as they are.")
+    output.text(f"A network {verdict} be trained on these {len(checked.files)} recordings.")
     if checked.how_to_accept:
         output.text(checked.how_to_accept)
     output.result(checked.to_dict())
     return 0 if checked.usable else 2
 
 
-def tell_warnings(checked: DataCheck, output: Output) -> list[dict[str, str]]:
-    """Say what is doubtful about recordings that are read; returns it as JSON values."""
+def print_warnings(checked: DataCheck, output: Output) -> list[dict[str, str]]:
+    """Print the doubtful findings of a check of recordings; returns them as JSON values."""
     found = [
         {"check": each.check, "severity": each.severity, "sentence": each.sentence}
         for each in checked.doubtful
     ]
-    tell_findings(found, output)
+    print_findings(found, output)
     return found
 
 
-def tell_findings(findings: Sequence[Mapping[str, str]], output: Output) -> None:
-    """Print doubtful findings of the checks of recordings, given as JSON values."""
+def print_findings(findings: Sequence[Mapping[str, str]], output: Output) -> None:
+    """Print findings of the checks of recordings, given as JSON values."""
     if findings:
-        output.text("The checks of the recordings found:")
+        output.text("Findings of the checks of the recordings:")
     for finding in findings:
         output.text(f"  {_MARK[finding['severity']]} {finding['sentence']}")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueup._marks import KEY, marked
-from trueup.cli.network.data import tell_warnings
+from trueup.cli.network.data import print_warnings
 from trueup.cli.network.options import (
     named_ensemble,
     named_network,
@@ -41,10 +41,10 @@ from trueup.runs.store import atomic
 
 @dataclass(frozen=True)
 class NamedJoint:
-    """Joint that the network drives, besides the one that the settings describe."""
+    """Joint driven by the network, if not the one described by the settings."""
 
     inertia: float | None
-    """Inertia of a joint by itself [kg m2]."""
+    """Inertia of a single joint [kg m2]."""
     model_file: Path | None
     """MuJoCo model with the joint."""
     joint: str | None
@@ -69,7 +69,7 @@ def _evaluate(
 ) -> int:
     settings = named.settings_for(network)
     series, checked = read_checked(settings, refuse=False)
-    found = tell_warnings(checked, output)
+    found = print_warnings(checked, output)
     others = {} if network.base is None else {"base": base_alone(network.base, network.rate)}
     scores = score(network, series, others)
     rollouts = _rollouts(joint, network, series, settings)
@@ -109,10 +109,10 @@ def _evaluate(
 
 
 def run_predict(named: NamedRecordings, folder: Path, output: Output) -> int:
-    """Write the torque that a network gives; returns the exit code."""
+    """Write the torque predicted by a network; returns the exit code."""
     network = named_network(named.network, named.anyway)
     series, checked = read_checked(named.settings_for(network), refuse=False)
-    found = tell_warnings(checked, output)
+    found = print_warnings(checked, output)
     ensemble = named_ensemble(named.network, named.anyway)
     with marked(network.provenance.get(KEY)):
         written = [_write(network, ensemble, each, folder, output) for each in series]
@@ -131,16 +131,16 @@ def run_predict(named: NamedRecordings, folder: Path, output: Output) -> int:
 def _rollouts(
     named: NamedJoint, network: Network, series: list[ActuatorSeries], data: DataSettings
 ) -> list[RollOut]:
-    """Roll-outs in the model named, or of the joint that inertia or settings describe."""
+    """Roll-outs in the named model, or of the joint described by the inertia or the settings."""
     if named.model_file is not None:
         if named.inertia is not None:
             raise ExperimentError(
-                "--inertia describes a joint by itself, and --model-file has the joint in a model: "
-                "give one of them"
+                "--inertia is for a single joint, --model-file for a joint in a model: remove one "
+                "of them"
             )
         return roll_out_in_model(network, series, named.model_file, _joint(named))
     if named.joint is not None:
-        raise ExperimentError(f"--joint {named.joint} is one of a model: give --model-file too")
+        raise ExperimentError(f"--joint {named.joint} requires a model: give --model-file too")
     if named.inertia is not None:
         return [roll_out(network, each, JointModel(named.inertia)) for each in series]
     joints = [(each, joint_of(each, data)) for each in series]
@@ -150,7 +150,7 @@ def _rollouts(
 
 
 def _joint(named: NamedJoint) -> str:
-    """Name of the model's joint: the one given, or the only one."""
+    """Name of the joint in the model: the given one, or the only one."""
     if named.joint is not None:
         return named.joint
     from trueup.networks.runtime.control_law import read_spec
@@ -158,7 +158,7 @@ def _joint(named: NamedJoint) -> str:
     names = [joint.name for joint in read_spec(named.model_file).joints if joint.name]
     if len(names) != 1:
         raise ExperimentError(
-            f"--model-file {named.model_file} has the joints {listing(names)}: name one with "
+            f"--model-file {named.model_file} has the joints {listing(names)}: select one with "
             "--joint"
         )
     return names[0]
@@ -186,28 +186,25 @@ def _show(scores: NetworkScores, rollouts: list[RollOut], output: Output) -> Non
     rows.append(["all", *sums, *(_rmse_of(scores.others, name) for name in others)])
     output.table([*columns, *(f"{name} RMSE" for name in others)], rows)
     output.text(
-        "Each recording is run through whole, from a cold start, as deployed; settled leaves out "
+        "Each recording is evaluated whole, from a cold start, as when deployed; settled excludes "
         f"the first {SETTLING:g} s."
     )
     for each in rollouts:
-        end = ", and it runs away" if each.diverged else ""
-        output.text(
-            f"{each.name}: driving the joint, the angle is off by {each.scores.rmse:.4g} rad RMS"
-            f"{end}"
-        )
+        end = ", and the simulation diverges" if each.diverged else ""
+        output.text(f"{each.name}: RMS angle error in closed loop {each.scores.rmse:.4g} rad{end}")
 
 
 def _ensemble_scores(
     ensemble: NetworkEnsemble, series: list[ActuatorSeries], output: Output
 ) -> dict[str, Any]:
-    """Scores of the ensemble's mean, and how far its members disagree."""
+    """Scores of the mean of the ensemble, and the spread of its members."""
     torque = [ensemble.predict(each.features(ensemble.inputs)) for each in series]
     scores = score([each.mean for each in torque], series)
     spread = float(np.sqrt(np.mean(np.concatenate([each.spread for each in torque]) ** 2)))
     outside = float(np.mean(np.concatenate([each.out_of_range for each in torque])))
     output.text(
-        f"The mean of the ensemble of {len(ensemble.networks)}: RMSE {scores.total.rmse:.4g} N m, "
-        f"settled {scores.settled.rmse:.4g}; its members differ by {spread:.3g} N m RMS"
+        f"Mean of the ensemble of {len(ensemble.networks)} networks: RMSE {scores.total.rmse:.4g} "
+        f"N m, settled {scores.settled.rmse:.4g} N m; RMS spread of the members {spread:.3g} N m"
     )
     return {**scores.to_dict(), "spread_rms": spread, "out_of_range": outside}
 
@@ -226,7 +223,7 @@ def _write(
     predicted = predict_series(network, series)
     path = folder / f"{series.name.replace('/', '_')}.csv"
     if path.exists():
-        raise RecordingError(f"{path} exists already: choose another folder")
+        raise RecordingError(f"{path} exists: give another folder with --output")
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = {
         "time [s]": series.start + series.times,

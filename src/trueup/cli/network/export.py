@@ -24,9 +24,9 @@ class ExportNetwork(OfRuns):
       trueup network export runs/knee --form isaac-lab-combined --output knee_for_isaac_lab
       trueup network export network.safetensors --form onnx --without base limits -o raw.onnx
 
-    torchscript, onnx and torch-export hold one step (x, h) -> (torque, h) at the network's rate;
-    c writes a source and a header without dependencies, for firmware. mjlab takes an mlp or a
-    linear network, isaac-lab-combined a gru; isaac-lab and newton take each.
+    torchscript, onnx and torch-export contain one step (x, h) -> (torque, h) at the rate of the
+    network; c is a source and a header without dependencies, for firmware. mjlab supports mlp and
+    linear networks, isaac-lab-combined a gru; isaac-lab and newton support all families.
     Exit codes: 0 done, 2 wrong input.
     """
 
@@ -34,13 +34,13 @@ class ExportNetwork(OfRuns):
     """Run directory of a training, or network file (.safetensors, .npz)."""
     form: Annotated[str, arg(metavar="FORM", help=described_forms(NETWORK))]
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """File to write, a folder for isaac-lab-combined; by default named after the form, next to the
+    """File to write, or folder for isaac-lab-combined; by default named after the form, next to the
     network."""
     without: Annotated[
         tuple[Literal["normalization", "base", "limits"], ...], arg(metavar="PART [PART ...]")
     ] = ()
-    """Parts to omit from the graph: normalization, base, limits. Omitting the base omits the limits
-    too, which apply to the sum; omitting the normalization omits both."""
+    """Parts to omit from the graph: normalization, base, limits. Without the base, the limits are
+    omitted too, as they apply to the sum; without the normalization, both are."""
     overwrite: bool = False
     """Replace an existing output."""
     json: Json = False
@@ -54,8 +54,8 @@ def run_export(command: ExportNetwork, output: Output) -> int:
     """Write a network; returns the exit code.
 
     Raises:
-      RunDirectoryError: there is no network there.
-      FitError: the network cannot be read, or does not fit the form.
+      RunDirectoryError: the path contains no network.
+      FitError: the network cannot be read, or is not supported by the form.
       ReportError: the output exists or cannot be written.
       MissingExtraError: a package that the form needs is not installed.
     """
@@ -68,7 +68,7 @@ def run_export(command: ExportNetwork, output: Output) -> int:
     network = named_network(source, command.anyway)
     target = command.output or source.parent / f"network_{form.name}{form.suffix}"
     if target.exists() and not command.overwrite:
-        raise ReportError(f"{target} exists: give another --output, or --overwrite")
+        raise ReportError(f"{target} exists: replace it with --overwrite, or give another --output")
     parts = {part: part not in command.without for part in ("normalization", "base", "limits")}
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""``trueup network train-motion``: a correction of a joint's torque, trained by its motion."""
+"""``trueup network train-motion``: a correction of the joint torque, trained by the motion."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +16,14 @@ from trueup.networks.motion.settings import MotionSettings
 
 @dataclass(frozen=True)
 class SettingsOfMotion(MotionSettings):
-    """Settings of a training, and of the parts of its logs."""
+    """Settings of a training, and of the split of its logs."""
 
     test_kp: tuple[float, ...] = ()
     """Gains of the test logs; by default the highest of three or more."""
     test: tuple[str, ...] = ()
     """Trajectories or names of the test logs."""
     validation: tuple[str, ...] = ()
-    """Trajectories or names of the validation logs, by which the correction is chosen."""
+    """Trajectories or names of the validation logs, on which the correction is chosen."""
 
 
 MotionOptions = options_of(SettingsOfMotion, "MotionOptions")
@@ -32,14 +32,15 @@ MotionOptions = options_of(SettingsOfMotion, "MotionOptions")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainMotion(MotionOptions, OfRuns):
-    """Train corrections of joint torques by their motion, without a torque sensor.
+    """Train corrections of joint torques from motion, without a torque sensor.
 
-    Logs need command and angle. The joint is simulated with its base, a servo model or a PD law,
-    and with the correction; the loss is the error of angle and speed, over growing horizons. The
+    Logs require command and angle. The joint is simulated with its base, a servo model or a PD law,
+    and with the correction; the loss is the error of angle and speed over increasing horizons. The
     correction is written if it is better than the base on validation logs.
 
-    An experiment file in place of the logs trains a correction for each joint of its MuJoCo model,
-    over its position servos or torques as they are; its held-out recordings test.
+    With an experiment file in place of the logs, a correction is trained for each joint of its
+    MuJoCo model, in addition to its position servos or torques; its held-out recordings are the
+    test.
 
     Examples:
       trueup network train-motion logs --servo m4.json --output runs/knee
@@ -51,33 +52,33 @@ class TrainMotion(MotionOptions, OfRuns):
       trueup network train-motion arm.yaml -o runs/arm --seconds 1800
       trueup network train-motion --resume -o runs/knee
 
-    Ctrl-C finishes the gradient step, saves, and says how to resume.
+    Ctrl-C finishes the gradient step, saves the state and prints the command to resume.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
     KEYS: ClassVar[type] = SettingsOfMotion
 
     logs: Annotated[Positional[Path | None], arg(metavar="LOGS|EXPERIMENT")] = None
-    """Folder of servo logs; raw ones are resampled to 5 ms. Or an experiment file (.yaml); its
-    recordings need the angle of every joint and the commands."""
+    """Folder of servo logs; raw ones are resampled to 5 ms. Or an experiment file (.yaml), with
+    recordings of the angle of every joint and of the commands."""
     keys: Keys = ()
     servo: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Base: parameter file of a servo model, as trueup actuator fit writes it."""
+    """Base: parameter file of a servo model, as written by trueup actuator fit."""
     base: Annotated[str | None, arg(metavar="pd|none|FILE")] = None
     """Base without a servo model. pd: a PD law within a torque-speed curve, with armature and
     friction, all fitted to the training logs; FILE: base.json of a run; none: the correction is the
     whole torque."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
-    """Run directory, for network.safetensors, servo.json or base.json, scores and report."""
+    """Run directory, with network.safetensors, servo.json or base.json, scores and report."""
     resume: bool = False
-    """Continue the run in the run directory, as it was started."""
+    """Continue the run in the run directory with its settings."""
     overwrite: bool = False
     """Replace the run in the directory."""
     dry_run: bool = False
-    """Read and check everything, time a few steps and report what would be trained; write
-    nothing."""
+    """Read and check everything, time a few steps and report the planned training; write nothing.
+    """
     quiet: bool = False
-    """No progress."""
+    """Hide the progress."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -88,14 +89,14 @@ class TrainMotion(MotionOptions, OfRuns):
         from trueup.networks.motion.train import resume_motion_training
 
         if self.output is None:
-            raise ExperimentError("give the run directory with --output")
+            raise ExperimentError("the run directory is missing: give it with --output")
         verbose = not (self.quiet or output.json)
         if self.resume:
             given = {n for n, value in vars(self).items() if value != getattr(type(self), n)}
             if given - {"output", "resume", "quiet", "json"}:
                 raise ExperimentError(
-                    "--resume continues a run as it was started: remove everything but --output, "
-                    "or start a new run with another --output"
+                    "--resume continues a run with its settings: remove all options except "
+                    "--output, or start a new run with another --output"
                 )
             outcome = resume_motion_training(self.output, verbose=verbose)
             return print_outcome(outcome, output, show_motion)
@@ -109,7 +110,7 @@ class TrainMotion(MotionOptions, OfRuns):
             spec, run, planned = self._spec(), run_motion, plan_motion
         target = self.output.expanduser().resolve()
         if self.dry_run:
-            # what would be written over is said by the run itself
+            # the run itself checks for files to overwrite
             return show_plan(runs.plan(planned, spec, target, overwrite=True), output)
         outcome = runs.start(run, spec, target, overwrite=self.overwrite, verbose=verbose)
         return print_outcome(outcome, output, show_motion)
@@ -119,8 +120,8 @@ class TrainMotion(MotionOptions, OfRuns):
 
         if self.logs is None or (self.servo is None) == (self.base is None):
             raise ExperimentError(
-                "give the folder of the logs, and the base: a servo model with --servo, or --base "
-                "pd or none; or an experiment file"
+                "the inputs are the folder of the logs and one base: give a servo model with "
+                "--servo, or --base pd or none; or give an experiment file"
             )
         assert self.output is not None
         values = settings_in(self)
@@ -136,7 +137,7 @@ class TrainMotion(MotionOptions, OfRuns):
         values = settings_in(self)
         if self.servo is not None or self.base is not None or {"test", "test_kp"} & set(values):
             raise ExperimentError(
-                "an experiment file names model, gains and test recordings (held_out): remove "
+                "an experiment file contains model, gains and test recordings (held_out): remove "
                 "--servo, --base, test and test_kp"
             )
         return ModelMotionSpec.of(

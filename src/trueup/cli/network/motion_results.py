@@ -1,4 +1,4 @@
-"""Prints what ``trueup network train-motion`` did, or would do."""
+"""Output of the result or the plan of ``trueup network train-motion``."""
 
 from typing import Any
 
@@ -26,12 +26,12 @@ def show_motion(outcome: Outcome, output: Output) -> None:
     output.table(head, rows)
     output.text(f"RMS error of whole logs, {result.training.steps} gradient steps.")
     for gain, factor in result.training.base.gains.items():
-        output.text(f"The firmware puts a factor of {factor:.4g} on the stated gain {gain:g}.")
+        output.text(f"The firmware applies a factor of {factor:.4g} to the gain {gain:g}.")
     output.text(f"Run directory: {outcome.directory}", f"Report: {outcome.report}")
 
 
 def show_plan(content: dict[str, Any], output: Output) -> int:
-    """Print what would be trained; returns the exit code."""
+    """Print the plan of a training; returns the exit code."""
     settings, errors = content["settings"], content["angle_error"]
     for part, names in content["logs"].items():
         output.text(f"{part}: {len(names)} logs ({', '.join(names)})")
@@ -42,8 +42,8 @@ def show_plan(content: dict[str, Any], output: Output) -> int:
     output.text(
         f"Angle error of the {content['base_words']}: {1e3 * errors['training']:.4g} mrad on "
         f"training logs, {1e3 * errors['validation']:.4g} mrad on validation logs",
-        f"{settings['family']} of width {settings['hidden']}, {content['steps']} gradient steps at "
-        f"most ({paces}): about {duration(content['seconds'])}",
+        f"{settings['family']} of width {settings['hidden']}, at most {content['steps']} gradient "
+        f"steps ({paces}): about {duration(content['seconds'])}",
     )
     output.result(content)
     return DONE

@@ -1,4 +1,4 @@
-"""Data settings and networks that the arguments of ``trueup network`` name."""
+"""Data settings and networks from the arguments of ``trueup network``."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,17 +14,16 @@ NETWORK_FILE = "network.safetensors"
 """File of the best network in a run directory."""
 
 _PROGRAMS = (".pt", ".pt2", ".ckpt", ".pth", ".pkl", ".onnx")
-"""Endings of files that are never read here."""
-
+"""Suffixes of files that may contain code, and are never read."""
 
 SETTINGS = (".yaml", ".yml")
-"""Endings of a file of settings, which recordings do not have."""
+"""Suffixes of a file of settings, which recordings do not have."""
 
 
 def data_values(
     data: Path | None, overrides: Sequence[str], start: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Values of data settings from ``start``, a folder or a YAML file, and ``data.key=value``.
+    """Values of data settings, from ``start``, a folder or a YAML file, and ``data.key=value``.
 
     Raises:
       ExperimentError: a word has another form, or the folder is given twice.
@@ -53,27 +52,30 @@ def data_settings(
     values = data_values(data, overrides, start)
     if "data_base_dir" not in values:
         raise ExperimentError(
-            "no recordings are named: give their folder, or data.data_base_dir=FOLDER"
+            "the recordings are missing: give their folder, or data.data_base_dir=FOLDER"
         )
     return DataSettings.from_dict(values)
 
 
 def network_file(path: Path) -> Path:
-    """The network file that a run directory or a file means.
+    """Network file of a run directory, or the path itself if it is a file.
 
     Raises:
-      RunDirectoryError: there is neither.
+      RunDirectoryError: the path does not exist, or the directory contains no network.
     """
     if path.is_dir():
         file = path / NETWORK_FILE
         if not file.is_file():
             found = sorted(str(p.relative_to(path)) for p in path.rglob(NETWORK_FILE))
-            more = f" Name one of {listing(found)}" if found else ""
-            raise RunDirectoryError(f"{path} holds no {NETWORK_FILE} of a finished training.{more}")
+            advice = f" Give one of {listing(found)}" if found else ""
+            raise RunDirectoryError(
+                f"{path} contains no {NETWORK_FILE} of a finished training.{advice}"
+            )
         return file
     if not path.exists():
         raise RunDirectoryError(
-            f"there is no run or network {path}; give the folder of a training run, or its network"
+            f"no run directory or network file {path}: give the run directory of a training, or "
+            "its network file"
         )
     return path
 
@@ -83,11 +85,11 @@ def named_network(path: Path, anyway: bool = False) -> Network:
 
     Args:
       path: the directory or file.
-      anyway: take one of a run whose recordings have changed since too.
+      anyway: accept a network of a run with changed recordings.
 
     Raises:
-      RunDirectoryError: there is neither, or the recordings have changed.
-      FitError: the file is damaged or something else; nothing in it is ever run.
+      RunDirectoryError: the path contains no network, or the recordings have changed.
+      FitError: the file is damaged or not a network; no code in it is ever executed.
     """
     file = network_file(path)
     if file.suffix == ".npz":
@@ -96,23 +98,23 @@ def named_network(path: Path, anyway: bool = False) -> Network:
         return load_numpy_network(file, anyway=anyway)
     if file.suffix in _PROGRAMS:
         raise FitError(
-            f"{file} is a checkpoint or a program of another runtime, which reading could run: "
-            f"give the folder of the training run, or its {NETWORK_FILE}"
+            f"{file} is a checkpoint or a program of another runtime, which may execute code when "
+            f"it is read: give the run directory of the training, or its {NETWORK_FILE}"
         )
     return load_network(file, anyway=anyway)
 
 
 def named_ensemble(path: Path, anyway: bool = False) -> NetworkEnsemble | None:
-    """The ensemble of a run directory; None for a file, or a run of one network."""
+    """The ensemble of a run directory; None for a file, or a run with one network."""
     if not (path / MEMBERS).is_dir():
         return None
     return NetworkEnsemble.load(path, anyway=anyway)
 
 
 def settings_of_network(network: Network) -> dict[str, Any]:
-    """How the recordings of its training were read, for others of the same kind.
+    """Data settings of the training of a network, by name.
 
-    Where the network does not tell, its features and rate.
+    A network without them gives its features and rate only.
     """
     known = network.provenance.get("data")
     values: dict[str, Any] = dict(known) if isinstance(known, dict) else {}
@@ -123,7 +125,7 @@ def _set(values: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
     path = key.removeprefix("data.").split(".")
     if not equals or not all(path):
-        raise ExperimentError(f"{override!r} is not of the form data.key=value")
+        raise ExperimentError(f"{override!r}: expected the form data.key=value")
     value = read_value(text, key)
     place = values
     for name in path[:-1]:

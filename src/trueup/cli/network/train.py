@@ -1,4 +1,4 @@
-"""``trueup network train``: its arguments; what it does is imported when it runs."""
+"""Arguments of ``trueup network train``; the implementation is imported when it runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _RUN_FOLDER = "hydra.run.dir"
 
 @dataclass(frozen=True, kw_only=True)
 class TrainNetwork(OfRuns):
-    """Train a network on recordings, and score it on held-out ones, compared with a linear model.
+    """Train a network on recordings, and compare it with a linear model on held-out ones.
 
     Examples:
       trueup network train data.data_base_dir=data/synthetic
@@ -25,16 +25,16 @@ class TrainNetwork(OfRuns):
       trueup network train data.data_base_dir=bench data.target_name=torque --dry-run
       trueup network train --resume --output runs/arm
 
-    hydra.run.dir=DIRECTORY does what --output does.
-    --dry-run prints every key with its value. Ctrl-C finishes the epoch, saves, and says how to
-    resume; the best network so far is kept. A second Ctrl-C stops at once.
+    hydra.run.dir=DIRECTORY is the same as --output.
+    --dry-run prints every key with its value. Ctrl-C finishes the epoch, saves the state and prints
+    the command to resume; the best network so far is kept. A second Ctrl-C stops immediately.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
     keys: Annotated[Positional[tuple[str, ...]], arg(metavar="[KEY=VALUE ...]")] = ()
     """Settings, such as model.gru_hidden_dim=256."""
     config: Annotated[Path | None, arg(metavar="FILE")] = None
-    """YAML file with any of the keys, such as config.yaml of a run; KEY=VALUE replaces values."""
+    """YAML file with any of the keys, such as config.yaml of a run; KEY=VALUE takes precedence."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
     """Run directory; by default a new one under outputs_dir."""
     resume: bool = False
@@ -42,26 +42,28 @@ class TrainNetwork(OfRuns):
     overwrite: bool = False
     """Replace the run in the directory."""
     seed: Annotated[int | None, arg(metavar="INT")] = None
-    """Seed of everything random; by default that of the configuration."""
+    """Seed of all random numbers; by default that of the configuration."""
     dry_run: bool = False
     """Read and check everything, time an epoch and print the configuration; write nothing."""
     quiet: bool = False
-    """No progress."""
+    """Hide the progress."""
     json: Json = False
 
     @staticmethod
     def prepare_words(words: Sequence[str]) -> list[str]:
-        """The words; those of Hydra that have another form here are refused."""
+        """The words, checked for options of Hydra that are not supported."""
         for word in words:
             if word in ("-m", "--multirun"):
                 raise ExperimentError(
-                    f"{word}: one command trains one run; write a loop in the shell, such as "
-                    "for s in 1 2 3; do trueup network train seed=$s --output runs/$s; done"
+                    f"{word} is not supported, as one command trains one run: use a loop in the "
+                    "shell, such as for s in 1 2 3; do trueup network train seed=$s --output "
+                    "runs/$s; done"
                 )
             key = word.lstrip("+").partition("=")[0]
             if key.startswith("hydra.") and key != _RUN_FOLDER:
                 raise ExperimentError(
-                    f"{key} is not read here: only {_RUN_FOLDER} is, which does what --output does"
+                    f"{key} is not supported; the only key of hydra is {_RUN_FOLDER}, which is the "
+                    "same as --output: remove it"
                 )
         return list(words)
 
@@ -75,7 +77,7 @@ class TrainNetwork(OfRuns):
             given = (overrides, self.config, self.overwrite, self.anyway)
             if any(given) or self.seed is not None:
                 raise ExperimentError(
-                    "--resume continues a run as it was started: remove KEY=VALUE, --config, "
+                    "--resume continues a run with its settings: remove KEY=VALUE, --config, "
                     "--seed, --overwrite and --anyway, or start a new run with another --output"
                 )
             return run_resume(target, verbose, output)
@@ -98,10 +100,11 @@ class TrainNetwork(OfRuns):
             return self.keys, self.output
         folder = given[-1].partition("=")[2].strip("'\"")
         if not folder:
-            raise ExperimentError(f"{_RUN_FOLDER} names no folder: write {_RUN_FOLDER}=DIRECTORY")
+            raise ExperimentError(f"{_RUN_FOLDER} has no value: give {_RUN_FOLDER}=DIRECTORY")
         if self.output is not None and self.output != Path(folder):
             raise ExperimentError(
-                f"{given[-1]} and --output {self.output} name two run directories: give one of them"
+                f"{given[-1]} and --output {self.output} are two run directories: remove one of "
+                "them"
             )
         others = tuple(word for word in self.keys if word not in given)
         return others, Path(folder)

@@ -1,4 +1,4 @@
-"""The recordings of a network's training: where they lie, and which of others they are."""
+"""Recordings of the training of a network: their folder, and matches among other recordings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from trueup.runs.store.yaml_file import read_mapping
 
 _BASE = "data_base_dir"
 _DEPTH = 4
-"""Folders from a member of an ensemble of a fold up to its run, and one for the file."""
+"""Number of folders from a member of an ensemble of a fold up to its run, and one for the file."""
 
 
 @dataclass(frozen=True)
 class NamedRecordings:
-    """Recordings that a command names for a network."""
+    """Recordings given to a command for a network."""
 
     network: Path
     """Run directory or network file."""
@@ -27,15 +27,15 @@ class NamedRecordings:
     overrides: Sequence[str]
     """Further keys, as ``data.key=value``."""
     anyway: bool = False
-    """Whether a network is taken whose recordings have changed since its training."""
+    """Accept a network with changed recordings of its training."""
 
     def settings_for(self, network: Network) -> DataSettings:
-        """How the recordings are read for a network: as those of its training, but for these."""
+        """Data settings for a network: those of its training, with the given keys replaced."""
         folder = data_values(self.data, self.overrides).get(_BASE)
         named = folder is not None or self.data is not None
         start = start_settings(self.network, network, named)
         if folder is not None:
-            # groups are folders of the training's recordings; others may have their own
+            # groups of the training, without those that the other folder does not contain
             groups = start.get("inertia_groups") or ()
             place = Path(str(folder))
             start["inertia_groups"] = [g for g in groups if (place / g["folder"]).is_dir()]
@@ -44,33 +44,33 @@ class NamedRecordings:
 
 @dataclass(frozen=True)
 class TrainedOn:
-    """How many recordings a network was trained on, or its epoch chosen by."""
+    """Number of recordings that were part of training or validation of a network."""
 
     count: int
-    """Files that were, whole or in part."""
+    """Number of files that were, whole or in part."""
     of: int
-    """Files."""
+    """Total number of files."""
 
     @property
     def sentence(self) -> str:
-        """In words."""
+        """The numbers in one sentence."""
         if not self.count:
-            return f"None of these {self.of} recordings was trained on."
+            return f"None of these {self.of} recordings was part of the training."
         verb = "was" if self.count == 1 else "were"
         return (
-            f"{self.count} of these {self.of} recordings {verb} trained on, whole or in part: a "
-            "score on those is no test of the network."
+            f"{self.count} of these {self.of} recordings {verb} part of the training, whole or in "
+            "part: their scores are not a test of the network."
         )
 
     def to_dict(self) -> dict[str, int]:
-        """Plain data, as a JSON file holds it."""
+        """JSON values."""
         return {"count": self.count, "of": self.of}
 
 
 def trained_on(network: Network, series: Sequence[ActuatorSeries]) -> TrainedOn | None:
-    """Which recordings are of the network's training, by their hashes; None where it is not known.
+    """Number of recordings of the training of a network, by their hashes; None if unknown.
 
-    They are those of its training and validation parts.
+    The training includes its validation part.
     """
     origin = network.provenance
     hashes = origin.get("trained_on")
@@ -83,17 +83,17 @@ def trained_on(network: Network, series: Sequence[ActuatorSeries]) -> TrainedOn 
 
 
 def start_settings(path: Path, network: Network, named: bool) -> dict[str, Any]:
-    """How and where the recordings of a network's training are read, wherever the command is given.
+    """Data settings of the training of a network, with an absolute folder.
 
     Args:
         path: run directory, a folder within it, or a network file.
         network: the network.
-        named: whether the command names recordings itself.
+        named: whether the command has other recordings.
 
     Raises:
-        RecordingError: the recordings of the run are not where they were.
+        RecordingError: the folder of the recordings no longer exists.
         RunDirectoryError: a file of the run is damaged.
-        ExperimentError: a file outside of its run does not tell in which folder they are.
+        ExperimentError: a network file outside of its run has no absolute folder of recordings.
     """
     start = settings_of_network(network)
     run = _run_of(path.resolve())
@@ -104,28 +104,28 @@ def start_settings(path: Path, network: Network, named: bool) -> dict[str, Any]:
             folder = run_files.recorded_data_folder(run, content)
         except (KeyError, TypeError) as error:
             raise RunDirectoryError(
-                f"{run / 'experiment.yaml'} does not tell how its recordings are read: it lacks "
-                f"{error}"
+                f"{run / 'experiment.yaml'} is damaged: the key {error} of the recordings is "
+                "missing; restore it from a copy, or give the network file and --data"
             ) from error
         if not named and not folder.exists():
             raise RecordingError(
-                f"the recordings that {run} was trained on are no longer in {folder}: give --data "
-                "FOLDER"
+                f"the recordings of the training {run} are no longer in {folder}: give their "
+                "folder with --data"
             )
         return {**recorded, _BASE: str(folder)}
     base = start.get(_BASE)
     if base is not None and not Path(base).is_absolute():
         if not named:
             raise ExperimentError(
-                f"{path} lies outside of its training run and tells its recordings as {base!r} "
-                "only, which is another folder wherever the command is given: give --data FOLDER"
+                f"{path} is outside of its run directory, and the path {base!r} of its recordings "
+                "is relative: give the folder of the recordings with --data"
             )
         del start[_BASE]
     return start
 
 
 def _run_of(path: Path) -> Path | None:
-    """The training run that a folder or file belongs to; None where there is none."""
+    """Run directory of the training that contains a folder or file; None without one."""
     for folder in (path, *path.parents)[: _DEPTH + 1]:
         file = folder / "experiment.yaml"
         if file.is_file():

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from trueup import runs
-from trueup.cli.network.data import tell_findings, tell_warnings
+from trueup.cli.network.data import print_findings, print_warnings
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.errors import ExperimentError, listing
@@ -21,8 +21,8 @@ from trueup.runs import Outcome
 from trueup.runs.loop.progress import duration
 from trueup.runs.store import atomic
 
-_BESIDE = {"mean": "constant", "base": "base alone", "reference": "controller"}
-"""Further estimates of the table, settled, and their columns."""
+_BASELINES = {"mean": "constant", "base": "base alone", "reference": "controller"}
+"""Further baselines, with the columns of their settled RMSE in the table."""
 
 
 def run_train(
@@ -36,29 +36,29 @@ def run_train(
     dry_run: bool,
     verbose: bool,
 ) -> int:
-    """Train, or say what would be done; returns the exit code."""
+    """Train, or print the plan; returns the exit code."""
     configuration = load_configuration(overrides, file, anyway=anyway)
     if dry_run:
         spec, directory = training_spec(configuration, target)
-        # what would be written over is said by the run itself
+        # the run itself checks for files to overwrite
         plan = runs.plan(plan_network, spec, directory, overwrite=True)
-        tell_findings(plan["findings"], output)
+        print_findings(plan["findings"], output)
         return _show_plan(plan, output)
     outcome = start_training(configuration, target, overwrite=overwrite, verbose=verbose)
     return print_outcome(outcome, output, show_summary)
 
 
 def run_resume(directory: Path | None, verbose: bool, output: Output) -> int:
-    """Continue a training as it was started; returns the exit code."""
+    """Continue a training with its settings; returns the exit code."""
     if directory is None:
-        raise ExperimentError("--resume needs the run directory: give it with --output")
+        raise ExperimentError("--resume requires the run directory: give it with --output")
     return print_outcome(resume_training(directory, verbose=verbose), output, show_summary)
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:
-    """Print the scores of a training beside those of a linear model."""
+    """Print the scores of a training, and those of a linear model and other baselines."""
     result: TrainingResult = outcome.result
-    tell_warnings(result.check, output)
+    print_warnings(result.check, output)
     rows = []
     for split in result.splits:
         network, linear = split.scores.total, split.scores.others["linear"]
@@ -73,23 +73,23 @@ def show_summary(outcome: Outcome, output: Output) -> None:
                 f"{settled.rmse:.4g}",
                 f"{linear.rmse:.4g}",
                 f"{settled_linear.rmse:.4g}",
-                *(f"{others[n].rmse:.4g}" if n in others else "" for n in _BESIDE),
+                *(f"{others[n].rmse:.4g}" if n in others else "" for n in _BASELINES),
                 duration(split.seconds),
             ]
         )
     columns = ["split", "scored on", "RMSE [N m]", "R2", "settled RMSE"]
-    columns += ["linear RMSE", "settled linear RMSE", *_BESIDE.values(), "training"]
+    columns += ["linear RMSE", "settled linear RMSE", *_BASELINES.values(), "training"]
     output.table(columns, rows)
     if len(result.splits) > 1:
         metrics = result.metrics
         output.text(
-            f"RMSE {metrics['rmse']:.4g} N m, spread over the folds {metrics['rmse_std']:.2g}; "
+            f"Over the folds: RMSE {metrics['rmse']:.4g} N m, spread {metrics['rmse_std']:.2g}; "
             f"settled {metrics['settled_rmse']:.4g}, linear {metrics['settled_linear_rmse']:.4g}; "
             f"R2 {metrics['r2']:.4f}, spread {metrics['r2_std']:.2g}"
         )
     output.text(
-        "Scores are over whole recordings from a cold start; settled leaves out the first "
-        f"{SETTLING:g} s, in which the history of the linear model fills."
+        "Scores are over whole recordings from a cold start; settled excludes the first "
+        f"{SETTLING:g} s, in which the history of the linear model is filled."
     )
     for split in result.splits:
         if choice := atomic.read_json(split.folder / METRICS).get("choice"):
@@ -114,9 +114,9 @@ def _show_plan(content: dict[str, Any], output: Output) -> int:
         f"Tried on the validation part: {', '.join(plan['candidates'])}"
         if len(plan["candidates"]) > 1
         else f"{plan['candidates'][0]} with {plan['parameters']} weights",
-        f"{plan['networks']} networks to train, {plan['steps']} gradient steps each at most "
+        f"{plan['networks']} networks to train, at most {plan['steps']} gradient steps each "
         f"({plan['epochs']} epochs of {plan['steps_an_epoch']}, {1e3 * plan['step_seconds']:.2g} "
-        f"ms a step): about {duration(plan['seconds'])} if none stops early",
+        f"ms per step): about {duration(plan['seconds'])} without early stopping",
     )
     output.result(content)
     return DONE

@@ -8,8 +8,8 @@ from trueup.runs.loop.progress import Progress
 from trueup.sysid.assess.checks import check_experiment
 from trueup.sysid.experiment.file import load_experiment
 
-_LARGE = 1e8  # bytes of recordings whose reading is announced
-_MOST = 8  # sentences about identifiability that are shown
+_LARGE = 1e8  # size of recordings above which a message is printed [bytes]
+_MOST = 8  # maximum number of sentences on identifiability
 
 
 def run_check(path: Path, output: Output) -> int:
@@ -34,16 +34,16 @@ def _show(result: dict[str, Any], output: Output) -> None:
             mark = {"info": " ", "warning": "-", "refuse": "!"}[finding["severity"]]
             output.text(f"  {mark} {finding['sentence']}")
         if not findings:
-            output.text("  + no complaint")
+            output.text("  + no findings")
     output.text("", "Simulation:")
-    for sentence in result["simulation"] or ["no complaint"]:
+    for sentence in result["simulation"] or ["no findings"]:
         output.text(f"  - {sentence}")
     output.text("", "Identifiability at the start values:")
     found = result["identifiability"]
     for sentence in found["sentences"][:_MOST]:
         output.text(f"  {'+' if found['identifiable'] else '!'} {sentence}")
     if len(found["sentences"]) > _MOST:
-        output.text(f"    and {len(found['sentences']) - _MOST} weaker ones (all with --json)")
+        output.text(f"    and {len(found['sentences']) - _MOST} less severe ones (see --json)")
     if result["notes"]:
         output.text("", "Assumed:")
     for note in result["notes"]:

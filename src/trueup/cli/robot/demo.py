@@ -15,11 +15,11 @@ def run_demo(folder: Path, overwrite: bool, seed: int, output: Output) -> int:
     """Run the command; returns the exit code."""
     start = time.perf_counter()
     if folder.exists() and not folder.is_dir():
-        raise RunDirectoryError(f"{folder} is a file; choose another --output")
+        raise RunDirectoryError(f"{folder} is a file; give a folder with --output")
     if folder.exists() and any(folder.iterdir()) and not overwrite:
         raise RunDirectoryError(
-            f"{folder} is not empty; choose another --output, or replace the demonstration with "
-            f"--overwrite"
+            f"{folder} is not empty; replace the demonstration with --overwrite, or give another "
+            "--output"
         )
     output.text(f"Recording a simulated arm with known parameters into {folder} ...")
     files = write_demo(folder, seed)
@@ -58,10 +58,10 @@ def run_demo(folder: Path, overwrite: bool, seed: int, output: Output) -> int:
     )
     output.text("", *Verdict.from_dict(result.summary["verdict"]).lines(), "")
     output.table(
-        ["parameter", "unit", "start", "true", "identified", "95 % interval", "truth is"], rows
+        ["parameter", "unit", "start", "true", "identified", "95 % interval", "true value"], rows
     )
     output.text(
         f"Done in {seconds:.1f} s. Report: {result.report}",
-        f"Again, by hand: trueup identify {files.experiment} --overwrite",
+        f"To repeat the fit: trueup identify {files.experiment} --overwrite",
     )
     return 0 if result.solution.success else 3

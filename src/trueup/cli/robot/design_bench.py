@@ -1,4 +1,4 @@
-"""``trueup design`` on a servo fit: which logs to record next."""
+"""``trueup design`` for a servo fit: the next logs to record."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,13 +18,11 @@ def run_bench(given: Any, values: Mapping[str, Any], output: Output) -> int:
 
     Args:
       given: the command, a :class:`trueup.cli.robot.design_commands.Design`.
-      values: its settings, by name.
-      output: where the result is printed.
+      values: settings of the command, by name.
+      output: output of the command.
     """
     if given.after is not None:
-        raise FitError(
-            f"{given.experiment} is a servo fit, which the next logs follow: remove --after"
-        )
+        raise FitError(f"{given.experiment} is itself the last servo fit: remove --after")
     wanted, duration = values.get("target_interval"), values.get("duration")
     choices = dict(values) if duration is None else {**values, "seconds": duration}
     spec = BenchDesignSpec.of(

@@ -1,4 +1,4 @@
-"""``trueup design``: the recording that separates the unknowns."""
+"""``trueup design``: a recording from which the unknowns can be distinguished."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ class SettingsOfDesign(BenchLimits, BenchChoices, DesignSearchSettings):
     """Settings of a design, of a robot or of a servo on its bench."""
 
     duration: float | None = None
-    """Length of the recording, of all logs together [s]; by default that of the experiment, 24 on a
-    servo bench."""
+    """Length of the recording, or of all logs together [s]; by default that of the experiment, 24
+    on a servo bench."""
     target_interval: str | None = None
-    """Widest interval wanted, as a share of the parameter's bounds: 5% or 0.05."""
+    """Target width of the intervals, as a share of the bounds of the parameter: 5% or 0.05."""
 
 
 DesignOptions = options_of(SettingsOfDesign, "DesignOptions")
@@ -35,7 +35,7 @@ DesignOptions = options_of(SettingsOfDesign, "DesignOptions")
 
 @dataclass(frozen=True, kw_only=True)
 class Design(DesignOptions, OfRuns):
-    """Design the next recording: a motion that separates the unknowns, under its controller.
+    """Design the next recording: a motion with which the unknowns can be distinguished.
 
     Examples:
       trueup design experiment.yaml --dry-run
@@ -45,12 +45,12 @@ class Design(DesignOptions, OfRuns):
       trueup design xl330.json masses=0.2,0.5 lengths=0.1,0.15 logs=3 duration=24
       trueup design next.json --predicted xl330_design --output second_design
 
-    The model has the controller (model: {actuators: position, kp: ..., kd: ...}), the part
-    "design" of the experiment the limits of the motion. Recordings need not exist: the first one
-    lists signals and actuators. Intervals are predicted as identify computes them; a parameter that
-    stays unknown is reported with the reason. Ctrl-C saves the best so far. For a servo fit, the
-    next logs are designed: mass, length, gain and trajectory of each. With --predicted the last
-    prediction is compared with the result, and the next recording is designed from it.
+    The controller is part of the model (model: {actuators: position, kp: ..., kd: ...}), the limits
+    of the motion are in the part "design" of the experiment. Recordings need not exist: the first
+    one lists signals and actuators. Intervals are predicted as identify computes them; a parameter
+    that remains unknown is reported with the reason. Ctrl-C saves the best design so far. For a
+    servo fit, the next logs are designed, with mass, length, gain and trajectory of each. With
+    --predicted, the last prediction is compared with the result before the next design.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
@@ -58,13 +58,13 @@ class Design(DesignOptions, OfRuns):
     WITHOUT: ClassVar[tuple[str, ...]] = ("seconds", "rate")
 
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT|RUN")]
-    """Experiment file, the run of the last recording (--after too), or the parameter file of a
-    servo fit."""
+    """Experiment file, run directory of the last recording (which implies --after), or parameter
+    file of a servo fit."""
     keys: Keys = ()
     after: Annotated[Path | None, arg(metavar="RUN")] = None
-    """Run of the last recording, whose values, knowledge and noise are used."""
+    """Run directory of the last recording, from which values, uncertainty and noise are used."""
     predicted: Annotated[Path | None, arg(metavar="DESIGN")] = None
-    """Design of that recording: its prediction is compared with the result."""
+    """Run directory of the design of that recording, with the prediction to compare."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
     """Run directory; by default runs/NAME_design next to the experiment file, NAME_design next to
     the parameter file of a servo fit."""
@@ -73,10 +73,9 @@ class Design(DesignOptions, OfRuns):
     overwrite: bool = False
     """Replace the run in the directory."""
     dry_run: bool = False
-    """Read and check everything, report what would be designed and how long it takes; write
-    nothing."""
+    """Read and check everything, report the planned design and its time; write nothing."""
     quiet: bool = False
-    """No progress."""
+    """Hide the progress."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -103,7 +102,7 @@ class Design(DesignOptions, OfRuns):
         bench = {*settings_of(BenchLimits), *settings_of(BenchChoices)}
         if of_bench := [name for name in values if name in bench]:
             raise ExperimentError(
-                f"{of_bench[0]} is for servo benches, and {self.experiment} is not a servo fit: "
+                f"{of_bench[0]} is for servo benches, but {self.experiment} is not a servo fit: "
                 "remove it; the limits of a robot are in its experiment file, under design"
             )
         experiment, folder, after = self._inputs(values)

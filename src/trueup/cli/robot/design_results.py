@@ -1,5 +1,4 @@
-"""Runs of ``trueup design``, and their print: plans and designs, of robots and of servos on their
-bench."""
+"""Runs of ``trueup design`` and output of their plans and designs, for robots and servo benches."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from trueup.cli.run_results import print_outcome
 from trueup.reports.numbers import format_number
 
 Show = Callable[[Any, Output], None]
-"""Prints a plan or an outcome for people."""
+"""Function that prints a plan or an outcome."""
 
 
 def run_or_plan(
@@ -28,12 +27,12 @@ def run_or_plan(
     """Run a design, or print its plan; returns the exit code.
 
     Args:
-      run, plan: do the design, and plan it.
-      spec: what it is of.
+      run, plan: functions that run and plan the design.
+      spec: specification of the design.
       target: run directory.
       given: the command, a :class:`trueup.cli.robot.design_commands.Design`.
-      output: where the result is printed.
-      show, show_plan: print the outcome, and the plan.
+      output: output of the command.
+      show, show_plan: functions that print the outcome and the plan.
     """
     if given.dry_run:
         planned = runs.plan(plan, spec, target, overwrite=True)
@@ -52,12 +51,12 @@ def run_or_plan(
 
 
 def show_plan(plan: dict[str, Any], output: Output) -> None:
-    """Print a plan for people."""
+    """Print a plan."""
     output.text(
         f"{len(plan['parameters'])} unknowns, {len(plan['joints'])} joints, "
-        f"{len(plan['signals'])} signals; {plan['pieces']} pieces of motion, chosen from "
-        f"{plan['library']} and polished.",
-        f"A piece takes {plan['simulations_a_piece']} simulations, about "
+        f"{len(plan['signals'])} signals; {plan['pieces']} segments of motion, chosen from "
+        f"{plan['library']} and optimised.",
+        f"A segment takes {plan['simulations_a_piece']} simulations, about "
         f"{plan['seconds_a_piece'] or 0:.2g} s; the search {plan['seconds']:.0f} s.",
         f"It would be written to {plan['directory']}.",
         *plan["notes"],
@@ -65,7 +64,7 @@ def show_plan(plan: dict[str, Any], output: Output) -> None:
 
 
 def show_design(outcome: Any, output: Output) -> None:
-    """Print a design for people."""
+    """Print a design."""
     summary = outcome.summary
     _show_intervals(summary, output)
     files = outcome.directory
@@ -79,7 +78,7 @@ def show_design(outcome: Any, output: Output) -> None:
 
 
 def show_bench_plan(plan: dict[str, Any], output: Output) -> None:
-    """Print a plan of a servo's logs for people."""
+    """Print a plan of the logs of a servo."""
     found = plan["conditions"]
     output.text(
         f"{plan['servo']}, {len(plan['parameters'])} unknowns: {plan['logs']} logs of "
@@ -87,13 +86,13 @@ def show_bench_plan(plan: dict[str, Any], output: Output) -> None:
         f"{_words({c['mass'] for c in found})} kg at {_words({c['length'] for c in found})} m and "
         f"gains of {_words({c['kp'] for c in found})}.",
         f"{plan['designs']} designs are simulated with {plan['simulations_a_log']} servos each, "
-        f"for {plan['seconds']:.0f} s at most; a few tens of seconds are usual.",
+        f"for at most {plan['seconds']:.0f} s; a few tens of seconds are usual.",
         f"It would be written to {plan['directory']}.",
     )
 
 
 def show_bench_design(outcome: Any, output: Output) -> None:
-    """Print a servo's designed logs for people."""
+    """Print the designed logs of a servo."""
     summary = outcome.summary
     rows = [
         [
@@ -106,21 +105,21 @@ def show_bench_design(outcome: Any, output: Output) -> None:
     ]
     columns = ["trajectory", "mass [kg]", "length [m]", "gain", "family", "[s]", "torque off [s]"]
     output.text("")
-    output.table([*columns, "reaches [rad]"], rows)
+    output.table([*columns, "largest angle [rad]"], rows)
     _show_intervals(summary, output)
     output.text(
         "",
         f"Record the logs in {outcome.directory}:",
         *(f"  {log['command']}" for log in summary["logs"]),
-        "Process them, and fit them with the former ones from the former fit on: trueup actuator "
-        f"fit ... --load-study {summary['after']} --output NEXT.json",
+        "Process them, and fit all logs with the last fit as start values: trueup actuator fit ... "
+        f"--load-study {summary['after']} --output NEXT.json",
         f"Then: trueup design NEXT.json --predicted {outcome.directory}",
         f"Report: {outcome.report}",
     )
 
 
 def _show_intervals(summary: dict[str, Any], output: Output) -> None:
-    """Print predicted intervals, what stays unknown, the last prediction and notes."""
+    """Print predicted intervals, parameters that remain unknown, the last prediction and notes."""
     followed = summary["after"] is not None
     rows = [
         [
@@ -136,15 +135,15 @@ def _show_intervals(summary: dict[str, Any], output: Output) -> None:
     ]
     columns = ["parameter", "present", "predicted", "unit", "of bounds", "chirp"]
     output.text("")
-    output.table([*columns, *(("with former", "chirp with former") if followed else ())], rows)
+    output.table([*columns, *(("with earlier", "chirp with earlier") if followed else ())], rows)
     for r in summary["parameters"]:
         if r["unknown"]:
-            output.text(f"  - {r['name']} stays unknown: {r['unknown']}.")
+            output.text(f"  - {r['name']} remains unknown: {r['unknown']}.")
     if summary["comparison"] is not None:
         c = summary["comparison"]
         output.text(
-            f"  - Last prediction: obtained over predicted {c['median']:.2f} in the middle, "
-            f"{100 * c['within']:.0f} % within 25 %."
+            f"  - Last prediction: the ratio of obtained to predicted width has the median "
+            f"{c['median']:.2f}; {100 * c['within']:.0f} % are within 25 %."
         )
     for note in summary["notes"]:
         output.text(f"  - {note}")

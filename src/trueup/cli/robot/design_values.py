@@ -1,4 +1,4 @@
-"""Values of the settings of ``trueup design``, as its specs take them."""
+"""Arguments of design specs, from the settings of ``trueup design``."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from trueup.design.search_settings import DesignSearchSettings
 
 
 def search_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Limits, seed and library of the search of a design, as its specs take them."""
+    """Limits, seed and library of the search of a design, as arguments of its spec."""
     from trueup.runs.loop.budget import Budget
 
     search = made_of(DesignSearchSettings, values)
@@ -20,7 +20,7 @@ def search_of(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def share_of(text: str) -> float:
-    """Share that a text names: ``5%``, ``5 %`` or ``0.05``.
+    """Share from a text such as ``5%``, ``5 %`` or ``0.05``.
 
     Raises:
       ExperimentError: it is not a share between 0 and 1.

@@ -1,4 +1,4 @@
-"""``trueup explain``: runs the explanation of a gap and prints it."""
+"""``trueup explain``: run the explanation of a gap and print it."""
 
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def run_explain(
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:
-    """Print an explanation for people."""
+    """Print the outcome of an explanation."""
     summary = outcome.summary
     gap, level = summary["gap"], f"{100 * summary['level']:.3g} %"
     output.text("")
@@ -58,8 +58,8 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     noise = max(gap["noise"], 1e-300)
     output.text(
         f"Held-out error in multiples of noise: {gap['model'] / noise:.3g} of the model, "
-        f"{gap['explained'] / noise:.3g} with what is named, {gap['all_free'] / noise:.3g} with "
-        "all causes freed at once."
+        f"{gap['explained'] / noise:.3g} with the named causes freed, "
+        f"{gap['all_free'] / noise:.3g} with all causes freed."
     )
     for note in shortened(summary["notes"]):
         output.text(f"  - {note}")
@@ -72,9 +72,9 @@ def _show_plan(name: str, plan: dict[str, Any], output: Output) -> int:
     output.text(
         f"{name}: causes with their number of unknowns: {causes}.",
         *([f"Not in the model: {', '.join(plan['absent'])}."] if plan["absent"] else []),
-        f"Fitted to {', '.join(plan['training'])}, judged by {', '.join(plan['held_out'])}.",
-        f"It takes about {duration(plan['seconds'])}, or up to five times as long where several "
-        "causes act at once.",
+        f"Fitted to {', '.join(plan['training'])}, scored on {', '.join(plan['held_out'])}.",
+        f"It takes about {duration(plan['seconds'])}, or up to five times as long if several "
+        "causes act together.",
         f"It would be written to {plan['directory']}.",
         *shortened(plan["notes"]),
     )

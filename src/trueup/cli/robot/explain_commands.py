@@ -13,7 +13,7 @@ from trueup.cli.study.options import Json, OfRuns
 
 @dataclass(frozen=True)
 class Explain(OfRuns):
-    """Find out why a robot does not do what its simulation does, and what to change first.
+    """Find the causes of the gap between a robot and its simulation, ranked by their effect.
 
     Examples:
       trueup explain experiment.yaml
@@ -21,9 +21,9 @@ class Explain(OfRuns):
       trueup explain experiment.yaml --resume
       trueup explain experiment.yaml --dry-run --json
 
-    Each cause is freed alone from the values of the model, and scored by the error that it removes
-    from the held-out part of the recording. The experiment needs no parameters and is not changed.
-    Ctrl-C keeps the finished fits and says how to resume.
+    The parameters of each cause are freed alone and fitted, and the cause is scored by the
+    reduction of the error on the held-out part of the recording. The experiment requires no
+    parameters and is not changed. Ctrl-C keeps the finished fits and prints the command to resume.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
@@ -42,9 +42,9 @@ class Explain(OfRuns):
     seed: Annotated[int | None, arg(metavar="INT")] = None
     """Seed of intervals by bootstrap; by default that of the experiment."""
     dry_run: bool = False
-    """Read and check everything, report what would be fitted and the time; write nothing."""
+    """Read and check everything, report the planned fits and their time; write nothing."""
     quiet: bool = False
-    """No progress."""
+    """Hide the progress."""
     json: Json = False
 
     def run(self, output: Output) -> int:

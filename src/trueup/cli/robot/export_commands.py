@@ -1,4 +1,4 @@
-"""``trueup export``: its commands and their arguments; what they do is imported when they run."""
+"""Commands of ``trueup export`` and their arguments; implementations are imported when they run."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ DrawOptions = options_of(DrawSettings, "DrawOptions")
 
 @dataclass(frozen=True, kw_only=True)
 class ExportDr(DrawOptions, OfRuns):
-    """Export what a run leaves open as domain randomisation: joint draws, checked by simulation.
+    """Export the uncertainty of a run as domain randomisation: joint draws, checked by simulation.
 
     Examples:
       trueup export dr runs/arm --form mjlab
@@ -30,16 +30,17 @@ class ExportDr(DrawOptions, OfRuns):
       trueup export dr runs/gru5 --form isaac-lab joints=12
 
     Writes posterior.npz (rows), dr.json (ranges, correlation, provenance), report.html and, for a
-    simulator, one Python module that sets environment i to the whole row i. Draws are refused if
-    their band misses the held-out data, or inputs of the run have changed; --anyway marks them.
+    simulator, a Python module that sets environment i to the whole row i. It is an error if the
+    band of the draws misses the held-out data or inputs of the run have changed; with --anyway the
+    draws are written and marked.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
     KEYS: ClassVar[type] = DrawSettings
 
     directories: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN [RUN RUN ...]")]
-    """Run directory of a finished identification or ensemble of networks, or the parameter file or
-    run of a fitted servo; three or more identifications give draws of their fleet."""
+    """Run directory of a finished identification, servo fit or ensemble of networks, or parameter
+    file of a servo fit; three or more identifications give draws of their fleet."""
     keys: Keys = ()
     form: Annotated[str, arg(metavar="FORM", help=described_forms(MODEL_DRAWS))] = "json"
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
@@ -49,9 +50,9 @@ class ExportDr(DrawOptions, OfRuns):
     overwrite: bool = False
     """Replace an export in the folder."""
     dry_run: bool = False
-    """Report what would be drawn, simulated and written, and how long it takes; write nothing."""
+    """Report the planned draws, simulations, files and time; write nothing."""
     quiet: bool = False
-    """No progress."""
+    """Hide the progress."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -74,10 +75,10 @@ class ExportDr(DrawOptions, OfRuns):
 
 @dataclass(frozen=True)
 class Export:
-    """Export what was identified to simulators that train policies.
+    """Export an identification to simulators that train policies.
 
     Examples:
-      trueup export dr runs/arm --form mjlab     draws of what the run leaves open
+      trueup export dr runs/arm --form mjlab     domain randomisation from the run
     """
 
     COMMANDS: ClassVar[dict[str, type]] = {"dr": ExportDr}

@@ -22,14 +22,14 @@ def run_export_dr(
     verbose: bool,
     output: Output,
 ) -> int:
-    """Export, or say what would be exported; returns the exit code."""
+    """Export, or print the plan; returns the exit code."""
     from trueup.knowledge.drawn_run import run_directory_of
     from trueup.randomise.randomisation import export_randomisation, plan_randomisation
 
     if not directories:
-        raise RunDirectoryError("there is nothing to draw from: name a run directory")
+        raise RunDirectoryError("the run directory is missing: give one to draw from")
     if target is None and len(directories) > 1:
-        raise RunDirectoryError("draws of a fleet belong to no single run: name a folder, --output")
+        raise RunDirectoryError("draws of a fleet require a folder: give it with --output")
     target = target or run_directory_of(directories[0]) / f"randomisation_{form}"
     if dry_run:
         plan = plan_randomisation(
@@ -71,18 +71,18 @@ def run_export_dr(
     elif "fleet" in description:
         outlying = description["fleet"]["outlying"]
         output.text(f"Draws of a fleet of {len(directories) - len(outlying)} robots.")
-        output.text(*(f"{o['run']} is left out: {o['reason']}." for o in outlying))
+        output.text(*(f"{o['run']} is excluded: {o['reason']}." for o in outlying))
     else:
-        output.text("Nothing was held out: no draw was checked by simulation.")
+        output.text("No data was held out: the draws are not checked by simulation.")
     for band in description["band"]:
         shares = band["inside"].values()
         output.text(
-            f"{band['recording']}: {100 * sum(shares) / len(shares):.0f} % of its last third lies "
-            "in the 90 % band with its noise."
+            f"{band['recording']}: {100 * sum(shares) / len(shares):.0f} % of its last third is "
+            "within the 90 % band, noise included."
         )
     output.text(
-        f"Correlation narrows a parameter {description['correlation_factor']:.2g} times (median), "
-        "given the others.",
+        f"Given the others, a parameter is {description['correlation_factor']:.2g} times narrower "
+        "(median), by correlation.",
         *description["not_taken"],
         "",
         *map(str, made.files),

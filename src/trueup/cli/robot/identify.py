@@ -33,7 +33,7 @@ def run_identify(
     spec = IdentificationSpec.of(experiment, path.parent)
     directory = spec.run_directory(target)
     if dry_run:
-        # what would be written over is said by the run itself
+        # the run itself checks for files to overwrite
         plan = runs.plan(plan_identification, spec, directory, overwrite=True)
         return _show_plan(spec.name, plan, output)
     outcome = runs.start(
@@ -48,7 +48,7 @@ def run_identify(
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:
-    """Print an identification for people."""
+    """Print the outcome of an identification."""
     summary = outcome.summary
     level = f"{100 * summary['level']:.3g} % interval"
     output.text(f"\n{summary['name']}: {summary['status']}. {summary['message']}\n")
@@ -84,9 +84,9 @@ def _remark(row: dict[str, Any]) -> str:
 
 
 def score_table(scores: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """One row a channel and set of data: the identified model, the initial one, the best trivial.
+    """Columns, and one row per channel and data set, of identified, initial and trivial scores.
 
-    Trivial predictors know nothing of the model; what they reach needs no model.
+    Trivial predictors require no model; the best of them is shown.
     """
     rows = []
     for part, channel in dict.fromkeys((s["part"], s["channel"]) for s in scores):
@@ -109,7 +109,8 @@ def score_table(scores: list[dict[str, Any]]) -> tuple[list[str], list[list[str]
 
 
 def horizon_table(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """One row a channel: error at each horizon, over that of the best predictor without a model."""
+    """Columns, and one row per channel with the error at each horizon and the best trivial
+    error."""
     horizons = list(dict.fromkeys(r["horizon"] for r in rows))
     table = []
     for channel in dict.fromkeys(r["channel"] for r in rows):
@@ -125,7 +126,7 @@ def horizon_table(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[str]
 
 
 def torque_table(torque: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """One row a joint: error of the torque that the recorded motion needs."""
+    """Columns, and one row per joint with the errors of the inverse-dynamics torque."""
     rows = torque["errors"]
     keys = ("identified", "initial", "torque_fit", "plain_least_squares")
     table = [[r["channel"], *(f"{r[key]:.3g}" for key in keys)] for r in rows]

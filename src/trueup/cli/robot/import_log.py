@@ -1,4 +1,4 @@
-"""``trueup import``: writes an experiment file from the logs of a robot."""
+"""``trueup import``: write an experiment file from the logs of a robot."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from trueup.sysid.importing.import_log import Import, propose_import
 def run_import(model: Path, logs: list[Path], target: Path, overwrite: bool, output: Output) -> int:
     """Run the command; returns the exit code."""
     if not logs:
-        raise ExperimentError("no log is given: name one or more, such as  trueup import run.csv")
+        raise ExperimentError("the log is missing: give at least one, as in  trueup import run.csv")
     for log in logs:
         check_target(target, model, log, overwrite)
     found = propose_import(model, logs, target.parent)

@@ -1,4 +1,4 @@
-"""``trueup init``: writes a commented experiment file."""
+"""``trueup init``: write a commented experiment file."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from trueup.sysid.importing.import_log import propose_import
 from trueup.sysid.importing.imported_log import BY_NAMES
 from trueup.sysid.importing.template import Proposal, propose_experiment
 
-_SHOWN = 60  # columns that are left out; --json names all
+_SHOWN = 60  # maximum number of printed unused columns; --json lists all
 
 
 def run_init(model: Path, recording: Path, target: Path, overwrite: bool, output: Output) -> int:
@@ -25,7 +25,7 @@ def run_init(model: Path, recording: Path, target: Path, overwrite: bool, output
 
 
 def proposal_record(target: Path, proposal: Proposal) -> dict[str, object]:
-    """A proposed experiment as plain data."""
+    """JSON values of a proposed experiment."""
     return {
         "experiment": str(target),
         "signals": {m.place.name: _columns(m) for m in proposal.signals},
@@ -37,11 +37,11 @@ def proposal_record(target: Path, proposal: Proposal) -> dict[str, object]:
 
 
 def show_proposal(target: Path, proposal: Proposal, output: Output) -> None:
-    """Print what a proposed experiment holds, what is open in it, and the next commands."""
+    """Print the contents of a proposed experiment, its open points and the next commands."""
     show_matches([*proposal.signals, *proposal.controls], output)
     output.text(f"Unknowns: {', '.join(proposal.parameters) or 'none'}")
     for name, columns in proposal.left_out.items():
-        output.text(f"Left out of {name}: columns {listing(columns, _SHOWN)}")
+        output.text(f"Unused columns of {name}: {listing(columns, _SHOWN)}")
     if proposal.open_points:
         output.text("", "To do in the file:")
         for point in proposal.open_points:
@@ -55,7 +55,7 @@ def show_proposal(target: Path, proposal: Proposal, output: Output) -> None:
 
 
 def _proposal(model: Path, recording: Path, folder: Path) -> Proposal:
-    """A proposal by the source of the recording; by the names of its columns where it has none."""
+    """Proposal from the source of the recording, or if unknown, from the names of its columns."""
     try:
         found = propose_import(model, [recording], folder)
     except ModelError:
@@ -70,16 +70,16 @@ def _columns(match: Match) -> str | list[str]:
 
 
 def check_target(target: Path, model: Path, recording: Path, overwrite: bool) -> None:
-    """Raise ExperimentError where a file must not be written over."""
+    """Raise ExperimentError if a file must not be overwritten."""
     if target.is_dir():
-        raise ExperimentError(f"{target} is a folder; give the file to write with --output")
+        raise ExperimentError(f"{target} is a folder; give a file with --output")
     if target.exists() and not overwrite:
         raise ExperimentError(
-            f"{target} exists; replace it with --overwrite, or choose another --output"
+            f"{target} exists; replace it with --overwrite, or give another --output"
         )
     for path, what in ((model, "model"), (recording, "recording")):
         if target.resolve() == path.resolve():
-            raise ExperimentError(f"{target} is the {what}; choose another --output")
+            raise ExperimentError(f"{target} is the {what} itself; give another --output")
 
 
 def show_matches(matches: list[Match], output: Output) -> None:
@@ -89,4 +89,4 @@ def show_matches(matches: list[Match], output: Output) -> None:
         for m in matches
     ]
     if rows:
-        output.table(["signal or actuator", "column", "", "what it is"], rows)
+        output.table(["signal or actuator", "column", "", "description"], rows)

@@ -1,4 +1,4 @@
-"""``trueup reconcile``: runs of one robot, or of a fleet, against each other."""
+"""``trueup reconcile``: comparison of runs of one robot, or of a fleet."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from trueup.errors import RunDirectoryError
 
 @dataclass(frozen=True)
 class Reconcile(OfRuns):
-    """Find which parameters runs share, how much the others vary, and which run is an outlier.
+    """Find the parameters that runs share, the spread of the others, and runs that are outliers.
 
     Examples:
       trueup reconcile runs/monday runs/tuesday runs/friday
@@ -35,7 +35,7 @@ class Reconcile(OfRuns):
     overwrite: bool = False
     """Replace a comparison in the folder."""
     joint: bool = False
-    """Also fit the recordings of all consistent runs together, into the folder joint."""
+    """Fit the recordings of all consistent runs together too, into the folder joint."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -44,7 +44,7 @@ class Reconcile(OfRuns):
         from trueup.reports.numbers import format_number
 
         if self.joint and self.output is None:
-            raise RunDirectoryError("a joint fit needs a folder: give it with --output")
+            raise RunDirectoryError("--joint requires a folder: give it with --output")
         found = reconcile(
             self.directories,
             self.output,
@@ -66,11 +66,11 @@ class Reconcile(OfRuns):
             content["joint"] = str(joint)
         output.result(content)
         for copy in content["copies"]:
-            output.text(f"{copy['run']} is a copy of {copy['of']}: both count once.")
+            output.text(f"{copy['run']} is a copy of {copy['of']}: they count as one run.")
         for outlier in content["outlying"]:
-            output.text(f"{outlier['run']} does not fit the others: {outlier['reason']}.")
+            output.text(f"{outlier['run']} is an outlier: {outlier['reason']}.")
         if not content["outlying"]:
-            output.text("Every run fits the others.")
+            output.text("All runs are consistent.")
         percent = f"{100 * self.level:.3g} %"
         rows = [
             [

@@ -1,4 +1,4 @@
-"""``trueup study``: its commands and their arguments; what they do is imported when they run."""
+"""Commands of ``trueup study`` and their arguments; implementations are imported when they run."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +37,7 @@ class StudyRun(TrackerOptions, StudyOptions):
       trueup study run mine.py:problem --param-path runs/mine --output runs/finer sigma=0.05
 
     mine.py:problem is a function without arguments in a Python file that returns a
-    trueup.fitting.Problem. Ctrl-C saves and says how to resume.
+    trueup.fitting.Problem. Ctrl-C saves the state and prints the command to resume.
     Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
@@ -58,9 +58,9 @@ class StudyRun(TrackerOptions, StudyOptions):
     overwrite: bool = False
     """Replace the run in the directory."""
     dry_run: bool = False
-    """Check everything, time one generation and report what would be searched; write nothing."""
+    """Check everything, time one generation and report the planned search; write nothing."""
     quiet: bool = False
-    """No progress."""
+    """Hide the progress."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -97,7 +97,7 @@ class StudyResume(TrackerOptions, BudgetOptions):
       trueup study resume runs/mine workers=8
       trueup study resume runs/arm
 
-    The history is that of a run without the stop. A limit that is not given stays as it was.
+    The history is that of a run without interruption. Limits that are not given are unchanged.
     Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
@@ -110,7 +110,7 @@ class StudyResume(TrackerOptions, BudgetOptions):
     folder: Annotated[Path | None, arg(metavar="FOLDER")] = None
     """Folder of the run's inputs, if they have moved relative to the run."""
     quiet: bool = False
-    """No progress."""
+    """Hide the progress."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -152,7 +152,7 @@ class StudyList:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyShow(OfRuns):
-    """Show a run: best parameters, course, end, and what to do next.
+    """Show a run: best parameters, progress, end of the search, and what to do next.
 
     Examples:
       trueup study show runs/sphere
@@ -173,7 +173,7 @@ class StudyShow(OfRuns):
 
 @dataclass(frozen=True, kw_only=True)
 class StudyExport(OfRuns):
-    """Write every evaluation of a run: as a table, or as a study of Optuna for its dashboard.
+    """Write every evaluation of a run as a table, or as a study of Optuna for its dashboard.
 
     Examples:
       trueup study export runs/sphere --output evaluations.parquet
@@ -189,8 +189,8 @@ class StudyExport(OfRuns):
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """Table to write: .parquet, .csv or .json."""
     optuna: Annotated[str | None, arg(metavar="URL_OR_FILE")] = None
-    """Optuna storage to write into: sqlite:///study.db or the URL of another database, or a file
-    .db or .log; a .log, Optuna's journal, is the faster one."""
+    """Optuna storage to write to: sqlite:///study.db, the URL of another database, or a file .db or
+    .log; a .log (Optuna's journal) is faster."""
     overwrite: bool = False
     """Replace an existing file."""
     json: Json = False
@@ -201,8 +201,8 @@ class StudyExport(OfRuns):
 
         if (self.output is None) == (self.optuna is None):
             raise RunDirectoryError(
-                "study export writes one of two: a table with --output FILE, or a study of Optuna "
-                "with --optuna URL_OR_FILE; give one of them"
+                "study export requires either --output FILE, for a table, or --optuna URL_OR_FILE, "
+                "for a study of Optuna: give one of them"
             )
         if self.output is not None:
             return run_study_export(
@@ -210,7 +210,7 @@ class StudyExport(OfRuns):
             )
         if self.overwrite:
             raise RunDirectoryError(
-                "--overwrite replaces a table; a study of Optuna is only added to: remove the "
+                "--overwrite replaces a table, but a study of Optuna is only added to: remove the "
                 "option, or choose another storage"
             )
         return run_optuna_export(self.directory, str(self.optuna), self.anyway, output)
@@ -221,10 +221,10 @@ class Study:
     """Run searches, look at runs, continue and export them.
 
     Examples:
-      trueup study run sphere --dimension 10          a search over a test problem
-      trueup study run mine.py:problem                over your own problem
-      trueup study list runs                          the runs below a folder
-      trueup study show runs/sphere                   parameters, course, how it ended
+      trueup study run sphere --dimension 10          search over a test problem
+      trueup study run mine.py:problem                search over your own problem
+      trueup study list runs                          runs below a folder
+      trueup study show runs/sphere                   parameters, progress and end
       trueup study resume runs/sphere                 continue from the last checkpoint
       trueup study export runs/sphere -o table.csv    every evaluation as a table
     """

@@ -26,10 +26,12 @@ def run_study_export(
     path = target.expanduser()
     if path.suffix.lower() not in _SUFFIXES:
         raise RunDirectoryError(
-            f"{path} has none of the endings {listing(_SUFFIXES)}, which say what to write"
+            f"{path} must have one of the suffixes {listing(_SUFFIXES)}, which select the format"
         )
     if path.exists() and not overwrite:
-        raise RunDirectoryError(f"{path} exists already: replace it with --overwrite")
+        raise RunDirectoryError(
+            f"{path} exists: replace it with --overwrite, or give another --output"
+        )
     run = RunDirectory.open(directory)
     mark = check_inputs(run, anyway=anyway).mark
     columns = evaluation_columns(run)
@@ -56,16 +58,16 @@ def run_optuna_export(directory: Path, storage: str, anyway: bool, output: Outpu
             }
         )
     output.text(
-        f"{study.added} trials added to the study {study.name!r} in {study.storage}, which has "
-        f"{study.trials} now"
+        f"{study.added} trials added to the study {study.name!r} in {study.storage}, which now has "
+        f"{study.trials}"
     )
     return 0
 
 
 def evaluation_columns(directory: RunDirectory) -> dict[str, Any]:
-    """Columns of the table: where, the costs, whether valid and why not, then the parameters.
+    """Columns of the table: generation, candidate, costs, validity with its reason, parameters.
 
-    A cost has its objective's name; where a parameter has that name too, ``cost:`` stands before.
+    A cost has the name of its objective, with the prefix ``cost:`` if a parameter has it too.
     """
     record = read_study(directory)
     history = record.history
@@ -109,7 +111,7 @@ def _csv(columns: dict[str, Any]) -> bytes:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(columns)
-    # str of a float holds all its digits; None becomes an empty cell
+    # str of a float has all digits; None becomes an empty cell
     table.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
     return text.getvalue().encode("utf-8", "replace")
 

@@ -41,7 +41,7 @@ def run_study_list(folder: Path, output: Output) -> int:
     if rows:
         output.table(["run", "kind", "state", "best cost", "evaluations", "written ago"], rows)
     elif not damaged:
-        output.text(f"There is no run in {folder} or below it.")
+        output.text(f"No runs in {folder} or below it.")
     for entry in damaged:
         output.text(f"  damaged: {entry['directory']}: {entry['message']}")
     return 0
@@ -51,7 +51,7 @@ def runs_below(folder: Path) -> Iterator[Path]:
     """Run directories in and below a folder, in the order of their names."""
     for place, folders, files in os.walk(folder, onerror=None):
         if "run.json" in files:
-            folders.clear()  # a run holds no other run
+            folders.clear()  # a run does not contain other runs
             yield Path(place)
             continue
         folders[:] = sorted(f for f in folders if f not in _SKIPPED and ".replaced-" not in f)

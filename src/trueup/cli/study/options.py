@@ -1,4 +1,4 @@
-"""Options of every command that runs a search; plain data, nothing heavy is imported."""
+"""Options of all commands that run a search, without heavy imports."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from trueup.runs.loop.budget import Budget
 from trueup.runs.studies.settings import StudySettings
 from trueup.runs.trackers.registry import TRACKERS
 
-Json = Annotated[bool, arg(help="Print one JSON object on standard output, errors too.")]
+Json = Annotated[bool, arg(help="Print one JSON object on standard output, for errors too.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +23,7 @@ class OfRuns:
     """Option of commands that read finished runs."""
 
     anyway: bool = False
-    """Use a run although an input has changed since, or its verdict is "do not use"; every result
-    states it."""
+    """Use a run with changed inputs or the verdict "do not use"; every result is marked."""
 
 
 TrackerOptions = make_dataclass(
@@ -35,13 +34,13 @@ TrackerOptions = make_dataclass(
     ],
     frozen=True,
     kw_only=True,
-    namespace={"__doc__": "A switch for each tracker that is registered."},
+    namespace={"__doc__": "A switch for each registered tracker."},
 )
 
 
 @dataclass(frozen=True)
 class SettingsOfResume(Budget, Execution):
-    """Settings that a resumed run may have anew."""
+    """Settings that can be changed when a run is resumed."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +56,15 @@ StudyOptions = options_of(SettingsOfStudy, "StudyOptions", types={"method": Stud
 
 
 NOT_KEYS = ("storage", "load_study")
-"""Settings of an execution that only servo fits support."""
+"""Settings of an execution that are supported by servo fits only."""
 
 
 def execution_of(command: Any, values: Mapping[str, Any]) -> Execution:
-    """Where a command evaluates candidates, and the trackers that follow it.
+    """Execution of a command: how candidates are evaluated, and the trackers.
 
     Args:
       command: a command with switches of trackers.
-      values: its settings, by name.
+      values: settings of the command, by name.
     """
     switched = [name for name in TRACKERS if getattr(command, name)]
     return dataclasses.replace(

@@ -1,4 +1,4 @@
-"""``trueup study resume``: continues a run of any kind."""
+"""``trueup study resume``: continue a run of any kind."""
 
 import importlib
 from pathlib import Path
@@ -22,8 +22,7 @@ PRINTERS = {
     "design": "trueup.cli.robot.design_results:show_design",
     "bench design": "trueup.cli.robot.design_results:show_bench_design",
 }
-"""Kind -> function ``(outcome, output)`` that prints its outcome; the capability is imported when
-it is needed."""
+"""Kind -> function ``(outcome, output)`` that prints its outcome, imported when it is needed."""
 
 
 def run_resume(

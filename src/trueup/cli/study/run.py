@@ -15,7 +15,7 @@ from trueup.runs.studies import run
 
 @dataclasses.dataclass(frozen=True)
 class RunOptions:
-    """What is done with the run directory."""
+    """Use of the run directory, and verbosity."""
 
     output: Path | None
     resume: bool

@@ -11,7 +11,7 @@ from trueup.runs import Outcome, RunState
 from trueup.runs.kinds import function_of
 from trueup.runs.loop.progress import duration
 
-_ROWS = 40  # parameters that are printed; the files hold all
+_ROWS = 40  # maximum number of printed parameters; the files contain all
 
 
 def run_study_show(path: Path, anyway: bool, output: Output) -> int:
@@ -24,8 +24,8 @@ def run_study_show(path: Path, anyway: bool, output: Output) -> int:
         kind = function_of(state.kind, "spec")
     if kind is not None and not kind.searched:
         raise RunDirectoryError(
-            f"{state.directory.path} is {kind.noun}, and no search ({state.state}): its results "
-            f"stand in the page that  trueup report {state.directory.path}  writes"
+            f"{state.directory.path} is {kind.noun} ({state.state}), not a search: see its results "
+            f"with  trueup report {state.directory.path}"
         )
     mark = runs.check_inputs(state.directory, anyway=anyway).mark
     record = read_study(state.directory)
@@ -62,7 +62,7 @@ def run_study_show(path: Path, anyway: bool, output: Output) -> int:
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:
-    """Print a study for people."""
+    """Print the outcome of a study."""
     summary = outcome.summary
     output.text(f"\n{summary['name']}: {summary['status']}. {summary['message']}\n")
     _parameter_table(summary["parameters"], output)
@@ -70,7 +70,7 @@ def show_summary(outcome: Outcome, output: Output) -> None:
         costs, names = summary["front"]["costs"], summary["front"]["objectives"]
         output.text(
             f"The Pareto front has {len(costs)} candidates; the parameters above are a compromise "
-            f"on it. From the best of one cost to the best of another:"
+            "on it. Candidates from the best of one cost to the best of another:"
         )
         shown = sorted({0, len(costs) // 4, len(costs) // 2, 3 * len(costs) // 4, len(costs) - 1})
         output.table(list(names), [[f"{c:.6g}" for c in costs[i]] for i in shown])

@@ -249,34 +249,36 @@ class CmaEs(CostSearch):
             return
         if batch.start is not None:
             self._run.strategy.f0 = float(cost[0]) if valid[0] else np.inf
-        told = np.where(valid, cost, 0.0)[batch.population].mean(axis=0)
+        mean_costs = np.where(valid, cost, 0.0)[batch.population].mean(axis=0)
         sound = np.asarray(valid[batch.population].all(axis=0))
         self._barren = 0 if sound.any() else self._barren + 1
         self._run_evaluations += len(X)
         if sound.any():
-            place = int(np.argmin(np.where(sound, told, np.inf)))
-            if told[place] < self._run_cost:
-                self._run_cost, self._anchor = float(told[place]), batch.places[place].copy()
-        reasons = self._run.tell(self._penalised(told, sound, batch.places))
+            place = int(np.argmin(np.where(sound, mean_costs, np.inf)))
+            if mean_costs[place] < self._run_cost:
+                self._run_cost, self._anchor = float(mean_costs[place]), batch.places[place].copy()
+        reasons = self._run.tell(self._penalised(mean_costs, sound, batch.places))
         if batch.noisy:
-            self._learn_noise(batch, cost, valid, told, sound)
+            self._learn_noise(batch, cost, valid, mean_costs, sound)
         self._decide(reasons)
 
-    def _penalised(self, told: np.ndarray, sound: np.ndarray, places: np.ndarray) -> np.ndarray:
+    def _penalised(
+        self, mean_costs: np.ndarray, sound: np.ndarray, places: np.ndarray
+    ) -> np.ndarray:
         """Costs with a penalty for invalid candidates, increasing with their distance to the best.
 
         So a generation without valid candidates moves back to the last valid ones, or to the start
         of the run.
         """
         if sound.any():
-            self._worst = float(told[sound].max())
-            spread = self._worst - float(told[sound].min())
+            self._worst = float(mean_costs[sound].max())
+            spread = self._worst - float(mean_costs[sound].min())
             self._spread = spread if spread > 0 else self._spread
         if sound.all():
-            return told
+            return mean_costs
         distance = np.sqrt(np.sum((places - self._anchor) ** 2, axis=1))
         share = distance / max(float(distance.max()), np.finfo(float).tiny)
-        return np.where(sound, told, self._worst + self._spread * (1.0 + share))
+        return np.where(sound, mean_costs, self._worst + self._spread * (1.0 + share))
 
     # --- noise -----------------------------------------------------------------------------------
 
@@ -285,7 +287,7 @@ class CmaEs(CostSearch):
         batch: Batch,
         cost: np.ndarray,
         valid: np.ndarray,
-        told: np.ndarray,
+        mean_costs: np.ndarray,
         sound: np.ndarray,
     ) -> None:
         second = cost[batch.again].mean(axis=0)
@@ -294,16 +296,16 @@ class CmaEs(CostSearch):
             # reevaluated candidates come first, as required by the measure
             others = sound.copy()
             others[np.flatnonzero(both)] = False
-            first = np.concatenate([told[: len(second)][both], told[others]])
+            first = np.concatenate([mean_costs[: len(second)][both], mean_costs[others]])
             repeats = len(batch.again)
             self._run.widen(self._noise.measure(first, second[both], repeats))
         self._judge_contenders(batch, cost, valid)
         if sound.any():
-            place = int(np.argmin(np.where(sound, told, np.inf)))
+            place = int(np.argmin(np.where(sound, mean_costs, np.inf)))
             best = batch.X[batch.population[0, place]]
             if self.generation % 2 and self._contenders.incumbent is not None:
                 best = self._values(self._run.mean[None])[0]
-            self._contenders.propose(best, float(told[place]))
+            self._contenders.propose(best, float(mean_costs[place]))
 
     def _judge_contenders(
         self, batch: Batch, cost: np.ndarray, valid: np.ndarray, final: bool = False
@@ -556,18 +558,18 @@ def append_repeated(rows: list[np.ndarray], candidates: np.ndarray, repeats: int
     return first + np.arange(repeats * len(candidates)).reshape(repeats, len(candidates))
 
 
-def match_rows(told: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """Row of ``told`` for each row of ``asked``; equal rows keep their order."""
-    if told.shape == asked.shape:
-        if np.array_equal(told, asked):
-            return np.arange(len(asked))
-        left, right = np.lexsort(told.T[::-1]), np.lexsort(asked.T[::-1])
-        if np.array_equal(told[left], asked[right]):
-            order = np.empty(len(asked), int)
+def match_rows(received: np.ndarray, sent: np.ndarray) -> np.ndarray:
+    """Row of ``received`` for each row of ``sent``; equal rows keep their order."""
+    if received.shape == sent.shape:
+        if np.array_equal(received, sent):
+            return np.arange(len(sent))
+        left, right = np.lexsort(received.T[::-1]), np.lexsort(sent.T[::-1])
+        if np.array_equal(received[left], sent[right]):
+            order = np.empty(len(sent), int)
             order[right] = left
             return order
     raise FitError(
-        f"CMA-ES received {told.shape[0]} candidates that are not the {len(asked)} of its batch"
+        f"CMA-ES received {received.shape[0]} candidates that are not the {len(sent)} of its batch"
     )
 
 

@@ -24,53 +24,58 @@ class CmaEsSettings:
     """Settings of :class:`CmaEs`."""
 
     population: int | None = None
-    """Candidates a generation, of the first run; None: ``4 + 3 ln(p)``, as of ``cma``."""
+    """Number of candidates per generation in the first run; by default ``4 + 3 ln(p)``, as in
+    ``cma``."""
     deviation: float = 0.2
-    """First standard deviation: share of an element's range in search coordinates; of an element
-    without a finite range, share of its start value. A parameter's own deviation rules."""
+    """Initial standard deviation, as a share of the range of each element in search coordinates, or
+    of its start value if its range is not finite. The deviation of a parameter takes precedence."""
     restarts: Restarts = "none"
-    """What follows a finished run: nothing, a run with a larger population (``ipop``), or larger
-    and smaller ones in turn (``bipop``)."""
+    """Restarts after a converged run: none, with a larger population (``ipop``), or with larger and
+    smaller populations in turn (``bipop``)."""
     max_restarts: int = 9
-    """Restarts at most; of BIPOP, those with a larger population."""
+    """Maximum number of restarts; for BIPOP, of those with a larger population."""
     population_factor: float = 2.0
-    """By which the population grows from restart to restart."""
+    """Factor on the population from one restart to the next."""
     active: bool = True
-    """Whether bad candidates shrink the covariance."""
+    """Whether bad candidates shrink the covariance (active CMA-ES)."""
     elitist: bool = False
-    """Whether the best candidate so far takes part in each generation's ranking."""
+    """Whether the best candidate so far is ranked in each generation (elitism)."""
     separable: bool | None = None
-    """Whether the covariance is diagonal; None: above 100 elements."""
+    """Whether the covariance is diagonal; by default above 100 elements."""
     noisy: bool | None = None
-    """Whether costs are noisy: candidates are evaluated several times, and the best is judged by
-    evaluations that did not choose it. None: as the problem says."""
+    """Whether costs are noisy: candidates are evaluated several times, and the best is assessed by
+    evaluations that were not used to select it. By default as declared by the problem."""
     max_repeats: int = 10
-    """Evaluations of a candidate at most where costs are noisy; then the steps grow instead."""
+    """Maximum number of evaluations of a candidate with noisy costs; beyond it the step size is
+    increased instead."""
     noise_treatment: bool = True
-    """Whether candidates are evaluated several times, or steps grow, as noise demands. A large
-    population may do without: its mean averages noise. The best is judged anew in any case."""
+    """Whether the number of evaluations of a candidate, or the step size, is adapted to the noise.
+    A large population may not need it, as its mean averages the noise. The best candidate is
+    reevaluated in any case."""
     contender_evaluations: int = 1
-    """Evaluations in each generation of the best candidate, and of the one that may replace it,
-    where costs are noisy."""
+    """Number of evaluations per generation of the best candidate, and of its contender, with noisy
+    costs."""
     final_evaluations: int = 20
-    """Evaluations of the last mean and of the best candidate at the end, where costs are noisy."""
+    """Number of evaluations of the final mean and of the best candidate, with noisy costs."""
     max_evaluations: int | None = None
-    """Evaluated candidates over all runs; the last generation is finished."""
+    """Maximum number of evaluated candidates over all runs; the last generation is completed."""
     max_generations: int | None = None
-    """Generations over all runs."""
+    """Maximum number of generations over all runs."""
     target_cost: float | None = None
-    """Stop once the best cost is this low."""
+    """Cost at or below which the search is stopped."""
     options: dict[str, Any] = field(default_factory=dict)
-    """Options of ``cma`` itself, see :func:`parse_cma_options`."""
+    """Options of the package ``cma``, see :func:`parse_cma_options`."""
 
     def __post_init__(self):
         if self.restarts not in get_args(Restarts):
             raise FitError(
-                f"restarts is {self.restarts!r}; it can be {listing(get_args(Restarts))}."
+                f"restarts is {self.restarts!r}; it must be one of {listing(get_args(Restarts))}."
                 f"{did_you_mean(str(self.restarts), get_args(Restarts))}"
             )
         if self.population is not None and self.population > LARGEST_POPULATION:
-            raise FitError(f"population is {self.population}; at most {LARGEST_POPULATION}")
+            raise FitError(
+                f"population is {self.population}; it must be at most {LARGEST_POPULATION}"
+            )
         for name, least in (
             ("population", 4),
             ("max_restarts", 0),
@@ -82,17 +87,18 @@ class CmaEsSettings:
         ):
             value = getattr(self, name)
             if value is not None and value < least:
-                raise FitError(f"{name} of CMA-ES is {value}; it has to be at least {least}")
+                raise FitError(f"{name} of CMA-ES is {value}; it must be at least {least}")
         if not 0 < self.deviation < float("inf"):
-            raise FitError(f"deviation of CMA-ES is {self.deviation}; it has to be positive")
+            raise FitError(f"deviation of CMA-ES is {self.deviation}; it must be positive")
         if not self.population_factor > 1:
             raise FitError(
-                f"population_factor of CMA-ES is {self.population_factor}; it has to be above 1"
+                f"population_factor of CMA-ES is {self.population_factor}; it must be above 1"
             )
         check_cma_options(self.options)
         for option, setting in _REPLACED.items():
             default = type(self).__dataclass_fields__[setting].default
             if option in self.options and getattr(self, setting) != default:
                 raise FitError(
-                    f"both {setting} and the option {option!r} of CMA-ES are given; give one"
+                    f"both {setting} and the option {option!r} of CMA-ES are given; remove one of "
+                    "them"
                 )

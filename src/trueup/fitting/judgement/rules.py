@@ -212,24 +212,24 @@ def _end(search: SearchEnd, with_data: bool) -> Reason:
     status, message = search.status, search.message.rstrip(".")
     if status.success:
         return Reason(Grade.USE, f"The search ended well: {message or status.value}.", "course")
-    told = f"{status.value}: {message}" if message else status.value
+    end = f"{status.value}: {message}" if message else status.value
     if status is Status.START_FAILED:
-        return _no(f"The search did not start ({told}). {status.advice}", "course")
+        return _no(f"The search did not start ({end}). {status.advice}", "course")
     limits = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)
     if not search.converges and status in limits:
         return _look(
-            f"The search used its budget ({told}), as this method does: check whether it was "
+            f"The search used its budget ({end}), as this method does: check whether it was "
             "still improving.",
             "course",
         )
     if with_data:
         return _no(
-            f"The search did not converge ({told}): away from the optimum neither values nor "
+            f"The search did not converge ({end}): away from the optimum neither values nor "
             f"intervals are meaningful. {status.advice}",
             "course",
         )
     return _look(
-        f"The search did not converge ({told}): a better result may exist. {status.advice}",
+        f"The search did not converge ({end}): a better result may exist. {status.advice}",
         "course",
     )
 
@@ -266,11 +266,11 @@ def _baselines(comparisons: Sequence[Comparison]) -> list[str]:
 
 def _against(name: str, comparisons: Sequence[Comparison], where: str) -> list[Reason]:
     """Reasons against a result that is worse than a baseline, overall or in single channels."""
-    beside = [c for c in comparisons if name in c.baselines]
-    ratios = np.array([c.ratio(name) for c in beside])
+    compared = [c for c in comparisons if name in c.baselines]
+    ratios = np.array([c.ratio(name) for c in compared])
     whole = float(np.sqrt(np.mean(ratios**2)))
     order = np.argsort(-ratios, kind="stable")
-    figures = "; ".join(_figure(beside[i], name) for i in order[:_SHOWN])
+    figures = "; ".join(_figure(compared[i], name) for i in order[:_SHOWN])
     if whole > 1.0 + EQUAL:
         return [_no(f"Worse than {name} on {where}: {figures}.", "scores")]
     if whole >= 1.0:
@@ -278,7 +278,7 @@ def _against(name: str, comparisons: Sequence[Comparison], where: str) -> list[R
     worse = [i for i in order if ratios[i] > 1.0]
     if not worse:
         return []
-    figures = "; ".join(_figure(beside[i], name) for i in worse[:_SHOWN])
+    figures = "; ".join(_figure(compared[i], name) for i in worse[:_SHOWN])
     more = f"; and {len(worse) - _SHOWN} more" if len(worse) > _SHOWN else ""
     return [_look(f"Single channels are worse than {name} on {where}: {figures}{more}.", "scores")]
 

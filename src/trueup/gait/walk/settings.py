@@ -1,4 +1,4 @@
-"""Settings of the simulation of walks."""
+"""Settings of the simulation and the control of walks."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from trueup.errors import GaitError, listing
 
 FRAME_PERIOD = 0.01
-"""Time between frames, which the costs are computed from [s]."""
+"""Time between the frames from which the costs are computed [s]."""
 
 
 @dataclass(frozen=True)
@@ -15,61 +15,61 @@ class WalkSettings:
     """Settings of the simulation and the control of walks."""
 
     duration: float = 20.0
-    """Simulated time, one frame at least [s]."""
+    """Simulated time [s], at least one frame."""
     pose: str = "walk_left"
-    """Keyframe and pose that a walk starts from."""
+    """Keyframe and pose at the start of a walk."""
     joint_speeds: Mapping[str, float] = field(default_factory=dict)
-    """Initial speeds of joints that a vector does not hold [rad/s, m/s], by name; those of the
-    keyframe where absent. See :func:`trueup.gait.cycle_start`."""
+    """Initial speeds, by name, of joints that are not part of a vector [rad/s, m/s]; by default
+    those of the keyframe. See :func:`trueup.gait.cycle_start`."""
     delayed: bool = True
     """Neural delays at their physiological values; the controller then runs every millisecond, or
-    at each step of a model whose steps are longer."""
+    at each time step of the model if that is longer."""
     period: float = 0.01
-    """Time from one run of the controller to the next without delays [s]."""
+    """Period of the controller without delays [s]."""
     max_torque: float = 100.0
-    """Largest torque of the exoskeleton [N m]."""
+    """Maximum torque of the exoskeleton [N m]."""
     compat: bool = False
-    """Order and lags of MyoAssist: signals come from a forward pass after the step, an exoskeleton
-    holds its torque when a stance ends early, and delays are one step shorter."""
+    """Order and lags of MyoAssist: signals are taken from a forward pass after the step, an
+    exoskeleton holds its torque when a stance ends early, and delays are one step shorter."""
     per_leg: bool = False
     """Separate gains for each leg."""
     lowest: float = 0.65
-    """Height of the pelvis below which a walker has fallen [m]."""
+    """Height of the pelvis below which the walker has fallen [m]."""
     steepest: float = 60.0
-    """Lean of the pelvis beyond which it has fallen [deg]."""
+    """Tilt of the pelvis above which the walker has fallen [deg]."""
     threads: int = 0
-    """Threads that simulate; 0 for all cores."""
+    """Number of simulation threads; 0 uses all cores."""
 
     def __post_init__(self):
         for name in ("duration", "period"):
             if not 0.0 < getattr(self, name) < math.inf:
-                raise GaitError(f"{name} is {getattr(self, name)}, it has to be above 0 s")
+                raise GaitError(f"{name} is {getattr(self, name)} s; it must be above 0 s")
         least = FRAME_PERIOD if self.delayed else max(FRAME_PERIOD, self.period)
         if self.duration < least * (1.0 - 1e-9):
             raise GaitError(
-                f"the simulated time is {self.duration:g} s, less than the {least:g} s from one "
-                "frame of a walk to the next: give that or more (--sim-time)"
+                f"the simulated time is {self.duration:g} s, shorter than one frame of a walk, "
+                f"{least:g} s: increase --sim-time"
             )
         if not 0.0 <= self.max_torque < math.inf:
-            raise GaitError(f"max_torque is {self.max_torque} N m, it has to be 0 or more")
+            raise GaitError(f"max_torque is {self.max_torque} N m; it must be 0 or more")
         wrong = [name for name, speed in self.joint_speeds.items() if not math.isfinite(speed)]
         if wrong:
-            raise GaitError(f"the speeds of {listing(wrong)} at the start are not finite")
+            raise GaitError(f"the initial speeds of {listing(wrong)} must be finite")
         if self.threads < 0:
-            raise GaitError(f"threads is {self.threads}: give their number, or 0 for all cores")
+            raise GaitError(f"threads is {self.threads}; it must be 1 or more, or 0 for all cores")
 
     def steps_of(self, timestep: float) -> int:
-        """Steps of a model from one run of the controller to the next.
+        """Number of time steps of a model per period of the controller.
 
         Raises:
-          GaitError: the period is no whole number of steps.
+          GaitError: the period is not a multiple of the time step.
         """
         if self.delayed:
             return max(1, round(0.001 / timestep))
         steps = round(self.period / timestep)
         if steps < 1 or abs(steps * timestep - self.period) > 1e-9:
             raise GaitError(
-                f"the controller's period of {self.period:g} s is no whole number of the model's "
-                f"steps of {timestep:g} s"
+                f"the period of the controller, {self.period:g} s, is not a multiple of the time "
+                f"step of the model, {timestep:g} s: change one of them"
             )
         return steps

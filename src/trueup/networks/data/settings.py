@@ -1,4 +1,4 @@
-"""Where recordings for a network are, what their columns mean and how they become even signals."""
+"""Settings of the recordings of a network: files, columns, resampling, filters and splits."""
 
 import json
 import os
@@ -17,26 +17,25 @@ SplitBy = Literal["auto", "time", "stretch", "file"]
 IdleTarget = Literal["follow", "keep"]
 
 GROUPS_FILE = "inertia_groups.json"
-"""File of a base folder that lists its groups, for settings that name none."""
+"""File of a base folder with its list of groups, read if the settings have none."""
 
 COMPUTED_TARGET = "tau_measured"
-"""Name of the target that is computed from inertia and acceleration."""
+"""Name of the target computed from inertia and acceleration."""
 
 TORQUE = "torque"
 REFERENCE_TORQUE = "reference_torque"
 ACCELERATION = "acceleration"
 EXTRA_SIGNALS = (TORQUE, REFERENCE_TORQUE, ACCELERATION)
-"""What a column can be besides a feature."""
-
+"""Signals of columns in addition to the features."""
 
 SIGNS = "position-velocity"
 UNITS = "units"
 COMMAND = "command"
 GAINS = "gains"
 ACCEPTABLE = (SIGNS, UNITS, COMMAND, GAINS, TORQUE)
-"""Kinds of findings that refuse recordings, and can be accepted: a velocity whose sign or unit does
-not fit the angle, angles that look like degrees, commands that never change, several gains of which
-the network sees none, and a torque that never changes."""
+"""Kinds of serious findings that can be accepted: a velocity with a sign or unit inconsistent with
+the angle, angles that look like degrees, commands that never change, several gains without a gain
+among the features, and a torque that never changes."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class InertiaGroup:
     folder: str
     """Folder under the base folder."""
     inertia: float | None = None
-    """Inertia of load and joint about the joint's axis [kg m2]; None where it is not known."""
+    """Inertia of load and joint about the axis of the joint [kg m2]; None if unknown."""
 
     def __post_init__(self):
         check_finite(self, ExperimentError)
@@ -60,25 +59,25 @@ class InertiaGroup:
 
 @dataclass(frozen=True)
 class TorqueTerms:
-    """Torques added to inertia x acceleration so that the target is what the motor gives.
+    """Torques added to inertia x acceleration, so that the target is the motor torque.
 
     ``torque = inertia acceleration + gravity sin(angle - gravity_angle) + spring (angle -
-    spring_angle) + coulomb tanh(velocity / coulomb_velocity) + viscous velocity``. All zero leaves
-    the net torque on the load.
+    spring_angle) + coulomb tanh(velocity / coulomb_velocity) + viscous velocity``. If all are zero,
+    the target is the net torque on the load.
     """
 
     gravity: float = 0.0
-    """Largest torque of the load's weight, mass x gravity x lever [N m]."""
+    """Maximum gravity torque of the load, mass x gravity x lever [N m]."""
     gravity_angle: float = 0.0
     """Angle at which the load hangs down [rad]."""
     spring: float = 0.0
     """Stiffness of a spring to the frame [N m/rad]."""
     spring_angle: float = 0.0
-    """Angle at which it is at rest [rad]."""
+    """Rest angle of the spring [rad]."""
     coulomb: float = 0.0
     """Coulomb friction [N m]."""
     coulomb_velocity: float = 0.01
-    """Velocity over which Coulomb friction turns its sign [rad/s]."""
+    """Velocity over which Coulomb friction changes its sign [rad/s]."""
     viscous: float = 0.0
     """Viscous friction [N m s/rad]."""
 
@@ -86,7 +85,7 @@ class TorqueTerms:
         check_finite(self, ExperimentError)
         for name in ("coulomb", "viscous"):
             if getattr(self, name) < 0:
-                raise ExperimentError(f"{name} is {getattr(self, name)}; friction is at least 0")
+                raise ExperimentError(f"{name} is {getattr(self, name)}; it must be 0 or more")
         if not self.coulomb_velocity > 0:
             raise ExperimentError(
                 f"coulomb_velocity is {self.coulomb_velocity} rad/s; it must be positive"
@@ -100,31 +99,32 @@ class TorqueTerms:
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Recordings of a joint, and how they become features and torque.
+    """Recordings of a joint, and their conversion to features and torque.
 
-    The defaults are the layout with one folder an inertia, of files with the columns ``Time_ms``,
+    The default layout is one folder per inertia, with files of the columns ``Time_ms``,
     ``Encoder_Angle``, ``Commanded_Angle`` [deg], ``Gyro_*`` [deg/s] and ``Acc_*`` [m/s2].
-    ``columns`` maps any other.
+    ``columns`` maps any other layout.
     """
 
     data_base_dir: str
-    """Folder with the groups' folders, folder of recordings, or one recording."""
+    """Folder with the folders of the groups, folder of recordings, or one recording."""
     inertia_groups: tuple[InertiaGroup, ...] = ()
-    """Groups. None given: those that ``inertia_groups.json`` of the base folder lists, or the
-    recordings of the base folder itself, each its own group unless ``group_pattern`` joins some."""
+    """Groups of recordings with one load. By default those in ``inertia_groups.json`` of the base
+    folder; without it, each recording of the base folder is a group, unless ``group_pattern`` joins
+    some."""
     pattern: str = "*.csv"
-    """Which files of a folder are recordings."""
+    """Pattern of the names of recordings in a folder."""
     group_pattern: str | None = None
-    """Regular expression searched in the name of a file; what it matches (its first parenthesis
-    where it has one) names the group."""
+    """Regular expression searched in the name of a file; its match, or its first capture group if
+    it has one, is the name of the group."""
 
     columns: Mapping[str, Any] = field(default_factory=dict)
     """Column of each feature, and of ``torque``, ``reference_torque`` and ``acceleration``: a name,
-    or column, unit, scale, offset and interpolation. Empty: the default layout."""
+    or column, unit, scale, offset and interpolation. By default the default layout."""
     time: str | None = None
-    """Time column; guessed by usual names where absent."""
+    """Time column; by default found by usual names."""
     fallback_sampling_frequency: float | None = None
-    """Rate of recordings without a time column [Hz]."""
+    """Sampling rate of recordings without a time column [Hz]."""
     gyro_axis_for_ang_vel: str = "Gyro_Z"
     """Column of the velocity in the default layout."""
     accel_axis_for_torque: str = "Acc_Y"
@@ -133,59 +133,62 @@ class DataSettings:
     """Features of the network, in order."""
 
     target_name: str = COMPUTED_TARGET
-    """``tau_measured``: the column ``torque`` where one is mapped, or else inertia x acceleration /
-    radius. Any other name is the column that holds the torque [N m]."""
+    """Target. ``tau_measured``: the column ``torque`` if one is mapped, else inertia x acceleration
+    / radius. Any other name is that of the column with the torque [N m]."""
     radius_accel: float = 0.2
     """Distance of the accelerometer from the axis [m]."""
     accel_gravity: float = 0.0
-    """Share of gravity that the accelerometer's axis measures, as amplitude of sin(angle) [m/s2];
-    9.81 for a tangential axis on a pendulum, subtracted before the torque is computed."""
+    """Amplitude of gravity in the accelerometer signal, as a factor on sin(angle) [m/s2],
+    subtracted before the torque is computed; 9.81 for a tangential axis on a pendulum."""
     torque_terms: TorqueTerms = TorqueTerms()
-    """What is added so that the target is motor torque."""
+    """Torques added so that the target is the motor torque."""
 
     rate: float | None = None
-    """Rate that all recordings are put on [Hz]; None: their own, which must then be one."""
+    """Rate to which all recordings are resampled [Hz]; by default their sampling rate, which must
+    be the same for all."""
     filter_mode: FilterMode = "zero_phase"
-    """Butterworth filter: run both ways (no delay, but it sees the future), or causal."""
+    """Butterworth filter: zero_phase, run forwards and backwards (no delay, but not causal);
+    causal; or none."""
     filter_cutoff_freq_hz: float | None = None
-    """Corner of the filter on the measured torque or acceleration [Hz]; None: no filter."""
+    """Cut-off frequency of the filter on the measured torque or acceleration [Hz]; by default no
+    filter."""
     filter_order: int = 4
     """Order of one pass of the filter."""
     filter_inputs: bool = False
-    """Filter the measured inputs alike, so that they are not late or early against the target."""
+    """Filter the measured inputs too, so that they have the same delay as the target."""
     idle_target: IdleTarget = "follow"
-    """Targets of a recording whose target angle never changes while the commanded torque does, so
-    that the drive obeys the torque alone. ``follow``: they follow the motion, and the errors are
-    zero; ``keep``: as recorded."""
+    """Target angles of a recording in which they never change while the commanded torque does, as
+    in torque control. ``follow``: replaced by the motion, so that the errors are zero; ``keep``: as
+    recorded."""
     repair: bool = False
-    """Sort rows by time, drop repeated times and bridge up to five missing values in a row, rather
-    than refuse. Recordings are split at longer holes."""
+    """Sort rows by time, drop repeated times and interpolate up to five missing values in a row, in
+    place of an error. Recordings are split at longer gaps."""
     accept: tuple[str, ...] = ()
-    """Kinds of findings of the checks that are known to be right, and refuse no recording: those of
-    `ACCEPTABLE`."""
+    """Kinds of serious findings of the checks to accept: position-velocity, units, command, gains
+    or torque."""
 
     split_by: SplitBy = "auto"
-    """``time``: the first stretch of every file trains, the next validates, the last tests;
-    ``stretch``: two stretches within every file validate, its end tests; ``file``: whole files;
-    ``auto``: whole files test where there are five or more, and validate where there are six or
-    more and two a group; else stretches do."""
+    """Split into training, validation and test. ``time``: first, second and last interval of every
+    file; ``stretch``: two intervals within every file for validation, its end for the test;
+    ``file``: whole files; ``auto``: whole files for the test if there are five or more, and for
+    validation if there are six or more and two per group, else intervals."""
     test: tuple[str, ...] = ()
-    """Recordings or groups by name, such as ``PMS54*``, that test as a whole; or stretches of every
-    recording, such as ``85-100%``. None given: as ``split_by`` says."""
+    """Recordings or groups for the test by name, such as ``PMS54*``, or an interval of every
+    recording, such as ``85-100%``; by default selected by ``split_by``."""
     validation: tuple[str, ...] = ()
-    """The same for validation."""
+    """Recordings, groups or intervals for validation, as for ``test``."""
     global_train_ratio: float = 0.7
-    """Share for training."""
+    """Share of the data for training."""
     global_val_ratio: float = 0.15
-    """Share for validation; what is left is for the test."""
+    """Share of the data for validation; the rest is for the test."""
     sequence_duration_s: float | None = None
-    """Length of the stretches that training unrolls at a time [s]; None: 0.15 s, within 16 to 128
+    """Length of the intervals unrolled in training [s]; by default 0.15 s, within 16 to 128
     samples."""
     batch_size: int | None = None
-    """Stretches trained on side by side; None: as many as leave 16 gradient steps an epoch, from 4
+    """Number of intervals per batch; by default as many as give 16 gradient steps per epoch, from 4
     to 64."""
     num_workers: int = 0
-    """Threads that read files; 0 reads one after the other."""
+    """Number of threads that read files; 0 reads one file after the other."""
 
     def __post_init__(self):
         check_finite(self, ExperimentError, "data.")
@@ -202,8 +205,8 @@ class DataSettings:
         unknown = [name for name in self.columns if name not in known]
         if unknown:
             raise ExperimentError(
-                f"columns names no signal {unknown[0]!r}.{did_you_mean(unknown[0], known)} "
-                f"Signals: {listing(known, limit=len(known))}"
+                f"unknown signal {unknown[0]!r} in columns.{did_you_mean(unknown[0], known)} "
+                f"The signals are {listing(known, limit=len(known))}"
             )
         for kind in self.accept:
             _check_choice("accept", kind, ACCEPTABLE)
@@ -217,25 +220,29 @@ class DataSettings:
                 raise ExperimentError(f"{name} is {value} Hz; it must be positive")
         for name, lowest in (("batch_size", 1), ("filter_order", 1), ("num_workers", 0)):
             if getattr(self, name) is not None and getattr(self, name) < lowest:
-                raise ExperimentError(f"{name} is {getattr(self, name)}; at least {lowest}")
+                raise ExperimentError(
+                    f"{name} is {getattr(self, name)}; it must be at least {lowest}"
+                )
         check_ratios(self.global_train_ratio, self.global_val_ratio)
         ids = [group.id for group in self.inertia_groups]
         if len(set(ids)) != len(ids):
-            raise ExperimentError(f"two inertia groups have the same id: {listing(ids)}")
+            raise ExperimentError(
+                f"the ids of inertia_groups must differ, found {listing(ids)}: rename one of them"
+            )
 
     @property
     def groups(self) -> tuple[InertiaGroup, ...]:
-        """The groups given, or those that the base folder lists; empty without either.
+        """The given groups, or those listed in the base folder; empty without either.
 
         Raises:
-          ExperimentError: the base folder's list cannot be read.
+          ExperimentError: the list of the base folder cannot be read.
         """
         base = Path(self.data_base_dir)
         if self.inertia_groups:
             return self.inertia_groups
         if (base / GROUPS_FILE).is_file():
             return _listed_groups(base / GROUPS_FILE)
-        # the folder of one group, whose inertia the list beside it tells
+        # the folder of one group, with its inertia in the list next to it
         above = base.resolve().parent / GROUPS_FILE
         if base.is_dir() and above.is_file():
             listed = _listed_groups(above)
@@ -243,7 +250,7 @@ class DataSettings:
         return ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings as JSON values."""
+        """JSON values of all settings."""
         columns = {n: asdict(c) if is_dataclass(c) else c for n, c in self.columns.items()}  # type: ignore[call-overload]
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return {
@@ -259,15 +266,15 @@ class DataSettings:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "DataSettings":
-        """Settings from plain values, such as the ``data`` part of a configuration.
+        """Settings from JSON values, such as the ``data`` part of a configuration.
 
         Raises:
-          ExperimentError: a key is unknown, or a value cannot be used.
+          ExperimentError: a key is unknown, or a value is out of range.
         """
         values = dict(content)
         if "data_base_dir" not in values:
             raise ExperimentError("data_base_dir is missing: give the folder of the recordings")
-        # null, as in a YAML file, is none given
+        # null, as in a YAML file, is the default
         defaults: dict[str, Any] = {"torque_terms": TorqueTerms(), "features": FEATURE_NAMES}
         defaults |= {"inertia_groups": (), "accept": (), "test": (), "validation": ()}
         values |= {name: values.get(name) or default for name, default in defaults.items()}
@@ -275,15 +282,15 @@ class DataSettings:
 
 
 def check_ratios(training: float, validation: float) -> None:
-    """Refuse shares that are not between 0 and 1 or add up to more than 1.
+    """Check that shares are between 0 and 1 and add up to at most 1.
 
     Raises:
-      ExperimentError: they do not.
+      ExperimentError: they are not.
     """
     if not (0 < training <= 1 and 0 <= validation < 1 and training + validation <= 1 + 1e-9):
         raise ExperimentError(
             f"the shares of training ({training}) and validation ({validation}) must be positive "
-            "and add up to 1 at most"
+            "and add up to at most 1"
         )
 
 
@@ -293,13 +300,16 @@ def _listed_groups(path: Path) -> tuple[InertiaGroup, ...]:
     except (OSError, ValueError) as error:
         raise ExperimentError(f"{path} cannot be read: {reason(error)}") from error
     if not isinstance(content, list):
-        raise ExperimentError(f"{path} must hold a list of id, folder and inertia")
+        raise ExperimentError(
+            f"{path} must be a list of groups with id, folder and inertia, found "
+            f"{type(content).__name__}"
+        )
     return tuple(build_settings(InertiaGroup, entry, str(path)) for entry in content)
 
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ExperimentError(
-            f"{name} {value!r} does not exist.{did_you_mean(str(value), choices)} There is "
-            f"{listing(choices)}"
+            f"{name} is {value!r}; it must be one of {listing(choices)}."
+            f"{did_you_mean(str(value), choices)}"
         )

@@ -9,7 +9,7 @@ from trueup._seeds import check_count
 from trueup.errors import ExperimentError, did_you_mean, listing
 
 SyntheticSignal = Literal["sine", "chirp", "multisine", "steps"]
-"""Kinds of target angle; the edges of steps last 0.1 s."""
+"""Types of target angle; the edges of steps last 0.1 s."""
 
 _LARGEST = 1e12
 _MOST_STEPS = 2e8
@@ -20,38 +20,40 @@ _MOST_FILES = 10_000
 class SyntheticSettings:
     """A joint with a load, driven by a PD law, and its sensors.
 
-    The defaults give the usual test case of such data sets: a sine, a linear motor, no friction;
-    its torque is linear in the features but for noise.
+    The defaults give the usual test case of such data sets, a sine with a linear motor and without
+    friction: except for noise, its torque is linear in the features.
     """
 
     inertias: tuple[float, ...] = (0.083,)
     """Inertia of each group [kg m2]; each further group has a smaller and faster motion."""
     signals: tuple[SyntheticSignal, ...] = ("sine",)
-    """Target angles: sine, chirp, multisine, steps; each group has one file for each of them."""
+    """Types of target angle: sine, chirp, multisine, steps; each group has one file per type."""
     repeats: int = 1
-    """Files for each inertia and signal, with different phases or levels."""
+    """Number of files per inertia and signal, with different phases or levels."""
     duration: float = 20.0
     """Length of each file [s]."""
     rate: float = 100.0
     """Sampling rate [Hz]."""
     substeps: int = 10
-    """Simulation steps per sample."""
+    """Number of simulation steps per sample."""
 
     amplitude: float = math.pi / 4
-    """Largest target angle of the first group [rad]."""
+    """Maximum target angle of the first group [rad]."""
     frequency: float = 0.5
-    """Frequency of the sine, lowest of chirp and multisine, and mean rate of steps [Hz]."""
+    """Frequency of the sine, minimum frequency of chirp and multisine, and mean rate of steps
+    [Hz]."""
     highest_frequency: float = 5.0
-    """Highest frequency of chirp and multisine [Hz]."""
+    """Maximum frequency of chirp and multisine [Hz]."""
 
     kp: float = 10.0
     """Proportional gain [N m/rad]."""
     kd: float = 1.0
-    """Derivative gain of the velocity error [N m s/rad]."""
+    """Derivative gain on the velocity error [N m s/rad]."""
     torque_limit: float = 10.0
-    """Motor torque limit at rest [N m]."""
+    """Limit of the motor torque at standstill [N m]."""
     no_load_speed: float | None = None
-    """Speed at which the torque in the direction of motion is zero [rad/s]; by default no limit."""
+    """No-load speed of the motor, at which the torque in the direction of motion is zero [rad/s];
+    by default unlimited."""
     delay: float = 0.0
     """Delay from command to motor torque [s]."""
     coulomb: float = 0.0
@@ -59,20 +61,20 @@ class SyntheticSettings:
     viscous: float = 0.0
     """Viscous friction [N m s/rad]."""
     stribeck: float = 0.0
-    """Stribeck friction: friction at rest in excess of Coulomb friction [N m]."""
+    """Stribeck friction: excess of the friction at rest over Coulomb friction [N m]."""
     stribeck_velocity: float = 0.1
     """Velocity at which Stribeck friction has fallen to 1/e [rad/s]."""
     spring: float = 0.0
     """Stiffness of a spring to zero angle [N m/rad]."""
 
     torque_noise: float = 0.05
-    """Standard deviation of the motor torque [N m]."""
+    """Standard deviation of the noise of the motor torque [N m]."""
     encoder_noise: float = 1e-3
-    """Standard deviation of the measured angle [rad]."""
+    """Standard deviation of the noise of the measured angle [rad]."""
     gyro_noise: float = 0.01
-    """Standard deviation of the measured velocity [rad/s]."""
+    """Standard deviation of the noise of the measured velocity [rad/s]."""
     accel_noise: float = 0.1
-    """Standard deviation of the measured tangential acceleration [m/s2]."""
+    """Standard deviation of the noise of the measured tangential acceleration [m/s2]."""
     radius_accel: float = 0.2
     """Distance of the accelerometer from the axis [m]."""
 
@@ -84,13 +86,16 @@ class SyntheticSettings:
         for signal in self.signals:
             if signal not in kinds:
                 raise ExperimentError(
-                    f"there is no signal {signal!r}.{did_you_mean(str(signal), kinds)} There is "
-                    f"{listing(kinds)}"
+                    f"unknown signal {signal!r}; it must be one of {listing(kinds)}."
+                    f"{did_you_mean(str(signal), kinds)}"
                 )
         if not self.inertias or not self.signals:
-            raise ExperimentError("name at least one inertia and one signal")
+            raise ExperimentError("inertias and signals must not be empty: give at least one each")
         if len(set(self.inertias)) != len(self.inertias):
-            raise ExperimentError("an inertia is named twice; use repeats for more files of it")
+            raise ExperimentError(
+                f"inertias must differ, found {list(self.inertias)}; use repeats for more files "
+                "per inertia"
+            )
         positive = ("duration", "rate", "frequency", "highest_frequency", "torque_limit")
         for name in (*positive, "radius_accel", "stribeck_velocity", "amplitude"):
             _positive(name, getattr(self, name))
@@ -100,7 +105,7 @@ class SyntheticSettings:
             _positive("no_load_speed", self.no_load_speed)
         for name in ("repeats", "substeps"):
             if getattr(self, name) < 1:
-                raise ExperimentError(f"{name} is {getattr(self, name)}; at least 1")
+                raise ExperimentError(f"{name} is {getattr(self, name)}; it must be at least 1")
         noises = ("torque_noise", "encoder_noise", "gyro_noise", "accel_noise")
         for name in (*noises, "delay", "coulomb", "viscous", "stribeck", "spring", "kp", "kd"):
             if getattr(self, name) < 0:
@@ -111,36 +116,38 @@ class SyntheticSettings:
                 f"({self.frequency} Hz) and half the rate ({0.5 * self.rate} Hz)"
             )
         if self.duration * self.rate < 10:
-            raise ExperimentError("duration x rate must be 10 samples or more")
+            raise ExperimentError(
+                f"duration x rate is {self.duration * self.rate:g} samples; it must be 10 or more"
+            )
         self._check_plausible()
 
     def _check_plausible(self) -> None:
-        """Refuse sizes that no memory holds, and values that are none of a joint."""
+        """Check that sizes fit into memory, and that values are plausible for a joint."""
         for name, value in vars(self).items():
             if isinstance(value, int | float) and abs(value) > _LARGEST:
-                raise ExperimentError(f"{name} is {value:g}; at most {_LARGEST:g} is plausible")
+                raise ExperimentError(f"{name} is {value:g}; it must be at most {_LARGEST:g}")
         for inertia in self.inertias:
             if inertia > _LARGEST:
-                raise ExperimentError(f"inertia is {inertia:g}; at most {_LARGEST:g} is plausible")
+                raise ExperimentError(f"inertia is {inertia:g}; it must be at most {_LARGEST:g}")
         files = len(self.inertias) * len(self.signals) * self.repeats
         check_count("the number of files", files, 1, _MOST_FILES, ExperimentError)
         steps = self.duration * self.rate * self.substeps
         if steps > _MOST_STEPS:
             raise ExperimentError(
-                f"duration x rate x substeps is {steps:.3g} steps a recording, and at most "
-                f"{_MOST_STEPS:.0e} are simulated: give a shorter duration or a lower rate"
+                f"duration x rate x substeps is {steps:.3g} steps per recording; it must be at "
+                f"most {_MOST_STEPS:.0e}: reduce the duration or the rate"
             )
         if self.delay > self.duration:
             raise ExperimentError(
-                f"delay is {self.delay:g} s, longer than a recording of {self.duration:g} s"
+                f"delay is {self.delay:g} s; it must be at most the duration, {self.duration:g} s"
             )
 
     def noise_floor(self, inertia: float) -> float:
-        """Smallest RMSE of the torque that any network can reach from noiseless inputs [N m].
+        """Minimum RMSE of the torque that a network can reach from noiseless inputs [N m].
 
-        The target is inertia x acceleration / radius: it holds the motor's own noise and the
-        accelerometer's, ``sqrt(torque_noise^2 + (inertia accel_noise / radius)^2)``. Where the
-        motor is at its limit, its noise is cut, and the floor is a little lower.
+        The target is inertia x acceleration / radius, with the noise of the motor and of the
+        accelerometer: ``sqrt(torque_noise^2 + (inertia accel_noise / radius)^2)``. While the motor
+        is at its limit, its noise is clipped, and the floor is slightly lower.
         """
         return math.hypot(self.torque_noise, inertia * self.accel_noise / self.radius_accel)
 

@@ -1,4 +1,4 @@
-"""Settings of a training through the simulator; plain data, no heavy imports."""
+"""Settings of a training through the simulator, without heavy imports."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -12,13 +12,13 @@ from trueup.networks.model.network import RECURRENT
 from trueup.networks.plain_settings import build_settings
 
 BURN_IN = 0.2
-"""Time that a window is preceded by, in which the network follows the recording [s]."""
+"""Time before a window in which the network follows the recording [s]."""
 
 CONDITIONS = ("kp", "kd", "load", "voltage", "temperature")
-"""Conditions of a log that a correction may be told."""
+"""Conditions of a log that can be inputs of a correction."""
 
 MOTION = ("angle", "error", "velocity")
-"""Inputs of a correction from the motion; the error is command less angle."""
+"""Inputs of a correction from the motion; the error is command minus angle."""
 
 TORQUE = "torque"
 TARGETS = ("motion", TORQUE)
@@ -36,59 +36,61 @@ class MotionSettings:
     history: int = 10
     """Number of past samples in the input of an mlp."""
     seconds: Annotated[float, Option("S")] = 600.0
-    """Time of the training [s]."""
+    """Maximum time of the training [s]."""
     max_steps: int = 1500
     """Maximum number of gradient steps."""
     horizons: tuple[float, ...] = (0.1, 0.3, 1.0)
-    """Horizons of the error, one after the other [s]."""
+    """Horizons of the error, trained one after the other [s]."""
     batch: int = 64
     """Number of windows per gradient step."""
     learning_rate: float = 1.5e-2
-    """Highest learning rate."""
+    """Maximum learning rate."""
     regularization: float = 1e-3
-    """Weight of the squared correction relative to the squared error, each in its own scale."""
+    """Weight of the squared correction relative to the squared error, both normalised."""
     inputs: tuple[str, ...] = ()
-    """Inputs of the correction: angle, error (command less angle), velocity, and the conditions kp,
-    kd, load, voltage and temperature of a log. By default angle and velocity, which hold at gains
-    that no log has; conditions alone are added to angle, error and velocity."""
+    """Inputs of the correction: angle, error (command minus angle), velocity, and the conditions
+    kp, kd, load, voltage and temperature of a log. By default angle and velocity, which generalise
+    to gains that no log has. If only conditions are given, angle, error and velocity are added."""
     target: str = "motion"
-    """Target of the training: motion, which is angle and speed over the horizons; or torque, the
-    field torque of the logs [N m], from the recorded state of each sample."""
+    """Target of the training: motion, the angle and speed over the horizons; or torque, the field
+    torque of the logs [N m], from the recorded state of each sample."""
     learn_base: bool = True
-    """Fit the parameters of the base too: alone they were fitted to make up for what the correction
-    now does."""
+    """Fit the parameters of the base too. Fitted without the correction, they compensate for errors
+    that the correction now removes."""
     identify_gains: bool = False
-    """Fit a factor of the firmware on each gain that training logs state."""
+    """Fit a factor of the firmware on each gain given in the training logs."""
     seed: Annotated[int, Option("INT")] = 0
     """Seed of weights and windows."""
 
     def __post_init__(self):
         check_finite(self, FitError)
         if self.family not in (*RECURRENT, "mlp"):
-            raise FitError(f"family is {self.family!r}; there are gru, lstm and mlp")
+            raise FitError(f"family is {self.family!r}; it must be one of gru, lstm and mlp")
         if not (self.seconds > 0 and self.max_steps >= 1 and self.horizons and self.batch >= 1):
             raise FitError("seconds, max_steps, horizons and batch must be positive")
         if not all(horizon > 0 for horizon in self.horizons):
-            raise FitError(f"horizons are {listing(map(str, self.horizons))} s; must be positive")
+            raise FitError(
+                f"horizons are {listing(map(str, self.horizons))} s; they must be positive"
+            )
         if unknown := [name for name in self.inputs if name not in (*MOTION, *CONDITIONS)]:
             raise FitError(
-                f"there is no input {unknown[0]!r} of a correction; there are "
+                f"unknown input of a correction: {unknown[0]!r}; the inputs are "
                 f"{listing((*MOTION, *CONDITIONS))}"
             )
         check_seed(self.seed)
         if self.target not in TARGETS:
-            raise FitError(f"target is {self.target!r}; there are {listing(TARGETS)}")
+            raise FitError(f"target is {self.target!r}; it must be one of {listing(TARGETS)}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values of all settings."""
+        """JSON values of all settings."""
         return {n: list(v) if isinstance(v, tuple) else v for n, v in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "MotionSettings":
-        """The settings of :meth:`to_dict`.
+        """Inverse of :meth:`to_dict`.
 
         Raises:
-            ExperimentError: a key is unknown, or a value is of another type.
-            FitError: a value cannot be used.
+            ExperimentError: a key is unknown, or a value has another type.
+            FitError: a value is out of range.
         """
         return build_settings(cls, content, "settings")

@@ -1,4 +1,4 @@
-"""Settings of a network and of its training; plain data, no heavy imports."""
+"""Settings of a network and of its training, without heavy imports."""
 
 import re
 from collections.abc import Mapping
@@ -26,14 +26,13 @@ MONITORS = (
     "val_settled_rmse_epoch",
     "val_settled_group_rmse_epoch",
 )
-"""Scores on the validation part that training can be stopped by and the best epoch chosen by."""
+"""Scores on the validation part for early stopping and for the choice of the best epoch."""
 
 SETTLED = tuple(name for name in MONITORS if "settled" in name)
-"""Those that leave out the first half second of each validation recording."""
-
+"""Scores that exclude the first half second of each validation recording."""
 
 AUTO = "auto"
-"""Family that is chosen on the validation part."""
+"""Family chosen on the validation part."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,9 @@ class ModelType:
     """Family of the network."""
 
     name: str = AUTO
-    """``gru``, ``lstm``, ``mlp`` or ``linear``; ``auto``: a run tries them, with and without skip
-    and base, and keeps the best on the validation part. ``train_network``, which trains one
-    network, then trains a ``gru``."""
+    """Family: ``gru``, ``lstm``, ``mlp`` or ``linear``; ``auto``: a run trains all of them, with
+    and without skip and base, and keeps the best on the validation part (``train_network``, which
+    trains one network, trains a ``gru``)."""
 
     def __post_init__(self):
         _check_choice("model.model_type.name", self.name, (AUTO, *FAMILIES))
@@ -55,64 +54,65 @@ class ModelSettings:
 
     model_type: ModelType = field(default_factory=ModelType)
     gru_hidden_dim: int = 128
-    """Width of the hidden layers, of every family."""
+    """Width of the hidden layers, for every family."""
     gru_num_layers: int = 2
-    """Hidden layers, of every family."""
+    """Number of hidden layers, for every family."""
     gru_dropout: float = 0.1
-    """Share of the values dropped between recurrent layers while training."""
+    """Dropout between recurrent layers in training, as a share of the values."""
     history: int = 3
-    """Samples that an ``mlp`` or ``linear`` network sees, the newest included."""
+    """Number of samples in the input of an ``mlp`` or ``linear`` network, including the latest."""
     activation: str = "elu"
-    """Of an ``mlp``: ``elu``, ``relu``, ``softsign`` or ``tanh``."""
+    """Activation of an ``mlp``: ``elu``, ``relu``, ``softsign`` or ``tanh``."""
     linear_skip: bool = False
-    """Run a linear model of the newest inputs beside the layers. Training starts at its least
-    squares solution, the layers' output at zero: nearer to a linear truth than layers alone come
-    with little data, but a start that a nonlinear truth is learned more slowly from. A ``linear``
-    network is one already."""
+    """Add a linear model of the latest inputs in parallel to the layers. Training starts at its
+    least squares solution, with an output of zero of the layers. With little data this is closer to
+    a linear system than layers alone, but a nonlinear system is learned more slowly. No effect on a
+    ``linear`` network."""
     torque_limit: float | None = None
-    """Bound of the torque's magnitude, part of the network [N m]."""
+    """Limit of the magnitude of the torque, part of the network [N m]; by default none."""
     learning_rate: float = 1e-3
-    """Highest learning rate, after the warm-up."""
+    """Maximum learning rate, reached after the warm-up."""
     weight_decay: float = 1e-6
     """Weight decay of AdamW."""
     warmup_epochs: float | None = None
-    """Epochs over which the learning rate rises from zero; None: 100 gradient steps, or a tenth of
-    the training where that is shorter."""
+    """Number of epochs over which the learning rate increases from zero; by default 100 gradient
+    steps, or a tenth of the training if that is shorter."""
     loss_diff_weight: float = 0.0
-    """Weight of the squared error of the change from one sample to the next, beside that of the
-    torque itself, both in deviations of the torque."""
+    """Weight of the squared error of the change between samples, relative to that of the torque,
+    both in standard deviations of the torque."""
     use_residual: bool = False
-    """Learn what an analytic base leaves, rather than the whole torque."""
+    """Learn the difference from an analytic base in place of the whole torque."""
     k_spring: float = 0.0
-    """Base: stiffness of a spring that pulls back to theta0 [N m/rad]."""
+    """Base: stiffness of a spring towards theta0 [N m/rad]."""
     theta0: float = 0.0
-    """Base: angle at which that spring is at rest [rad]."""
+    """Base: rest angle of the spring [rad]."""
     kp_phys: float = 0.0
     """Base: proportional gain [N m/rad]."""
     kd_phys: float = 0.0
     """Base: derivative gain [N m s/rad]."""
     pd_stall_torque_phys_training: float | None = None
-    """Base: torque at rest that the PD law is limited to [N m]."""
+    """Base: stall torque, the limit of the PD law at standstill [N m]; by default none."""
     pd_no_load_speed_phys_training: float | None = None
-    """Base: speed at which no torque is left in the direction of motion [rad/s]."""
+    """Base: no-load speed, at which the torque in the direction of motion is zero [rad/s]; by
+    default unlimited."""
     base_target_velocity: bool = False
-    """Base: whether the recorded target velocity enters the derivative term; otherwise zero."""
+    """Base: use the recorded target velocity in the derivative term; by default zero."""
     servo_base: str | dict | None = None
-    """Base: parameter file of an identified servo (or its content) in the place of the PD law."""
+    """Base: parameter file of an identified servo (or its content) in place of the PD law."""
     servo_kp: float | None = None
-    """Firmware gain of that servo in the recordings; null: its own."""
+    """Firmware gain of the servo in the recordings; by default that of the parameter file."""
     servo_vin: float | None = None
-    """Bus voltage of that servo in the recordings [V]; null: its own."""
+    """Bus voltage of the servo in the recordings [V]; by default that of the parameter file."""
     servo_friction: bool = True
-    """Whether the servo's friction is taken off: for a target that is the torque on the load."""
+    """Subtract the friction of the servo, for a target that is the torque on the load."""
     servo_load_gravity: float = 0.0
-    """Largest torque of the load's weight, which the friction of M3 to M6 depends on [N m]."""
+    """Maximum gravity torque of the load, on which the friction of M3 to M6 depends [N m]."""
     servo_load_gravity_angle: float = 0.0
     """Angle at which the load hangs down [rad]."""
     learn_base: bool = False
-    """Move the gains of the base, or the numbers of the servo, in training."""
+    """Train the gains of the base, or the parameters of the servo, too."""
     ensemble_members: int = 1
-    """Networks trained from different seeds; their spread tells how sure they are."""
+    """Number of networks trained from different seeds; their spread measures the uncertainty."""
 
     def __post_init__(self):
         _check_choice("model.activation", self.activation, get_args(Activation))
@@ -125,7 +125,9 @@ class ModelSettings:
         if self.warmup_epochs is not None:
             _check_at_least("model.warmup_epochs", self.warmup_epochs, 0)
         if not 0 <= self.gru_dropout < 1:
-            raise ExperimentError(f"model.gru_dropout is {self.gru_dropout}; it is a share below 1")
+            raise ExperimentError(
+                f"model.gru_dropout is {self.gru_dropout}; it must be from 0 to below 1"
+            )
         if self.torque_limit is not None:
             _check_positive("model.torque_limit", self.torque_limit)
         self._check_base()
@@ -140,35 +142,36 @@ class ModelSettings:
         of_servo += [] if self.servo_friction else ["servo_friction"]
         if self.servo_base is None and of_servo:
             raise ExperimentError(
-                f"{listing(f'model.{n}' for n in of_servo)} belong to a servo: name its parameter "
-                "file in model.servo_base"
+                f"{listing(f'model.{n}' for n in of_servo)} require a servo: give its parameter "
+                "file as model.servo_base"
             )
         if self.servo_base is not None and given:
             raise ExperimentError(
                 f"{listing(f'model.{n}' for n in given)} describe a PD law, model.servo_base a "
-                "servo in its place: leave one out"
+                "servo in its place: remove one of them"
             )
         given += ["servo_base"] if self.servo_base is not None else []
         given += ["learn_base"] if self.learn_base else []
         if given and not self.use_residual:
             raise ExperimentError(
                 f"{listing(f'model.{n}' for n in given)} describe the analytic base, which is off: "
-                "set model.use_residual=true, or leave them out"
+                "set model.use_residual=true, or remove them"
             )
         for name in ("kp_phys", "kd_phys", "k_spring"):
             _check_at_least(f"model.{name}", getattr(self, name), 0)
         gains = self.kp_phys or self.kd_phys or self.k_spring or self.servo_base is not None
         if self.use_residual and not gains and not self.learn_base:
             raise ExperimentError(
-                "model.use_residual is true, but the base gives no torque: set model.kp_phys, "
-                "model.kd_phys or model.k_spring, or learn them with model.learn_base=true"
+                "model.use_residual is true, but the torque of the base is zero: set "
+                "model.kp_phys, model.kd_phys or model.k_spring, or train them with "
+                "model.learn_base=true"
             )
         if self.use_residual:
-            _ = self.base  # its own checks, at once
+            _ = self.base  # checks the settings of the base
 
     @property
     def family(self) -> str:
-        """Family of one network; a ``gru`` where the choice is open."""
+        """Family of one network; a ``gru`` for ``auto``."""
         return "gru" if self.is_chosen else self.model_type.name
 
     @property
@@ -221,22 +224,23 @@ class ModelSettings:
 
 @dataclass(frozen=True)
 class EarlyStopping:
-    """When training ends before ``max_epochs``."""
+    """Early stopping of a training, before ``max_epochs``."""
 
     active: bool = True
+    """Stop early."""
     monitor: str = "val_rmse_epoch"
-    """Score that has to improve."""
+    """Score that must improve."""
     mode: str = "min"
-    """``min`` or ``max``: which way is better."""
+    """Direction of improvement: ``min`` or ``max``."""
     patience: int | None = None
-    """Validations without improvement that are waited for; None: 20, or a third of the training
-    where that is longer."""
+    """Number of validations without improvement before the stop; by default 20, or a third of the
+    training if that is longer."""
     min_delta: float = 1e-4
-    """Change that counts as an improvement, in the unit of the score."""
+    """Minimum change that counts as an improvement, in the unit of the score."""
     verbose: bool = False
-    """Say in ``log.jsonl`` at each validation what was waited for."""
+    """Log the state of early stopping in ``log.jsonl`` at each validation."""
     stopping_threshold: float | None = None
-    """Score that is good enough: training ends at once."""
+    """Score at which the training is stopped immediately; by default none."""
 
     def __post_init__(self):
         _check_monitor("train.early_stopping", self.monitor, self.mode)
@@ -248,18 +252,18 @@ class EarlyStopping:
 
 @dataclass(frozen=True)
 class Checkpointing:
-    """Which epochs are kept."""
+    """Checkpoints of the best epochs, and for a resume."""
 
     monitor: str = "val_rmse_epoch"
-    """Score that tells the best epoch."""
+    """Score by which the best epoch is chosen."""
     mode: str = "min"
-    """``min`` or ``max``: which way is better."""
+    """Direction of improvement: ``min`` or ``max``."""
     save_top_k: int = 1
     """Number of best epochs kept as networks in ``checkpoints``."""
     filename: str = "epoch_{epoch:03d}"
-    """Name of their files: ``epoch`` and the scores may stand in it."""
+    """Pattern of their file names, with the fields ``epoch`` and the scores."""
     every_seconds: float = 30.0
-    """Time between checkpoints for a resume, at whole epochs [s]."""
+    """Minimum time between checkpoints for a resume, which are at whole epochs [s]."""
 
     def __post_init__(self):
         _check_monitor("train.checkpointing", self.monitor, self.mode)
@@ -270,69 +274,75 @@ class Checkpointing:
             name = self.filename.format(epoch=0, **dict.fromkeys(MONITORS, 0.0))
         except (KeyError, IndexError, ValueError, AttributeError) as error:
             raise ExperimentError(
-                f"train.checkpointing.filename {self.filename!r} is no name with fields "
-                f"{listing(('epoch', *MONITORS))} ({error!r})"
+                f"train.checkpointing.filename is {self.filename!r}; it must be a file name with "
+                f"the fields {listing(('epoch', *MONITORS))} only ({error!r})"
             ) from error
         if not name or "/" in name or "\\" in name or name.startswith("."):
             raise ExperimentError(
-                f"train.checkpointing.filename {self.filename!r} must name a file, not a folder"
+                f"train.checkpointing.filename is {self.filename!r}; it must be the name of a "
+                "file, without a folder"
             )
 
 
 @dataclass(frozen=True)
 class Callbacks:
-    """What is recorded beside the network."""
+    """Files written in addition to the network."""
 
     learning_rate_monitor: bool = True
-    """Keep the learning rate in ``history.jsonl``."""
+    """Record the learning rate in ``history.jsonl``."""
     early_summary: bool = False
-    """Write ``model_summary.json``, layers and weights, before training."""
+    """Write ``model_summary.json`` with the layers and their weights before training."""
     test_prediction_plotter: bool = True
-    """Write the predictions of the test part to ``predictions``."""
+    """Write the predictions on the test part to ``predictions``."""
 
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """How a network is trained, the ``train`` part of a configuration."""
+    """Training of a network, the ``train`` part of a configuration."""
 
     time: str | None = None
-    """Time for all networks of a run, such as ``10min``, ``90s`` or ``2h``; None: ten minutes,
-    unless ``max_steps`` or ``max_epochs`` sets the end."""
+    """Maximum time for all networks of a run, such as ``10min``, ``90s`` or ``2h``; by default ten
+    minutes, or unlimited if ``max_steps`` or ``max_epochs`` is given."""
     max_steps: int | None = None
-    """Gradient steps of one network at most; None: as many as the time allows."""
+    """Maximum number of gradient steps per network; by default limited by the time."""
     max_epochs: int | None = None
-    """Epochs of one network at most; None: as many as ``max_steps`` or the time allows."""
+    """Maximum number of epochs per network; by default limited by ``max_steps`` or the time."""
     early_stopping: EarlyStopping = field(default_factory=EarlyStopping)
     checkpointing: Checkpointing = field(default_factory=Checkpointing)
     callbacks: Callbacks = field(default_factory=Callbacks)
     gradient_clip_val: float | None = 5.0
-    """Bound of the gradient; null: none."""
+    """Limit of the gradient; null for none."""
     gradient_clip_algorithm: str = "norm"
-    """``norm``: of the whole gradient; ``value``: of each entry."""
+    """Gradient clipping: ``norm`` limits the norm of the whole gradient, ``value`` each element."""
     accelerator: str = "auto"
-    """``auto``, ``cpu``, ``gpu`` or another that Lightning knows."""
+    """Device: ``auto``, ``cpu``, ``gpu``, ``cuda`` or ``mps``."""
     devices: int = 1
-    """One: the state carried from chunk to chunk lives on one device."""
+    """Number of devices, which must be 1: the state carried between chunks is on one device."""
     precision: str = "32-true"
-    """Lightning's precision, such as ``16-mixed`` or ``bf16-mixed`` on a GPU."""
+    """Precision: ``32-true``, or ``16-mixed`` or ``bf16-mixed`` on a GPU."""
     deterministic_trainer: bool = True
-    """Use only algorithms that repeat exactly."""
+    """Use deterministic algorithms only."""
     burn_in: int = 100
-    """Samples before a lane that are run first, without supervision, so that it starts warm."""
+    """Number of unsupervised samples before a lane, from which its initial hidden state is
+    computed."""
     cold_start_share: float = 0.2
-    """Share of the lanes within a recording that start cold, as a network does after a reset."""
+    """Share of the lanes within a recording that start with a zero hidden state, as after a
+    reset."""
     mirror_share: float = 0.0
-    """Share of the lanes that run with the signs of all motion, torque and current turned round;
-    0.5 for a joint that is alike in both directions, with no gravity and no spring off zero."""
+    """Share of the lanes with inverted signs of all motion, torque and current; 0.5 for a joint
+    that is symmetric in both directions, without gravity and without a spring with a rest angle off
+    zero."""
     input_noise: float = 0.0
-    """Noise added to the inputs in training, in deviations of each."""
+    """Standard deviation of the noise added to the inputs in training, in standard deviations of
+    each input."""
     group_weighting: float = 0.0
-    """0: every sample counts alike; 1: every group counts alike, however large its torque is."""
+    """Weighting of groups, from 0 (all samples have equal weight) to 1 (all groups have equal
+    weight, independent of the size of their torque)."""
     check_val_every_n_epoch: int | None = None
-    """Epochs from one validation to the next; None: each, where ``max_epochs`` is set, otherwise as
-    many as make 100 gradient steps."""
+    """Number of epochs between validations; by default 1 if ``max_epochs`` is given, else as many
+    as make 100 gradient steps."""
     threads: int = 1
-    """Threads of torch on the CPU."""
+    """Number of threads of torch on the CPU."""
     export_jit_model: bool = False
     """Export the best network to TorchScript at the end."""
 
@@ -342,13 +352,13 @@ class TrainSettings:
             if getattr(self, name) is not None:
                 _check_at_least(f"train.{name}", getattr(self, name), 1)
         if self.time is not None:
-            _ = self.seconds  # its own check, at once
+            _ = self.seconds  # checks the form of the time
         for name in ("burn_in", "input_noise"):
             _check_at_least(f"train.{name}", getattr(self, name), 0)
         if self.devices != 1:
             raise ExperimentError(
-                f"train.devices is {self.devices}; a network is trained on one device, since the "
-                "state that is carried from chunk to chunk lives there"
+                f"train.devices is {self.devices}; it must be 1, as the state carried between "
+                "chunks is kept on one device"
             )
         if self.gradient_clip_val is not None:
             _check_positive("train.gradient_clip_val", self.gradient_clip_val)
@@ -359,11 +369,13 @@ class TrainSettings:
         _check_choice("train.accelerator", self.accelerator, ("auto", "cpu", "gpu", "cuda", "mps"))
         for name in ("cold_start_share", "mirror_share", "group_weighting"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ExperimentError(f"train.{name} is {getattr(self, name)}; from 0 to 1")
+                raise ExperimentError(
+                    f"train.{name} is {getattr(self, name)}; it must be from 0 to 1"
+                )
 
     @property
     def seconds(self) -> float | None:
-        """Time for all networks of a run [s]; None where steps or epochs set the end."""
+        """Maximum time for all networks of a run [s]; None if steps or epochs are limited."""
         if self.time is not None:
             return seconds_of(self.time)
         return None if self.max_steps or self.max_epochs else _USUAL_SECONDS
@@ -391,20 +403,20 @@ def _check_monitor(where: str, monitor: str, mode: str) -> None:
     _check_choice(f"{where}.mode", mode, ("min", "max"))
     wanted = "max" if monitor == "val_r2_epoch" else "min"
     if mode != wanted:
-        raise ExperimentError(f"{where}.mode is {mode!r}; {monitor} is better the other way")
+        raise ExperimentError(f"{where}.mode is {mode!r}; it must be {wanted!r} for {monitor}")
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ExperimentError(
-            f"{name} {value!r} does not exist.{did_you_mean(value, choices)} There are "
-            f"{listing(choices)}"
+            f"{name} is {value!r}; it must be one of {listing(choices)}."
+            f"{did_you_mean(value, choices)}"
         )
 
 
 def _check_at_least(name: str, value: float, lowest: float) -> None:
     if not value >= lowest:
-        raise ExperimentError(f"{name} is {value}; at least {lowest}")
+        raise ExperimentError(f"{name} is {value}; it must be at least {lowest}")
 
 
 def _check_positive(name: str, value: float) -> None:

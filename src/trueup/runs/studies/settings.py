@@ -1,4 +1,4 @@
-"""Settings of a study, and the search that they ask for."""
+"""Settings of a study, and the search that is made from them."""
 
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
@@ -15,8 +15,8 @@ _OF_SOME_METHODS: dict[str, tuple[str, Any]] = {
     "cma_options": ("options", ""),
     "restarts": ("restarts", "none"),
 }
-"""Field of the settings -> setting of the search that it becomes, and its default; only some
-methods have that setting."""
+"""Field of the settings -> setting of the search, supported by some methods only, and its default
+value."""
 
 _LARGEST_SIGMA = 10.0
 _LARGEST_POPULATION = 1_000_000
@@ -26,27 +26,28 @@ _LARGEST_POPULATION = 1_000_000
 class StudySettings:
     """Settings of a study; its history depends on all of them.
 
-    ``method`` is a name of :data:`trueup.fitting.SEARCH_METHODS` or an alias, looked up when the
-    search begins.
+    ``method`` is a name of :data:`trueup.fitting.SEARCH_METHODS` or an alias, looked up at the
+    start of the search.
     """
 
     method: Annotated[str, Option()] = "auto"
-    """Search; auto: Sobol points, CMA-ES from the best and least squares where there are residuals;
-    NSGA-II for several objectives."""
+    """Search. auto: Sobol points, CMA-ES from the best of them, and least squares if the problem
+    has residuals; NSGA-II for several objectives."""
     seed: Annotated[int, Option("INT")] = 0
-    """Seed of everything random."""
+    """Seed of all random numbers."""
     population: int | None = None
-    """Candidates of a generation; by default what suits the search and the number of
+    """Number of candidates per generation; by default set by the search from the number of
     parameters."""
     sigma: float | None = None
-    """Start deviation of CMA-ES and of scatter, as a part of each range; by default 0.2, or that of
-    the parameter."""
+    """Initial standard deviation of CMA-ES and of scatter, as a share of each range; by default
+    0.2, or that of the parameter."""
     cma_options: str = ""
     """Options of the package cma by name, such as tolfun:1e-9,tolstagnation:150."""
     restarts: Literal["none", "ipop", "bipop"] = "none"
-    """Restarts of CMA-ES: with a doubled population, or with large and small ones in turn."""
+    """Restarts of CMA-ES: none, with a doubled population (ipop), or with large and small ones in
+    turn (bipop)."""
     polish: bool = False
-    """Least squares from the result, where the problem has residuals."""
+    """Least squares from the result, if the problem has residuals."""
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -54,32 +55,32 @@ class StudySettings:
             check_count("the population", self.population, 1, _LARGEST_POPULATION)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """JSON values of all settings."""
         return asdict(self)
 
 
 def resolved_method(method: str, problem: Problem) -> str:
-    """Name of the method in the registry; what ``auto`` means with several objectives.
+    """Name of a method in the registry; ``auto`` is ``nsgaii`` for several objectives.
 
-    The file of a problem may have registered a method of its own, which is known only now.
+    It is resolved after the file of a problem is loaded, since that file may register a method.
 
     Raises:
-      FitError: there is no such method.
+      FitError: the method does not exist.
     """
     method = method_named(method)
     return "nsgaii" if method == "auto" and len(problem.objectives) > 1 else method
 
 
 def search_of(settings: StudySettings, problem: Problem, budget: Budget) -> Any:
-    """The search at its start.
+    """The search of a study, before its first generation.
 
     Args:
-      settings: settings, the method resolved.
-      problem: the problem; its space holds the start values.
-      budget: where the study stops.
+      settings: settings with a resolved method.
+      problem: the problem; its space contains the start values.
+      budget: limits of the study.
 
     Raises:
-      FitError: a setting that does not fit the method or the problem.
+      FitError: a setting is not supported by the method or the problem.
     """
     method = method_named(settings.method)
     entry = SEARCH_METHODS[method]
@@ -88,17 +89,18 @@ def search_of(settings: StudySettings, problem: Problem, budget: Budget) -> Any:
         if getattr(settings, key) != default and setting not in known:
             those = [name for name, m in SEARCH_METHODS.items() if setting in m.settings()]
             raise FitError(
-                f"{key} is for the methods {listing(those)}, and the method is {method}; remove it"
+                f"{key} is not supported by the method {method}, only by {listing(those)}; remove "
+                "it"
             )
     if not entry.converges and "candidates" in known and budget == Budget():
         raise FitError(
-            f"the method {method} does not end by itself: give --evaluations, --generations, "
-            "--seconds or target_cost"
+            f"the method {method} requires a limit: give --evaluations, --generations, --seconds "
+            "or target_cost"
         )
     if entry.needs_residuals and not problem.has_residuals:
         others = [name for name, m in SEARCH_METHODS.items() if not m.needs_residuals]
         raise FitError(
-            f"the method {method} needs residuals and this problem has costs only: use one of "
+            f"the method {method} requires residuals, but this problem has costs only: use one of "
             f"{listing(others)}"
         )
     own: dict[str, Any] = {}
@@ -109,7 +111,7 @@ def search_of(settings: StudySettings, problem: Problem, budget: Budget) -> Any:
     if settings.sigma is not None:
         if not 0.0 < settings.sigma <= _LARGEST_SIGMA:
             raise FitError(
-                f"sigma is {settings.sigma:g}; it is a part of each range, above 0 and at "
+                f"sigma is {settings.sigma:g}; as a share of each range it must be above 0 and at "
                 f"most {_LARGEST_SIGMA:g}"
             )
         own["deviation"] = settings.sigma

@@ -1,6 +1,6 @@
-"""The experiment file: what was recorded, what is unknown, how it is fitted.
+"""The experiment file: model, recordings, unknown parameters and settings of the fit.
 
-One YAML file describes an identification completely. Keys that do not exist are errors.
+One YAML file describes an identification completely. Unknown keys are errors.
 """
 
 import math
@@ -18,22 +18,24 @@ Number = float | list[float]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Bound = Annotated[float, Field(allow_inf_nan=True)]
-"""A bound, infinite where there is none."""
+"""A bound; infinite for none."""
 
 
 class _Part(BaseModel):
-    # numbers are finite where nothing else is said
+    # numbers must be finite unless a field allows otherwise
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class FrictionHardness(_Part):
-    """Solver parameters of joint friction. MuJoCo's default friction is soft: it creeps, and a fit
-    trades Coulomb friction for viscous friction."""
+    """Solver parameters of joint friction. MuJoCo's default friction is soft: the joint creeps, and
+    a fit trades Coulomb friction for viscous friction."""
 
     solref: tuple[float, float] | None = None
-    """Time constant [s] and damping ratio, or negative stiffness and damping."""
+    """Time constant [s] and damping ratio, or negative stiffness and damping (MuJoCo's
+    solreffriction); by default that of the model."""
     solimp: tuple[float, float, float, float, float] | None = None
-    """Impedance of the friction constraint."""
+    """Impedance of the friction constraint (MuJoCo's solimpfriction); by default that of the model.
+    """
 
     @model_validator(mode="after")
     def _formats(self) -> "FrictionHardness":
@@ -41,18 +43,18 @@ class FrictionHardness(_Part):
             min(self.solref) > 0 or (self.solref[0] <= 0 and self.solref[1] < 0)
         ):
             raise ValueError(
-                f"solref is a time constant and a damping ratio, both above 0, or negative "
-                f"stiffness and damping; found {list(self.solref)}"
+                f"solref is {list(self.solref)}; it must be a time constant and a damping ratio, "
+                "both above 0, or negative stiffness and damping"
             )
         if self.solimp is not None:
             first, last, width, middle, power = self.solimp
             if min(first, last, middle) < 0 or max(first, last, middle) > 1 or width < 0:
                 raise ValueError(
-                    "solimp is two impedances from 0 to 1, a width from 0, a middle from 0 to 1 "
-                    f"and a power from 1; found {list(self.solimp)}"
+                    f"solimp is {list(self.solimp)}; it must be two impedances from 0 to 1, a "
+                    "width of 0 or more, a midpoint from 0 to 1 and a power of 1 or more"
                 )
             if power < 1:
-                raise ValueError(f"the power of solimp is {power:g}, and at least 1 is needed")
+                raise ValueError(f"the power of solimp is {power:g}; it must be at least 1")
         return self
 
 
@@ -62,29 +64,29 @@ class ModelPart(_Part):
     file: str
     """MJCF (or URDF) file, relative to the experiment file."""
     timestep: float | None = Field(default=None, gt=0)
-    """Simulation step [s]; the model's own where absent."""
+    """Simulation time step [s]; by default that of the model."""
     integrator: Literal["Euler", "RK4", "implicit", "implicitfast"] | None = None
-    """Integrator; the model's own where absent."""
+    """Integrator; by default that of the model."""
     friction: FrictionHardness = FrictionHardness()
     """Hardness of joint friction."""
     actuators: Literal["torque", "position"] | None = None
-    """Kind of all actuators on joints, in place of the model's own: ``torque`` for motors whose
-    control is the torque (gears stay, limits go), ``position`` for position servos with the gains
-    ``kp`` and ``kd``. A joint without an actuator gets one with its name where the model has none.
-    """
+    """Type that replaces all actuators on joints: ``torque`` for motors with the torque as control
+    (gears are kept, limits are removed), ``position`` for position servos with the gains ``kp`` and
+    ``kd``. If the model has no actuators, each joint gets one with its name. By default the
+    actuators of the model are used as they are."""
     kp: Positive | dict[str, Positive] | None = Field(default=None)
-    """Stiffness of position servos [N m/rad, N/m], one for all or by actuator."""
+    """Stiffness of position servos [N m/rad, N/m], one value for all or by actuator."""
     kd: NotNegative | dict[str, NotNegative] | None = Field(default=None)
-    """Damping of position servos [N m s/rad, N s/m], likewise."""
+    """Damping of position servos [N m s/rad, N s/m], one value for all or by actuator."""
     base: Literal["free", "fixed"] | None = None
-    """``fixed`` takes free joints away, for a robot that hangs or is clamped."""
+    """Base of the robot: ``fixed`` removes free joints, for a robot that hangs or is clamped."""
 
     @model_validator(mode="after")
     def _gains(self) -> "ModelPart":
         if self.actuators == "position" and self.kp is None:
             raise ValueError("actuators: position needs kp, such as kp: 100 or kp: {knee: 100}")
         if self.actuators != "position" and (self.kp is not None or self.kd is not None):
-            raise ValueError("kp and kd are for actuators: position")
+            raise ValueError("kp and kd require actuators: position; add it, or remove them")
         return self
 
 
@@ -92,16 +94,15 @@ class ColumnPart(_Part):
     """A column of a recording and its unit."""
 
     column: str
-    """Name of the column; ``"3"`` is the fourth of a file without a header."""
+    """Name of the column; ``"3"`` is the fourth column of a file without a header."""
     unit: str | None = None
-    """Unit of the column, of the quantity that the signal has; SI where absent."""
+    """Unit of the column, of the same quantity as the signal; by default SI."""
     scale: float = 1.0
-    """Factor on the column before the unit is converted."""
+    """Factor on the column, applied before the unit is converted."""
     offset: float = 0.0
-    """Subtracted from the column before the factor, such as the encoder count at zero."""
+    """Offset subtracted from the column before the factor, such as the encoder count at zero."""
     minus: str | None = None
-    """Column that is subtracted first, such as the motor's angle for the deflection of an elastic
-    joint."""
+    """Column to subtract first, such as the motor angle for the deflection of an elastic joint."""
     minus_scale: float = 1.0
     """Factor on that column, such as one over the gear ratio."""
 
@@ -109,7 +110,7 @@ class ColumnPart(_Part):
     @classmethod
     def _not_zero(cls, given: float) -> float:
         if given == 0:
-            raise ValueError("a factor of 0 leaves nothing of the column")
+            raise ValueError("the factor is 0, which removes the column; it must not be 0")
         return given
 
 
@@ -117,27 +118,27 @@ class SignalPart(ColumnPart):
     """The columns of a signal and their unit."""
 
     column: str | list[str]  # pyright: ignore[reportIncompatibleVariableOverride]
-    """Name of the column, or one for each component in their order: ``[x, y, z]``; ``"3"`` is the
-    fourth of a file without a header."""
+    """Name of the column, or of one column per component in their order, ``[x, y, z]``; ``"3"`` is
+    the fourth column of a file without a header."""
 
 
 class Trim(_Part):
-    """Part of a recording that is used."""
+    """Part of a recording to use."""
 
     start: float | None = None
-    """First time [s], on the recording's clock."""
+    """First time [s], on the clock of the recording."""
     end: float | None = None
-    """Last time [s]."""
+    """Last time [s], on the clock of the recording."""
 
     @model_validator(mode="after")
     def _in_order(self) -> "Trim":
         if self.start is not None and self.end is not None and self.start >= self.end:
-            raise ValueError(f"start {self.start:g} is not before end {self.end:g}")
+            raise ValueError(f"start is {self.start:g} s; it must be before end, {self.end:g} s")
         return self
 
 
 class InitialState(_Part):
-    """Given initial state; joints that are not named keep the model's default."""
+    """Initial state by joint; joints that are not named keep the default of the model."""
 
     qpos: dict[str, float] = {}
     """Position by joint [m, rad]."""
@@ -151,32 +152,32 @@ class RecordingPart(_Part):
     file: str
     """File, relative to the experiment file."""
     name: str | None = None
-    """Name in tables and figures; the file's stem where absent."""
+    """Name in tables and figures; by default that of the file without its suffix."""
     model: str | None = None
-    """Name of a variant of the model (such as one with a payload); the main model where absent."""
+    """Name of a variant of the model, such as one with a payload; by default the main model."""
     time: str | None = None
-    """Column with the time; guessed from usual names where absent."""
+    """Time column; by default found by usual names."""
     time_unit: str | None = None
-    """Unit of the time column; from its name (``t_ms``) or the format where absent, else s."""
+    """Unit of the time column; by default from its name (``t_ms``) or the format, else s."""
     rate: float | None = Field(default=None, gt=0)
-    """Samples a second, where there is no time column."""
+    """Sampling rate of a recording without a time column [Hz]."""
     header: bool | None = None
-    """Whether the first line of a text file names the columns; found out where absent."""
+    """Whether the first line of a text file contains the names of the columns; by default detected.
+    """
     signals: dict[str, SignalPart | str | list[str]] = {}
     """Measured signal (a sensor of the model, or joint_qpos, joint_qvel) -> column, or one column
-    for each component: ``tip_position: [x, y, z]``. Absent, with controls: by the columns' names.
-    """
+    per component: ``tip_position: [x, y, z]``. By default columns are matched by name if controls
+    are not given either."""
     controls: dict[str, ColumnPart | str] = {}
-    """Actuator -> column."""
+    """Actuator -> column with its control."""
     initial: Literal["measured", "default", "estimated"] | InitialState = "measured"
-    """Initial state: from the recording, the model's default, unknowns of the fit, or given. The
-    default is complete, as MuJoCo resets it; otherwise activations and delays begin with what
-    holding the first command implies."""
+    """Initial state: measured in the recording, default of the model, estimated as unknowns of the
+    fit, or values by joint. The default is the whole state after a reset of MuJoCo; otherwise
+    activations and delays start in the steady state of the first command."""
     trim: Trim = Trim()
-    """Part that is used."""
+    """Part of the recording to use."""
     accept: list[str] = []
-    """Quality checks whose refusal was looked at and is accepted, such as ``excitation`` for a free
-    swing."""
+    """Names of failed quality checks to accept, such as ``excitation`` for a free swing."""
 
     @field_validator("controls", mode="before")
     @classmethod
@@ -185,59 +186,63 @@ class RecordingPart(_Part):
             columns = part.get("column") if isinstance(part, dict) else part
             if isinstance(columns, list):
                 raise ValueError(
-                    f"controls.{actuator} is one column, and {columns} are given: name "
-                    "one, and the others under their own actuators"
+                    f"controls.{actuator} has the columns {columns}; it must be one column: list "
+                    "the others under their actuators"
                 )
         return given
 
 
 class PriorPart(_Part):
-    """Gaussian belief about a value."""
+    """Gaussian prior of a value."""
 
     mean: float | None = None
-    """Expected value; of an inertia that of the model where absent."""
+    """Mean; by default, for an inertia only, that of the model."""
     sd: float = Field(gt=0)
-    """Standard deviation; of an inertia without a mean a share of the model's values."""
+    """Standard deviation in the unit of the parameter; for an inertia without a mean, as a share of
+    the values of the model."""
 
 
 class ParameterPart(_Part):
-    """One unknown."""
+    """An unknown parameter."""
 
     target: str | list[str] | None = None
-    """Where it goes in the model; absent for a delay, gain or bias of the measurement."""
+    """Attribute of the model, such as ``joint/knee/armature``; none for a delay, gain or bias of
+    the measurement."""
     inertia: str | None = None
-    """Body whose inertia it describes, instead of a target."""
+    """Body with unknown inertial parameters, in place of a target."""
     inertia_type: Literal["mass", "mass_ipos", "pseudo"] = "mass_ipos"
-    """Parameterisation of the inertia."""
+    """Parameterisation of the inertia: mass only, mass and centre of mass, or all ten inertial
+    parameters (pseudo-inertia)."""
     start: Number | None = None
-    """Start value; the model's own where absent and there is a target."""
+    """Start value; by default that of the model at the target."""
     bounds: tuple[Bound | list[Bound], Bound | list[Bound]] | Literal["auto"] | None = None
-    """Lower and upper bound; auto: a factor of 20 about the model's own positive value, searched by
-    its logarithm."""
+    """Lower and upper bound; auto: a factor of 20 below and above the positive value of the model,
+    searched by its logarithm."""
     scale: Literal["linear", "log", "logit"] = "linear"
-    """Whether the logarithm is searched, or the logit of the place between the bounds."""
+    """Search coordinate: the value, its logarithm, or the logit of its position between the bounds.
+    """
     deviation: float | None = Field(default=None, gt=0)
-    """First standard deviation of CMA-ES in the coordinate that is searched; a fifth of the range
-    where absent."""
+    """Initial standard deviation of CMA-ES in the search coordinate; by default a fifth of the
+    range."""
     prior: PriorPart | None = None
-    """Gaussian belief."""
+    """Gaussian prior."""
     frozen: bool = False
-    """Applied, but not fitted."""
+    """Fix the parameter at its start value: it is applied to the model, but not fitted."""
     tied_to: str | None = None
-    """Parameter whose value this one copies."""
+    """Parameter from which the value is copied."""
     each: bool = False
-    """With a wildcard: one parameter for each match."""
+    """Separate parameter for each match of a target with a wildcard."""
     unit: str = ""
-    """Unit, for tables."""
+    """Unit shown in tables."""
     description: str = ""
-    """One line, for tables."""
+    """Description in one line, shown in tables."""
 
     @model_validator(mode="after")
     def _one_place(self) -> "ParameterPart":
         if self.target is not None and self.inertia is not None:
             raise ValueError("give target or inertia, not both")
         if self.inertia is not None:
-            # by value: the file of a run names all of them
+            # compared by value, as the file of a run lists every field
             fields = type(self).model_fields
             ignored = [
                 name
@@ -246,33 +251,33 @@ class ParameterPart(_Part):
             ]
             if ignored:
                 raise ValueError(
-                    f"{', '.join(ignored)} cannot be given with inertia: start and bounds "
-                    f"follow from the model's inertia"
+                    f"{', '.join(ignored)} cannot be given with inertia, as start and bounds "
+                    "follow from the inertia of the model: remove them"
                 )
         elif self.prior is not None and self.prior.mean is None:
             raise ValueError("prior.mean is missing, such as prior: {mean: 1.0, sd: 0.1}")
         if self.bounds is None and self.tied_to is None and self.inertia is None:
             raise ValueError("bounds are missing, such as bounds: [0, 1]")
         if self.bounds == "auto" and not isinstance(self.target, str):
-            raise ValueError("bounds: auto is for one target; give bounds such as [0.1, 5]")
+            raise ValueError("bounds: auto requires one target; give bounds such as [0.1, 5]")
         if self.bounds is not None and self.bounds != "auto":
             lower, upper = self.bounds
             if any(math.isnan(bound) for bound in (*_listed(lower), *_listed(upper))):
-                raise ValueError("a bound is nan: give a number, or .inf where there is none")
+                raise ValueError("a bound is nan: give a number, or .inf for no bound")
             pairs = zip(_listed(lower), _listed(upper), strict=False)
             if any(low > high for low, high in pairs):
                 raise ValueError(f"the lower bound {lower} is above the upper bound {upper}")
             pairs = zip(_listed(lower), _listed(upper), strict=False)
             if not self.frozen and all(math.isclose(low, high) for low, high in pairs):
                 raise ValueError(
-                    f"the bounds {lower} and {upper} are the same, so there is nothing to find: "
-                    "give a range, or write frozen: true"
+                    f"the bounds {lower} and {upper} are equal: give a range, or fix the parameter "
+                    "with frozen: true"
                 )
             if self.prior is not None and self.prior.mean is not None:
                 mean = self.prior.mean
                 if not min(_listed(lower)) <= mean <= max(_listed(upper)):
                     raise ValueError(
-                        f"prior.mean {mean:g} is outside of the bounds {lower} to {upper}: widen "
+                        f"prior.mean {mean:g} is outside the bounds {lower} to {upper}: widen "
                         "them, or correct the prior"
                     )
         return self
@@ -283,12 +288,13 @@ def _listed(number: Number) -> list[float]:
 
 
 class SignalWeight(_Part):
-    """How a signal counts."""
+    """Noise and weight of a signal."""
 
     noise: float | None = Field(default=None, gt=0)
-    """Standard deviation of its noise, in SI units; its spread normalises it where absent."""
+    """Standard deviation of the noise [SI units], which normalises the residual; by default the
+    standard deviation of the signal does."""
     weight: float = Field(default=1.0, ge=0)
-    """Factor on its residual; 0 leaves it out."""
+    """Factor on the residual; 0 excludes the signal."""
 
 
 class GainPart(_Part):
@@ -297,27 +303,27 @@ class GainPart(_Part):
     parameter: str
     """Parameter with the value."""
     target: Literal["predicted", "measured", "both"] = "predicted"
-    """Side that it changes."""
+    """Side to which it is applied."""
 
 
 class FilterPart(_Part):
     """Zero-phase filter on measured signals."""
 
     kind: Literal["butterworth", "savitzky_golay"] = "butterworth"
-    """Filter."""
+    """Type of the filter."""
     cutoff: float | None = Field(default=None, gt=0)
-    """Cut-off [Hz] of the Butterworth filter."""
+    """Cut-off frequency of the Butterworth filter [Hz]."""
     order: int = Field(default=4, ge=1)
-    """Order."""
+    """Order of the filter."""
     window: float | None = Field(default=None, gt=0)
-    """Window [s] of the Savitzky-Golay filter."""
+    """Window of the Savitzky-Golay filter [s]."""
 
 
 class MeasurementPart(_Part):
-    """How sensors turn the true signals into recorded ones. Names may hold wildcards."""
+    """Model of the sensors, from true to recorded signals. Names may contain wildcards."""
 
     signals: dict[str, SignalWeight] = {}
-    """Noise and weight by signal."""
+    """Signal -> noise and weight."""
     delays: dict[str, str] = {}
     """Signal -> parameter with its delay [s]."""
     gains: dict[str, GainPart | str] = {}
@@ -329,157 +335,165 @@ class MeasurementPart(_Part):
 
 
 class SearchPart(_Part):
-    """How the fit searches."""
+    """Search of the fit."""
 
     method: Annotated[str, RegisteredName(fit_methods, fit_method_named)] = "least-squares"
-    """Search: ``least-squares`` with a batched Jacobian and line search, which MuJoCo's toolbox
-    calls ``mujoco``, or scipy's; ``cmaes`` looks through the whole box by CMA-ES, ``auto`` begins
-    it at the best of Sobol points, and both hand their best to least squares, for costs with many
-    valleys; ``inverse-dynamics`` explains recorded torques by recorded motion, without a
+    """Search. ``least-squares``: with a batched Jacobian and line search (``mujoco`` in MuJoCo's
+    toolbox); ``scipy``: least squares of SciPy; ``cmaes``: CMA-ES over the whole box; ``auto``:
+    CMA-ES from the best of Sobol points, both followed by least squares, for costs with many local
+    minima; ``inverse-dynamics``: linear fit of recorded torques to recorded motion, without a
     simulation."""
     max_iters: int = Field(default=100, ge=0)
-    """Iterations."""
+    """Maximum number of iterations."""
     starts: int = Field(default=1, ge=1, le=100_000)
-    """Start points: the given one, then scrambled Sobol points; the best are polished. Of the
-    method ``least-squares``."""
+    """Number of start points for ``least-squares``: the given one, then scrambled Sobol points; the
+    best of them are fitted to the end."""
     population: int | None = Field(default=None, ge=4)
-    """Candidates in a generation of CMA-ES; absent: 4 + 3 ln(number of unknowns)."""
+    """Number of candidates per generation of CMA-ES; by default 4 + 3 ln(number of unknowns)."""
     restarts: Literal["none", "ipop", "bipop"] = "none"
-    """Restarts of CMA-ES: with a doubled population, or with larger and smaller ones in turn."""
+    """Restarts of CMA-ES: none, with a doubled population (ipop), or with larger and smaller ones
+    in turn (bipop)."""
     max_evaluations: int | None = Field(default=None, ge=1)
-    """Simulated candidates of CMA-ES, before its best is polished."""
+    """Maximum number of simulated candidates of CMA-ES, before the final least squares."""
     loss: Annotated[str, RegisteredName(lambda: list(LOSSES), loss_named)] = "linear"
-    """Robust loss."""
+    """Loss of the residuals: linear, or a robust one."""
     loss_scale: Positive | Literal["auto"] = "auto"
-    """Residual above which the loss bends, in units of the weighted residual; auto: 1.345 times the
-    robust spread of the residuals."""
+    """Residual above which the loss deviates from the square, in units of the weighted residual;
+    auto: 1.345 times the robust standard deviation of the residuals."""
     time_limit: float | None = Field(default=None, gt=0)
-    """Seconds; a batch of simulations under way is cut off. Not of scipy's methods."""
+    """Time limit [s], at which a running batch of simulations is stopped; not supported by SciPy's
+    methods."""
     difference: float = Field(default=1e-6, gt=0, lt=1)
-    """Relative step of finite differences; the method ``scipy`` has its own."""
+    """Relative step of finite differences; not supported by ``scipy``."""
 
     @property
     def by_torques(self) -> bool:
-        """Whether recorded torques are explained, without a simulation."""
+        """Whether recorded torques are fitted, without a simulation."""
         return self.method == TORQUES
 
 
 class HeldOut(_Part):
-    """Data that the fit does not see."""
+    """Data held out of the fit."""
 
     recordings: list[str] = []
-    """Names of recordings."""
+    """Names of recordings that are held out whole."""
     fraction: float = Field(default=0.0, ge=0, lt=1)
-    """Last part of every recording that is not named."""
+    """Share of each other recording that is held out, at its end."""
     folds: int = Field(default=0, ge=0)
-    """Folds of a cross-validation over recordings; 0 for none."""
+    """Number of folds of a cross-validation over recordings; 0 for none."""
 
     @field_validator("folds")
     @classmethod
     def _several(cls, given: int) -> int:
         if given == 1:
-            raise ValueError("one fold leaves nothing to fit: give 2 or more, or 0 for none")
+            raise ValueError("folds is 1; it must be 2 or more, or 0 for no cross-validation")
         return given
 
 
 class ConfidencePart(_Part):
-    """Intervals."""
+    """Intervals of the parameters."""
 
     method: Literal[*METHODS] = "auto"  # pyright: ignore[reportInvalidTypeForm]
-    """How noise is taken into account."""
+    """Model of the noise from which the intervals are computed."""
     level: float = Field(default=0.95, gt=0.5, lt=1)
-    """Coverage of the intervals."""
+    """Coverage of the intervals, as a probability."""
     profile: list[str] = []
-    """Parameters with an interval by profile likelihood as well."""
+    """Parameters with an additional interval by profile likelihood."""
 
 
 class OutputPart(_Part):
-    """What is written."""
+    """Files to write."""
 
     directory: str | None = None
-    """Run directory; runs/<name> beside the experiment file where absent."""
+    """Run directory; by default runs/NAME next to the experiment file."""
     report: bool = True
-    """HTML report."""
+    """Write an HTML report."""
     video: bool = False
-    """Overlay video in the report."""
+    """Include an overlay video in the report."""
 
 
 class DesignLimits(_Part):
-    """Limits of a designed motion. Values by joint, or one for all joints that are moved."""
+    """Limits of a designed motion, as values by joint or one value for all joints that are
+    moved."""
 
     position: tuple[float, float] | dict[str, tuple[float, float]] | None = None
-    """Lowest and highest position [rad, m]; the range of the model where absent, and 1 to both
-    sides of the pose where the model has none."""
+    """Minimum and maximum position [rad, m]; by default the range of the joint in the model, or 1
+    to each side of the pose for an unlimited joint."""
     speed: Positive | dict[str, Positive] | None = None
-    """Highest speed [rad/s, m/s]; 2 where absent."""
+    """Maximum speed [rad/s, m/s]; by default 2."""
     acceleration: Positive | dict[str, Positive] | None = None
-    """Highest acceleration of the command [rad/s^2, m/s^2]; 20 where absent."""
+    """Maximum acceleration of the command [rad/s^2, m/s^2]; by default 20."""
     torque: Positive | dict[str, Positive] | None = None
-    """Highest force of the actuator [N m, N]; that of the model where absent."""
+    """Maximum torque or force of the actuator [N m, N]; by default that of the model."""
     torque_rms: Positive | dict[str, Positive] | None = None
-    """Highest root mean square of that force [N m, N]: the heat of the motor, i^2 t."""
+    """Maximum root mean square of the torque or force of the actuator [N m, N], a limit on the
+    heating of the motor (i^2 t)."""
     clearance: float = Field(default=0.02, ge=0)
-    """Smallest distance between bodies that are no neighbours, the ground among them [m]."""
+    """Minimum distance between bodies that are not adjacent, including the ground [m]."""
     margin: float = Field(default=0.1, ge=0, lt=0.9)
-    """Share of each limit that is kept free, because the robot is not known exactly."""
+    """Share of each limit kept as a margin, because the robot is not known exactly."""
 
     @field_validator("position")
     @classmethod
     def _in_order(cls, given: Any) -> Any:
         for low, high in given.values() if isinstance(given, dict) else [given] if given else []:
             if low >= high:
-                raise ValueError(f"the lowest position {low:g} is not below the highest {high:g}")
+                raise ValueError(
+                    f"the minimum position {low:g} is not below the maximum position {high:g}"
+                )
         return given
 
 
 class DesignPart(_Part):
-    """What ``trueup design`` may record next."""
+    """Next recording, designed by ``trueup design``."""
 
     duration: float = Field(default=20.0, gt=0, le=3600)
     """Length of the recording [s]."""
     rate: float = Field(default=200.0, gt=0, le=20_000)
-    """Commands, and samples of the recording, a second."""
+    """Rate of the commands and of the samples [Hz]."""
     pose: dict[str, float] = {}
-    """Position by joint at which the motion begins and ends [rad, m]; where absent that of
-    ``initial``, of the first keyframe, or the model's default."""
+    """Position by joint at the start and the end of the motion [rad, m]; by default that of
+    ``initial``, of the first keyframe, or the default of the model."""
     limits: DesignLimits = DesignLimits()
     """Limits of the motion."""
     target_interval: float | None = Field(default=None, gt=0, lt=1)
-    """Widest interval wanted, as a share of the parameter's bounds."""
+    """Target width of the intervals, as a share of the bounds of the parameter."""
     draws: int = Field(default=3, ge=1, le=32)
-    """Robots that the design has to suit: the estimate, and draws of what is still open."""
+    """Number of parameter sets for which the design is optimised: the estimate, and draws from its
+    uncertainty."""
 
 
 class Experiment(_Part):
-    """An identification, complete."""
+    """A complete description of an identification."""
 
     name: str = Field(default="experiment", pattern=r"^[\w.-]+$")
     """Name of the run."""
     model: ModelPart
-    """The model."""
+    """MuJoCo model, and settings of its simulation."""
     variants: dict[str, ModelPart] = {}
-    """Other models with the same unknowns, such as one with a known payload."""
+    """Name -> further model with the same unknowns, such as one with a known payload."""
     recordings: Annotated[list[RecordingPart], Field(min_length=1)]
-    """What was recorded."""
+    """Recordings of the robot."""
     parameters: dict[str, ParameterPart] = {}
-    """What is unknown; ``trueup explain`` needs none."""
+    """Name -> unknown parameter; ``trueup explain`` requires none."""
     measurement: MeasurementPart = MeasurementPart()
-    """Sensors."""
+    """Model of the sensors."""
     control: Literal["zoh", "linear"] = "zoh"
-    """Control between samples: held, or interpolated."""
+    """Control between samples: held (zoh), or interpolated (linear)."""
     window: float = Field(default=0.0, ge=0)
-    """Windows that start anew from the measured state [s]; 0: one simulation a recording."""
+    """Length of the windows, each simulated from the measured state [s]; 0 for one simulation per
+    recording."""
     window_states: Literal["measured", "estimated"] = "measured"
-    """Initial states of windows: from the measured signals, or unknowns of the fit."""
+    """Initial states of windows: from the measured signals, or estimated as unknowns of the fit."""
     search: SearchPart = SearchPart()
-    """The fit."""
+    """Search of the fit."""
     held_out: HeldOut = HeldOut(fraction=0.25)
-    """Validation."""
+    """Data held out of the fit, for validation."""
     confidence: ConfidencePart = ConfidencePart()
-    """Intervals."""
+    """Intervals of the parameters."""
     output: OutputPart = OutputPart()
-    """Files."""
+    """Files to write."""
     design: DesignPart = DesignPart()
-    """Next recording, for ``trueup design``."""
+    """Next recording, designed by ``trueup design``."""
     seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
-    """Seed of everything random."""
+    """Seed of all random numbers."""

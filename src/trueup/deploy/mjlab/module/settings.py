@@ -11,48 +11,51 @@ from trueup.errors import ParameterError
 
 @dataclass(kw_only=True)
 class ServoSettings(ActuatorCfg):
-    """Parameter file, gains, battery and what is drawn at random of joints with a servo."""
+    """Parameter file, gains, battery and random ranges of joints that are driven by a servo."""
 
     json_path: str | Path | None = None
-    """Parameter file of the servo, as ``trueup actuator fit`` writes it, of any servo and friction
-    model of this module; None takes the servo that the module was written from."""
+    """Parameter file written by ``trueup actuator fit``, for any servo and friction model supported
+    by this module; by default the servo that the module was exported from."""
 
     kp: float | None = None
-    """Firmware gain; None takes the servo's own."""
+    """Firmware gain; by default that of the servo."""
 
     kd: float | None = None
-    """Derivative gain of servos that have one; None takes the servo's own."""
+    """Derivative gain, for servos that have one; by default that of the servo."""
 
     vin: float | None = None
-    """Bus voltage [V]; None takes the servo's own."""
+    """Bus voltage [V]; by default that of the servo."""
 
     kp_scale_range: tuple[float, float] = (1.0, 1.0)
     """Factor on the firmware gain, drawn for each joint of each environment."""
 
     kd_scale_range: tuple[float, float] = (1.0, 1.0)
-    """Factor on the derivative gain, likewise."""
+    """Factor on the derivative gain, drawn for each joint of each environment."""
 
     friction_scale_range: tuple[float, float] = (1.0, 1.0)
-    """Factor on the friction budget without its viscous part, likewise."""
+    """Factor on the friction budget without its viscous part, drawn for each joint of each
+    environment."""
 
     vin_range: tuple[float, float] | None = None
-    """Open-circuit voltage of the battery [V], drawn for each environment; None takes ``vin``."""
+    """Open-circuit voltage of the battery [V], drawn for each environment; by default ``vin``."""
 
     drop_resistance_range: tuple[float, float] = (0.0, 0.0)
-    """Resistance of the battery [ohm], drawn for each environment. The current of all servos of the
-    entity whose battery has the same ranges lowers its voltage, one physics step later."""
+    """Internal resistance of the battery [ohm], drawn for each environment. The current of all
+    servos of the entity with the same battery ranges lowers the voltage one physics step later."""
 
     vin_min: float = 0.0
-    """Voltage that the battery does not fall below [V]."""
+    """Minimum voltage of the battery [V]."""
 
     winding_temperature: float = 25.0
-    """Temperature of the winding [degrees C], for files whose resistance depends on it."""
+    """Temperature of the winding [degrees C], for servos with a temperature-dependent
+    resistance."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.transmission_type != "joint":
             raise ParameterError(
-                f"servos drive joints, got the transmission type {self.transmission_type!r}"
+                f"servos drive joints: expected the transmission type 'joint', got "
+                f"{self.transmission_type!r}"
             )
         for name in ("frictionloss", "viscous_damping"):
             if getattr(self, name) is not None:
@@ -70,7 +73,7 @@ class ServoSettings(ActuatorCfg):
             bounds = getattr(self, name)
             if bounds is not None and not 0 <= bounds[0] <= bounds[1] < float("inf"):
                 raise ParameterError(
-                    f"{name} needs a lower and an upper value, not negative, got {bounds}"
+                    f"{name} must be a lower and an upper value, neither negative, got {bounds}"
                 )
         for name in ("kp", "kd", "vin"):
             value = getattr(self, name)
@@ -81,7 +84,7 @@ class ServoSettings(ActuatorCfg):
         """The servo of the file, checked for what an actuator of one joint can represent.
 
         Raises:
-          ParameterError: the file is not a servo's, or a setting has no meaning for its law.
+          ParameterError: the file is not of a servo, or a setting does not apply to its law.
         """
         model = load_model(self.json_path)
         law, source = model.servo.law, self.json_path or "this module"
