@@ -12,7 +12,7 @@ import torch
 from distinct_servos import distinct_model
 
 from trueup.errors import FitError
-from trueup.networks import MotionBase, PdJoint
+from trueup.networks.motion.base import MotionBase, PdJoint
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.joint_step import SampleInputs
 

@@ -81,9 +81,9 @@ def test_a_delay_between_steps_drives_by_the_mean_over_the_step():
         )
 
 
-def test_a_stretch_is_a_slice_of_each_log():
+def test_a_window_is_a_slice_of_each_log():
     rows, starts = torch.tensor([1, 0, 0]), torch.tensor([3, 10, 40])
-    stretch = PAIR.stretch(DrivenJoint(BASE), rows, starts, 5)
+    stretch = PAIR.windows(DrivenJoint(BASE), rows, starts, 5)
     assert stretch.position.shape == (6, 3) and len(stretch.inputs) == 6
     for column, (row, start) in enumerate(zip(rows, starts, strict=True)):
         log = (LONG, SHORT)[row]
@@ -93,11 +93,11 @@ def test_a_stretch_is_a_slice_of_each_log():
         assert float(stretch.kp[column]) == log.kp
         for sample in stretch.inputs:
             assert sample.inertia[column] == pytest.approx(log.mass * 0.01)
-    beyond = PAIR.stretch(DrivenJoint(BASE), torch.tensor([0]), torch.tensor([238]), 5)
+    beyond = PAIR.windows(DrivenJoint(BASE), torch.tensor([0]), torch.tensor([238]), 5)
     np.testing.assert_array_equal(beyond.position[2:, 0], LONG.position[-1])
 
 
-def test_a_whole_log_is_the_stretch_of_all_of_it():
+def test_a_whole_log_is_the_window_of_all_of_it():
     whole = PAIR.whole(DrivenJoint(BASE))
     np.testing.assert_array_equal(whole.position.T, PAIR.position)
     np.testing.assert_array_equal(whole.speed.T, PAIR.speed)
@@ -168,7 +168,7 @@ def test_the_torque_of_a_motion_is_scored_without_its_last_sample():
     assert one.torque is None
 
 
-def test_the_torque_of_a_stretch_is_that_of_its_motion():
+def test_the_torque_of_a_window_is_that_of_its_motion():
     stretch = PAIR.whole(DrivenJoint(BASE))
     rows = np.array([[0.3, -0.2], [1.0, 2.0], [1.1, 1.0]])
     angle, before, behind = torch.from_numpy(rows)
@@ -186,14 +186,14 @@ def test_conditions_of_a_log_are_what_it_states():
     assert condition_of(replace(warm, vin=7.4), "voltage_v") == 7.4
     assert condition_of(warm, "inertia_kg_m2") == pytest.approx(0.003)
     for name, word in (("derivative_gain", "kd"), ("temperature_c", "temperature")):
-        with pytest.raises(RecordingError, match=f"log holds no {word}"):
+        with pytest.raises(RecordingError, match=f"log has no {word}"):
             condition_of(joint_log(), name)
 
 
 def test_logs_of_two_rates_are_refused():
     fast = replace(LONG, dt=1e-3, times=1e-3 * np.arange(len(LONG)))
     for logs in ([LONG, fast], [LONG, replace(LONG, dt=None)]):
-        with pytest.raises(RecordingError, match="one rate"):
+        with pytest.raises(RecordingError, match="logs must have one sample rate"):
             MotionLogs.of(BASE, logs)
     with pytest.raises(RecordingError, match="no log"):
         MotionLogs.of(BASE, [])

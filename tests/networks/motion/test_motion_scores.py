@@ -14,8 +14,9 @@ import torch
 from joint_log import GRAVITY, RATE, joint_log
 
 from trueup.errors import RecordingError, RunDirectoryError
-from trueup.networks import MotionBase, MotionSettings, MotionTraining, PdJoint
+from trueup.networks import MotionSettings, PdJoint
 from trueup.networks.model.torch_network import TorchNetwork
+from trueup.networks.motion.base import MotionBase
 from trueup.networks.motion.base_fit import starting_pd
 from trueup.networks.motion.checkpoint import (
     check_state,
@@ -31,7 +32,7 @@ from trueup.networks.motion.rollout import torque_balance
 from trueup.networks.motion.simulated_training import file_name
 from trueup.networks.motion.starting_correction import starting_correction, zero_network
 from trueup.networks.motion.trainer import MotionTrainer
-from trueup.networks.motion.training import Motion, reached_by
+from trueup.networks.motion.training import Motion, MotionTraining, reached_by
 
 BASE = PdJoint(0.01, 0.02, 5.0, 50.0, 0.001, 0.001)
 INPUTS = ("current_angle_rad", "angle_error_rad", "current_ang_vel_rad_s")
