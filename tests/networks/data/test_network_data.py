@@ -564,7 +564,7 @@ def test_the_bench_with_a_rounded_clock(recorded_data):
     # times rounded down by a step, and a tail of 250 rows in which the clock stands still
     assert series.notes[:3] == (
         "10 times that were rounded onto the previous one moved",
-        "250 rows with a repeated time dropped",
+        "250 rows with a duplicate time removed",
         "1000 Hz as recorded",
     )
 

@@ -138,7 +138,7 @@ def test_a_base_of_another_model_is_refused(arm):
         RunDirectoryError, match=r"here belongs to the model 'other\.xml', not 'model\.xml'"
     ):
         arm.read_base({"kind": "model", "file": "other.xml"}, "here")
-    assert arm.moved == [] and arm.moved_base() is arm.base
+    assert arm.moved == [] and arm.trained_base() is arm.base
 
 
 FREE = '<freejoint/><geom size="0.1"/>'

@@ -64,8 +64,8 @@ def same_weights(run: Path, whole: Path) -> None:
     ("name", "turn", "says"),
     [
         ("last.ckpt", 1, "no checkpoint"),
-        ("last.ckpt", 2, "The last checkpoint is kept"),
-        ("network.safetensors", 2, "The last checkpoint is kept"),
+        ("last.ckpt", 2, "The last checkpoint is saved"),
+        ("network.safetensors", 2, "The last checkpoint is saved"),
     ],
 )
 def test_what_is_kept_is_said_and_resumes_to_the_same_weights(
