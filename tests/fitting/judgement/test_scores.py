@@ -105,7 +105,7 @@ def test_wrong_arguments_are_named():
         channel_scores(np.zeros((5, 1)), np.zeros((5, 1)), ["a", "b"])
     with pytest.raises(FitError, match="at least one sample, found none"):
         channel_scores(np.zeros((0, 1)), np.zeros((0, 1)))
-    with pytest.raises(FitError, match="no set 'training'"):
+    with pytest.raises(FitError, match="no training set 'training'; available: 'held-out'"):
         compare_predictors({"held-out": [sequence(1.0)]})
     with pytest.raises(FitError, match="no sequence in 'held-out'"):
         compare_predictors({"training": [sequence(1.0)], "held-out": []})
