@@ -23,4 +23,4 @@ def check_count(
 def check_seed(seed: int, kind: type[TrueupError] = FitError) -> None:
     """Raise ``kind`` for a seed that is negative or does not fit into 64 bits."""
     if not 0 <= seed <= LARGEST_SEED:
-        raise kind(f"seed must be between 0 and {LARGEST_SEED}, found {seed}")
+        raise kind(f"--seed must be between 0 and {LARGEST_SEED}, found {seed}")

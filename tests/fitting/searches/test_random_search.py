@@ -187,5 +187,5 @@ def test_a_deviation_has_to_be_above_zero(deviation):
 
 def test_an_element_without_scale_is_refused():
     space = box([0.0], -np.inf, np.inf)
-    with pytest.raises(FitError, match="no initial deviation for 'x1'"):
+    with pytest.raises(FitError, match="no initial deviation for 'x1': the start is zero"):
         ScatterSearch(space)
