@@ -117,7 +117,7 @@ def test_held_commands_are_drawn_as_steps():
 def test_wrong_traces_are_refused():
     with pytest.raises(ReportError, match="Did you mean 'fitted'"):
         reports.Trace("a", [0], [0], "fited")
-    with pytest.raises(ReportError, match="equally long"):
+    with pytest.raises(ReportError, match="must be one-dimensional and of equal length"):
         reports.Trace("a", [0, 1], [0])
     with pytest.raises(ReportError, match="at least one panel"):
         reports.time_series_figure([])
@@ -173,7 +173,7 @@ def test_intervals_may_be_asymmetric_or_missing_and_bounds_open():
 
 
 def test_interval_arrays_have_to_fit():
-    with pytest.raises(ReportError, match="2 values for 1 names"):
+    with pytest.raises(ReportError, match="one entry per name, found 2 for 1 names"):
         reports.interval_figure(["a"], [1.0, 2.0])
     with pytest.raises(ReportError, match="not both"):
         reports.interval_figure(["a"], [1.0], half_widths=[1.0], low=[0.0])
@@ -185,7 +185,7 @@ def test_heat_map_shows_the_matrix():
     assert plot.data[0]["z"] == [[1, -0.5], [-0.5, None]]
     assert [a["text"] for a in plot.layout["annotations"]] == ["1.00", "-0.50", "-0.50", "–"]
     assert plot.layout["xaxis"]["ticktext"] == ["1", "2"]
-    with pytest.raises(ReportError, match="1 names for 2 values"):
+    with pytest.raises(ReportError, match="one name for each of 2 values, found 1"):
         reports.heatmap_figure(matrix, ["first"])
 
 
@@ -214,10 +214,10 @@ def test_directions_are_scaled_sorted_and_signed():
     first, second = figure.plots
     np.testing.assert_allclose(first.data[0]["x"], [1, 2 / 3], atol=1e-4)
     assert first.layout["yaxis"]["ticktext"] == ["gear", "mass"]
-    assert "s = 1e-9 · 1 of 3 parameters take no part" in first.title
+    assert "s = 1e-9 · 1 of 3 parameters not involved" in first.title
     assert second.data[0]["marker"]["color"] == ["@positive", "@negative"]
     assert [entry.colour for entry in figure.legend] == ["positive", "negative"]
-    with pytest.raises(ReportError, match="zeros only"):
+    with pytest.raises(ReportError, match="a direction must be finite and not zero"):
         reports.direction_figure(["a"], [0.0])
 
 
@@ -229,7 +229,7 @@ def test_histogram_is_a_density():
     assert max(bell["y"]) == pytest.approx(1 / (3 * np.sqrt(2 * np.pi)), rel=0.02)
     constant = reports.histogram_figure(np.ones(5), label="same").plots[0]
     assert len(constant.data) == 1
-    with pytest.raises(ReportError, match="no finite value"):
+    with pytest.raises(ReportError, match="'empty' requires finite values, found none"):
         reports.histogram_figure([np.nan], label="empty")
 
 

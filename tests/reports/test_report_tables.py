@@ -72,9 +72,9 @@ def test_sorting_uses_full_numbers():
 @pytest.mark.parametrize(
     ("columns", "rows", "message"),
     [
-        (["a", "b"], [[1]], "1 values, the table has 2 columns"),
+        (["a", "b"], [[1]], "1 values, expected one for each of 2 columns"),
         (["mass", "b"], [{"mas": 1}], "Did you mean 'mass'"),
-        (["a", "a"], [], "two columns"),
+        (["a", "a"], [], "titles of a table must be unique: 'a', 'a'"),
         ([], [], "at least one column"),
     ],
 )
@@ -84,7 +84,7 @@ def test_rows_that_do_not_fit_are_refused(columns, rows, message):
 
 
 def test_a_rule_for_a_missing_column_is_refused():
-    with pytest.raises(ReportError, match="highlight rule names the column 'valu'"):
+    with pytest.raises(ReportError, match="highlight rule refers to an unknown column 'valu'"):
         reports.Table(["value"], [], highlights=[reports.Highlight("valu", bool)])
 
 

@@ -82,7 +82,7 @@ def test_errors_name_the_signal(recording):
         select(recording, {"q": "a/angel"})
     with pytest.raises(RecordingError, match=r"no key 'units'.*Did you mean 'unit'"):
         select(recording, {"q": {"column": "a/angle", "units": "deg"}})
-    with pytest.raises(RecordingError, match="which column"):
+    with pytest.raises(RecordingError, match="signal 'q' has no key 'column'"):
         select(recording, {"q": {"unit": "deg"}})
     with pytest.raises(RecordingError, match="expected a column name"):
         select(recording, {"q": None})  # type: ignore[dict-item]

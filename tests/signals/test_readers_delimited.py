@@ -82,7 +82,7 @@ def test_empty_cells_and_words(write):
 
 def test_text_column_is_left_out_with_a_reason(write):
     recording = read(write("t,q,phase\n0,1,up\n1,2,down\n"))
-    with pytest.raises(RecordingError, match="holds text such as 'up'"):
+    with pytest.raises(RecordingError, match="it contains text such as 'up'"):
         recording.column("phase")
 
 
@@ -93,18 +93,21 @@ def test_first_line_of_values_is_known(write):
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("t,q,v\n0,1,2\n1,2,3\n2,3", r"line 4: the last row is cut short, it has 2 of 3 cells"),
-        ("t,q,v\n0,1,2\n1,2\n2,3,4\n", r"line 3: 2 cells where 3"),
-        ("t,q\n0,1\n1,2,3\n2,3\n", r"line 3: 3 cells where 2"),
+        (
+            "t,q,v\n0,1,2\n1,2,3\n2,3",
+            r"line 4: the last row is truncated: expected 3 cells, found 2",
+        ),
+        ("t,q,v\n0,1,2\n1,2\n2,3,4\n", r"line 3: expected 3 cells, found 2"),
+        ("t,q\n0,1\n1,2,3\n2,3\n", r"line 3: expected 2 cells, found 3"),
         ("# x\nt,q\n0,1\n\n1,abc\n2,3\n", r"line 5, column 'q': 'abc' is not a number"),
         ("t,q\n0,1_0\n1,2\n", r"line 2, column 'q': '1_0'"),
-        ("t,q,q\n0,1,2\n", r"several columns 'q'"),
+        ("t,q,q\n0,1,2\n", r"several columns named 'q'"),
         ("t,q\n", "header but no rows"),
         ("# nothing\n\n", "no rows"),
-        ("t,q\nnan,1\n1,2\n", r"time column 't' holds 1 values that are NaN.*row 1"),
+        ("t,q\nnan,1\n1,2\n", r"time column 't' contains 1 values that are NaN.*row 1"),
         ("t,q\n0,1\n,2\n", r"time column 't'.*row 2"),
         ("t\n0\n1\n", "No numeric column found besides the time"),
-        ("a,b\n0,1\n1,2\n", r"No column looks like a time.*time.*rate.*'a', 'b'"),
+        ("a,b\n0,1\n1,2\n", r"No time column found.*time.*rate.*'a', 'b'"),
         (b"t,q\n0,1\n\x00\x00", "zero bytes"),
         ("", "empty"),
     ],

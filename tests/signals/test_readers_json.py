@@ -76,8 +76,8 @@ def test_several_lists_must_be_chosen(write):
 @pytest.mark.parametrize(
     ("content", "name", "match"),
     [
-        (json.dumps({"entries": ENTRIES})[:-20], "log.json", "cut short"),
-        (json.dumps(ENTRIES)[:-15], "log.json", "cut short"),
+        (json.dumps({"entries": ENTRIES})[:-20], "log.json", "is truncated"),
+        (json.dumps(ENTRIES)[:-15], "log.json", "is truncated"),
         (json.dumps(ENTRIES[0]) + "\n" + json.dumps(ENTRIES[1])[:-4], "log.jsonl", "line 2"),
         ([{"t": 0, "q": 1}, {"t": 1, "q": "high"}], "log.json", "'q' of entry 2 is 'high'"),
         ([{"t": 0}, 5], "log.json", "entry 2 is '5'"),
@@ -137,5 +137,5 @@ def test_every_cut_is_noticed(tmp_path, cut):
     text = json.dumps({"mass": 1.0, "entries": ENTRIES})
     path = tmp_path / "cut.json"
     path.write_text(text[:-cut])
-    with pytest.raises(RecordingError, match=r"cut short|no JSON"):
+    with pytest.raises(RecordingError, match=r"is truncated|not JSON"):
         read(path)

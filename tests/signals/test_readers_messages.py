@@ -143,7 +143,9 @@ class TestMcap:
     def test_damaged(self, path):
         content = path.read_bytes()
         path.write_bytes(content[: len(content) // 2])
-        with pytest.raises(RecordingError, match=r"cut short after 0 messages.*mcap recover"):
+        with pytest.raises(
+            RecordingError, match=r"is damaged or truncated after 0 messages.*mcap recover"
+        ):
             read(path)
         path.write_bytes(b"\x89MCAP0\r\n")
         with pytest.raises(RecordingError, match="mcap"):

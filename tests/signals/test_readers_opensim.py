@@ -98,7 +98,7 @@ def test_damage_is_named(tmp_path, change, message):
 def test_an_empty_file_and_a_wrong_time_are_refused(tmp_path):
     with pytest.raises(RecordingError, match="is empty"):
         table(tmp_path, "")
-    with pytest.raises(TrueupError, match=r"no time column 'tine'.*Did you mean 'time'"):
+    with pytest.raises(TrueupError, match=r"No time column 'tine'.*Did you mean 'time'"):
         table(tmp_path, GOOD, time="tine")
 
 

@@ -48,7 +48,7 @@ class TestColumns:
             Recording("a", (stream, stream))
 
     def test_unequal_lengths_and_bad_times_are_refused(self):
-        with pytest.raises(RecordingError, match="clock has 3 samples"):
+        with pytest.raises(RecordingError, match=r"\(2,\), expected \(3,\) as its clock"):
             Stream("", np.arange(3.0), {"q": np.zeros(2)})
         with pytest.raises(RecordingError, match=r"row 2"):
             Stream("", np.array([0.0, np.nan]), {})

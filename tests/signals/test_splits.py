@@ -46,7 +46,7 @@ class TestBySequence:
             (NAMES, "run1", "a list of sequence names"),
             (["only"], 0.5, "split it by time"),
             (["a", "b", "a"], 0.5, "more than once: 'a'"),
-            ("abc", 0.5, "not the text 'abc'"),
+            ("abc", 0.5, "found the string 'abc'"),
         ],
     )
     def test_wrong_input(self, names, held_out, message):
@@ -119,13 +119,16 @@ class TestByTime:
     @pytest.mark.parametrize(
         ("settings_", "message"),
         [
-            ({}, "either held_out, a share, or boundaries"),
-            ({"held_out": 0.5, "boundaries": [105.0]}, "either held_out"),
+            ({}, "exactly one of held_out"),
+            ({"held_out": 0.5, "boundaries": [105.0]}, "exactly one of held_out"),
             ({"held_out": 1.0}, "between 0 and 1"),
             ({"boundaries": [99.0]}, "100 to 110 s; found 99"),
-            ({"boundaries": [105.0, 103.0]}, "boundaries increase"),
+            ({"boundaries": [105.0, 103.0]}, "boundaries must increase"),
             ({"boundaries": []}, "found none"),
-            ({"boundaries": [105.0, 105.01]}, "from 105 to 105.01 s holds fewer than 2 samples"),
+            (
+                {"boundaries": [105.0, 105.01]},
+                "the interval 105 to 105.01 s contains fewer than 2 samples",
+            ),
             ({"held_out": 0.1, "gap": 2.0}, "after a gap of 2 s"),
             ({"held_out": 0.1, "gap": -1.0}, "gap must be a time of at least 0 s"),
         ],
@@ -135,7 +138,7 @@ class TestByTime:
             split_by_time(self.TIMES, **settings_)
 
     def test_clock_that_runs_backwards(self):
-        with pytest.raises(SignalError, match="do not increase"):
+        with pytest.raises(SignalError, match="must be strictly increasing"):
             split_by_time([0.0, 1.0, 0.5, 2.0], held_out=0.5)
 
 
@@ -167,9 +170,13 @@ class TestFolds:
     @pytest.mark.parametrize(
         ("folds", "groups", "message"),
         [
-            (1, None, "whole number from 2"),
-            (11, None, "11 folds need as many sequences, there are 10"),
-            (3, {name: name < "run5" for name in NAMES}, "as many groups, there are 2"),
+            (1, None, "integer of at least 2, found 1"),
+            (11, None, "11 folds require at least 11 sequences, found 10"),
+            (
+                3,
+                {name: name < "run5" for name in NAMES},
+                "3 folds require at least 3 groups, found 2",
+            ),
             (2, {"run0": 1}, "'run1' has no group"),
         ],
     )

@@ -34,13 +34,13 @@ def test_npz_round_trip(tmp_path, series, name):
 
 
 def test_npz_errors(tmp_path):
-    with pytest.raises(SignalError, match="no file"):
+    with pytest.raises(SignalError, match=r"No such file: .*absent\.npz"):
         TimeSeries.load_from_disk(tmp_path / "absent.npz")
     np.savez(tmp_path / "other.npz", angles=TIMES)
-    with pytest.raises(SignalError, match="lacks times and data"):
+    with pytest.raises(SignalError, match="missing times and data"):
         TimeSeries.load_from_disk(tmp_path / "other.npz")
     np.save(tmp_path / "array.npy", TIMES)
-    with pytest.raises(SignalError, match="one array"):
+    with pytest.raises(SignalError, match="is a single array"):
         TimeSeries.load_from_disk(tmp_path / "array.npy")
     (tmp_path / "text.npz").write_text("hello")
     with pytest.raises(SignalError, match="archive of plain arrays"):
@@ -121,9 +121,9 @@ def test_csv_cannot_hold_shared_columns_or_three_axes(tmp_path):
         TimeSeries(
             TIMES, np.zeros((20, 1)), {"a": (SignalType.MjSensor, np.array([7]))}
         ).save_to_csv(tmp_path / "a.csv", header=True)
-    with pytest.raises(SignalError, match="too many axes"):
+    with pytest.raises(SignalError, match=r"support data of shape .*, found \(20, 1, 1\)"):
         TimeSeries(TIMES, np.zeros((20, 1, 1))).save_to_csv(tmp_path / "a.csv")
-    with pytest.raises(SignalError, match="no file"):
+    with pytest.raises(SignalError, match=r"No such file: .*a\.csv"):
         TimeSeries.load_from_csv(tmp_path / "a.csv")
 
 

@@ -66,19 +66,25 @@ def test_commas_that_may_be_either_are_read_like_the_rest_of_the_file(tmp_path):
 
 
 DOUBTFUL = {
-    "a comma before three digits": ("t;q\n0.5;1,234\n0.6;2,345\n", "'1,234' is 1.234 or 1234"),
-    "thousands alone": ("t;q\n0;1,000\n1;2,000\n", "'1,000' is 1.000 or 1000"),
-    "points in a file of commas": ("t;q\n0,5;1.234\n0,6;2.345\n", "'1.234' is 1.234 or 1234"),
+    "a comma before three digits": (
+        "t;q\n0.5;1,234\n0.6;2,345\n",
+        "'1,234' is ambiguous: 1.234 or 1234",
+    ),
+    "thousands alone": ("t;q\n0;1,000\n1;2,000\n", "'1,000' is ambiguous: 1.000 or 1000"),
+    "points in a file of commas": (
+        "t;q\n0,5;1.234\n0,6;2.345\n",
+        "'1.234' is ambiguous: 1.234 or 1234",
+    ),
     "both in one column": ("t;q\n0;1,5\n1;2.5\n", "different decimal characters"),
     "both, thousands among them": ("t;q\n0;1.234,5\n1;1,234.5\n", "different decimal characters"),
     "groups of two digits": ("t;q\n0;1.5\n1;1,23,456.5\n", "'1,23,456.5' is not a number"),
     "a comma between columns too": ("t,q\n0,5,1,5\n0,6,2,5\n", "Commas are both column separators"),
     "the same without a header": ("0,00,1,5\n0,01,2,5\n0,02,3,5\n", "decimals of numbers"),
-    "names that occur twice": ("t;q;q\n0;1;2\n1;2;3\n", "several columns 'q'"),
-    "names that differ in blanks": ("t;q; q\n0;1;2\n1;2;3\n", "several columns 'q'"),
-    "a time twice": ("t;t;q\n0;1;2\n1;2;3\n", "several columns 't'"),
-    "times with nan": ("t;q\n0;1\nnan;2\n2;3\n", "'t' holds 1 values that are NaN"),
-    "times with gaps": ("t;q\n0;1\n;2\n2;3\n", "'t' holds 1 values that are NaN"),
+    "names that occur twice": ("t;q;q\n0;1;2\n1;2;3\n", "several columns named 'q'"),
+    "names that differ in blanks": ("t;q; q\n0;1;2\n1;2;3\n", "several columns named 'q'"),
+    "a time twice": ("t;t;q\n0;1;2\n1;2;3\n", "several columns named 't'"),
+    "times with nan": ("t;q\n0;1\nnan;2\n2;3\n", "'t' contains 1 values that are NaN"),
+    "times with gaps": ("t;q\n0;1\n;2\n2;3\n", "'t' contains 1 values that are NaN"),
     "a line of units": ("t;q\ns;rad\n0;1\n1;2\n", "line 2, column 't': 's' is not a number"),
 }
 

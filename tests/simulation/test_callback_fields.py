@@ -163,8 +163,8 @@ def _refuses(spec, param):
     ("callbacks", "reason"),
     [
         ([_size], "not an affine function"),
-        ([_threshold], "dof_armature is no affine"),
-        ([_armature, _scaled_armature], "dof_armature is no affine"),
+        ([_threshold], "dof_armature is not an affine function"),
+        ([_armature, _scaled_armature], "dof_armature is not an affine function"),
         ([_integrator], "opt.integrator"),
         ([_refuses], "too much"),
     ],

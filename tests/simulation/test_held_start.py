@@ -232,7 +232,7 @@ def test_rollouts_of_the_toolbox_take_a_state_as_it_is_and_fill_what_is_open():
     for place, value in ((1, np.nan), (-1, np.inf)):
         wrong = state.copy()
         wrong[place] = value
-        with pytest.raises(Exception, match="initial state holds values that are not finite"):
+        with pytest.raises(Exception, match="initial state contains values that are not finite"):
             ModelSequences("arm", spec, "run", wrong, control, measured)
 
 

@@ -73,7 +73,7 @@ def test_rendering_without_opengl_says_what_to_install():
         env=environment,
     )
     lines = answer.stdout.strip().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("ReportError MuJoCo cannot draw here")
+    assert len(lines) == 1 and lines[0].startswith("ReportError MuJoCo cannot render here")
 
 
 TETRAHEDRON = """v 0 0 0

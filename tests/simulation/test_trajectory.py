@@ -106,8 +106,8 @@ class TestInitialState:
             ({"qpos": np.zeros(9), "act": np.zeros(2)}, "act to have shape"),
             ({"qpos": np.zeros(2), "qpos_names": ["h1"]}, r"shape \(1,\)"),
             ({"qpos": np.zeros(1), "qpos_names": ["h3"]}, "no qpos named 'h3'.*'h1_qpos'"),
-            ({"qpos": np.zeros(2), "qpos_names": ["h1", "h1_qpos"]}, "twice"),
-            ({"qpos": np.zeros(9), "qvel_names": ["h1"]}, "without qvel"),
+            ({"qpos": np.zeros(2), "qpos_names": ["h1", "h1_qpos"]}, "duplicate: 'h1', 'h1_qpos'"),
+            ({"qpos": np.zeros(9), "qvel_names": ["h1"]}, "qvel_names requires qvel"),
             ({"qpos": np.full(9, np.nan)}, "not finite"),
         ],
     )
@@ -161,7 +161,7 @@ class TestRollout:
         ("columns", "mapping", "message"),
         [
             (3, None, r"Control data dimension \(3,\).*2 actuators"),
-            (2, {"ma": (SignalType.MjCtrl, np.array([0]))}, "No control is given for 'mb_ctrl'"),
+            (2, {"ma": (SignalType.MjCtrl, np.array([0]))}, "Missing controls: 'mb_ctrl'"),
             (
                 2,
                 {"mc": (SignalType.MjCtrl, np.array([0]))},
@@ -279,7 +279,7 @@ class TestTrajectory:
 
     def test_a_foreign_file_is_refused(self, model, tmp_path):
         np.savez(tmp_path / "other.npz", angles=TIMES)
-        with pytest.raises(SignalError, match="no saved trajectory: it holds 'angles'"):
+        with pytest.raises(SignalError, match="not a saved trajectory: it contains 'angles'"):
             SystemTrajectory.load_from_disk(tmp_path / "other.npz", model)
 
     def test_sensor_slices_by_kind(self, model, trajectory):
@@ -390,7 +390,9 @@ class TestSplit:
         assert (kept.name, kept.state, kept.lead_in) == ("one", None, before)
         assert kept.model is group.gt_model is not model
         assert kept.control is whole.control and kept.sensordata is whole.sensordata
-        with pytest.raises(SignalError, match=r"'m' needs one .*2 sequence names, 1 trajectories"):
+        with pytest.raises(
+            SignalError, match=r"'m' requires one .*2 sequence names, 1 trajectories"
+        ):
             ModelSequences.from_trajectories("m", spec, ["one", "two"], [whole])
         short = whole.replace(initial_state=whole.initial_state[:-1])
         with pytest.raises(SignalError, match="Sequence 'one' of 'm': Initial state dimension"):
@@ -422,7 +424,7 @@ class TestSplit:
         positions = TimeSeries.from_names(
             TIMES[:-1], trajectory.sensordata.data[:, :2], model, ["pa", "pb"]
         )
-        with pytest.raises(SignalError, match="'a_qvel', 'b_qvel' neither stand"):
+        with pytest.raises(SignalError, match="'a_qvel', 'b_qvel' are neither"):
             trajectory.replace(sensordata=positions, state=None).split(20)
         shifted = TimeSeries(trajectory.state.times + 0.001, trajectory.state.data)
         with pytest.raises(SignalError, match="No state is known at"):
@@ -472,7 +474,7 @@ class TestModelSequences:
         assert [part.sequence_name for part in several] == [["r0"], ["r1"], ["r2"]]
         with pytest.raises(SignalError, match="no sequence 'r3'"):
             several["r3"]
-        with pytest.raises(IndexError, match="no position 3"):
+        with pytest.raises(IndexError, match="position 3 is out of range"):
             several[3]
         assert "'r0', 'r1', 'r2'" in repr(several)
 
@@ -487,12 +489,12 @@ class TestModelSequences:
         ("position", "wrong", "message"),
         [
             (0, np.zeros(4), "Sequence 'bad' of 'arm': Initial state dimension"),
-            (0, np.full(5, np.nan), "Sequence 'bad' .* initial state holds values"),
+            (0, np.full(5, np.nan), "Sequence 'bad' .* initial state contains values"),
             (1, TimeSeries(TIMES, np.zeros((SAMPLES, 3))), "'bad' .* Control data dimension"),
             (
                 1,
                 TimeSeries(TIMES, np.full((SAMPLES, 2), np.nan)),
-                "'bad' .* control holds values that are not finite",
+                "'bad' .* control contains values that are not finite",
             ),
             (1, TimeSeries(TIMES[:1], CONTROL[:1]), "'bad' .* one sample"),
             (2, TimeSeries(TIMES, np.zeros((SAMPLES, 3))), "'bad' .* Sensor data dimension 3"),

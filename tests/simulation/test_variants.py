@@ -156,7 +156,7 @@ def test_a_candidate_of_another_layout_is_isolated():
     failures: dict[int, str] = {}
     models = _variants(modifier).models(X, failures)
     assert list(failures) == [1]
-    assert "other bodies" in failures[1]
+    assert "different bodies" in failures[1]
     assert models[1].nv == 1
 
 

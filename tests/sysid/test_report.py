@@ -160,7 +160,7 @@ def test_the_worst_channel_is_the_key_figure():
 def test_an_interval_that_fills_the_bounds_is_not_determined():
     rows = [row("mass", low=0.0, high=2.0, determined=False), row("gear", at_bound=True)]
     text = text_of(identification_report(summary(parameters=rows), [signals()]))
-    assert "not determined: the interval fills the bounds" in text
+    assert "not determined: the interval covers the bounds" in text
     assert "on a bound" in text
 
 
@@ -181,7 +181,7 @@ def test_directions_of_window_states_alone_are_counted_and_not_drawn():
         )
         text = text_of(page)
         assert "8 combinations hold initial states of windows only" in text
-        assert ("Combinations that the data cannot tell apart" in text) == drawn
+        assert ("Combinations that the data do not determine" in text) == drawn
 
 
 def test_names_and_notes_are_escaped():

@@ -83,9 +83,8 @@ def as_content(content: object) -> Content:
         return Text(content)
     if isinstance(content, type) or not isinstance(content, Content):
         raise ReportError(
-            f"a report does not support a {type(content).__name__}: give a string or one of the "
-            "parts "
-            "of trueup.reports (Table, Figure, Findings, Html, ...)"
+            f"a report does not support the type {type(content).__name__!r}: give a "
+            "string or one of the parts of trueup.reports (Table, Figure, Findings, Html, ...)"
         )
     return content
 

@@ -94,7 +94,7 @@ def split_by_time(
     start, end = float(clock[0]), float(clock[-1])
     if (held_out is None) == (boundaries is None):
         raise SignalError(
-            "a split by time takes either held_out (a share) or boundaries (times), not both"
+            "a split by time takes exactly one of held_out (a share) and boundaries (times)"
         )
     if held_out is not None:
         _check_share(held_out)

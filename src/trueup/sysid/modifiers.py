@@ -118,7 +118,7 @@ def _first_of(present: ArrayLike, value: ArrayLike) -> np.ndarray:
     numbers = np.array(present, float).reshape(-1)
     given = np.atleast_1d(np.asarray(value, float)).reshape(-1)
     if given.size > numbers.size:
-        raise ParameterError(f"the attribute has {numbers.size} values, found {given.size}")
+        raise ParameterError(f"expected at most {numbers.size} values, found {given.size}")
     numbers[: given.size] = given
     return numbers
 

@@ -41,7 +41,7 @@ def test_rows_are_sorted_and_repeated_times_dropped():
     good = repaired(mixed)
     np.testing.assert_array_equal(good.stream.times, TIMES)
     np.testing.assert_array_equal(good.stream.columns["u"], np.arange(100.0))
-    assert good.notes == ("rows sorted by time", "2 rows with a repeated time dropped")
+    assert good.notes == ("rows sorted by time", "2 rows with a duplicate time removed")
 
 
 def test_a_time_that_was_rounded_onto_the_one_before_is_moved():
@@ -51,7 +51,7 @@ def test_a_time_that_was_rounded_onto_the_one_before_is_moved():
         check_usable(recorded(times), "Do this")
     good = repaired(recorded(times))
     np.testing.assert_allclose(good.stream.times, TIMES)
-    assert good.notes[0] == "1 times rounded onto the one before moved"
+    assert good.notes[0] == "1 times that were rounded onto the previous one moved"
 
 
 def test_a_rounded_time_is_found_in_rows_out_of_order():
@@ -65,13 +65,15 @@ def test_a_rounded_time_is_found_in_rows_out_of_order():
 
 def test_a_few_missing_values_are_held_or_bridged():
     holed = recorded(u=without(np.round(5 * TIMES), slice(38, 43)), v=without(TIMES, slice(7, 9)))
-    with pytest.raises(RecordingError, match=r"u holds 5 of 100 values.*first at 0\.38 s"):
+    with pytest.raises(
+        RecordingError, match=r"5 of 100 values of u are not finite, the first at 0\.38 s"
+    ):
         check_usable(holed)
     good = repaired(holed, held=("u",))
     np.testing.assert_array_equal(good.stream.columns["u"][38:43], 2.0)
     np.testing.assert_allclose(good.stream.columns["v"], TIMES)
     assert good.notes == (
-        "5 missing values of u held from the one before", "2 missing values of v bridged"
+        "5 missing values of u held from the previous one", "2 missing values of v bridged"
     )  # fmt: skip
     check_usable(good)
 
@@ -80,21 +82,21 @@ def test_a_long_hole_becomes_a_gap():
     holed = recorded(u=without(TIMES, slice(0, 3), slice(40, 46)), v=without(TIMES, slice(45, 48)))
     good = repaired(holed)
     np.testing.assert_array_equal(good.stream.times, np.r_[TIMES[3:40], TIMES[48:]])
-    assert "11 rows left out where values of 'u', 'v' are missing" in good.notes[0]
+    assert "11 rows removed where values of 'u', 'v' are missing" in good.notes[0]
     assert [len(part.stream.times) for part in split_at_gaps(good)] == [37, 52]
 
 
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"u": np.full(100, np.nan)}, "u holds no finite value at all"),
-        ({"u": np.where(np.arange(100) % 50, np.nan, 1.0)}, "no stretch of 10 samples"),
+        ({"u": np.full(100, np.nan)}, "u contains no finite value"),
+        ({"u": np.where(np.arange(100) % 50, np.nan, 1.0)}, "no 10 samples in a row remain"),
     ],
 )
 def test_what_no_repair_can_help_is_refused(columns, words):
     with pytest.raises(RecordingError, match=words):
         repaired(recorded(**columns))
-    with pytest.raises(RecordingError, match="recording 'a' holds 1 samples"):
+    with pytest.raises(RecordingError, match="recording 'a': expected at least 2 samples, found 1"):
         repaired(recorded(np.array([3.0]), source=""))
 
 

@@ -19,10 +19,7 @@ def test_stretches_between_gaps_are_recordings_of_their_own():
     np.testing.assert_array_equal(first.stream.times, times[:200])
     np.testing.assert_array_equal(second.stream.columns["q"], times[300:] ** 2)
     assert second.units == {"q": "rad"}
-    note = (
-        "split at 2 gaps in the clock, 0.97 s together; 1 stretches of fewer than 10 samples "
-        "left out"
-    )
+    note = "split at 2 gaps in the clock, 0.97 s in total; 1 parts of fewer than 10 samples removed"
     assert first.notes == second.notes == (note,)
 
 

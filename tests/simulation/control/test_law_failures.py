@@ -153,7 +153,7 @@ def test_former_callback_comes_back_after_an_error(pid_law, pid_model):
 def test_one_law_at_a_time(pid_law):
     with installed(pid_law):
         before = mujoco.get_mjcb_control()
-        with pytest.raises(LawError, match="'pid' is installed"), installed(pid_law):
+        with pytest.raises(LawError, match="'pid' is already installed"), installed(pid_law):
             pass
         assert mujoco.get_mjcb_control() is before
     with installed(pid_law):

@@ -30,7 +30,7 @@ def test_a_wrong_offset_is_noticed(struct, name):
     found = _offsets.offsets()
     fields = dict(getattr(found, struct))
     fields[name] = dataclasses.replace(fields[name], offset=fields[name].offset + 8)
-    with pytest.raises(LawError, match=f"not laid out.*{name}"):
+    with pytest.raises(LawError, match=f"memory layout of mujoco .* differs .*wrong: '{name}'"):
         _offsets.check_offsets(dataclasses.replace(found, **{struct: fields}))
 
 

@@ -20,10 +20,16 @@ from trueup.simulation.control import add_command_channels, control_law, install
     ("targets", "message"),
     [
         ({"joints": ["hing"], "actuators": ["motor"]}, "no joint 'hing'.*Did you mean 'hinge'"),
-        ({"joints": ["hinge"], "actuators": ["m"]}, "no actuator 'm'; it has 'motor'"),
+        ({"joints": ["hinge"], "actuators": ["m"]}, "no actuator 'm'; available: 'motor'"),
         ({"joints": ["hinge"]}, "no such targets"),
-        ({"joints": ["hinge", "hinge"], "actuators": ["motor"]}, "more than once"),
-        ({"joints": ["hinge"], "actuators": ["motor"], "period_steps": 0}, "period_steps is 0"),
+        (
+            {"joints": ["hinge", "hinge"], "actuators": ["motor"]},
+            "joints contains duplicates: 'hinge'",
+        ),
+        (
+            {"joints": ["hinge"], "actuators": ["motor"], "period_steps": 0},
+            "period_steps must be a positive integer, found 0",
+        ),
     ],
 )
 def test_targets(targets, message):
@@ -92,7 +98,7 @@ def test_derived_law_needs_a_persistent_batch():
         law.start(batch, {"gain": 1.0})
     with pytest.raises(LawError, match="persistent=True"), installed(law, batch):
         pass
-    with pytest.raises(LawError, match="cannot start by itself, because of 'sensors'"):
+    with pytest.raises(LawError, match="cannot start automatically, because of 'sensors'"):
         prepare_spec(pendulum_spec(), law, gains={"gain": 1.0})
 
 
@@ -121,7 +127,7 @@ def test_unknown_argument_is_refused_with_a_suggestion():
     def law(qpoz, ctrl_out):
         ctrl_out[0] = qpoz[0]
 
-    with pytest.raises(LawError, match=r"'qpoz' is no field.*Did you mean 'qpos'"):
+    with pytest.raises(LawError, match=r"'qpoz' is not a field.*Did you mean 'qpos'"):
         law.on(actuators=["motor"]).law.callback  # noqa: B018
 
 
@@ -228,6 +234,6 @@ def test_command_channel_keeps_the_command():
 def test_law_needs_a_batch_or_data(pid_law, pid_model):
     with pytest.raises(LawError, match=r"Batch or in a mujoco\.MjData"):
         pid_law.start(pid_model, {"kp": 1.0, "kd": 1.0})
-    with pytest.raises(LawError, match="ids choose"):
+    with pytest.raises(LawError, match="ids are supported for a batch only"):
         pid_law.start(mujoco.MjData(pid_model), {"kp": 1.0, "kd": 1.0}, ids=[0])
     assert commands(1, 2).shape == (1, 2, 1)

@@ -43,7 +43,7 @@ def test_torques_that_least_squares_explains_better_grade_joint_by_joint(tmp_pat
         assert f"{joint} torque {row['identified']:.3g} N m compared with" in sentence
     assert summary["verdict"]["grade"] != "use"
     # and nothing calls a noise given that nobody gave
-    assert not any("noise that was given" in i["sentence"] for i in summary["insights"])
+    assert not any("the given noise" in i["sentence"] for i in summary["insights"])
 
 
 def test_torques_that_contradict_the_simulation_grade(tmp_path):
@@ -60,8 +60,8 @@ def test_torques_that_contradict_the_simulation_grade(tmp_path):
     text = experiment(plant).replace("shoulder_qvel: v1", "shoulder_qvel: v1, felt: s1")
     text += "\nmeasurement: {signals: {felt: {weight: 0}}}\n"
     found = sysid.identify(parse_experiment(text), tmp_path, output=tmp_path / "r", verbose=False)
-    said = [s for s in reasons(found.summary) if s.startswith("Simulation says")]
-    assert any("torque says" in s and "shoulder torque" in s for s in said), reasons(found.summary)
+    said = [s for s in reasons(found.summary) if s.startswith("The simulation gives")]
+    assert any("torques give" in s and "shoulder torque" in s for s in said), reasons(found.summary)
     assert found.summary["verdict"]["grade"] != "use"
     rows = found.summary["torque"]["parameters"]
     assert {r["sentence"][:1].upper() + r["sentence"][1:] + "." for r in rows if r["sentence"]} <= {
@@ -133,7 +133,7 @@ def torque_of(value: float, width: float) -> dict:
 def test_a_value_at_zero_is_compared_with_least_squares():
     names, targets = ["friction"], {"friction": "joint/shoulder/frictionloss"}
     found = evidence_at_limits(names, targets, torque=torque_of(0.8, 0.05))
-    assert found == {"friction": "plain least squares finds 0.8 +- 0.05"}
+    assert found == {"friction": "plain least squares estimates 0.8 +- 0.05"}
     assert evidence_at_limits(names, targets, torque=torque_of(0.01, 0.05)) == {}
     assert evidence_at_limits(names, {}, torque=torque_of(0.8, 0.05)) == {}
 
@@ -145,13 +145,14 @@ def test_a_value_at_zero_that_a_fit_with_the_missing_term_moves_is_not_superfluo
     text = experiment(plant)
     found = sysid.identify(parse_experiment(text), tmp_path, output=tmp_path / "r", verbose=False)
     assert [r["at_bound"] for r in found.summary["parameters"]] == [True, False, False]
-    (ended,) = [s for s in reasons(found.summary) if "ended at a limit" in s]
-    assert ended.startswith("armature_shoulder") and "the fit with mass finds" in ended
+    (ended,) = [s for s in reasons(found.summary) if "ended at a physical limit" in s]
+    assert ended.startswith("armature_shoulder") and "the fit with mass estimates" in ended
 
 
 def test_of_a_friction_that_does_not_exist_it_is_said_that_a_simpler_model_does_the_same(tmp_path):
     record(tmp_path, plant := Plant(friction=0.0), seconds=5.0, seed=1)
     summary = identified(tmp_path, plant, experiment(plant))
     (ended,) = reasons(summary)
-    assert ended.startswith("frictionloss_shoulder ended at a limit") and "cost rises" in ended
+    assert ended.startswith("frictionloss_shoulder ended at a physical limit")
+    assert "the cost increases from there" in ended
     assert "a simpler model without it fits as well" in ended

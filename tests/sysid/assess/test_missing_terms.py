@@ -65,17 +65,17 @@ def test_missing_friction_is_named_joint_by_joint(plant, more, finder, tmp_path)
             Plant(),
             ("damping", "frictionloss"),
             {"armature": (0.15,)},
-            r"Armature is held at 0.15 in shoulder, a fit of it finds 0.0[45]",
+            r"Armature is fixed at 0.15 in shoulder, a fit of it estimates 0.0[45]",
         ),
         (
             Plant(),
             WITHOUT_FRICTION,
             {"frictionloss": (0.3,)},
-            r"Coulomb friction is held at 0.3 in shoulder, a fit of it finds 0.[78]",
+            r"Coulomb friction is fixed at 0.3 in shoulder, a fit of it estimates 0.[78]",
         ),
         (Plant(spring=3.0), None, {}, "A spring is missing.* [23]"),
         (Plant(offset=0.5), None, {}, "A constant force is missing.* 0.[45]"),
-        (Plant(payload=0.5), None, {}, "Mass is held at 2 in link1"),
+        (Plant(payload=0.5), None, {}, "Mass is fixed at 2 in link1"),
         (Plant(delay=0.02), None, {}, r"A delay of the commands is missing.* 0.0(19|2)"),
     ],
 )
@@ -100,10 +100,15 @@ FALLS = r"[Ff]riction that falls with speed \(Stribeck\)"
         (
             Plant(2, servo=False, stribeck=0.5, motion=0.5),
             TORQUES,
-            f"has {FALLS}, which the model lacks .* 0.[3-5].* N m more at rest, gone above 0.[4-7]",
+            f"has {FALLS}, which is missing in the model .* 0.[3-5].* N m more at rest, "
+            "gone above 0.[4-7]",
         ),
-        (Plant(drag=0.5), "", r"grows with the square of speed is missing, .* 0.[45]"),
-        (Plant(2, servo=False, drag=0.8), TORQUES, "grows with the square of speed, which the"),
+        (Plant(drag=0.5), "", r"proportional to the square of speed is missing, .* 0.[45]"),
+        (
+            Plant(2, servo=False, drag=0.8),
+            TORQUES,
+            "proportional to the square of speed, which is missing in the model",
+        ),
         (
             Plant(servo=False, lean=0.4),
             "window: 0.2",
@@ -142,7 +147,7 @@ def test_a_frozen_parameter_is_tried_as_well(target, tmp_path):
     (tmp_path / "arm.xml").write_text(model_of(plant))
     text = experiment(plant, WITHOUT_FRICTION).replace("output:", held + "frozen: true}\noutput:")
     found = sysid.identify(parse_experiment(text), tmp_path, output=tmp_path / "r", verbose=False)
-    assert any("held at 0.2 in shoulder" in s for s in reasons(found.summary))
+    assert any("fixed at 0.2 in shoulder" in s for s in reasons(found.summary))
 
 
 @pytest.mark.parametrize(
@@ -176,4 +181,4 @@ def test_without_time_it_is_said_that_nothing_was_tried(tmp_path):
     prepared = prepare(experiment_of, tmp_path)
     problem = prepared.problem()
     found, remark = missing_terms(prepared, problem, problem.space.start, time_limit=0.0)
-    assert found == [] and "Coulomb friction" in remark and "not tried" in remark
+    assert found == [] and "Coulomb friction" in remark and "not tested" in remark

@@ -44,7 +44,7 @@ def test_armature_and_mass_of_a_slide_become_one_unknown(recorded):
     whole = identify(parse_experiment(EXPERIMENT), recorded, output=recorded / "run", verbose=False)
     file = recorded / "run" / "reduced.yaml"
     said = [i["sentence"] for i in whole.summary["insights"]]
-    assert any(s.startswith("2 of the 3 unknowns fit as well with") for s in said)
+    assert any(s.startswith("2 of the 3 parameters fit as well with") for s in said)
     written = yaml.safe_load(file.read_text())["parameters"]
     assert set(written) == {"joint_slide", "mass", "damping"}
     assert sum(part.get("frozen", False) for part in written.values()) == 1

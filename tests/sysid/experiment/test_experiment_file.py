@@ -94,15 +94,15 @@ def test_all_mistakes_are_listed_at_once():
     [
         ("", "found nothing"),
         ("- a\n- b", "found list"),
-        ("model: {file: a", "not YAML"),
-        ("a: 1\nmodel: {}\na: 2", "line 3: the key 'a' stands twice"),
-        ("model: {file: a, file: b}", "the key 'file' stands twice"),
+        ("model: {file: a", "not valid YAML"),
+        ("a: 1\nmodel: {}\na: 2", "line 3: duplicate key 'a'"),
+        ("model: {file: a, file: b}", "line 1: duplicate key 'file'"),
         ("model: {file: a.xml}", "'recordings' is missing"),
-        ("a: 2020-99-99", "not YAML"),
-        ("a: !!python/object:os.system x", "not YAML"),
+        ("a: 2020-99-99", "not valid YAML"),
+        ("a: !!python/object:os.system x", "not valid YAML"),
         ("a: &x {b: *x}", "alias contains itself"),
         ("{" * 3000, "nested too deeply"),
-        ("a\x00b", "not YAML"),
+        ("a\x00b", "not valid YAML"),
     ],
 )
 def test_text_that_is_no_experiment(text, words):

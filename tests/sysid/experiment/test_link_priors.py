@@ -50,6 +50,6 @@ def test_a_mean_is_that_of_a_mass_alone():
     prior = link_prior("link", param, part, model)
     assert prior is not None and prior.elements(1) == [(2.1, 0.05)]
     param, model = link(InertiaType.Pseudo)
-    with pytest.raises(ExperimentError, match=r"parameters.link.prior: mean is one number"):
+    with pytest.raises(ExperimentError, match=r"link.prior: mean is supported for a mass only"):
         link_prior("link", param, part, model)
     assert link_prior("link", param, None, model) is None

@@ -88,7 +88,7 @@ def test_held_out_recordings_are_named(folder):
     assert [m.sequence_name for m in prepared.held_out] == [["other"]]
     with pytest.raises(ExperimentError, match="Did you mean 'other'"):
         _prepare(folder, ("controls: {motor: u}", more), ("fraction: 0.25", "recordings: [othr]"))
-    with pytest.raises(ExperimentError, match="nothing is left to fit"):
+    with pytest.raises(ExperimentError, match="at least one must remain for the fit"):
         _prepare(folder, ("fraction: 0.25", "recordings: [run]"))
 
 
@@ -163,16 +163,16 @@ def test_wildcards_with_one_parameter_each(folder):
         ("{motor: u}", "{moter: u}", ExperimentError, "Did you mean 'motor'"),
         ("joint/pivot/damping", "joint/pivott/damping", TargetError, "Did you mean 'pivot'"),
         ("joint/pivot/damping, bounds: [0.01, 1]", "joint/pivot/damping, bounds: [0.5, 1]",
-         ExperimentError, "own value 0.15 lies outside"),
+         ExperimentError, "model's value 0.15 is outside"),
         ("bounds: [0.01, 1]}", "bounds: [1, 0.01]}", TrueupError, "bound"),
         ("fraction: 0.25}", "fraction: 0.25}\nmeasurement: {delays: {angle: dela}}",
-         ExperimentError, "names the parameter 'dela'"),
+         ExperimentError, "unknown parameter 'dela'"),
         ("fraction: 0.25}", "fraction: 0.25}\nmeasurement: {signals: {angel: {weight: 2}}}",
          ExperimentError, "Did you mean 'angle'"),
         ("bounds: [0.01, 1]}", "bounds: [0.01, 1], tied_to: armatur}", ExperimentError,
          "Did you mean 'armature'"),
         ("controls: {motor: u}", "controls: {motor: u}\n    trim: {start: 50}", ExperimentError,
-         "trim.start is 50 s, outside of the recording"),
+         "trim.start is 50 s, outside the recording"),
         ("controls: {motor: u}", "controls: {motor: u}\n    initial: {qpos: {pivt: 1}}",
          ExperimentError, "Did you mean 'pivot'"),
     ],
@@ -228,9 +228,9 @@ def test_a_wide_sensor_takes_a_column_for_each_component(folder):
         np.testing.assert_array_equal(series.signal_mapping["tip"][1], [1, 2, 3])
         np.testing.assert_allclose(series.data[:, 1], scale * np.rad2deg(series.data[:, 0]))
     for given, words in (
-        ("tip: q", r"'tip' takes 3 columns.*given are 1 \('q'\).*\[column_1, column_2, column_3\]"),
-        ("tip: [q, dq]", r"'tip' takes 3 columns.*given are 2 .*has the columns.*'dq'"),
-        ("speed: [q, dq]", r"'speed' takes one column; given are 2"),
+        ("tip: q", r"'tip' requires 3 columns.*found 1 \('q'\).*\[column_1, column_2, column_3\]"),
+        ("tip: [q, dq]", r"'tip' requires 3 columns.*found 2 .*columns of the recording are.*'dq'"),
+        ("speed: [q, dq]", r"'speed' requires one column; found 2 \('q', 'dq'\)"),
     ):
         with pytest.raises(ExperimentError, match=words):
             _prepare(folder, (signals[0], signals[1] % given))

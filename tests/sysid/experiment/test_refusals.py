@@ -68,7 +68,7 @@ def test_a_time_step_that_simulates_nothing_is_refused(tmp_path, timestep):
 @pytest.mark.parametrize("timestep", ["1e-12", "1e6"])
 def test_a_time_step_of_the_experiment_is_refused_likewise(tmp_path, timestep):
     write(tmp_path)
-    with pytest.raises(ModelError, match=r"model.timestep is the time step .* has to lie between"):
+    with pytest.raises(ModelError, match=r"model.timestep is the time step .* must be between"):
         prepare(parse_experiment(EXPERIMENT % f", timestep: {timestep}"), tmp_path)
 
 

@@ -117,7 +117,7 @@ def test_they_are_identified_written_and_reported_by_these_names(folder):
 def test_a_target_without_names_says_that_some_have_none():
     spec = mujoco.MjSpec.from_string(_MODEL.format(hip=0.2, knee=0.1, kp=20))
     unknown = ParameterDict({"p": Parameter("p", 0.1, 0, 1, target="joint/knee/damping")})
-    with pytest.raises(TargetError, match="Of its 2 elements of this kind 1 have no name"):
+    with pytest.raises(TargetError, match="1 of its 2 elements of this kind have no name"):
         ModelVariants(spec, unknown)
 
 

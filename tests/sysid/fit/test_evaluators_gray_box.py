@@ -67,5 +67,5 @@ def test_a_model_that_is_compiled_for_each_candidate_stays_here():
         ProcessPool(2).over(problem),
     ):
         pass
-    with pytest.raises(ModelError, match="MjSpec cannot be sent"):
+    with pytest.raises(ModelError, match="MjSpec cannot be pickled"):
         pickle.dumps(problem)

@@ -236,7 +236,7 @@ def test_predictions_are_in_physical_units():
         ({"weights": {"angel": 2.0}}, "Did you mean 'angle'"),
         ({"weights": {"angle": -1.0}}, "positive"),
         ({"noise": {"angle": 0.0}}, "positive"),
-        ({"weights": {"angle": 0.0, "speed": 0.0}}, "nothing is left"),
+        ({"weights": {"angle": 0.0, "speed": 0.0}}, "every recorded signal has the weight 0"),
     ],
 )
 def test_settings_that_fit_no_signal_are_refused(settings, words):

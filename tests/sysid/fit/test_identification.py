@@ -254,7 +254,7 @@ def test_settings_of_another_search_are_refused(recorded):
         ({"method": "scipy", "time_limit": 1.0}, r"search.time_limit .*'scipy'"),
         ({"method": "scipy_parallel_fd", "time_limit": 1.0}, r"search.time_limit"),
         ({"method": "scipy", "difference": 1e-4}, r"search.difference .*scipy_parallel_fd"),
-        ({"loss_scale": 2.0}, r"search.loss_scale is 2, and the loss 'linear' does not bend"),
+        ({"loss_scale": 2.0}, r"search.loss_scale is 2, but the loss 'linear' has no scale"),
     ):
         with pytest.raises(FitError, match=words):
             run(recorded, experiment(recorded, 1, name="wrong", search=search))
@@ -270,7 +270,7 @@ def test_ctrl_c_says_what_scipy_keeps(recorded, monkeypatch):
     monkeypatch.setattr("trueup.fitting.searches._scipy_least_squares.scipy_least_squares", stop)
     with pytest.raises(RunInterrupted) as stopped:
         run(recorded, experiment(recorded, 1, name="stopped", search={"method": "scipy"}))
-    assert "nothing of the fit is saved" in str(stopped.value)
+    assert "the fit is not saved" in str(stopped.value)
     assert "--overwrite" in str(stopped.value) and "--resume" not in str(stopped.value)
 
 

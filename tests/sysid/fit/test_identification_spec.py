@@ -135,7 +135,7 @@ def test_what_the_fit_does_not_depend_on_may_differ_on_resume(changes: dict):
 def test_what_the_fit_depends_on_is_named_on_resume(robot: Path, changes: dict, named: str):
     written(everything(), robot, robot / "run")
     call = with_changes(**changes).experiment
-    with pytest.raises(RunDirectoryError, match=f"started with another '{named}"):
+    with pytest.raises(RunDirectoryError, match=f"started with a different '{named}"):
         sysid.identify(call, robot, output=robot / "run", resume=True, verbose=False)
 
 
@@ -156,7 +156,7 @@ def test_a_file_that_the_model_includes_is_not_written_over(robot: Path):
     model.write_text(model.read_text().replace("</mujoco>", include))
     before = driven_pendulum.tree(robot)
     experiment = sysid.load_experiment(robot / "experiment.yaml")
-    with pytest.raises(RunDirectoryError, match=r"defaults\.xml, .* lies in the run"):
+    with pytest.raises(RunDirectoryError, match=r"defaults\.xml, .* is in the run directory"):
         sysid.identify(experiment, robot, overwrite=True, verbose=False)
     assert driven_pendulum.tree(robot) == before
 

@@ -121,7 +121,8 @@ def test_integrals_that_rest_does_not_imply_are_unknowns(tmp_path):
     assert {"initial_ml_act_run", "initial_ml_act_two"} < names
     unseen = _prepared(tmp_path, both + "held_out: {recordings: [two]}\n")
     assert "initial_ml_act_two" not in unseen.parameters
-    assert any("two: what 'ml', 'mb' integrated" in note for note in unseen.notes)
+    words = "two: the initial integral of 'ml', 'mb' is unknown"
+    assert any(words in note for note in unseen.notes)
     # and nothing is unknown where the user has it, or the default is asked for
     own = "  i: {target: state/ml/act, start: 0, bounds: [-1, 1]}\n" + friction
     given = _prepared(tmp_path, write_experiment(tmp_path, PID, parameters=own))

@@ -118,7 +118,7 @@ def test_windows_need_the_position_of_every_joint():
         "m", models.spec, "run", models.initial_state[0], models.control[0], only,
         allow_missing_sensors=True,
     )  # fmt: skip
-    with pytest.raises(SignalError, match="not measured: 'pivot'"):
+    with pytest.raises(SignalError, match="missing: 'pivot'"):
         GrayBoxProblem(unknowns(), [part], ObservationSettings(window=0.1))
     with pytest.raises(SignalError, match="increase window"):
         GrayBoxProblem(unknowns(), [models], ObservationSettings(window=0.002))

@@ -73,7 +73,7 @@ def test_names_that_hdf5_states_decide(how, motion, tmp_path):
 def test_names_that_cannot_be_used_are_said(names, motion, tmp_path):
     log = hdf5(tmp_path, motion, attribute("joint_names", names))
     points = propose_import(write_leg(tmp_path), [log], tmp_path).proposal.open_points
-    wanted = f"joint_names of the log has the {len(names)} names 'calf'"
+    wanted = f"joint_names of the log has {len(names)} names, 'calf'"
     assert any(wanted in p and "the names were not used" in p for p in points)
     assert any("by the order of the model" in point for point in points)
 
@@ -82,7 +82,8 @@ def test_a_name_that_is_no_joint_is_left_out_and_said(motion, tmp_path):
     log = hdf5(tmp_path, motion, attribute("joint_names", ["calf", "hip", "knee"]))
     found = propose_import(write_leg(tmp_path), [log], tmp_path)
     assert {row[0] for row in found.rows} == {"calf", "hip"}
-    assert any("the log has 'knee', which is no joint" in p for p in found.proposal.open_points)
+    words = "the log has 'knee', which is not a joint of the model: skipped; available: 'hip'"
+    assert any(words in p for p in found.proposal.open_points)
     assert "obs/joint_pos/2" in found.proposal.left_out["log.hdf5"]
 
 
@@ -99,7 +100,7 @@ def test_a_log_without_a_joint_of_the_model_is_refused(state, words, motion, tmp
         h5py = pytest.importorskip("h5py")
         with h5py.File(log, "a") as file:
             file["obs/joint_pos"] = motion.q[:, :2]
-        words = "numbers 2 joints and names none, and the model has 3"
+        words = "has 2 numbered joints without names, but the model has 3"
     target = tmp_path / "e.yaml"
     given = ["import", str(log), "--model", str(write_leg(tmp_path)), "--output", str(target)]
     assert main(given) == 2

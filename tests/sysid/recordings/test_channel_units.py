@@ -44,7 +44,8 @@ def test_units_of_the_quantity_of_a_signal_fit(signal, unit):
 @pytest.mark.parametrize(
     ("signal", "unit", "words"),
     [
-        ("angle", "mm", r"'angle' in rad \(angle\).*'c' is 'mm' \(length\).*fit are 'rad', 'mrad'"),
+        ("angle", "mm",
+         r"'angle' in rad \(angle\).*'c' is 'mm' \(length\).*Valid units are 'rad', 'mrad'"),
         ("angle", "N", r"'N' \(force\)"), ("angle", "ms", r"'ms' \(time\)"),
         ("angle", "rad/s", "angular velocity"), ("way", "deg", "'m', 'cm', 'mm'"),
         ("shake", "m/s", r"m/s\^2 \(acceleration\)"), ("torque", "A", r"N m \(torque\)"),

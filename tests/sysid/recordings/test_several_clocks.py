@@ -106,7 +106,7 @@ def test_commands_that_begin_late_are_not_held_backwards(tmp_path):
     assert models.control[0].times[0] == models.sensordata[0].times[0] == pytest.approx(1.0)
     assert any("control of m1 begins at 1 s" in note for note in prepared.notes)
     # the default state of the file belongs to the beginning
-    assert any("the measured state at 1 s is taken instead" in note for note in prepared.notes)
+    assert any("the measured state at 1 s is used instead" in note for note in prepared.notes)
     assert abs(models.initial_state[0][1] - models.sensordata[0].data[0, 0]) < 1e-4
 
 
@@ -123,7 +123,7 @@ def test_streams_that_hardly_overlap_are_refused(tmp_path):
         RecordingError, match=r"'run': .*only 3\.8 to .*control of m1 begins at 3\.8 s.*trim"
     ):
         _prepared(tmp_path)
-    with pytest.raises(RecordingError, match="the recording 'swing': of 0 to"):
+    with pytest.raises(RecordingError, match="recording 'swing': of 0 to"):
         _prepared(tmp_path, ("- file: run.h5", "- file: run.h5\n    name: swing"))
     trimmed = ("initial: default", "initial: measured\n    trim: {start: 3.8}")
     assert _prepared(tmp_path, trimmed).notes == []
@@ -134,7 +134,10 @@ def test_streams_that_hardly_overlap_are_refused(tmp_path):
     [
         ("{start: 100}", r"trim\.start is 100 s, outside .* from 0 to 3\.998 s"),
         ("{end: -1}", r"trim\.end is -1 s, outside"),
-        ("{start: 1.0, end: 1.003}", r"leaves 2 samples; the recording runs from 0 to 3\.998 s"),
+        (
+            "{start: 1.0, end: 1.003}",
+            r"has 2 samples, at least 3 are required; .* covers 0 to 3\.998 s",
+        ),
     ],
 )
 def test_a_trim_that_leaves_nothing_is_refused(tmp_path, trim, words):

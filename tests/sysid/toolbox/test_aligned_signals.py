@@ -98,7 +98,7 @@ def test_unnamed_measurement_takes_the_names_of_the_prediction():
         (measured(("velo", 1, SignalType.MjSensor)), None, "Did you mean 'vel'"),
         (measured(("acc", 3, SignalType.MjSensor)), None, "3 columns and is predicted with 2"),
         (measured(POS), [("pos", SignalType.CustomObs)], "measured as MjSensor but enabled as"),
-        (measured(POS), ["vel"], "no measured signal named 'vel'"),
+        (measured(POS), ["vel"], "No measured signal named 'vel'"),
         (measured(POS), ["pos", "pos"], "enabled twice"),
         (TimeSeries(RECORDED, np.zeros((8, 3))), None, "3 columns without names"),
     ],

@@ -115,7 +115,7 @@ def test_residuals_alone_are_enough(fit: SimpleNamespace):
 def test_without_opengl_a_note_says_so(fit: SimpleNamespace, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(overlay_video, "_libraries", lambda: ["no-such-library"])
     text = made(fit, generate_videos=True).build()
-    assert "The overlay video was left out: MuJoCo cannot draw here" in text
+    assert "The overlay video was skipped: MuJoCo cannot render here" in text
     assert "<video" not in text
 
 
@@ -132,7 +132,7 @@ def test_videos_of_a_foreign_function_need_a_model(fit: SimpleNamespace):
 def test_a_video_is_part_of_the_file(fit: SimpleNamespace):
     pytest.importorskip("imageio_ffmpeg")
     text = made(fit, generate_videos=True).build()
-    if "The overlay video was left out: MuJoCo cannot draw here" in text:
+    if "The overlay video was skipped: MuJoCo cannot render here" in text:
         pytest.skip("no OpenGL here")
     assert "data:video/mp4;base64," in text
 
@@ -145,7 +145,7 @@ def test_the_trace_of_the_toolbox_is_shown(fit: SimpleNamespace):
     page = default_report(
         fit.models, fit.initial, fit.final, fit.function, result, generate_videos=False
     )
-    assert "Course of the fit" in page.build()
+    assert "History of the fit" in page.build()
 
 
 def test_a_fit_that_failed_is_said_to_have(fit: SimpleNamespace):
@@ -159,5 +159,5 @@ def test_a_fit_that_failed_is_said_to_have(fit: SimpleNamespace):
 def test_other_parameters_are_refused(fit: SimpleNamespace):
     other = ParameterDict()
     other.add(Parameter("mass", 1.0, 0.1, 10.0))
-    with pytest.raises(ReportError, match="have to be the same"):
+    with pytest.raises(ReportError, match="must be the same"):
         default_report(fit.models, fit.initial, other, fit.function, fit.result)

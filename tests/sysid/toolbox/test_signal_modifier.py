@@ -195,11 +195,11 @@ def test_weights_as_an_array(model):
 @pytest.mark.parametrize(
     ("weights", "arguments", "message"),
     [
-        ({"acce": 1.0}, {}, "'acce', which is no signal. Did you mean 'acc'"),
-        ({"acc": -1.0}, {}, "not negative"),
+        ({"acce": 1.0}, {}, "unknown signal 'acce'. Did you mean 'acc'"),
+        ({"acc": -1.0}, {}, "non-negative"),
         ({"acc": np.nan}, {}, "finite"),
         (np.ones(4), {}, r"shape \(5,\), found \(4,\)"),
-        (-np.ones(5), {}, "not negative"),
+        (-np.ones(5), {}, "non-negative"),
         ({"acc": 1.0}, {"model": None}, "model or signal_mapping is required"),
         ({"acc": 1.0}, {"n_sensors": 3}, "pass signal_mapping"),
     ],

@@ -54,7 +54,7 @@ class TestGains:
         assert mm.get_actuator_pd_gains(model, "servo") == (74.0, 1.2)
 
     def test_refusals_say_what_is_there(self, spec):
-        with pytest.raises(TargetError, match="'motor' is not a position actuator"):
+        with pytest.raises(TargetError, match="'motor' is of the type 'motor', not a position"):
             mm.apply_pgain(spec, "motor", 1.0)
         with pytest.raises(TargetError, match="mean 'servo'"):
             mm.apply_dgain(spec, "servos", 1.0)
@@ -292,9 +292,9 @@ class TestReadyModifiers:
         assert model.actuator_delay[model.actuator("late").id] == 0.01
 
     def test_delay_longer_than_its_buffer_is_refused(self, spec):
-        with pytest.raises(TargetError, match="keeps 6 samples"):
+        with pytest.raises(TargetError, match="has a buffer of 6 command samples"):
             modifiers.set_actuator_delay(spec, "late", 0.05)
-        with pytest.raises(TargetError, match="keeps 0 samples"):
+        with pytest.raises(TargetError, match="has a buffer of 0 command samples"):
             modifiers.set_actuator_delay(spec, "motor", 0.01)
 
     def test_several_elements_share_a_value(self, spec):

@@ -132,8 +132,8 @@ def test_arguments_of_the_toolbox_backend():
     [
         ("mujoc", {}, "'mujoc'.*'mujoco'"),
         ("mujoco", {"max_iter": 3}, "'max_iter'.*'max_iters'"),
-        ("mujoco", {"diff_step": 1e-6}, "one of the optimizer 'scipy'"),
-        ("scipy", {"eps": 1e-6}, "one of the optimizer 'mujoco'"),
+        ("mujoco", {"diff_step": 1e-6}, "It is an argument of the optimizer 'scipy'"),
+        ("scipy", {"eps": 1e-6}, "It is an argument of the optimizer 'mujoco'"),
         ("scipy", {"loss": "hubr"}, "'hubr'.*'huber'"),
         ("mujoco", {"norm": object()}, "loss="),
         ("mujoco", {"x_scale": [1.0]}, "2 free elements"),

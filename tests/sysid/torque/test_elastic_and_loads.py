@@ -233,5 +233,5 @@ def test_a_difference_is_taken_before_offset_and_scale():
     mapping = {"column": "a", "minus": "b", "minus_scale": 0.5, "offset": 1.0, "scale": 2.0}
     chosen = signals.select(recording, {"s": mapping})
     np.testing.assert_allclose(chosen.column("s")[1], [-1, 1, 5])
-    with pytest.raises(RecordingError, match="two clocks"):
+    with pytest.raises(RecordingError, match="different clocks"):
         signals.select(recording, {"s": {"column": "a", "minus": "c"}})

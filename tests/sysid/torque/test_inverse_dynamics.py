@@ -193,7 +193,7 @@ def test_a_friction_that_the_model_lacks_is_named(tmp_path):
     speed = rows[:, 3]
     load = 3.0 * np.abs(np.sin(rows[:, 1])) * np.tanh(speed / 0.002)
     (sentence,) = found(load, "load")
-    assert "shoulder" in sentence and "grows with the load" in sentence
+    assert "shoulder" in sentence and "proportional to the load" in sentence
     (sentence,) = found(1.5 * np.tanh(speed / 0.002) * np.exp(-np.abs(speed) / 0.3), "stribeck")
     assert "shoulder" in sentence and "Stribeck" in sentence
 

@@ -220,7 +220,9 @@ def test_a_joint_with_a_force_that_is_left_out_is_not_compared(log):
     arm(log, more=TENDON)
     found = prepared(log, experiment())
     assert any(
-        n.startswith("Inverse dynamics leaves out the forces of the tendon 'cord' (stiffness)")
+        n.startswith(
+            "Inverse dynamics does not include the forces of the tendon 'cord' (stiffness)"
+        )
         for n in found.notes
     )
     assert found.problem().sequences[0].channel_names == ("shoulder torque",)
@@ -242,7 +244,7 @@ def test_a_loop_of_which_a_part_is_measured_is_refused_with_the_reason(method, l
         assert main([command, str(log / "experiment.yaml")]) == 2
         said = capsys.readouterr().err
         assert "the equality 'hold' (weld) closes a loop of 'shoulder', 'elbow'" in said
-        assert "'shoulder' is measured and 'elbow' not" in said
+        assert "but only 'shoulder' is measured, not 'elbow'" in said
     assert sorted(path.name for path in log.iterdir()) == before
 
 
@@ -250,7 +252,7 @@ def test_a_design_for_such_a_loop_is_refused(log):
     arm(log, more=HELD)
     content = experiment(["shoulder"], method="mujoco")
     content["model"] |= {"actuators": "position", "kp": 20.0, "kd": 1.0}
-    with pytest.raises(ExperimentError, match=r"next recording: the equality 'hold'.*'elbow' not"):
+    with pytest.raises(ExperimentError, match=r"next recording: the equality 'hold'.*not 'elbow'"):
         design(parse_experiment(yaml.safe_dump(content)), log, log / "design", verbose=False)
     assert not (log / "design").exists()
 
@@ -265,24 +267,24 @@ def test_an_import_does_not_guess_from_torques_that_it_does_not_know(log):
     arm(log, more=HELD)
     found = propose_import(log / "arm.xml", [log / "log.csv"], log)
     assert {row[3].partition(":")[0] for row in found.rows} <= {"assumed"}
-    assert all("torques do not tell" in row[5] for row in found.rows)
+    assert all("no evidence in torques" in row[5] for row in found.rows)
     assert any("the equality 'hold' (weld)" in p for p in found.proposal.open_points)
     assert "inverse-dynamics" not in found.proposal.text
     # without the loop the same torques are looked at
     arm(log)
     found = propose_import(log / "arm.xml", [log / "log.csv"], log)
-    assert not any("torques do not tell" in row[5] for row in found.rows)
+    assert not any("no evidence in torques" in row[5] for row in found.rows)
     assert "method: inverse-dynamics" in found.proposal.text
 
 
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ({"floor": "-0.55"}, "lower and world touch in"),
-        ({"limit": 'range="-0.2 0.2"'}, "'shoulder' lies beyond the range of the model"),
+        ({"floor": "-0.55"}, "lower and world are in contact in"),
+        ({"limit": 'range="-0.2 0.2"'}, "'shoulder' is beyond the range of the model"),
         (
             {"range": 'ctrlrange="-1 1"'},
-            "the control of push lies outside of its ctrlrange -1 to 1",
+            "the control of push is outside its ctrlrange -1 to 1",
         ),
     ],
 )

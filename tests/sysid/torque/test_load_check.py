@@ -40,12 +40,12 @@ def test_right_torques_and_a_missing_payload_pass(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "joints"),
     [
-        ({"shoulder: t1": "shoulder: {column: t1, scale: -1}"}, "'shoulder' runs"),
-        ({"elbow: t2": "elbow: {column: t2, scale: -1}"}, "'elbow' runs"),
+        ({"shoulder: t1": "shoulder: {column: t1, scale: -1}"}, "'shoulder' opposes"),
+        ({"elbow: t2": "elbow: {column: t2, scale: -1}"}, "'elbow' opposes"),
     ],
 )
 def test_a_torque_of_the_other_sign_is_refused(tmp_path, columns, joints):
-    with pytest.raises(SignalError, match=f"{joints} against the weight.*scale: -1"):
+    with pytest.raises(SignalError, match=f"{joints} the weight.*scale: -1"):
         torque_notes(changed(tmp_path, columns))
 
 
@@ -57,7 +57,7 @@ def test_exchanged_torques_are_refused(tmp_path):
 def test_torques_of_the_motor_side_are_named_unless_gains_are_unknown(tmp_path):
     side = {"t1, elbow: t2": "{column: t1, scale: .01}, elbow: {column: t2, scale: .01}"}
     (sentence,) = torque_notes(changed(tmp_path, side))
-    assert "motor's side of a gear of about 100" in sentence
+    assert "motor side of a gear of about 100" in sentence
     gains = "  gain: {target: actuator/*/gainprm/0, each: true, start: 1, bounds: [0.1, 200]}\n"
     assert torque_notes(changed(tmp_path, {**side, "parameters:\n": f"parameters:\n{gains}"})) == []
 
@@ -72,7 +72,7 @@ def test_samples_that_stand_in_two_recordings_are_refused(tmp_path):
         np.savetxt(tmp_path / "later.csv", rows, delimiter=",", header=header, comments="")
 
     write(table[1000:])
-    with pytest.raises(RecordingError, match=r"'arm' and 'later' both hold 10 to 14.99 s"):
+    with pytest.raises(RecordingError, match=r"'arm' and 'later' overlap from 10 to 14.99 s"):
         prepared(tmp_path, two)
     # another motion on a clock that begins at zero too
     record(arm_xml(), tmp_path / "later.csv", seed=3)

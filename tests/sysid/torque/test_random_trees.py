@@ -151,5 +151,7 @@ def test_a_ball_joint_is_refused_with_the_body_and_what_to_do():
         "<body name='wrist'><joint type='ball'/><geom size='.1'/></body></body></worldbody>"
         "</mujoco>"
     )
-    with pytest.raises(ModelError, match=r"hinges and slides.*ball joint on 'wrist'.*base: fixed"):
+    with pytest.raises(
+        ModelError, match=r"hinge and slide joints only.*ball joint on 'wrist'.*base: fixed"
+    ):
         link_regressor(model, np.zeros((1, 5)), np.zeros((1, 4)), np.zeros((1, 4)))

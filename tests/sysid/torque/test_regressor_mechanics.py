@@ -247,7 +247,7 @@ def test_torques_that_follow_their_load_pass_whatever_the_names():
 
 
 def test_torques_against_their_load_are_refused_where_it_is_heavy():
-    with pytest.raises(SignalError, match="torque of 'b' runs against"):
+    with pytest.raises(SignalError, match="torque of 'b' opposes the weight"):
         check_loads(match([[0.95, 0.1], [0.1, -0.9]]), True)
     light = match([[0.95, 0.1], [0.1, -0.9]], share=(1.0, 0.05))
     (note,) = check_loads(light, False)

@@ -72,11 +72,15 @@ def common_interval(
     late, early = max(begins, key=lambda s: begins[s]), min(ends, key=lambda s: ends[s])
     first, last = max(asked[0], begins[late]), min(asked[1], ends[early])
     if last - first < _LEAST_COMMON * (asked[1] - asked[0]):
-        common = f"only {first:.6g} to {last:.6g} s" if last > first else "no time"
+        common = (
+            f"all streams cover only {first:.6g} to {last:.6g} s"
+            if last > first
+            else "no part is covered by all streams"
+        )
         raise RecordingError(
-            f"recording {recording.name!r}: of {asked[0]:.6g} to {asked[1]:.6g} s, all streams "
-            f"cover {common}: {late} begins at {begins[late]:.6g} s and {early} ends at "
-            f"{ends[early]:.6g} s. Omit a stream or correct its clock"
+            f"recording {recording.name!r}: of {asked[0]:.6g} to {asked[1]:.6g} s, {common}: "
+            f"{late} begins at {begins[late]:.6g} s and {early} ends at {ends[early]:.6g} s. "
+            "Omit a stream or correct its clock"
         )
     # the ends of two complete streams may differ by one sample of the slower clock
     clocks = [times for times in (*measured.values(), *commands.values()) if len(times) > 1]

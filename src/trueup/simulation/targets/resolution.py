@@ -293,9 +293,7 @@ def _resolve_option(
     else:
         indices = np.arange(width)
     if size != indices.size:
-        raise TargetError(
-            f"target {target!r} has {indices.size} values, the parameter has {size} elements"
-        )
+        raise TargetError(f"target {target!r} has {indices.size} values, the parameter has {size}")
     source = np.arange(size)
     writes = tuple(
         SpecWrite("option", "", None, name, int(i), int(s), False)
@@ -328,9 +326,7 @@ def _resolve_state(target: str, model: mujoco.MjModel, size: int) -> ResolvedTar
             )
         entries = entries[[index]]
     if entries.size != size:
-        raise TargetError(
-            f"target {target!r} has {entries.size} values, the parameter has {size} elements"
-        )
+        raise TargetError(f"target {target!r} has {entries.size} values, the parameter has {size}")
     write = FieldWrite(f"state.{field}", entries, np.arange(size), sequence=sequence)
     return ResolvedTarget(target, (write,), ())
 

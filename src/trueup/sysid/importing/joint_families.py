@@ -199,9 +199,9 @@ def recognise(recording: Recording, model: mujoco.MjModel) -> JointLog | None:
         )
     left = [own[label] for label in labels if label not in joints]
     if left and not by_order:
-        what = "which is not a joint" if len(left) == 1 else "which are not joints"
+        what = "is not a joint" if len(left) == 1 else "are not joints"
         notes.append(
-            f"the log has {listing(left)}, {what} of the model, and skipped; available: "
+            f"the log has {listing(left)}, which {what} of the model: skipped; available: "
             f"{listing(names)}"
         )
     return JointLog(source.name, tuple(columns), joints, by_order, tuple(notes))

@@ -187,8 +187,8 @@ def _check_length(recording: Recording, compared: list[str], times: np.ndarray, 
         whole = recording.column(compared[0])[0]
         raise ExperimentError(
             f"recording {recording.name!r}: the trimmed part (start: {trim.start}, end: "
-            f"{trim.end}) has {len(times)} samples; the recording is from {whole[0]:.6g} to "
-            f"{whole[-1]:.6g} s"
+            f"{trim.end}) has {len(times)} samples, at least 3 are required; the recording covers "
+            f"{whole[0]:.6g} to {whole[-1]:.6g} s"
         )
 
 
