@@ -39,9 +39,9 @@ def test_a_setting_that_is_not_finite_is_refused(kind, given, name, number):
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 def test_numbers_in_lists_and_mappings_too(number):
-    with pytest.raises(FitError, match=r"fixed\.kt is"):
+    with pytest.raises(FitError, match=r"fixed\.kt must be a finite number"):
         FitSettings(fixed={"kt": number})
-    with pytest.raises(FitError, match="validation_kp is"):
+    with pytest.raises(FitError, match="validation_kp must be a finite number"):
         FitSettings(validation_kp=(100.0, number))
 
 

@@ -148,7 +148,9 @@ def test_a_model_with_a_number_that_is_none_is_refused_by_every_command(words, p
     folder, _ = place("sysid")
     (folder / "pendulum.xml").write_text(MODEL)
     command = [word.replace("./", f"{folder}/") for word in words]
-    refused(command, folder, capfd, named=("mass of geom 'link' is 'nan'",))
+    refused(
+        command, folder, capfd, named=("mass of geom 'link' must be a finite number, found 'nan'",)
+    )
 
 
 SWAPS = [

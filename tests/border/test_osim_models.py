@@ -35,11 +35,11 @@ MODEL = f"{HEAD}{GROUND}{FOREARM}{ELBOW}{MUSCLE}</Model></OpenSimDocument>"
 REFUSED = {
     "a muscle that pulls the wrong way": (
         MODEL,
-        ("1 of the 1 muscles", "flexor: ", " where the model has ", "--partial"),
+        ("1 of the 1 muscles", "flexor: moment arm about flexion is ", " mm, expected ", "--partial"),
     ),
     "a surface of radius zero": (
         MODEL.replace("<radius>0.06</radius>", "<radius>0</radius>"),
-        ("'block'", "radius of 0 m"),
+        ("'block'", "the radius of the surface", "is 0 m"),
     ),
     "an inertia that no body has": (
         MODEL.replace("0.01 0.001 0.01", "0.01 -0.5 0.01"),

@@ -57,7 +57,7 @@ def test_a_file_with_the_name_of_a_package_is_refused(tmp_path, capsys):
     before = sorted(tmp_path.iterdir())
     run = str(tmp_path / "run")
     assert main(["study", "run", f"{tmp_path}/numpy.py:problem", "-o", run]) == 2
-    assert "numpy.py has the name of the module 'numpy'" in capsys.readouterr().err
+    assert "numpy.py has the name of an existing module, 'numpy'" in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == before
 
 

@@ -244,7 +244,7 @@ def test_every_writer_masks(tmp_path, variables):
 )
 def test_a_storage_that_cannot_be_used_is_named_without_its_password(url, tmp_path, capsys):
     run = str(tmp_path / "run")
-    search = ["study", "run", "sphere", "--max-generations", "2", "-o", run]
+    search = ["study", "run", "sphere", "--generations", "2", "-o", run]
     assert main([*search, "--quiet"]) in (0, 3)
     capsys.readouterr()
     assert main(["study", "export", run, "--optuna", url]) == 2

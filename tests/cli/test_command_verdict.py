@@ -82,7 +82,7 @@ def test_a_recording_that_is_too_short_to_split_is_one_to_look_at(files, command
     files.recording.write_text("\n".join(rows[:32]) + "\n")
     _, said = identify(files, command, held_out={})
     assert said["verdict"]["grade"] != "use"
-    assert "Nothing was held out" in sentences(said["verdict"])
+    assert "No data was held out" in sentences(said["verdict"])
     assert "is too short to hold out its end" in sentences(said["verdict"])
 
 
@@ -104,7 +104,7 @@ def test_a_fit_that_did_not_converge_is_not_to_be_used_and_has_no_interval(files
         assert row["low"] is None and row["high"] is None and row["standard_error"] is None
         assert not row["determined"]
     assert not any(i["severity"] == "good" for i in said["insights"])
-    assert "no interval: the fit is no optimum" in (files.run / "report.html").read_text()
+    assert "no interval: the fit is not an optimum" in (files.run / "report.html").read_text()
 
 
 def test_a_value_on_a_bound_is_not_to_be_used(files, command):
@@ -139,7 +139,7 @@ def test_a_limit_of_what_exists_is_one_to_look_at(tmp_path, command):
     friction = next(r for r in said["parameters"] if r["name"] == "friction")
     assert friction["at_bound"] and friction["value"] == 0.0
     assert said["verdict"]["grade"] == "look"
-    assert "friction ended at a limit of what exists" in sentences(said["verdict"])
+    assert "friction ended at a physical limit" in sentences(said["verdict"])
 
 
 @pytest.mark.parametrize(

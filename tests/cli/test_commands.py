@@ -87,9 +87,15 @@ def test_resuming_a_finished_run_writes_the_same_result_again(finished, command)
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda e: e["measurement"]["signals"]["angle"].update(noise=0.5), "another 'measurement'"),
-        (lambda e: e["recordings"][0].update(initial="measured"), "another 'recordings'"),
-        (lambda e: e["parameters"]["armature"].update(bounds=[0.002, 1]), "another 'parameters'"),
+        (
+            lambda e: e["measurement"]["signals"]["angle"].update(noise=0.5),
+            "a different 'measurement'",
+        ),
+        (lambda e: e["recordings"][0].update(initial="measured"), "a different 'recordings'"),
+        (
+            lambda e: e["parameters"]["armature"].update(bounds=[0.002, 1]),
+            "a different 'parameters'",
+        ),
     ],
 )
 def test_another_experiment_cannot_resume_a_run(change, expected, finished, command, tmp_path):
@@ -197,7 +203,7 @@ def test_commands_on_runs_refuse_what_is_no_finished_run(name: str, finished, co
     assert (code, "not a run" in said["message"]) == (2, True)
     unfinished = RunDirectory.create(tmp_path / "unfinished")
     code, said = command(name, unfinished.path, *others)
-    assert (code, "did not finish" in said["message"]) == (2, True)
+    assert (code, "the run ended before its first step" in said["message"]) == (2, True)
     assert "--resume" in said["message"]
 
 

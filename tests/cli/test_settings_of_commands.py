@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from trueup._options import settings_of
 from trueup.cli import main
 from trueup.cli.command_settings import made_of, settings_in
 from trueup.cli.network.commands import SynthesizeRecordings
 from trueup.cli.network.motion import TrainMotion
 from trueup.cli.robot.design_commands import Design
 from trueup.cli.robot.export_commands import ExportDr
+from trueup.cli.settings import settings_of
 from trueup.cli.study.commands import StudyResume, StudyRun
 from trueup.cli.study.options import execution_of
 from trueup.design.bench.choices import BenchChoices
@@ -136,7 +136,10 @@ def test_trackers_are_switches_and_keys(parsed):
         (["study", "run", "sphere", "sigma=wide"], "sigma=wide: input should be a valid number"),
         (["study", "run", "sphere", "restarts=thrice"], "'none', 'ipop' or 'bipop'"),
         (["study", "run", "sphere", "population=1.5"], "population=1.5: input should be a valid"),
-        (["study", "run", "sphere", "trackers=diary"], "no tracker 'diary'; there are 'wandb'"),
+        (
+            ["study", "run", "sphere", "trackers=diary"],
+            "unknown tracker 'diary'; available: 'wandb'",
+        ),
         (["study", "run", "sphere", "--max-evaluations", "9"], "no option .*; it is --evaluations"),
         (["study", "run", "sphere", "--max-seconds=9"], "no option .*; it is --seconds"),
         (["study", "run", "sphere", "--sigma", "0.1"], "give it as sigma=VALUE"),

@@ -49,7 +49,7 @@ def test_fit_then_evaluate(options, command, logdir, tmp_path):
     assert command(*evaluate, "scheme=bam")[1]["mae"] != errors["mae"]
     code, wrong = command(*evaluate, "--model", "m6")
     assert code == 2
-    assert "not of 'm6'" in wrong["message"]
+    assert "the friction model 'm1', expected 'm6'" in wrong["message"]
 
     # one that has ended stays as it is; another cannot take its place unasked
     run = str(tmp_path / "m1.run")
@@ -61,7 +61,7 @@ def test_fit_then_evaluate(options, command, logdir, tmp_path):
     assert "--overwrite" in refused["message"]
     code, changed = command(*options, *quick, "--resume", "--seed", "1")
     assert code == 2
-    assert "another 'seed'" in changed["message"]
+    assert "a different 'seed'" in changed["message"]
 
 
 def test_people_see_what_a_fit_is_worth(options, capsys):
@@ -153,12 +153,12 @@ def test_list_shows_servos_models_and_terms(command, capsys):
     [
         ({"--actuator": "xl33"}, "Did you mean 'xl330'"),
         ({"--model": "m9"}, "'m6'"),
-        ({"--validation-kp": "300"}, "they have 100, 200, 400"),
+        ({"--validation-kp": "300"}, "kp 300 occurs in none of the 3 logs"),
         ({"--set": "r=2"}, "no parameter 'r'"),
         ({"--set": "{'R': 70}"}, "outside its bounds 2 to 5"),
         ({"--set": "R=open('x')"}, "expected values by name"),
         ({"terms=slack": None}, "unknown extended term 'slack'"),
-        ({"--actuator": "mx64"}, "of the servo 'xl330'"),
+        ({"--actuator": "mx64"}, "is of servo 'xl330', expected 'mx64'"),
         ({"--load-study": "nowhere"}, "no such run directory"),
         ({"--workers": "0"}, "at least 1"),
         ({"vin=0": None}, "above 0 and at most 1e6 V"),

@@ -78,7 +78,7 @@ def test_compare_fits_what_is_missing(folder, capsys, tmp_path):
         "--given-only", "--validation-kp", 100, "--output", tmp_path / "again",
     )  # fmt: skip
     assert code == 0
-    assert again["notes"][0].startswith("m1 was fitted to 'kp100', held out here")
+    assert again["notes"][0].startswith("m1 was fitted to 'kp100', which are held out here")
 
 
 def test_compare_takes_extended_terms_by_an_inner_split(folder, capsys, tmp_path):

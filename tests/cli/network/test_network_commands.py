@@ -59,7 +59,7 @@ def test_check_tells_usable_from_unusable(folder, command, capsys):
     code, result = command("network", "check", folder / "data", "data.gyro_axis_for_ang_vel=Gyro_X")
     # that axis measures noise alone
     words = json.dumps(result)
-    assert "current_ang_vel_rad_s hardly moves" in words
+    assert "current_ang_vel_rad_s barely moves" in words
     assert main(["network", "check", str(folder / "data")]) == 0
     assert "A network can be trained on these" in capsys.readouterr().out
 
@@ -178,7 +178,11 @@ def test_an_ensemble_tells_how_far_its_members_disagree(folder, tmp_path, comman
     [
         (["evaluate", "{run}"], "RunDirectoryError", "inner/network.safetensors"),
         (["evaluate", "{run}/nothing"], "RunDirectoryError", "no run directory or network file"),
-        (["evaluate", "{run}/inner", "--data", "{run}/nowhere"], "RecordingError", "no folder"),
+        (
+            ["evaluate", "{run}/inner", "--data", "{run}/nowhere"],
+            "RecordingError",
+            "no such folder",
+        ),
         (["evaluate", "{run}/inner", "data.rates=5"], "ExperimentError", "'rate'"),
         (["evaluate", "{run}/inner", "data.rate"], "ExperimentError", "data.key=value"),
         (["evaluate", "{run}/inner", "data.rate=50"], "SignalError", "data.rate=100"),

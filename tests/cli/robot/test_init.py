@@ -168,8 +168,8 @@ def test_what_cannot_be_matched_is_a_comment_with_the_columns(tmp_path: Path, co
     assert said["controls"] == {}
     assert "'foo'" in said["open_points"][0]
     text = target.read_text()
-    assert "FILL IN where it was recorded: actuator motor" in text
-    assert "Columns that are left: foo" in text
+    assert "FILL IN if recorded: actuator motor" in text
+    assert "Unused columns: foo" in text
     assert "controls: {}" in text
     assert "CHECK" not in text
     target.write_text(text.replace("controls: {}", "controls: {motor: foo}"))
@@ -217,7 +217,7 @@ def test_init_refuses_to_replace_a_file(files: pendulum.Files, command):
 @pytest.mark.parametrize(
     ("model", "data", "expected"),
     [
-        ("none.xml", "run.csv", "none.xml does not exist"),
+        ("none.xml", "run.csv", "none.xml; MJCF files there: pendulum.xml"),
         ("pendulum.xml", "none.csv", "none.csv"),
         ("run.csv", "run.csv", "run.csv"),
         ("pendulum.xml", "pendulum.xml", "pendulum.xml"),

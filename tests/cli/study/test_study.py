@@ -188,7 +188,7 @@ def test_a_warm_start_is_told_and_needs_its_file_no_more(command, own, tmp_path)
     )
     told = " ".join(said["notes"])
     assert "2 start values" in told
-    assert "default: 'delay'" in told and "unknown here: 'gear'" in told
+    assert "default: 'delay'" in told and "not a parameter here: 'gear'" in told
     np.testing.assert_array_equal(history(run).X[0], [1.9, 1.0, 0.04])
     earlier.unlink()
     code, said = command("study", "resume", run, "--generations", 200)

@@ -44,8 +44,8 @@ def rows(run):
 BAD = {
     "a near name": (["sphre"], "Did you mean 'sphere'"),
     "a file without a function": (["mine.py"], "has no function"),
-    "a file that is not there": (["none.py:problem"], "does not exist"),
-    "dimension zero": (["sphere", "--dimension", "0"], "has to be 1 or larger"),
+    "a file that is not there": (["none.py:problem"], "no such file: none.py"),
+    "dimension zero": (["sphere", "--dimension", "0"], "--dimension must be at least 1"),
     "a dimension that is fixed": (["bard", "--dimension", "9"], "remove --dimension"),
     "a near option of cma": (
         ["sphere", "cma_options=tolfunn:1e-9"],
@@ -61,15 +61,15 @@ BAD = {
     "several costs for one": (["zdt1", "--method", "cmaes"], "minimises one cost"),
     "costs for residuals": (["sphere", "--method", "least-squares"], "requires residuals"),
     "no end": (["sphere", "--method", "sobol"], "requires a limit"),
-    "a budget of nothing": (["sphere", "--evaluations", "0"], "has to be positive"),
-    "a target that no cost reaches": (["sphere", "target_cost=.nan"], "a finite number"),
+    "a budget of nothing": (["sphere", "--evaluations", "0"], "max_evaluations must be positive"),
+    "a target that no cost reaches": (["sphere", "target_cost=.nan"], "target_cost must be finite"),
     "a negative seed": (["sphere", "--seed", "-1"], "between 0 and"),
     "a population for nobody": (
         ["exponential_decay", "--method", "least-squares", "population=4"],
         "no population",
     ),
     "resume and overwrite": (["sphere", "--resume", "--overwrite"], "give one of them"),
-    "a start from nowhere": (["sphere", "--param-path", "none.json"], "does not exist"),
+    "a start from nowhere": (["sphere", "--param-path", "none.json"], "no such file: none.json"),
     "negative workers": (["sphere", "workers=-2"], "workers"),
     "a scheduler that is away": (["sphere", "scheduler=tcp://127.0.0.1:1"], "reached"),
     "a resume of nothing": (["sphere", "--resume"], "does not exist"),
@@ -91,11 +91,11 @@ def test_wrong_input_is_refused_before_anything_is_written(command, tmp_path, mo
     ("function", "said"),
     [
         ("problm", "Did you mean 'problem'"),
-        ("nothing", "returned a dict; it has to return a trueup.fitting.Problem"),
-        ("with_argument", "needs the arguments 'size'"),
+        ("nothing", "returned a dict; expected a trueup.fitting.Problem"),
+        ("with_argument", "requires the arguments 'size'"),
         (
             "BEST",
-            "has no function 'BEST'; it has 'problem', 'slow', 'slower', 'nothing', "
+            "has no function 'BEST'; available: 'problem', 'slow', 'slower', 'nothing', "
             "'with_argument'",
         ),
     ],
@@ -137,8 +137,8 @@ def test_a_run_is_resumed_only_as_what_it_is(command, own, tmp_path):
     command(*search, "--generations", 3)
     kept = rows(run)
     for words, said in (
-        (["--seed", 7, "--resume"], "another 'seed'"),
-        (["population=9", "--resume"], "another 'population'"),
+        (["--seed", 7, "--resume"], "a different 'seed'"),
+        (["population=9", "--resume"], "a different 'population'"),
         ([], "already contains a run"),
     ):
         code, answer = command(*search, *words)
@@ -170,13 +170,19 @@ def test_a_run_may_move_with_its_file(command, own, tmp_path):
     ("change", "said"),
     [
         (lambda d: (d / "study.sqlite").write_bytes(b"x" * 5000), "damaged or is not the file"),
-        (lambda d: (d / "experiment.yaml").write_text("kind: study\nformat_version: 2\n"), "lacks"),
-        (lambda d: (d / "experiment.yaml").write_text("kind: study\nformat_version: 1\n"), "older"),
+        (
+            lambda d: (d / "experiment.yaml").write_text("kind: study\nformat_version: 2\n"),
+            "missing 'name'",
+        ),
+        (
+            lambda d: (d / "experiment.yaml").write_text("kind: study\nformat_version: 1\n"),
+            "its format is 1",
+        ),
         (lambda d: (d / "experiment.yaml").write_text("kind: study\nformat_version: 9\n"), "newer"),
         (lambda d: (d / "experiment.yaml").write_text("kind: painting\n"), "'painting'"),
-        (lambda d: (d / "experiment.yaml").write_text("[1, 2]"), "no mapping"),
+        (lambda d: (d / "experiment.yaml").write_text("[1, 2]"), "expected a mapping"),
         (lambda d: (d / "experiment.yaml").unlink(), "no experiment.yaml"),
-        (lambda d: (d / "run.json").write_text('{"format": "other"}'), "foreign"),
+        (lambda d: (d / "run.json").write_text('{"format": "other"}'), "of another program"),
     ],
 )
 def test_a_damaged_or_newer_run_is_refused(command, tmp_path, change, said):
@@ -258,7 +264,7 @@ def test_a_study_that_is_stopped_goes_on(command, own, tmp_path, number):
 
 
 WRONG_COSTS = {
-    "turned": ("np.stack([X[:, 0], X[:, 1]])", "the shape (2, "),
+    "turned": ("np.stack([X[:, 0], X[:, 1]])", "costs of shape (2, "),
     "text": ("[['a', 'b']] * len(X)", "not a real numeric type"),
     "failing": ("1 / 0", "division"),
 }

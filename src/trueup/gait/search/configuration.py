@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from trueup._options import Option
+from trueup._options import Option, settings_of
 from trueup._registered_names import Names, RegisteredName
 from trueup._seeds import LARGEST_SEED
 from trueup.errors import GaitError, did_you_mean, listing
@@ -315,7 +315,7 @@ class GaitConfiguration(BaseModel):
         names = changes.get("stages", ())
         if names is not None and not isinstance(names, Mapping):
             content["stages"] = self._stages_with(changes, names)
-        return make_configuration(content, "the configuration", resolved=True)
+        return make_configuration(content, "the configuration", resolved=True, options=True)
 
     def _stages_with(
         self, changes: Mapping[str, Any], names: str | Sequence[str]
@@ -387,13 +387,16 @@ class GaitConfiguration(BaseModel):
         return list(dict.fromkeys((*named, *emg)))
 
 
-def make_configuration(content: Any, source: str, *, resolved: bool = False) -> GaitConfiguration:
+def make_configuration(
+    content: Any, source: str, *, resolved: bool = False, options: bool = False
+) -> GaitConfiguration:
     """A configuration from plain data.
 
     Args:
       content: mapping of keys to values.
       source: name of the configuration in messages.
       resolved: whether it is that of a run, which contains all keys, also those without effect.
+      options: whether messages name the option of a key too, if its name is another.
 
     Raises:
       GaitError: an unknown key, or an invalid value.
@@ -412,10 +415,10 @@ def make_configuration(content: Any, source: str, *, resolved: bool = False) -> 
     try:
         return GaitConfiguration.model_validate(content, context={"resolved": resolved})
     except ValidationError as error:
-        raise GaitError(f"{source}: {'; '.join(_reasons(error))}") from error
+        raise GaitError(f"{source}: {'; '.join(_reasons(error, options))}") from error
 
 
-def _reasons(error: ValidationError) -> list[str]:
+def _reasons(error: ValidationError, options: bool) -> list[str]:
     """Reasons of a validation error, one for each value."""
     found = error.errors()
     # an invalid item of a list also makes the list too short
@@ -424,8 +427,18 @@ def _reasons(error: ValidationError) -> list[str]:
     for e in found:
         if e["loc"] not in lists:
             where = ".".join(map(str, e["loc"]))
+            if options and e["loc"]:
+                where += _option_in_words(str(e["loc"][0]))
             said.append(f"{where}: {_in_yaml(e['msg'])}" if where else _in_yaml(e["msg"]))
     return said
+
+
+def _option_in_words(key: str) -> str:
+    """Option of a key in brackets, if its name is another."""
+    option = next((s.option for s in settings_of(GaitConfiguration).values() if s.key == key), None)
+    if option is None or option.name in (None, key):
+        return ""
+    return f" (--{option.name})"
 
 
 def _in_yaml(message: str) -> str:

@@ -47,7 +47,8 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
             sorted(p.name for p in path.parent.glob("*.xml"))[:8] if path.parent.is_dir() else []
         )
         also = f"; MJCF files there: {', '.join(existing)}" if existing else ""
-        raise ModelError(f"no such model file: {part.file} in {folder}{also}")
+        place = "" if Path(part.file).is_absolute() else f" in {folder}"
+        raise ModelError(f"no such model file: {part.file}{place}{also}")
     check_model_file(path)
     with captured_warnings():
         try:
