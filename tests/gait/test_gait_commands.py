@@ -265,7 +265,7 @@ def test_a_search_that_is_stopped_tells_one_way_to_go_on(capsys, tmp_path, monke
     words = ["gait", "optimize", FIRST_WALK, "--popsize", 4, "--maxiter", 3, "--sim-time", 0.1]
     code, answer = called(capsys, *words, "--quiet", "--save-path", run)
     assert code == 130
-    assert answer["message"].endswith(f"Continue with  trueup study resume {run}")
+    assert answer["message"].endswith(f"Resume with  trueup study resume {run}")
     assert "--resume" not in answer["message"]
 
 

@@ -150,7 +150,7 @@ GOOD = (
     [
         (("endheader", "end"), "no line 'endheader'"),
         (("nRows=2", "nRows=3"), "is cut short"),
-        (("time", "t"), "no time column 'time'"),
+        (("time", "t"), "No time column 'time'"),
         (("1\t2\n", "1\n"), "line 9: 1 values where 2 columns"),
         (("1\t2\n", "1\tnan\n"), "is not finite"),
         (("1\t2\n", "1\ttwo\n"), "'two' is not a number"),

@@ -32,7 +32,7 @@ def test_a_fit_of_logs_without_files_is_resumed_with_the_logs(logs, tmp_path, ca
     assert again.solution.cost == first.solution.cost
     longer = fit(logs, run, resume=True, limits=Budget(max_evaluations=80))
     assert longer.solution.stats["evaluations"] > first.solution.stats["evaluations"]
-    with pytest.raises(RunDirectoryError, match=r"'logs' .* were objects in Python"):
+    with pytest.raises(RunDirectoryError, match=r"'logs' .* were Python objects"):
         runs.resume(run, verbose=False)
     assert main(["report", str(run)]) == 2
     assert "report.html" in capsys.readouterr().err
@@ -51,7 +51,7 @@ def test_logs_that_lie_in_files_are_found_again(tmp_path):
     # one that was changed after it was read is no longer what its file holds
     shifted = dataclasses.replace(read[0], goal_position=read[0].goal_position + 0.1)
     fit([shifted, read[1]], tmp_path / "shifted")
-    with pytest.raises(RunDirectoryError, match="objects in Python"):
+    with pytest.raises(RunDirectoryError, match="were Python objects"):
         runs.resume(tmp_path / "shifted", verbose=False)
 
 
@@ -83,7 +83,7 @@ def test_a_comparison_of_logs_without_files_is_resumed_with_the_logs(logs, tmp_p
     settings = ComparisonSettings(models=("m1",), fit=SETTINGS)
     run = tmp_path / "run"
     first = actuators.compare([], logs, directory=run, settings=settings, verbose=False)
-    with pytest.raises(RunDirectoryError, match="objects in Python"):
+    with pytest.raises(RunDirectoryError, match="were Python objects"):
         runs.resume(run, verbose=False)
     again = actuators.compare(
         [], logs, directory=run, settings=settings, resume=True, verbose=False

@@ -149,7 +149,7 @@ def test_differences_below_the_rounding_of_a_channel_count_as_equal():
         (lambda x: baselines.compare([], [], {}), "for each recording"),
         (lambda x: baselines.state_held([x], 0), "at least one sample"),
         (lambda x: baselines.velocity_held([x], [np.zeros(2)]), "4 samples"),
-        (lambda x: baselines.linear([x], [x[1:]]), "a row a sample"),
+        (lambda x: baselines.linear([x], [x[1:]]), "one row per sample"),
     ],
 )
 def test_arrays_that_do_not_belong_together_are_refused(broken, words):

@@ -32,10 +32,10 @@ def test_the_cart_gives_mass_and_gear_only_as_their_ratio(mass, gear, as_informa
     assert direction.raw["mass"] / direction.raw["gear"] == pytest.approx(2.0 / 3.0, rel=1e-2)
     assert direction.coefficients == pytest.approx({"mass": 1.0, "gear": 1.0}, rel=1e-2)
     assert direction.sentence == (
-        "mass and gear can only be determined as their ratio: raising both by 1 % changes nothing "
-        "that was recorded"
+        "mass and gear can only be determined as their ratio: increasing both by 1 % has no effect "
+        "on the recorded signals"
     )
-    assert "what was recorded does determine damping" in found.sentences
+    assert "the recorded signals determine damping" in found.sentences
     assert found.condition == np.inf
     assert found.correlation[0, 2] == pytest.approx(1.0)
     assert found.correlation[0, 1] == 0.0
@@ -52,15 +52,19 @@ def test_two_groups_of_the_cart_determine_both():
 @pytest.mark.parametrize(
     ("columns", "values", "words"),
     [
-        ([A, A], [1.0, 3.0], "their sum: raising a and lowering b by the same amount"),
-        ([A, -A], [1.0, 3.0], "their difference: raising both by the same amount"),
-        ([3 * A, A], [1.0, 3.0], "their product: raising a by 1 % and lowering b by 1 %"),
-        ([-3 * A, A], [1.0, 3.0], "their ratio: raising both by 1 %"),
-        ([-3 * A, -A], [1.0, -3.0], "their ratio: raising both by 1 %"),
+        ([A, A], [1.0, 3.0], "their sum: increasing a and decreasing b by the same amount"),
+        ([A, -A], [1.0, 3.0], "their difference: increasing both by the same amount"),
+        ([3 * A, A], [1.0, 3.0], "their product: increasing a by 1 % and decreasing b by 1 %"),
+        ([-3 * A, A], [1.0, 3.0], "their ratio: increasing both by 1 %"),
+        ([-3 * A, -A], [1.0, -3.0], "their ratio: increasing both by 1 %"),
         ([A, -A], [2.0, 2.0], "their ratio (or, near these values, their difference)"),
-        ([6 * A, A], [1.0, 3.0], "a x sqrt(b): raising a by 0.5 % and lowering b by 1 %"),
-        ([-1.5 * A, A], [1.0, 3.0], "a / b^2: raising a by 1 % and raising b by 0.5 %"),
-        ([6.9 * A, A], [1.0, 3.0], "cannot be told apart: raising a by 0.43 % and lowering b by 1"),
+        ([6 * A, A], [1.0, 3.0], "a x sqrt(b): increasing a by 0.5 % and decreasing b by 1 %"),
+        ([-1.5 * A, A], [1.0, 3.0], "a / b^2: increasing a by 1 % and increasing b by 0.5 %"),
+        (
+            [6.9 * A, A],
+            [1.0, 3.0],
+            "not distinguishable: increasing a by 0.43 % and decreasing b by 1",
+        ),
     ],
 )
 def test_pairs_in_words(columns, values, words):
@@ -93,7 +97,7 @@ def test_a_parameter_without_effect_has_its_own_sentence():
     assert found.no_effect == ("idle",)
     assert found.directions == ()
     assert found.determined == ("mass",)
-    assert found.sentences[0].startswith("idle has no effect on anything that was recorded")
+    assert found.sentences[0].startswith("idle has no effect on the recorded signals")
     nothing = analyse(np.zeros((10, 2)), np.ones(2), ["a", "b"])
     assert nothing.no_effect == ("a", "b")
     assert np.isfinite(nothing.variance_shares).all()
@@ -163,7 +167,9 @@ def test_variance_shares_add_up_and_point_at_the_weakest():
 def test_all_well():
     found = analyse(np.column_stack([A, B]), np.array([1.0, 2.0]), ["a", "b"])
     assert found.identifiable
-    assert found.sentences == ("every parameter can be determined individually from the recorded",)
+    assert found.sentences == (
+        "every parameter can be determined individually from the recorded signals",
+    )
 
 
 def test_wrong_arguments_are_named():
@@ -171,9 +177,9 @@ def test_wrong_arguments_are_named():
         analyse(np.zeros(4), np.ones(1))
     with pytest.raises(FitError, match="not finite"):
         analyse(np.full((4, 1), np.nan), np.ones(1))
-    with pytest.raises(FitError, match="2 columns of the Jacobian, but 1 values"):
+    with pytest.raises(FitError, match="2 columns of the Jacobian, found 1 values and 2 names"):
         analyse(np.zeros((4, 2)), np.ones(1))
     with pytest.raises(FitError, match="must be square"):
         analyse(np.zeros((4, 2)), np.ones(2), is_information=True)
-    with pytest.raises(FitError, match="bounds of shape"):
+    with pytest.raises(FitError, match=r"bounds have shapes \(3,\) and \(2,\), expected \(2,\)"):
         analyse(np.ones((4, 2)), np.ones(2), lower=np.ones(3))

@@ -143,13 +143,13 @@ def test_better_than_all_on_held_out_data_is_to_use():
     )
     assert verdict.grade is Grade.USE
     text = "\n".join(verdict.lines())
-    assert "the model before the fit: q RMSE 0.01 rad beside 0.03 rad" in text
+    assert "the model before the fit: q RMSE 0.01 rad compared with 0.03 rad" in text
 
 
 def test_without_held_out_data_a_result_is_at_best_one_to_look_at():
     verdict = judge(search=CONVERGED, comparisons=[channel(0.01, False, rival=1.0)])
     assert verdict.grade is Grade.LOOK
-    assert any("Nothing was held out" in r.sentence for r in verdict.reasons)
+    assert any("No data was held out" in r.sentence for r in verdict.reasons)
 
 
 def test_a_result_that_was_compared_with_nothing_is_one_to_look_at():
@@ -238,10 +238,10 @@ def space_of_friction() -> Space:
     ("gradient", "said", "unsaid"),
     [
         # the cost rises from the lower bound and from the upper one
-        ([2.0, -2.0], "friction, pull ended at a limit of what exists, and the cost rises", "test"),
+        ([2.0, -2.0], "friction, pull ended at a physical limit, and the cost increases", "test"),
         (
             [2.0, 2.0],
-            "pull ended at a limit of what exists, and the cost still falls",
+            "pull ended at a physical limit, and the cost still decreases",
             "not tested",
         ),
         (None, "Whether the term is needed was not tested", "simpler model"),
@@ -266,9 +266,7 @@ def test_a_value_that_another_fit_finds_is_said_in_place_of_a_simpler_model():
     )
     verdict = judge(search=CONVERGED, comparisons=[channel(0.1, rival=1.0)], estimates=found)
     (reason,) = [r for r in verdict.reasons if r.grade is Grade.LOOK and "friction" in r.sentence]
-    assert reason.sentence == (
-        "friction ended at a limit of what exists, and least squares finds 0.8."
-    )
+    assert reason.sentence == ("friction ended at a physical limit, and least squares finds 0.8.")
 
 
 def test_criteria_are_graded_as_their_owner_says():
@@ -278,7 +276,7 @@ def test_criteria_are_graded_as_their_owner_says():
     verdict = judge(search=CONVERGED, criteria=[steady, natural])
     assert verdict.grade is Grade.DO_NOT_USE
     assert verdict.reasons[0].sentence == (
-        "drift of the pelvis: 0.4 m/s (at most 0.1 m/s is wanted). Search for longer."
+        "drift of the pelvis: 0.4 m/s (at most 0.1 m/s required). Search for longer."
     )
     least = Criterion("steps", 4, 5, at_most=False, missed=Grade.LOOK)
     assert judge(search=CONVERGED, criteria=[least]).grade is Grade.LOOK
@@ -296,7 +294,7 @@ def test_what_a_capability_adds_has_its_own_grade():
 
 
 def test_plain_data_that_is_no_verdict_is_refused():
-    with pytest.raises(FitError, match="no verdict"):
+    with pytest.raises(FitError, match=r"malformed verdict.*'reasons'"):
         Verdict.from_dict({"grade": "use"})
     plain = judge(search=CONVERGED).to_dict()
     plain["reasons"][0]["grade"] = "fine"

@@ -140,10 +140,10 @@ def test_records_come_back_from_columns():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"version": 99}, "state version 99, this version of trueup reads 2"),
-        ({"cma": "3.0"}, "written with cma 3.0.*pip install cma==3.0"),
-        ({"search": "NSGA2"}, "one of NSGA2, not of CMA-ES"),
-        ({"names": ["a", "b"]}, "another problem: it has 2 parameters .a, b., this one 3"),
+        ({"version": 99}, "state version 99, this version of trueup supports 2"),
+        ({"cma": "3.0"}, "requires cma 3.0, found .*pip install cma==3.0"),
+        ({"search": "NSGA2"}, "is of NSGA2, expected CMA-ES"),
+        ({"names": ["a", "b"]}, "another problem: it has 2 parameters .a, b., expected 3 "),
         ({"center": np.ones(3)}, "other bounds or start values"),
     ],
 )

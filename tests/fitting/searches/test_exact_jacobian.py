@@ -70,5 +70,5 @@ def test_a_problem_without_derivatives_says_so():
 
 
 def test_an_unknown_jacobian_is_refused():
-    with pytest.raises(FitError, match="'exact', not 'guess'"):
+    with pytest.raises(FitError, match="'exact', found 'guess'"):
         LeastSquares(space(), LeastSquaresSettings(jacobian="guess"))

@@ -168,7 +168,7 @@ def test_settings_out_of_range_are_refused(setting, value):
 
 
 def test_a_negative_seed_is_refused():
-    with pytest.raises(FitError, match="seed is -1"):
+    with pytest.raises(FitError, match=r"seed must be between 0 and .*, found -1"):
         NSGA2(box([0.0], -1.0, 1.0), seed=-1)
 
 

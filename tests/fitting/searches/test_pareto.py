@@ -63,7 +63,7 @@ def test_hypervolume_of_boxes():
     assert fitting.hypervolume([[1.0], [2.0]], [4.0]) == pytest.approx(3.0)
     assert fitting.hypervolume([[5.0, 0.0]], [3.0, 3.0]) == 0.0
     assert fitting.hypervolume(np.empty((0, 2)), [3.0, 3.0]) == 0.0
-    with pytest.raises(FitError, match="3 objectives, the costs 2"):
+    with pytest.raises(FitError, match="3 objectives, expected 2"):
         fitting.hypervolume([[1.0, 2.0]], [3.0, 3.0, 3.0])
 
 

@@ -77,7 +77,8 @@ def test_noisy_residuals_are_left_as_they_are():
     problem = Vectorised(lambda X: X + 0.1 * random.standard_normal(X.shape), space)
     problem.noisy = True
     first = SobolSearch(space, candidates=16)
-    _assert_left_out(fitting.minimise(problem, Polished(first, space)), first, "derivatives")
+    solution = fitting.minimise(problem, Polished(first, space))
+    _assert_left_out(solution, first, "the residuals are noisy, so finite differences")
 
 
 def test_several_objectives_are_left_as_they_are():
@@ -144,7 +145,7 @@ def test_a_foreign_search_is_refused():
     space = box([0.0], -1.0, 1.0)
     with pytest.raises(FitError, match="a Own cannot be part of another search"):
         Polished(Own(space), space)
-    with pytest.raises(FitError, match="first_evaluations is 0"):
+    with pytest.raises(FitError, match="first_evaluations must be at least 1, found 0"):
         Polished(RandomSearch(space), space, first_evaluations=0)
 
 

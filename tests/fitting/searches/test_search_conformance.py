@@ -220,7 +220,7 @@ def test_a_limit_of_evaluations_is_not_passed(kind):
     if solution.stats["evaluations"] < most:
         assert solution.status in (Status.EVALUATION_LIMIT, Status.CONVERGED)
     if not hasattr(kind(toy.space), "ask_at_most") and first > 1:
-        with pytest.raises(FitError, match=f"first batch of this search,{first} candidates"):
+        with pytest.raises(FitError, match=f"below the first batch of this search, {first} cand"):
             minimise(toy.problem, kind(toy.space), max_evaluations=first - 1)
 
 
@@ -477,7 +477,7 @@ def test_no_unknown_and_a_start_outside_are_refused(kind):
     space = replace(sphere(2).space, start=np.array([9.0, 0.0]))
     with pytest.raises(FitError, match=r"x1.*outside|outside.*x1"):
         kind(space)
-    with pytest.raises(FitError, match="no room"):
+    with pytest.raises(FitError, match="bounds of 'x1' are equal: freeze"):
         kind(box([1.0, 2.0], [1.0, 0.0], [1.0, 3.0]))
 
 

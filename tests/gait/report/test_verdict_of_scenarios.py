@@ -9,8 +9,8 @@ from trueup.gait import (
     WalkObjective,
     WalkSettings,
     WalkSimulation,
-    judge_walk,
 )
+from trueup.gait.report.walk_verdict import judge_walk
 
 
 def judged(*scenarios):

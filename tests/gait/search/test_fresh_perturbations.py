@@ -377,7 +377,7 @@ def test_a_stop_while_the_last_candidates_are_judged_loses_nothing(capsys, tmp_p
     assert code == 130 and "which is saved" in answer["message"]
     assert f"trueup study resume {run}" in answer["message"]
     kept = json.loads((run / "solution.json").read_text())
-    assert "had not ended" in kept["failed"]["the assessment"] and "verdict" not in kept
+    assert "was not finished" in kept["failed"]["the assessment"] and "verdict" not in kept
     assert main(["study", "resume", str(run), "--quiet", "--json"]) == 0
     written, expected = (
         json.loads((tmp_path / name / "solution.json").read_text()) for name in ("run", "whole")

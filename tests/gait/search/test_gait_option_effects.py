@@ -390,13 +390,13 @@ def test_weights_and_sizes_by_options(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("held=Tr_Sw:0.7,Tr_Sw:0.8",), "held has 'Tr_Sw' twice"),
+        (("held=Tr_Sw:0.7,Tr_Sw:0.8",), "held gives 'Tr_Sw' twice"),
         (("held=Tr_S:0.7",), "no entry 'Tr_S'"),
         (("weights=efort:1",), "unknown cost term 'efort'"),
         (("weights=effort:-1",), "must not be negative"),
         (("weights=effort:1", "-eff"), "has its own weights"),
         (("perturbation_sizes=pus:1",), "unknown perturbations 'pus'"),
-        (("perturbation_sizes=push:1,push:2",), "perturbation_sizes has 'push' twice"),
+        (("perturbation_sizes=push:1,push:2",), "perturbation_sizes gives 'push' twice"),
         (("unperturbed_repeat=1",), "requires perturbed repeats: set perturbed_repeats"),
         (("--n-points", 6, "--use-4param-spline"), "has four parameters or 6 points"),
         (("moved=",), "moved requires a value"),

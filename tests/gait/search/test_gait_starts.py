@@ -62,7 +62,7 @@ def test_a_reference_within_the_run_that_is_replaced_is_refused(capsys, run):
     before = sorted(path.name for path in run.iterdir())
     words = optimized(run, f"reference={reference}", "--overwrite")
     code, answer = called(capsys, *words)
-    assert code == 2 and "lies in the run directory" in answer["message"]
+    assert code == 2 and "which is an input, is in the run directory" in answer["message"]
     assert sorted(path.name for path in run.iterdir()) == before
 
 
@@ -180,7 +180,8 @@ def test_what_is_taken_over_and_what_is_not_is_said(capsys, tmp_path):
     assert main(words) == 0
     told = capsys.readouterr().out
     assert "1 start values come from" in told
-    assert "Missing in it, so at their default:" in told and "no unknown here: 'bogus'" in told
+    assert "Missing in it, so at their default:" in told
+    assert "In it, but not a parameter here: 'bogus'" in told
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def drive_log(folder, name="run.h5", change=None, target_start=0.0):
 def test_signals_with_clocks_of_their_own_are_put_on_the_fastest(tmp_path):
     (series,) = read_series(drive_log(tmp_path))
     assert series.rate == 200.0
-    assert "3 clocks put on one of" in series.notes[0]
+    assert "3 clocks resampled to one of" in series.notes[0]
     times = series.start + series.times
     np.testing.assert_allclose(series.channels["current_angle_rad"], np.sin(3 * times))
     np.testing.assert_allclose(series.torque, 3 * np.cos(3 * times), atol=1e-3)
@@ -76,7 +76,9 @@ def test_one_of_several_clocks_that_is_broken_is_refused_or_repaired(tmp_path):
         content["torque"]["v"][200:203] = np.nan
 
     missing = drive_log(tmp_path, change=miss_torque)
-    with pytest.raises(RecordingError, match=r"torque holds \d+ of \d+ values.*data\.repair=true"):
+    with pytest.raises(
+        RecordingError, match=r"\d+ of \d+ values of torque are not finite.*data\.repair=true"
+    ):
         read_series(missing)
     assert not check_data(missing).usable
 

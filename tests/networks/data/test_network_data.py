@@ -158,7 +158,7 @@ def test_broken_times_are_refused_or_repaired(tmp_path):
     assert len(series) == 400
     wanted = 0.5 * np.sin(2 * np.pi * series.times)
     np.testing.assert_allclose(series.channels["current_angle_rad"], wanted, atol=1e-9)
-    assert "1 times rounded" in series.notes[0]
+    assert "1 times that were rounded onto the previous one moved" in series.notes[0]
     assert "5 rows" in series.notes[1]
 
 
@@ -175,7 +175,7 @@ def test_a_gap_in_the_clock_is_never_bridged(tmp_path):
     assert second.start == pytest.approx(3.0)
     np.testing.assert_allclose(second.torque, whole.torque[300:], atol=1e-9)
     assert "split at 2 gaps" in first.notes[0]
-    assert "1 stretches of fewer" in first.notes[0]
+    assert "1 parts of fewer than 10 samples removed" in first.notes[0]
     findings = [f.sentence for f in check_data(settings(tmp_path, **options)).findings]
     assert any("plit at 2 gaps" in sentence for sentence in findings)
     # stretches of one file never stand in two parts of a split by file
@@ -193,7 +193,7 @@ def test_missing_values_are_refused_or_bridged(tmp_path):
     columns["Acc_Y"][50:52] = np.nan
     write_csv(tmp_path / "low" / "run.csv", columns)
     options = {"inertia_groups": (InertiaGroup("a", "low", INERTIA),)}
-    with pytest.raises(RecordingError, match="acceleration holds 2 of 400"):
+    with pytest.raises(RecordingError, match="2 of 400 values of acceleration are not finite"):
         read_series(settings(tmp_path, **options))
     series = read_series(settings(tmp_path, repair=True, **options))[0]
     assert "2 missing values" in series.notes[0]
@@ -222,7 +222,7 @@ def test_a_long_hole_is_a_gap_and_never_a_straight_line(tmp_path):
     np.testing.assert_allclose(goal[192:197], whole.channels["target_angle_rad"][399], atol=1e-9)
     np.testing.assert_allclose(goal[197:], whole.channels["target_angle_rad"][405:598], atol=1e-9)
     notes = " ".join(second.notes)
-    assert "13 rows left out" in notes
+    assert "13 rows removed" in notes
     assert "5 missing values of target_angle_rad held" in notes
     assert "split at 1 gaps" in notes
 
@@ -232,7 +232,8 @@ def test_a_channel_that_is_missing_almost_everywhere_is_refused(tmp_path):
     columns["Acc_Y"][np.arange(400) % 50 > 0] = np.nan
     write_csv(tmp_path / "low" / "run.csv", columns)
     groups = (InertiaGroup("a", "low", INERTIA),)
-    with pytest.raises(RecordingError, match=r"acceleration.*no stretch of 10 samples"):
+    message = r"values of 'acceleration' are missing.*no 10 samples in a row remain"
+    with pytest.raises(RecordingError, match=message):
         read_series(settings(tmp_path, inertia_groups=groups, repair=True))
 
 
@@ -242,7 +243,7 @@ def test_a_channel_of_nan_is_refused_whatever_is_asked(tmp_path, repair):
     columns["Gyro_Z"][:] = np.nan
     write_csv(tmp_path / "low" / "run.csv", columns)
     groups = (InertiaGroup("a", "low", INERTIA),)
-    with pytest.raises(RecordingError, match=r"current_ang_vel_rad_s holds no finite"):
+    with pytest.raises(RecordingError, match="current_ang_vel_rad_s contains no finite value"):
         read_series(settings(tmp_path, inertia_groups=groups, repair=repair))
     assert not check_data(settings(tmp_path, inertia_groups=groups, repair=repair)).usable
 
@@ -562,8 +563,8 @@ def test_the_bench_with_a_rounded_clock(recorded_data):
     assert (series.rate, len(series)) == (1000.0, 9760)
     # times rounded down by a step, and a tail of 250 rows in which the clock stands still
     assert series.notes[:3] == (
-        "10 times rounded onto the one before moved",
-        "250 rows with a repeated time dropped",
+        "10 times that were rounded onto the previous one moved",
+        "250 rows with a duplicate time removed",
         "1000 Hz as recorded",
     )
 

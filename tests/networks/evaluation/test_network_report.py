@@ -63,7 +63,7 @@ def test_the_report_of_a_training_shows_every_part(tmp_path):
         "Settled RMSE compared with other estimates",
                   "RMSE of whole recordings compared with other estimates",
         "RMS spread of its members is 0.02 N m", "Processing of the recordings",
-        "Errors beside those of the baselines",
+        "Errors compared with the baselines",
     ):  # fmt: skip
         assert part in page, part
 

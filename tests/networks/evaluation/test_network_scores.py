@@ -111,7 +111,7 @@ def test_a_warm_start_is_as_if_the_recording_went_on():
     assert cold.total.rmse > 0.05
     assert warm.total.rmse < 1e-6
     assert warm.others["same"].rmse == warm.total.rmse
-    with pytest.raises(SignalError, match="2 warm-ups"):
+    with pytest.raises(SignalError, match="expected 1 warm-ups, one per recording; received 2"):
         score(network, split.test, warm_up=[None, None])
 
 
@@ -184,7 +184,7 @@ def test_recordings_that_do_not_fit_the_network_are_refused():
     bare = ActuatorSeries("bare", "a", 100.0, {"current_a": series.torque}, series.torque)
     with pytest.raises(ColumnError, match="has no"):
         score(network, [bare])
-    with pytest.raises(SignalError, match="no recording"):
+    with pytest.raises(SignalError, match="recordings to score is empty"):
         score(network, [])
     with pytest.raises(SignalError, match="lengths"):
         score([series.torque[1:]], [series])

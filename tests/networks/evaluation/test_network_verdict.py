@@ -44,7 +44,7 @@ def test_a_network_ahead_of_every_baseline_on_unseen_files_can_be_used():
 @pytest.mark.parametrize(
     ("change", "grade", "words"),
     [
-        ({"scored_on": "validation"}, Grade.LOOK, "Nothing was held out"),
+        ({"scored_on": "validation"}, Grade.LOOK, "No data was held out"),
         ({"split_by": "time"}, Grade.LOOK, "end of recordings used in training"),
         (
             {"ended": {**ENDED, "best_epoch": -1}},

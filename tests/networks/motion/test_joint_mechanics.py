@@ -12,7 +12,7 @@ import torch
 from distinct_servos import distinct_model
 
 from trueup.errors import FitError
-from trueup.networks import MotionBase, PdJoint
+from trueup.networks.motion.base import MotionBase, PdJoint
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.joint_step import SampleInputs
 
@@ -279,9 +279,9 @@ def test_learned_numbers_move_by_factors_and_keep_their_sign():
     for place, (name, value) in enumerate(PD.values.items()):
         step = -2.0 + 4.0 * place / (len(PD.values) - 1)
         assert found[name] == pytest.approx(value * math.exp(step)), name
-    assert joint.moved_base().joint.values == pytest.approx(found)
+    assert joint.trained_base().joint.values == pytest.approx(found)
     assert [each is joint.steps for each in joint.moved] == [True]
-    assert DrivenJoint(PD).moved == [] and DrivenJoint(PD).moved_base().joint == PD
+    assert DrivenJoint(PD).moved == [] and DrivenJoint(PD).trained_base().joint == PD
 
 
 def test_an_offset_and_a_delay_are_not_learned():

@@ -134,9 +134,11 @@ def test_a_simulation_that_diverges_leaves_the_others_alone(arm):
 
 def test_a_base_of_another_model_is_refused(arm):
     assert arm.read_base({"kind": "model", "file": "model.xml"}, "here") is arm.base
-    with pytest.raises(RunDirectoryError, match=r"here is of the model 'other\.xml'"):
+    with pytest.raises(
+        RunDirectoryError, match=r"here belongs to the model 'other\.xml', not 'model\.xml'"
+    ):
         arm.read_base({"kind": "model", "file": "other.xml"}, "here")
-    assert arm.moved == [] and arm.moved_base() is arm.base
+    assert arm.moved == [] and arm.trained_base() is arm.base
 
 
 FREE = '<freejoint/><geom size="0.1"/>'
@@ -145,11 +147,11 @@ FREE = '<freejoint/><geom size="0.1"/>'
 @pytest.mark.parametrize(
     ("body", "drives", "words"),
     [
-        (FREE, "", "free or a ball"),
+        (FREE, "", "'joint 0' of the model is a free or ball joint"),
         ('<joint name="b" type="ball"/><geom size="0.1"/>', "", "joint 'b'"),
         ('<joint name="a"/><geom size="0.1"/>', "", "1 joints and 0 actuators"),
         ('<joint name="a"/><geom size="0.1"/>', '<intvelocity joint="a" kp="1" actrange="-1 1"/>',
-         "1 states of their own"),
+         "have 1 activation states"),
     ],
 )  # fmt: skip
 def test_models_that_no_gradient_goes_through_are_refused(body, drives, words):
@@ -245,8 +247,8 @@ def test_sensors_that_are_labelled_a_step_late_are_read_a_step_later():
 
 def test_the_command_of_a_joint_is_that_of_its_position_servo(simulator, logs):
     """The shoulder has a motor, whose control is no angle: it has no error."""
-    stretch = logs.whole(simulator)
-    command = stretch.command.reshape(COUNT, 2, 2)
+    window = logs.whole(simulator)
+    command = window.command.reshape(COUNT, 2, 2)
     assert bool(torch.isnan(command[:, 0]).all())
     np.testing.assert_allclose(command[:, 1, 0], np.sin(7.0 * TIMES), atol=1e-12)
     told = model_logs(inputs=("angle", "error", "velocity")).whole(simulator)
@@ -266,9 +268,9 @@ def test_errors_count_each_joint_of_each_recording_alone(logs):
     np.testing.assert_allclose(logs.errors(rows.reshape(4, -1)), offsets)
 
 
-def test_a_stretch_is_a_slice_of_each_recording(simulator, logs):
-    stretch = logs.stretch(simulator, torch.tensor([1, 0, 0]), torch.tensor([5, 0, 30]), 4)
-    position = stretch.position.reshape(5, 2, 3)
+def test_a_window_is_a_slice_of_each_recording(simulator, logs):
+    window = logs.windows(simulator, torch.tensor([1, 0, 0]), torch.tensor([5, 0, 30]), 4)
+    position = window.position.reshape(5, 2, 3)
     for column, (row, start) in enumerate(((1, 5), (0, 0), (0, 30))):
         expected = logs.position[row, start : start + 5]
         np.testing.assert_array_equal(position[:, :, column], expected)
@@ -280,10 +282,10 @@ def test_the_gradient_of_samples_is_that_of_differences(simulator, logs):
     """Through three samples of a joined arm, by the torques of all of them."""
 
     def ends(torques):
-        stretch = logs.stretch(simulator, torch.tensor([0, 1]), torch.tensor([2, 40]), 4)
-        position, speed = stretch.position[0], stretch.speed[0]
+        window = logs.windows(simulator, torch.tensor([0, 1]), torch.tensor([2, 40]), 4)
+        position, speed = window.position[0], window.speed[0]
         for step in range(3):
-            position, speed = stretch.after(step, position, speed, torques[step])
+            position, speed = window.after(step, position, speed, torques[step])
         return position, speed
 
     torques = torch.linspace(-0.2, 0.3, 12).double().reshape(3, 4).requires_grad_()
@@ -306,7 +308,7 @@ def test_recordings_do_not_see_each_other(logs):
 def test_recordings_that_no_training_can_use_are_refused():
     with pytest.raises(RecordingError, match="joint 'elbow' was not measured"):
         model_logs(measured=("a",))
-    with pytest.raises(RecordingError, match="ever changes"):
+    with pytest.raises(RecordingError, match="all commands of 'r0', 'r1' are constant"):
         model_logs(command=0.0)
 
 

@@ -104,7 +104,7 @@ def test_where_the_model_suffices_it_is_what_is_written(arm, tmp_path, monkeypat
     print(content["validation"], content["test"])
     assert not content["corrected"]
     assert not list((tmp_path / "run").glob("*.safetensors"))
-    assert any("The model suffices" in str(each) for each in content["verdict"]["reasons"])
+    assert any("The model is sufficient" in str(each) for each in content["verdict"]["reasons"])
 
 
 def changed(folder, change):

@@ -91,7 +91,7 @@ def test_the_numbers_of_a_pd_base_are_found_from_the_motion():
 def test_where_a_pd_law_suffices_it_is_what_is_written(tmp_path):
     result = run_motion_training("pd", pd_logs(), tmp_path, settings=replace(QUICK, max_steps=4))
     assert result.network is None
-    assert any("PD base suffices" in reason.sentence for reason in result.verdict.reasons)
+    assert any("PD base is sufficient" in reason.sentence for reason in result.verdict.reasons)
     written = read_base(tmp_path / "base.json")
     assert written.to_dict() == result.training.base.to_dict()
     assert not (tmp_path / "servo.json").exists()

@@ -81,23 +81,23 @@ def test_a_delay_between_steps_drives_by_the_mean_over_the_step():
         )
 
 
-def test_a_stretch_is_a_slice_of_each_log():
+def test_a_window_is_a_slice_of_each_log():
     rows, starts = torch.tensor([1, 0, 0]), torch.tensor([3, 10, 40])
-    stretch = PAIR.stretch(DrivenJoint(BASE), rows, starts, 5)
-    assert stretch.position.shape == (6, 3) and len(stretch.inputs) == 6
+    window = PAIR.windows(DrivenJoint(BASE), rows, starts, 5)
+    assert window.position.shape == (6, 3) and len(window.inputs) == 6
     for column, (row, start) in enumerate(zip(rows, starts, strict=True)):
         log = (LONG, SHORT)[row]
         part = slice(int(start), int(start) + 6)
-        np.testing.assert_array_equal(stretch.position[:, column], log.position[part])
-        np.testing.assert_array_equal(stretch.command[:, column], log.goal_position[part])
-        assert float(stretch.kp[column]) == log.kp
-        for sample in stretch.inputs:
+        np.testing.assert_array_equal(window.position[:, column], log.position[part])
+        np.testing.assert_array_equal(window.command[:, column], log.goal_position[part])
+        assert float(window.kp[column]) == log.kp
+        for sample in window.inputs:
             assert sample.inertia[column] == pytest.approx(log.mass * 0.01)
-    beyond = PAIR.stretch(DrivenJoint(BASE), torch.tensor([0]), torch.tensor([238]), 5)
+    beyond = PAIR.windows(DrivenJoint(BASE), torch.tensor([0]), torch.tensor([238]), 5)
     np.testing.assert_array_equal(beyond.position[2:, 0], LONG.position[-1])
 
 
-def test_a_whole_log_is_the_stretch_of_all_of_it():
+def test_a_whole_log_is_the_window_of_all_of_it():
     whole = PAIR.whole(DrivenJoint(BASE))
     np.testing.assert_array_equal(whole.position.T, PAIR.position)
     np.testing.assert_array_equal(whole.speed.T, PAIR.speed)
@@ -106,9 +106,9 @@ def test_a_whole_log_is_the_stretch_of_all_of_it():
 def test_inputs_of_a_correction_stand_in_the_order_of_their_names():
     names = ("position_gain", "current_ang_vel_rad_s", "angle_error_rad", "current_angle_rad")
     off = replace(SHORT, torque_enable=np.zeros(len(SHORT), bool))
-    stretch = MotionLogs.of(BASE, [LONG, off], names).whole(DrivenJoint(BASE))
+    window = MotionLogs.of(BASE, [LONG, off], names).whole(DrivenJoint(BASE))
     angle, speed = torch.tensor([0.1, 0.2]).double(), torch.tensor([3.0, 4.0]).double()
-    found = stretch.features(7, angle, speed).numpy()
+    found = window.features(7, angle, speed).numpy()
     np.testing.assert_allclose(found[:, [0, 1, 3]], [[50.0, 3.0, 0.1], [80.0, 4.0, 0.2]])
     # without torque there is no error
     np.testing.assert_allclose(found[:, 2], [LONG.goal_position[7] - 0.1, 0.0])
@@ -168,11 +168,11 @@ def test_the_torque_of_a_motion_is_scored_without_its_last_sample():
     assert one.torque is None
 
 
-def test_the_torque_of_a_stretch_is_that_of_its_motion():
-    stretch = PAIR.whole(DrivenJoint(BASE))
+def test_the_torque_of_a_window_is_that_of_its_motion():
+    window = PAIR.whole(DrivenJoint(BASE))
     rows = np.array([[0.3, -0.2], [1.0, 2.0], [1.1, 1.0]])
     angle, before, behind = torch.from_numpy(rows)
-    found = stretch.load_torque(0, angle, before, behind).numpy()
+    found = window.load_torque(0, angle, before, behind).numpy()
     inertia, weight = np.array([0.3, 0.2]) * 0.01, np.array([0.3, 0.2]) * GRAVITY * 0.1
     expected = inertia * np.array([0.1, -1.0]) * RATE + weight * np.sin([0.3, -0.2])
     np.testing.assert_allclose(found, expected)
@@ -186,16 +186,16 @@ def test_conditions_of_a_log_are_what_it_states():
     assert condition_of(replace(warm, vin=7.4), "voltage_v") == 7.4
     assert condition_of(warm, "inertia_kg_m2") == pytest.approx(0.003)
     for name, word in (("derivative_gain", "kd"), ("temperature_c", "temperature")):
-        with pytest.raises(RecordingError, match=f"log holds no {word}"):
+        with pytest.raises(RecordingError, match=f"log has no {word}"):
             condition_of(joint_log(), name)
 
 
 def test_logs_of_two_rates_are_refused():
     fast = replace(LONG, dt=1e-3, times=1e-3 * np.arange(len(LONG)))
     for logs in ([LONG, fast], [LONG, replace(LONG, dt=None)]):
-        with pytest.raises(RecordingError, match="one rate"):
+        with pytest.raises(RecordingError, match="logs must have one sample rate"):
             MotionLogs.of(BASE, logs)
-    with pytest.raises(RecordingError, match="no log"):
+    with pytest.raises(RecordingError, match="list of training logs is empty"):
         MotionLogs.of(BASE, [])
 
 

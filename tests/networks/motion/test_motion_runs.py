@@ -72,7 +72,7 @@ def test_a_stopped_run_ends_as_the_uninterrupted_one(monkeypatch, logs, whole, t
 def test_a_run_goes_on_in_python_with_the_same_arguments_only(monkeypatch, logs, tmp_path, whole):
     folder = tmp_path / "run"
     stopped(monkeypatch, logs, folder)
-    with pytest.raises(RunDirectoryError, match="another 'hidden'"):
+    with pytest.raises(RunDirectoryError, match="started with a different 'hidden'"):
         other = replace(SETTINGS, hidden=7)
         run_motion_training(MODEL, logs, folder, settings=other, resume=True, verbose=False)
     again = run_motion_training(MODEL, logs, folder, settings=SETTINGS, resume=True, verbose=False)

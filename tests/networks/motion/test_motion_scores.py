@@ -14,8 +14,9 @@ import torch
 from joint_log import GRAVITY, RATE, joint_log
 
 from trueup.errors import RecordingError, RunDirectoryError
-from trueup.networks import MotionBase, MotionSettings, MotionTraining, PdJoint
+from trueup.networks import MotionSettings, PdJoint
 from trueup.networks.model.torch_network import TorchNetwork
+from trueup.networks.motion.base import MotionBase
 from trueup.networks.motion.base_fit import starting_pd
 from trueup.networks.motion.checkpoint import (
     check_state,
@@ -26,12 +27,12 @@ from trueup.networks.motion.checkpoint import (
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.logs import MotionLogs
 from trueup.networks.motion.report import motion_report
-from trueup.networks.motion.result import MotionParts, judged, motion_parts
+from trueup.networks.motion.result import MotionParts, evaluated, motion_parts
 from trueup.networks.motion.rollout import torque_balance
 from trueup.networks.motion.simulated_training import file_name
 from trueup.networks.motion.starting_correction import starting_correction, zero_network
 from trueup.networks.motion.trainer import MotionTrainer
-from trueup.networks.motion.training import Motion, reached_by
+from trueup.networks.motion.training import Motion, MotionTraining, reached_by
 
 BASE = PdJoint(0.01, 0.02, 5.0, 50.0, 0.001, 0.001)
 INPUTS = ("current_angle_rad", "angle_error_rad", "current_ang_vel_rad_s")
@@ -55,7 +56,7 @@ def test_every_log_is_in_one_part(pairs, held, by_gain):
     try:
         parts = motion_parts(logs, test_kp=test_kp, test=known)
     except RecordingError as error:
-        assert "none is left" in str(error)
+        assert "logs remains for" in str(error)
         return
     names = [log.name for part in (parts.training, parts.validation, parts.test) for log in part]
     assert sorted(names) == sorted(log.name for log in logs)
@@ -98,7 +99,7 @@ def finished(base_errors, own_errors, network=NETWORK, held=None):
         {log.name: Motion(log.position, error, None) for log, error in zip(test, errors)}
         for errors in (base_errors, own_errors)
     )
-    return judged(done, parts, base, own)
+    return evaluated(done, parts, base, own)
 
 
 def test_a_correction_is_kept_where_its_mean_error_is_not_larger():
@@ -315,7 +316,7 @@ def test_any_name_is_a_file_in_the_folder(name):
 
 
 def test_a_folder_without_scores_is_no_finished_training(tmp_path):
-    with pytest.raises(RunDirectoryError, match="holds no metrics"):
+    with pytest.raises(RunDirectoryError, match=r"has no metrics\.json"):
         motion_report(tmp_path)
     (tmp_path / "metrics.json").write_text('{"test": 3}')
     with pytest.raises(RunDirectoryError, match="is damaged"):

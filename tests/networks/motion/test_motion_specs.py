@@ -79,7 +79,7 @@ def test_logs_are_found_after_a_move(tmp_path):
     assert again(spec, run, moved_to=tmp_path / "b/run").logdir == target  # with the run
     assert again(spec, run, folder=tmp_path / "b").logdir == target
     with pytest.raises(
-        RunDirectoryError, match=f"missing: give the folder of{logs.name} with --folder"
+        RunDirectoryError, match=f"missing: give the folder of {logs.name} with --folder"
     ):
         again(spec, run)
 
@@ -87,7 +87,7 @@ def test_logs_are_found_after_a_move(tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda c: c.pop("logdir"), "lacks 'logdir'"),
+        (lambda c: c.pop("logdir"), "is damaged: missing 'logdir'"),
         (lambda c: c["base"].update(kind="spring"), "unknown kind of base 'spring'"),
         (lambda c: c["settings"].update(hiden=3), "unknown key 'hiden'"),
         (lambda c: c["settings"].update(batch=0), "batch"),

@@ -154,7 +154,9 @@ def test_one_network_on_several_joints_lies_in_the_model_once(spec):
 
 def test_a_network_steps_at_its_own_rate_and_no_other(spec):
     fast = {"a": random_network(rate=1000.0)}
-    with pytest.raises(LawError, match=r"trained at 1000 Hz .* physics step of 0.002 s"):
+    with pytest.raises(
+        LawError, match=r"trained at 1000 Hz.* not a multiple of the physics step of 0\.002 s"
+    ):
         network_law(spec, fast)
     with pytest.raises(LawError, match="'100 Hz', '200 Hz'"):
         network_law(spec, {"a": random_network(), "b": random_network(rate=200.0)})
@@ -168,7 +170,7 @@ def test_a_network_steps_at_its_own_rate_and_no_other(spec):
 
 
 def test_what_is_missing_is_named(spec):
-    with pytest.raises(LawError, match="no joint 'c'; it has 'a', 'b'"):
+    with pytest.raises(LawError, match="no joint 'c'; available: 'a', 'b'"):
         network_law(spec, {"c": random_network()})
     with pytest.raises(LawError, match="inertia"):
         network_law(spec, networks())

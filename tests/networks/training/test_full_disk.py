@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from small_trainings import SMALL
 
 from trueup.cli import main
-from trueup.networks.training.checkpoint_callback import Keeper
+from trueup.networks.training.checkpoint_callback import CheckpointCallback
 from trueup.runs import atomic
 
 EVERY_EPOCH = "train.checkpointing.every_seconds=0.01"
@@ -64,8 +64,8 @@ def same_weights(run: Path, whole: Path) -> None:
     ("name", "turn", "says"),
     [
         ("last.ckpt", 1, "no checkpoint"),
-        ("last.ckpt", 2, "The last checkpoint is kept"),
-        ("network.safetensors", 2, "The last checkpoint is kept"),
+        ("last.ckpt", 2, "The last checkpoint is saved"),
+        ("network.safetensors", 2, "The last checkpoint is saved"),
     ],
 )
 def test_what_is_kept_is_said_and_resumes_to_the_same_weights(
@@ -99,7 +99,7 @@ def test_half_a_line_of_the_history_does_not_stay(data, whole, tmp_path, monkeyp
     """The limit on the size of a file stands for the full disk: a write is cut in the same way."""
     run = tmp_path / "run"
     former = resource.getrlimit(resource.RLIMIT_FSIZE)
-    append = Keeper._append
+    append = CheckpointCallback._append
 
     def cut(self, path: Path, line: str) -> None:
         if path.exists():
@@ -109,7 +109,7 @@ def test_half_a_line_of_the_history_does_not_stay(data, whole, tmp_path, monkeyp
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, former)
 
-    monkeypatch.setattr(Keeper, "_append", cut)
+    monkeypatch.setattr(CheckpointCallback, "_append", cut)
     capfd.readouterr()
     assert main(training(data, run)) == 2
     assert "history.jsonl" in capfd.readouterr().err

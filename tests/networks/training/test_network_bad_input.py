@@ -148,7 +148,11 @@ CASES = {
         (GROUPS, "model.ensemble_members=2"),
         "looks like deg where",
     ),
-    "a torque that never changes": (a_torque_that_never_changes, (GROUPS,), "never changes"),
+    "a torque that never changes": (
+        a_torque_that_never_changes,
+        (GROUPS,),
+        "the torque is constant",
+    ),
 }
 
 

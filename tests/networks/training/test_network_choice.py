@@ -184,7 +184,7 @@ def test_features_that_no_simulator_supplies_are_named_scored_without_and_refuse
     sentences = [each["sentence"] for each in metrics["verdict"]["reasons"]]
     assert any("which no simulator supplies" in each for each in sentences)
     network = replace(result.splits[0].network)
-    with pytest.raises(FitError, match="only the hardware measures"):
+    with pytest.raises(FitError, match="which only hardware measures"):
         export_network(network, "newton", tmp_path / "n.onnx")
     export_network(network, "numpy", tmp_path / "n.npz")
 

@@ -277,7 +277,7 @@ def test_a_cut_experiment_file_says_what_it_lacks(data, tmp_path, capsys):
         for words in (["network", "train", "--resume", "--output"], ["study", "resume"]):
             assert main([*words, str(run)]) == 2
             error = capsys.readouterr().err
-            assert "experiment.yaml is damaged: it lacks" in error
+            assert "experiment.yaml is damaged: missing '" in error
             assert "--overwrite" in error
 
 

@@ -229,7 +229,7 @@ def test_a_checkpoint_that_is_none_is_refused_and_never_run(tmp_path):
     )
     for content in contents:
         checkpoint.write_bytes(content)
-        with pytest.raises(RunDirectoryError, match=r"last\.ckpt cannot be continued") as raised:
+        with pytest.raises(RunDirectoryError, match=r"last\.ckpt cannot be resumed") as raised:
             train(settings=short(3), directory=tmp_path, resume=True)
         assert "weights_only" not in str(raised.value)
     assert not hacked.exists()

@@ -64,16 +64,21 @@ def test_recordings_are_found_after_a_move(data, tmp_path):
     assert place(tmp_path / "a/run", tmp_path / "b") == second  # one of its name within
     shutil.rmtree(tmp_path / "a/data")
     shutil.rmtree(tmp_path / "b/data")
-    with pytest.raises(RunDirectoryError, match=r"data, which is gone: say where data is"):
+    with pytest.raises(
+        RunDirectoryError, match=r"data, which is missing: give the folder of data with --folder"
+    ):
         place(tmp_path / "a/run")
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda c: c.pop("seed"), "lacks 'seed'.*--overwrite"),
-        (lambda c: c["configuration"].pop("data"), "lacks 'configuration.data'.*--overwrite"),
-        (lambda c: c.update(configuration=None), "lacks 'configuration.data'"),
+        (lambda c: c.pop("seed"), "is damaged: missing 'seed'.*--overwrite"),
+        (
+            lambda c: c["configuration"].pop("data"),
+            "is damaged: missing 'configuration.data'.*--overwrite",
+        ),
+        (lambda c: c.update(configuration=None), "is damaged: missing 'configuration.data'"),
         (lambda c: c.update(data_from_run=7), "data_from_run"),
         (lambda c: c["configuration"]["train"].update(epochs=3), "cannot be read.*epochs"),
         (lambda c: c["configuration"].update(seed="x"), "cannot be read.*seed"),

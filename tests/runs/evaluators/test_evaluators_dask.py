@@ -198,7 +198,7 @@ def test_a_scheduler_with_workers(tmp_path):
                 remote.costs(X)
             assert "worker tcp://127.0.0.1" in caught.value.__notes__[0]
 
-            refusal = pytest.raises(EvaluationError, match=r"cannot be rebuilt on worker .*model")
+            refusal = pytest.raises(EvaluationError, match=r"cannot be unpickled on worker .*model")
             with evaluator.over(NotRebuilt()) as remote, refusal:
                 remote.costs(X)
 
@@ -233,7 +233,7 @@ def test_a_scheduler_that_is_lost_stops_the_study_which_then_goes_on_here(tmp_pa
                 threading.Timer(0.05, scheduler.kill).start()
 
         started = time.monotonic()
-        with pytest.raises(EvaluationError, match=rf"{address} is lost.*Go on") as caught:
+        with pytest.raises(EvaluationError, match=rf"{address} is lost.*Resume with") as caught:
             _study(
                 tmp_path / "there",
                 OneCost(0.05),

@@ -181,7 +181,7 @@ def test_what_the_options_ask_for():
     assert (started.scheduler, started.workers) == (None, 2)
     with pytest.raises(FitError, match="-1"):
         make_evaluator(-1)
-    with pytest.raises(FitError, match="leave them out"):
+    with pytest.raises(FitError, match=r"with a running scheduler.*remove them here"):
         make_evaluator(3, "tcp://10.0.0.1:8786")
     with pytest.raises(FitError, match="workers=0"):
         ProcessPool(0)

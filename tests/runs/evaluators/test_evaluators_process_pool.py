@@ -134,7 +134,7 @@ def test_a_mistake_in_the_problem_is_raised(kind, error, message):
 
 def test_a_problem_that_cannot_be_rebuilt_is_refused():
     with (
-        pytest.raises(EvaluationError, match=r"cannot be rebuilt on trueup worker .*model.xml"),
+        pytest.raises(EvaluationError, match=r"cannot be unpickled on trueup worker .*model.xml"),
         ProcessPool(2).over(NotRebuilt()),
     ):
         pass

@@ -187,7 +187,7 @@ def test_a_batch_that_would_pass_the_limit_leaves_no_trace(tmp_path):
 
 
 def test_budget_has_to_be_positive():
-    with pytest.raises(FitError, match="max_seconds is 0"):
+    with pytest.raises(FitError, match="max_seconds must be positive, found 0"):
         Budget(max_seconds=0)
 
 
@@ -204,7 +204,7 @@ def test_callbacks(tmp_path):
 
 def test_a_study_is_not_started_over(tmp_path):
     _run(tmp_path / "run", generations=2)
-    with pytest.raises(RunDirectoryError, match=r"already holds a study.*--resume"):
+    with pytest.raises(RunDirectoryError, match=r"already contains a study.*--resume"):
         _run(tmp_path / "run")
 
 

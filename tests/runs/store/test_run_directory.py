@@ -56,7 +56,7 @@ def test_an_empty_folder_becomes_a_run(tmp_path):
 def test_a_run_is_not_overwritten_unless_asked(tmp_path):
     run = RunDirectory.create(tmp_path / "run")
     run.solution.write_text("{}")
-    with pytest.raises(RunDirectoryError, match=r"already holds a run.*--resume.*--output"):
+    with pytest.raises(RunDirectoryError, match=r"already contains a run.*--resume.*--output"):
         RunDirectory.create(run.path)
     assert run.solution.exists()
     RunDirectory.create(run.path, overwrite=True)
@@ -107,7 +107,7 @@ def test_overwriting_that_was_killed_is_put_right(tmp_path):
 def test_not_replaced_from_within(tmp_path, monkeypatch):
     RunDirectory.create(tmp_path / "run")
     monkeypatch.chdir(tmp_path / "run")
-    with pytest.raises(RunDirectoryError, match="from another folder"):
+    with pytest.raises(RunDirectoryError, match="run the command in another folder"):
         RunDirectory.create(".", overwrite=True)
 
 
@@ -116,8 +116,8 @@ def test_not_replaced_from_within(tmp_path, monkeypatch):
     [
         (None, "has no run.json"),
         ("{", "not a JSON file"),
-        ("[]", "foreign"),
-        ('{"format": "other"}', "foreign"),
+        ("[]", "of another program"),
+        ('{"format": "other"}', "of another program"),
         ('{"format": "trueup run"}', "no valid format version"),
         ('{"format": "trueup run", "format_version": 2}', "format is 2.*up to 1.*newer trueup"),
     ],

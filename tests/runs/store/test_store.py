@@ -116,14 +116,14 @@ def test_a_state_that_cannot_be_saved_says_where(tmp_path):
 def test_shapes_that_do_not_fit(tmp_path):
     with (
         Store.create(tmp_path / "study.sqlite", ("a",)) as store,
-        pytest.raises(ValueError, match="do not fit 1 parameters"),
+        pytest.raises(ValueError, match="do not match 1 parameters"),
     ):
         store.record(0, [[1.0, 2.0]], [1.0])
 
 
 def test_create_does_not_overwrite(tmp_path):
     _filled(tmp_path / "study.sqlite").close()
-    with pytest.raises(RunDirectoryError, match=r"exists already.*--resume"):
+    with pytest.raises(RunDirectoryError, match=r"already exists.*--resume"):
         Store.create(tmp_path / "study.sqlite", ("a",))
 
 
@@ -144,12 +144,12 @@ def test_foreign_files_are_refused_and_left_alone(tmp_path):
     connection.close()
     before = path.read_bytes()
     for attempt in (Store.open, Store.is_blank, lambda p: Store.create(p, ("a",))):
-        with pytest.raises(RunDirectoryError, match="not the file of a study"):
+        with pytest.raises(RunDirectoryError, match="is not a study file of trueup"):
             attempt(path)
     assert path.read_bytes() == before
     path.write_text("a letter, long enough to be no header of SQLite" * 100)
     for attempt in (Store.open, Store.is_blank, lambda p: Store.create(p, ("a",))):
-        with pytest.raises(RunDirectoryError, match="not the file of a study"):
+        with pytest.raises(RunDirectoryError, match="is not a study file of trueup"):
             attempt(path)
 
 

@@ -136,7 +136,7 @@ def test_a_training_records_scalars_settings_and_files_through_the_same_trackers
     run = TrackedRun(tmp_path, "knee-fold_1", {"hidden": 8}, group="knee", step_name="epoch")
     trackers.tell("begin", run)
     trackers.tell("log", 0, {"train_loss": 0.5})
-    with pytest.warns(TrueupWarning, match="the curve failed and is left out.*the line is dead"):
+    with pytest.warns(TrueupWarning, match="the curve failed and is removed.*the line is dead"):
         trackers.tell("add_file", tmp_path / "network.pt")
     trackers.tell("finish", {"rmse": 0.1})
     assert calls == [("knee-fold_1", "knee", "epoch"), (0, {"train_loss": 0.5})]
@@ -145,7 +145,7 @@ def test_a_training_records_scalars_settings_and_files_through_the_same_trackers
 @pytest.mark.parametrize("where", ["start", "generation", "end"])
 def test_a_tracker_that_fails_stops_nothing_and_nobody(tmp_path, where):
     failing, other = Recorder(where), Recorder()
-    with pytest.warns(TrueupWarning, match="the recorder failed and is left out.*the line is dead"):
+    with pytest.warns(TrueupWarning, match="the recorder failed and is removed.*the line is dead"):
         _run(tmp_path / "run", [failing, other])
     assert failing.told[-1][0] == where, "it is told nothing more after its failure"
     assert len(other.told) == 12

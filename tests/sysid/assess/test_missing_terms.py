@@ -100,14 +100,14 @@ FALLS = r"[Ff]riction that falls with speed \(Stribeck\)"
         (
             Plant(2, servo=False, stribeck=0.5, motion=0.5),
             TORQUES,
-            f"has {FALLS}, which is missing in the model .* 0.[3-5].* N m more at rest, "
+            f"has {FALLS}, which is missing from the model .* 0.[3-5].* N m more at rest, "
             "gone above 0.[4-7]",
         ),
         (Plant(drag=0.5), "", r"proportional to the square of speed is missing, .* 0.[45]"),
         (
             Plant(2, servo=False, drag=0.8),
             TORQUES,
-            "proportional to the square of speed, which is missing in the model",
+            "proportional to the square of speed, which is missing from the model",
         ),
         (
             Plant(servo=False, lean=0.4),

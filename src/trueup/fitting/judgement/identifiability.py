@@ -239,7 +239,8 @@ def _checked_values(
     labels = tuple(names) or tuple(f"parameter {i}" for i in range(p))
     if values.shape != (p,) or len(labels) != p:
         raise FitError(
-            f"the Jacobian has {p} columns, expected {values.size} values and {len(labels)} names."
+            f"expected one value and one name for each of the {p} columns of the Jacobian, found "
+            f"{values.size} values and {len(labels)} names."
         )
     return values, labels
 

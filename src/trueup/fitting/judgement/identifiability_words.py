@@ -40,8 +40,7 @@ def direction_sentence(
             what += " (or, near these values, their sum)"
         return (
             f"{subject} can only be determined as {what}: increasing {names[0]} by 1 % and "
-            "decreasing "
-            f"{names[1]} by 1 % {nothing}"
+            f"decreasing {names[1]} by 1 % {nothing}"
         )
     if len(names) == 2 and _alike(raw):
         return (
@@ -103,7 +102,7 @@ def no_effect_sentence(name: str) -> str:
 def _changes(names: Sequence[str], relative: np.ndarray, by_range: np.ndarray) -> str:
     parts = []
     for name, change, of_range in zip(names, relative / np.abs(relative).max(), by_range):
-        verb = "raising" if change > 0 else "lowering"
+        verb = "increasing" if change > 0 else "decreasing"
         unit = "% of its range" if of_range else "%"
         parts.append(f"{verb} {name} by {abs(change):.2g} {unit}")
     return _and(parts)

@@ -24,8 +24,8 @@ def check_box(space: Space) -> None:
     empty = ~(space.upper > space.lower)
     if empty.any():
         raise FitError(
-            f"the bounds of {listing(_names(space, empty))} are equal: freeze them, "
-            "or widen the bounds"
+            f"the bounds of {listing(_names(space, empty))} are equal: freeze "
+            "these parameters, or widen the bounds"
         )
 
 
@@ -51,8 +51,8 @@ def start_deviations(space: Space, relative: float) -> np.ndarray:
     unknown = ~(deviations > 0)
     if unknown.any():
         raise FitError(
-            f"no initial deviation for {listing(_names(space, unknown))}: they start at zero "
-            "and have an infinite bound. Give a deviation, or finite bounds"
+            f"no initial deviation for {listing(_names(space, unknown))}: the start is "
+            "zero and a bound is infinite. Give a deviation, or finite bounds"
         )
     return deviations
 

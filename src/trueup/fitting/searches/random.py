@@ -40,10 +40,9 @@ class _Scan(CostSearch):
         super().__init__(space)
         check_box(space)
         self._require(space)
-        if batch < 1 or (candidates is not None and candidates < 1):
-            raise FitError(
-                f"batch and candidates must be at least 1, found {batch} and {candidates}"
-            )
+        for name, count in (("batch", batch), ("candidates", candidates)):
+            if count is not None and count < 1:
+                raise FitError(f"{name} must be at least 1, found {count}")
         check_seed(seed)
         self.batch, self.candidates, self.seed = int(batch), candidates, int(seed)
         self.front: ParetoFront | None = None

@@ -61,8 +61,8 @@ class TrainingSpec(Spec):
         data = values.get("data") if isinstance(values, dict) else None
         if not isinstance(values, dict) or not isinstance(data, dict):
             raise RunDirectoryError(
-                f"{directory / 'experiment.yaml'} is damaged: it lacks 'configuration.data'. "
-                "Restore it from a copy, or start the run again with --overwrite"
+                f"{directory / 'experiment.yaml'} is damaged: missing 'configuration.data'. "
+                "Restore it from a copy, or restart the run with --overwrite"
             )
         if "configuration" in content and isinstance(content.get("data_from_run"), str):
             place = recorded_data_folder(directory, content)

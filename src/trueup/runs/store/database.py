@@ -368,8 +368,8 @@ class Store:
             ) from error
         except (sqlite3.DatabaseError, ValueError) as error:
             raise RunDirectoryError(
-                f"{self._path} is damaged or is not the file of a study: {error}. "
-                "Take it from a copy, or start again with another --output"
+                f"{self._path} is damaged or is not a study file of trueup: {error}. "
+                "Restore it from a backup, or choose another --output"
             ) from error
 
 
@@ -420,7 +420,7 @@ def _connect(path: Path, writable: bool) -> sqlite3.Connection:
     except sqlite3.Error as error:
         connection.close()
         raise RunDirectoryError(
-            f"{path} is damaged or is not the file of a study: {error}. "
-            "Take it from a copy, or start again with another --output"
+            f"{path} is damaged or is not a study file of trueup: {error}. "
+            "Restore it from a backup, or choose another --output"
         ) from error
     return connection

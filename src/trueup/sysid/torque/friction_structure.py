@@ -68,7 +68,7 @@ class MissingFriction:
     def sentence(self) -> str:
         """Sentence on the term."""
         return (
-            f"{self.joint} has {STRUCTURES[self.structure]}, which is missing in the model "
+            f"{self.joint} has {STRUCTURES[self.structure]}, which is missing from the model "
             f"({self.significance:.1f} standard errors): {self.found}it reduces the error on "
             "held-out "
             f"torques, in units of each joint's noise, by {100 * self.gain:.2g} %"

@@ -94,7 +94,7 @@ def check_loads(match: LoadMatch, known_gains: bool) -> list[str]:
     _check_joints(match, own, heavy)
     notes = [
         f"The recorded torque of {name} opposes the load of its links (correlation {c:.2f}): "
-        "its sign is inverted, or a payload is missing in the model."
+        "its sign is inverted, or a payload is missing from the model."
         for name, c, light in zip(match.joints, own, turned & ~heavy, strict=True)
         if light
     ]
