@@ -169,7 +169,7 @@ def test_a_run_may_move_with_its_file(command, own, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda d: (d / "study.sqlite").write_bytes(b"x" * 5000), "damaged or is not the file"),
+        (lambda d: (d / "study.sqlite").write_bytes(b"x" * 5000), "damaged or is not a study file"),
         (
             lambda d: (d / "experiment.yaml").write_text("kind: study\nformat_version: 2\n"),
             "missing 'name'",
