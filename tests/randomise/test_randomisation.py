@@ -160,10 +160,10 @@ def test_draws_that_miss_what_is_held_out_are_refused_unless_asked_for(copied, t
         (["draws=nan"], "draws=nan: input should be a valid integer"),
         (["draws=1e999"], "draws=inf: input should be a"),
         (["joints=2e3"], "between 1 and 1000"),
-        (["--seed", "-1e0"], "the seed is -1"),
+        (["--seed", "-1e0"], "--seed must be between 0 and 9223372036854775807, found -1\n"),
         (["draws=-1"], "too few"),
-        (["--seed", "-1"], "the seed is -1"),
-        (["--seed", str(2**63)], "the seed is 9223372036854775808"),
+        (["--seed", "-1"], "--seed must be between 0 and 9223372036854775807, found -1\n"),
+        (["--seed", str(2**63)], f"--seed must be between 0 and {2**63 - 1}, found {2**63}\n"),
     ],
 )
 @pytest.mark.parametrize("dry", [False, True])
