@@ -15,7 +15,7 @@ from given_configurations import FIRST_WALK
 from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.gait import load_configuration
-from trueup.gait.search.myoassist_import import import_configuration
+from trueup.gait.search.myoassist.reader import import_configuration
 from trueup.gait.search.run_files import TermsLog, read_terms
 
 MODEL = "myoassist/models/22muscle_2D/myoLeg22_2D_TUTORIAL.xml"

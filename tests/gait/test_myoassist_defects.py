@@ -48,7 +48,7 @@ from trueup.gait.controller.reflexes import default_controller
 from trueup.gait.costs.stages import PRESETS
 from trueup.gait.models.anatomy import load_anatomy, myoassist_anatomy
 from trueup.gait.search.configuration_files import configuration_names
-from trueup.gait.search.myoassist_import import import_configuration
+from trueup.gait.search.myoassist.reader import import_configuration
 from trueup.gait.walk.frames import FRAME
 
 HERE = Path(__file__).parent

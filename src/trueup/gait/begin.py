@@ -13,7 +13,7 @@ from trueup.gait.search._make_problem import (
 )
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.earlier_runs import kept_start
-from trueup.gait.search.myoassist_checkout import checkout_notes
+from trueup.gait.search.myoassist.checkout import checkout_notes
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.searches import make_search
 from trueup.gait.search.shipped_walk import start_path

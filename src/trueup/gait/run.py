@@ -13,15 +13,15 @@ from trueup.gait.begin import begun_search, search_at_start, search_limits, star
 from trueup.gait.report.interim_report import InterimReports
 from trueup.gait.report.of_run import page_of_run, page_without_walk
 from trueup.gait.result import GaitResult, judged_gait
-from trueup.gait.search.cma_files import FOLDER as CMA_FOLDER
-from trueup.gait.search.cma_files import CmaFiles
 from trueup.gait.search.distribution import DISTRIBUTION, distribution_of
 from trueup.gait.search.earlier_runs import configuration_of_run, kept_start
 from trueup.gait.search.fresh_perturbations import is_reevaluated
 from trueup.gait.search.given_walks import problem_to_look_at
+from trueup.gait.search.myoassist.cma_files import FOLDER as CMA_FOLDER
+from trueup.gait.search.myoassist.cma_files import CmaFiles
+from trueup.gait.search.myoassist.script import write_training_scripts
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, TermsLog, write_vectors
-from trueup.gait.search.training_script import write_training_scripts
 from trueup.gait.spec import GaitSpec
 from trueup.reports import Page
 from trueup.runs import Outcome, Session

@@ -11,7 +11,7 @@ from trueup.errors import GaitError
 from trueup.gait import load_configuration, make_problem
 from trueup.gait.search.configuration import make_configuration
 from trueup.gait.search.configuration_files import configuration_names
-from trueup.gait.search.myoassist_import import import_configuration
+from trueup.gait.search.myoassist.reader import import_configuration
 
 ARGUMENTS = (
     "--musc_model 22",

@@ -21,7 +21,7 @@ from trueup.gait.report.walk_words import curve_notes, how_it_walks, trunk_notes
 from trueup.gait.search._make_problem import device_notes
 from trueup.gait.search.configuration import MOST_REPEATS
 from trueup.gait.search.given_walks import GivenWalk
-from trueup.gait.search.myoassist_checkout import checkout_notes
+from trueup.gait.search.myoassist.checkout import checkout_notes
 from trueup.gait.walk.perturbations import PerturbationSizes
 from trueup.reports import Page
 

@@ -9,8 +9,8 @@ import yaml
 from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.search.configuration import PATHS, GaitConfiguration, make_configuration
-from trueup.gait.search.myoassist_checkout import with_files_near
-from trueup.gait.search.myoassist_import import (
+from trueup.gait.search.myoassist.checkout import with_files_near
+from trueup.gait.search.myoassist.reader import (
     import_configuration,
     located,
     missing_paths,

@@ -20,7 +20,7 @@ from trueup.gait.search.configuration import (
 from trueup.gait.search.configuration_files import MYOASSIST_FILES, check_paths, load_configuration
 from trueup.gait.search.earlier_runs import configuration_of_run
 from trueup.gait.search.fresh_perturbations import evaluation_repeats, is_reevaluated
-from trueup.gait.search.myoassist_checkout import reference_near
+from trueup.gait.search.myoassist.checkout import reference_near
 from trueup.gait.search.problem import GaitProblem
 from trueup.runs.loop._warm_start import warm_start
 from trueup.runs.store.input_check import mark_of_file

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from trueup.cli import main
-from trueup.gait import GaitConfiguration, import_configuration, load_configuration
+from trueup.gait import GaitConfiguration, load_configuration
 from trueup.gait.search.configuration import COSTS
 from trueup.gait.search.configuration_files import configuration_names
+from trueup.gait.search.myoassist.reader import import_configuration
 
 ARGUMENTS = {
     "--musc_model 26": ("musc_model", 26),

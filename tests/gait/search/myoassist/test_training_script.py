@@ -4,10 +4,11 @@ import pytest
 from given_configurations import FIRST_WALK, SPARING, WITH_DEVICE
 
 from trueup import gait, runs
-from trueup.gait import GaitConfiguration, import_configuration, load_configuration
+from trueup.gait import GaitConfiguration, load_configuration
 from trueup.gait.search.configuration_files import configuration_names
 from trueup.gait.search.earlier_runs import configuration_of_run
-from trueup.gait.search.training_script import write_training_scripts
+from trueup.gait.search.myoassist.reader import import_configuration
+from trueup.gait.search.myoassist.script import write_training_scripts
 from trueup.runs import Budget, RunDirectory, RunInterrupted
 
 SHARED = (
