@@ -131,7 +131,7 @@ def test_joints_in_another_order_have_their_own_limits():
     [
         ({"speed": {"d": 1.0}}, "'d'"),
         ({"position": {"a": (0.5, 1.0)}}, "pose of a"),
-        ({"position": (-4e-4, 4e-4)}, "no joint room"),
+        ({"position": (-4e-4, 4e-4)}, "design.limits.position allows no joint to move"),
     ],
 )
 def test_limits_that_exclude_any_motion_are_refused(given, words):
@@ -422,7 +422,7 @@ def test_why_an_unknown_has_no_effect():
     assert "moves elbow" in no_effect_of(UNKNOWN, ("knee",), 1)
     assert "in motion only" in no_effect_of(UNKNOWN, ("knee",), 1)
     for joints, number in ((("elbow",), 1), (("elbow",), 2)):
-        assert "no motion that was tried" in no_effect_of(UNKNOWN, joints, number)
+        assert "no tested motion changes any recorded signal" in no_effect_of(UNKNOWN, joints, number)
 
 
 # --- files ---------------------------------------------------------------------------------------

@@ -172,7 +172,7 @@ def test_a_folder_that_is_read_is_not_written_over(spec, place):
 def test_wrong_numbers_are_refused_as_a_spec_is_made(place):
     with pytest.raises(ExperimentError, match="the library of pieces must be between 1 and 1000000, found 0"):
         DesignSpec.of(experiment(), place, library=0)
-    with pytest.raises(ExperimentError, match="the seed must be between 0 and 9223372036854775807, found -1"):
+    with pytest.raises(ExperimentError, match="--seed must be between 0 and 9223372036854775807, found -1"):
         BenchDesignSpec.of(place / "fits" / "m1.run", seed=-1)
     with pytest.raises(FitError, match="max_seconds must be positive, found -1"):
         DesignSpec.of(experiment(), place, limits=Budget(max_seconds=-1))

@@ -178,9 +178,9 @@ def test_numbers_that_none_can_be_are_refused_at_once(words, said, dry, tmp_path
 
 def test_a_run_without_intervals_or_with_damage_is_refused(copied, tmp_path):
     for changes, words in (
-        ({"known": None}, "no optimum"),
+        ({"known": None}, "the fit is not at an optimum"),
         ({"known": {"names": ["a"]}}, "damaged"),
-        ({"known": {"names": ["a"], "centre": [0], "precision": [[1]], "inflation": 1}}, "other"),
+        ({"known": {"names": ["a"], "centre": [0], "precision": [[1]], "inflation": 1}}, "not those of its"),
     ):
         _change(copied, **changes)
         with pytest.raises(RunDirectoryError, match=words):

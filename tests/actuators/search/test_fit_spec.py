@@ -112,7 +112,7 @@ def test_a_spec_finds_its_files_where_they_have_moved_to(files, tmp_path_factory
     ("change", "message"),
     [
         (lambda c: c.pop("model"), "damaged: missing 'model'"),
-        (lambda c: c["settings"].update(trails=3), "no setting 'trails'"),
+        (lambda c: c["settings"].update(trails=3), "unknown setting of a fit: 'trails'; .* Did you mean 'trials'"),
         (lambda c: c["settings"].update(method="cmaees"), "Did you mean 'cmaes'"),
         (lambda c: c.update(start={"kt": "fast"}), r"start\.kt"),
         (lambda c: c.update(actuator=None), "actuator"),

@@ -381,7 +381,7 @@ def test_settings_survive_a_file():
     )
     plain = json.loads(json.dumps(settings.to_dict()))
     assert FitSettings.from_dict(plain) == settings
-    with pytest.raises(FitError, match="no setting 'trails'"):
+    with pytest.raises(FitError, match="unknown setting of a fit: 'trails'; .* Did you mean 'trials'"):
         FitSettings.from_dict({"trails": 3})
 
 

@@ -87,8 +87,8 @@ def test_a_spec_finds_its_files_where_they_have_moved_to(files, tmp_path_factory
     ("change", "message"),
     [
         (lambda c: c.pop("params"), "damaged: missing 'params'"),
-        (lambda c: c["settings"].update(modles=3), "no setting 'modles'"),
-        (lambda c: c["settings"]["fit"].update(trails=3), "no setting 'trails'"),
+        (lambda c: c["settings"].update(modles=3), "unknown setting of a comparison: 'modles'; .* Did you mean 'models'"),
+        (lambda c: c["settings"]["fit"].update(trails=3), "unknown setting of a fit: 'trails'"),
         (lambda c: c.update(anyway="perhaps"), "anyway"),
         (lambda c: c["settings"].pop("fit"), "damaged"),
     ],
@@ -132,7 +132,7 @@ def test_what_differs_on_resume_is_named(files, changes, named):
 def test_the_picture_of_a_former_run_is_ignored():
     former = {**SETTINGS.to_dict(), "png": True}
     assert ComparisonSettings.from_dict(former) == SETTINGS
-    with pytest.raises(FitError, match="no setting 'pgn'"):
+    with pytest.raises(FitError, match="unknown setting of a comparison: 'pgn'"):
         ComparisonSettings.from_dict({**former, "pgn": True})
 
 
