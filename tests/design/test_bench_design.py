@@ -199,7 +199,9 @@ def test_a_prediction_that_is_not_there_is_told_before_the_search(servo_fit_run,
     assert "nowhere does not exist" in capsys.readouterr().err
     assert main(["design", str(servo_fit_run), "--after", str(servo_fit_run)]) == 2
     assert "remove --after" in capsys.readouterr().err
-    with pytest.raises(ExperimentError, match="the library of pieces must be between 1 and 1000000, found 0"):
+    with pytest.raises(
+        ExperimentError, match="the library of pieces must be between 1 and 1000000, found 0"
+    ):
         BenchDesignSpec.of(servo_fit_run, library=0)
     assert not (tmp_path / "x").exists()
 

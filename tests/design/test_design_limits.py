@@ -422,7 +422,9 @@ def test_why_an_unknown_has_no_effect():
     assert "moves elbow" in no_effect_of(UNKNOWN, ("knee",), 1)
     assert "in motion only" in no_effect_of(UNKNOWN, ("knee",), 1)
     for joints, number in ((("elbow",), 1), (("elbow",), 2)):
-        assert "no tested motion changes any recorded signal" in no_effect_of(UNKNOWN, joints, number)
+        assert "no tested motion changes any recorded signal" in no_effect_of(
+            UNKNOWN, joints, number
+        )
 
 
 # --- files ---------------------------------------------------------------------------------------

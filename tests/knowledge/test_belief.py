@@ -63,7 +63,9 @@ def test_a_direction_that_nothing_limits_is_named():
     endless = Belief(
         ("a", "b"), np.zeros(2), np.diag([1.0, 0.0]), np.full(2, -np.inf), np.full(2, np.inf)
     )
-    with pytest.raises(FitError, match="do not determine 'b', and there are no finite bounds and no prior"):
+    with pytest.raises(
+        FitError, match="do not determine 'b', and there are no finite bounds and no prior"
+    ):
         endless.draw(10, np.random.default_rng(0))
 
 

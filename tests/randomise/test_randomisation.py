@@ -180,7 +180,10 @@ def test_a_run_without_intervals_or_with_damage_is_refused(copied, tmp_path):
     for changes, words in (
         ({"known": None}, "the fit is not at an optimum"),
         ({"known": {"names": ["a"]}}, "damaged"),
-        ({"known": {"names": ["a"], "centre": [0], "precision": [[1]], "inflation": 1}}, "not those of its"),
+        (
+            {"known": {"names": ["a"], "centre": [0], "precision": [[1]], "inflation": 1}},
+            "not those of its",
+        ),
     ):
         _change(copied, **changes)
         with pytest.raises(RunDirectoryError, match=words):

@@ -99,7 +99,10 @@ def test_runs_that_cannot_be_reconciled_are_refused(fleet, tmp_path):
     solution = json.loads(file.read_text())
     for change, words in (
         ({"verdict": verdict}, 'is "do not use"'),
-        ({"known": {**solution["known"], "names": ["a", "b", "c", "d"]}}, "its unknowns are not those of its parameters"),
+        (
+            {"known": {**solution["known"], "names": ["a", "b", "c", "d"]}},
+            "its unknowns are not those of its parameters",
+        ),
         ({"parameters": [{**p, "unit": "lb"} for p in solution["parameters"]]}, "the unit 'lb'"),
         ({"known": None}, "the fit is not at an optimum"),
     ):
@@ -143,7 +146,10 @@ def test_copies_of_a_run_count_once(fleet, tmp_path, capsys):
         ),
         (lambda known: known["names"].__setitem__(1, "dampling"), "'damping', 'dampling'"),
         (lambda known: known["names"].__setitem__(1, "armature"), "duplicate names: 'armature'"),
-        (lambda known: known.update(inflation=-1.0), "inflation of the Gaussian must be positive and finite, found -1"),
+        (
+            lambda known: known.update(inflation=-1.0),
+            "inflation of the Gaussian must be positive and finite, found -1",
+        ),
     ],
 )
 def test_knowledge_that_none_can_be_is_refused_by_name(fleet, tmp_path, change, words, capsys):

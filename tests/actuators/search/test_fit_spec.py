@@ -98,7 +98,9 @@ def test_a_spec_finds_its_files_where_they_have_moved_to(files, tmp_path_factory
     # the inputs alone: a parameter file is written where it was
     for name in ("a.json", "b.json", "servos.yaml"):
         (files / name).rename(files / "logs" / name)
-    with pytest.raises(RunDirectoryError, match=r"which is missing: give the folder of a\.json with --folder"):
+    with pytest.raises(
+        RunDirectoryError, match=r"which is missing: give the folder of a\.json with --folder"
+    ):
         FitSpec.from_dict(content, files / "run", None)
     found = FitSpec.from_dict(content, files / "run", files / "logs")
     assert found.log_paths == (files / "logs" / "a.json", files / "logs" / "b.json")
@@ -112,11 +114,17 @@ def test_a_spec_finds_its_files_where_they_have_moved_to(files, tmp_path_factory
     ("change", "message"),
     [
         (lambda c: c.pop("model"), "damaged: missing 'model'"),
-        (lambda c: c["settings"].update(trails=3), "unknown setting of a fit: 'trails'; .* Did you mean 'trials'"),
+        (
+            lambda c: c["settings"].update(trails=3),
+            "unknown setting of a fit: 'trails'; .* Did you mean 'trials'",
+        ),
         (lambda c: c["settings"].update(method="cmaees"), "Did you mean 'cmaes'"),
         (lambda c: c.update(start={"kt": "fast"}), r"start\.kt"),
         (lambda c: c.update(actuator=None), "actuator"),
-        (lambda c: c["limits"].update(max_evaluations=-1), "max_evaluations must be positive, found -1"),
+        (
+            lambda c: c["limits"].update(max_evaluations=-1),
+            "max_evaluations must be positive, found -1",
+        ),
         (lambda c: c.update(settings=3), "damaged"),
     ],
 )
@@ -246,7 +254,9 @@ def test_a_catalogue_in_the_run_directory_is_not_removed_with_it(tmp_path):
     actuators.fit("xl330", "m1", logs, settings=QUICK, directory=run)
     catalogue = run / "servos.yaml"
     catalogue.write_text("{}")
-    with pytest.raises(RunDirectoryError, match=r"servos\.yaml, which is an input, is in the run directory"):
+    with pytest.raises(
+        RunDirectoryError, match=r"servos\.yaml, which is an input, is in the run directory"
+    ):
         actuators.fit(
             "xl330",
             "m1",

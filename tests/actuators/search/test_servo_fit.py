@@ -381,7 +381,9 @@ def test_settings_survive_a_file():
     )
     plain = json.loads(json.dumps(settings.to_dict()))
     assert FitSettings.from_dict(plain) == settings
-    with pytest.raises(FitError, match="unknown setting of a fit: 'trails'; .* Did you mean 'trials'"):
+    with pytest.raises(
+        FitError, match=r"unknown setting of a fit: 'trails'; .* Did you mean 'trials'"
+    ):
         FitSettings.from_dict({"trails": 3})
 
 
@@ -393,7 +395,13 @@ def test_settings_survive_a_file():
         ("xl330", "m1", {"terms": ("delay",)}, FitError, "command_delay"),
         ("xl330", "m1", {"fixed": {"r": 2.0}}, ParameterError, "no parameter 'r'"),
         ("xl330", "m1", {"fixed": {"R": 9.0}}, ParameterError, "outside its bounds 2 to 5"),
-        ("xl330", "m1", {"validation_kp": (300,)}, RecordingError, "kp 300 occurs in none of the 4 logs .*; available: 100, 200, 400"),
+        (
+            "xl330",
+            "m1",
+            {"validation_kp": (300,)},
+            RecordingError,
+            "kp 300 occurs in none of the 4 logs .*; available: 100, 200, 400",
+        ),
         ("mx64", "m1", {}, RecordingError, "the log is of servo 'xl330', expected 'mx64'"),
     ],
 )

@@ -158,7 +158,9 @@ def test_logs_are_left_out_by_all_that_varies():
     ]
     many = [made.template_log(str(kp), seconds=0.1, kp=kp) for kp in (1.0, 2.0, 4.0, 8.0, 9.0, 9.5)]
     assert [part.rows for part in cross_validation_parts(many)] == [(0, 1), (2, 3), (4,), (5,)]
-    with pytest.raises(RecordingError, match="the only log has one gain, one mass and one trajectory"):
+    with pytest.raises(
+        RecordingError, match="the only log has one gain, one mass and one trajectory"
+    ):
         cross_validation_parts(many[:1])
 
 

@@ -77,7 +77,9 @@ def test_a_spec_finds_its_files_where_they_have_moved_to(files, tmp_path_factory
     moved = ComparisonSpec.from_dict(content, there / "run", None)
     assert (moved.params, moved.log_paths) == ((there / "m1.json",), (there / "logs",))
     shutil.rmtree(files / "logs")
-    with pytest.raises(RunDirectoryError, match="which is missing: give the folder of logs with --folder"):
+    with pytest.raises(
+        RunDirectoryError, match="which is missing: give the folder of logs with --folder"
+    ):
         ComparisonSpec.from_dict(content, files / "run", None)
     found = ComparisonSpec.from_dict(content, files / "run", there)
     assert (found.params, found.log_paths) == ((there / "m1.json",), (there / "logs",))
@@ -87,7 +89,10 @@ def test_a_spec_finds_its_files_where_they_have_moved_to(files, tmp_path_factory
     ("change", "message"),
     [
         (lambda c: c.pop("params"), "damaged: missing 'params'"),
-        (lambda c: c["settings"].update(modles=3), "unknown setting of a comparison: 'modles'; .* Did you mean 'models'"),
+        (
+            lambda c: c["settings"].update(modles=3),
+            "unknown setting of a comparison: 'modles'; .* Did you mean 'models'",
+        ),
         (lambda c: c["settings"]["fit"].update(trails=3), "unknown setting of a fit: 'trails'"),
         (lambda c: c.update(anyway="perhaps"), "anyway"),
         (lambda c: c["settings"].pop("fit"), "damaged"),
