@@ -229,4 +229,4 @@ def test_the_group_of_one_command_lists_and_describes_it(capsys):
     assert main(["export", "dr", "--help"]) == 0
     assert "checked by simulation" in capsys.readouterr().out
     assert main(["export", "cad"]) == 2
-    assert "trueup export has no command 'cad'; it has 'dr'" in capsys.readouterr().err
+    assert "trueup export has no command 'cad'; the only one is 'dr'" in capsys.readouterr().err
