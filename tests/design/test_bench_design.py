@@ -177,11 +177,11 @@ def test_loads_and_limits_that_exclude_any_motion_are_told(servo_fit_run, tmp_pa
     with pytest.raises(FitError, match=r"the servo holds at most .* N m"):
         heavy = BenchChoices(masses=(50.0,), lengths=(0.2,))
         prepare(BenchDesignSpec.of(servo_fit_run, heavy))
-    with pytest.raises(FitError, match="mass -1 is not positive"):
+    with pytest.raises(FitError, match="the mass must be positive, got -1"):
         BenchChoices(masses=(-1.0,))
     with pytest.raises(FitError, match=r"24 s for 20 logs are 1\.2 s each"):
         BenchChoices(logs=20)
-    with pytest.raises(FitError, match="the limit heat is 0"):
+    with pytest.raises(FitError, match="the limit heat must be positive, got 0"):
         BenchLimits(heat=0.0)
     with pytest.raises(FitError, match="wider"):
         BenchLimits(reach=4.0)
@@ -199,7 +199,9 @@ def test_a_prediction_that_is_not_there_is_told_before_the_search(servo_fit_run,
     assert "nowhere does not exist" in capsys.readouterr().err
     assert main(["design", str(servo_fit_run), "--after", str(servo_fit_run)]) == 2
     assert "remove --after" in capsys.readouterr().err
-    with pytest.raises(ExperimentError, match="the library of pieces is 0"):
+    with pytest.raises(
+        ExperimentError, match="the library of pieces must be between 1 and 1000000, found 0"
+    ):
         BenchDesignSpec.of(servo_fit_run, library=0)
     assert not (tmp_path / "x").exists()
 

@@ -266,7 +266,7 @@ def test_the_command_plans_without_writing(folder, capsys):
         (["--after", "nowhere"], "nowhere"),
         (["--predicted", "nowhere"], "pass it with --after"),
         (["masses=0.3"], "masses is for servo benches"),
-        (["library=0"], "the library of pieces is 0"),
+        (["library=0"], "the library of pieces must be between 1 and 1000000, found 0"),
     ],
 )
 def test_the_command_tells_what_is_wrong(folder, capsys, words, message):

@@ -206,7 +206,7 @@ def test_a_design_beyond_its_limits_has_a_large_cost_and_what_it_exceeds():
     answer = found.answer(np.stack([wild, design((1, 2, 3), (4, 0, 2))]), {})
     assert answer[:, -1].tolist() == [0.5, 0.0]
     assert found.intervals_of(answer).shape == (2, 2, 3)
-    np.testing.assert_array_equal(found.seen_gram().diagonal() * SCALE**2, 2 * np.array(
+    np.testing.assert_array_equal(found.mean_gram().diagonal() * SCALE**2, 2 * np.array(
         [(1 + 16) / 2, 4 / 2, (9 + 4) / 2]))  # fmt: skip
 
 
@@ -216,7 +216,7 @@ def test_a_piece_is_simulated_once_and_one_at_rest_never():
     found.costs(np.stack([first, design((1, 2, 3), (1, 2, 3))]))
     assert found.simulator.asked == 1
     found.costs(design((4, 5, 6), (1, 2, 3)))
-    assert found.simulator.asked == 2 and len(found.remembered()) == 3
+    assert found.simulator.asked == 2 and len(found.simulated_pieces()) == 3
     assert found.costs(np.zeros((1, 8))).item() == pytest.approx(0.0)
     assert found.simulator.asked == 2
     np.testing.assert_array_equal(found.space.start, 0.0)

@@ -23,7 +23,7 @@ from trueup.design.motion.limits import ACCELERATION, REACH, SPEED, ResolvedLimi
 from trueup.design.recording_noise import TYPICAL, ChannelNoiseModel, recorded, typical
 from trueup.design.robot.clearance import Clearance
 from trueup.design.robot.prediction import Prediction
-from trueup.design.stick_figures import body_places, stick_strip
+from trueup.design.stick_figures import body_places, stick_figures
 from trueup.design.table import Widths, rows_of, verdict_of
 from trueup.design.unknown_reasons import no_effect_of, unknown_reasons
 from trueup.errors import ExperimentError, FitError
@@ -131,7 +131,7 @@ def test_joints_in_another_order_have_their_own_limits():
     [
         ({"speed": {"d": 1.0}}, "'d'"),
         ({"position": {"a": (0.5, 1.0)}}, "pose of a"),
-        ({"position": (-4e-4, 4e-4)}, "no joint room"),
+        ({"position": (-4e-4, 4e-4)}, "design.limits.position allows no joint to move"),
     ],
 )
 def test_limits_that_exclude_any_motion_are_refused(given, words):
@@ -194,7 +194,7 @@ def test_sticks_join_bodies_to_their_parents():
     assert places.shape == (10, 1, 2, 3)
     np.testing.assert_allclose(places[:, 0, 0, 2], 1.0 + np.linspace(0.0, 0.9, 10))
     np.testing.assert_allclose(places[:, 0, 1] - places[:, 0, 0], np.tile([0, 0.5, 0], (10, 1)))
-    drawn = stick_strip(places, 4.5).source
+    drawn = stick_figures(places, 4.5).source
     assert drawn.count("<svg") == 10 and "4.5 s" in drawn and "y to the right" in drawn
 
 
@@ -204,7 +204,7 @@ def test_a_model_without_bodies_that_carry_others_has_no_sticks():
     )
     places = body_places(model, np.zeros((5, 1)))
     assert places.shape == (10, 0, 2, 3)
-    assert stick_strip(places, 1.0).source.count("<line") == 0
+    assert stick_figures(places, 1.0).source.count("<line") == 0
 
 
 # --- limits of a bench ---------------------------------------------------------------------------
@@ -422,7 +422,9 @@ def test_why_an_unknown_has_no_effect():
     assert "moves elbow" in no_effect_of(UNKNOWN, ("knee",), 1)
     assert "in motion only" in no_effect_of(UNKNOWN, ("knee",), 1)
     for joints, number in ((("elbow",), 1), (("elbow",), 2)):
-        assert "no motion that was tried" in no_effect_of(UNKNOWN, joints, number)
+        assert "no tested motion changes any recorded signal" in no_effect_of(
+            UNKNOWN, joints, number
+        )
 
 
 # --- files ---------------------------------------------------------------------------------------

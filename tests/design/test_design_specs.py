@@ -72,7 +72,10 @@ def test_inputs_that_moved_alone_are_found_in_a_folder(spec, place, tmp_path):
     content = written(spec, directory)
     moved = tmp_path / "elsewhere"
     place.rename(moved)
-    with pytest.raises(RunDirectoryError, match=r"is gone: say where .* with --folder"):
+    with pytest.raises(
+        RunDirectoryError,
+        match=r"which is missing: give the folder of (last|m1\.run) with --folder",
+    ):
         type(spec).from_dict(content, directory, None)
     for name in ("runs/last", "runs/before", "fits/m1.run"):
         (moved / name).rename(moved / name.partition("/")[2])
@@ -88,9 +91,9 @@ def test_inputs_that_moved_alone_are_found_in_a_folder(spec, place, tmp_path):
 @pytest.mark.parametrize(
     ("key", "value", "kind", "message"),
     [
-        ("turns", None, RunDirectoryError, "it lacks 'turns'"),
+        ("turns", None, RunDirectoryError, "damaged: missing 'turns'"),
         ("turns", "often", RunDirectoryError, "turns: Input should be a valid integer"),
-        ("library", 0, TrueupError, "the library of pieces is 0"),
+        ("library", 0, TrueupError, "the library of pieces must be between 1 and 1000000, found 0"),
     ],
 )
 def test_a_wrong_value_is_one_sentence(spec, place, key, value, kind, message):
@@ -170,9 +173,13 @@ def test_a_folder_that_is_read_is_not_written_over(spec, place):
 
 
 def test_wrong_numbers_are_refused_as_a_spec_is_made(place):
-    with pytest.raises(ExperimentError, match="the library of pieces is 0"):
+    with pytest.raises(
+        ExperimentError, match="the library of pieces must be between 1 and 1000000, found 0"
+    ):
         DesignSpec.of(experiment(), place, library=0)
-    with pytest.raises(ExperimentError, match="the seed is -1"):
+    with pytest.raises(
+        ExperimentError, match="--seed must be between 0 and 9223372036854775807, found -1"
+    ):
         BenchDesignSpec.of(place / "fits" / "m1.run", seed=-1)
-    with pytest.raises(FitError, match="max_seconds is -1"):
+    with pytest.raises(FitError, match="max_seconds must be positive, found -1"):
         DesignSpec.of(experiment(), place, limits=Budget(max_seconds=-1))

@@ -70,7 +70,7 @@ def test_a_run_is_read_where_it_and_its_inputs_have_moved(robot: Path, tmp_path:
     [
         ({"level": 2.0}, "experiment.yaml is damaged: level: .*less than 1"),
         ({"causes": 3}, "experiment.yaml is damaged: causes: "),
-        ({"level": None}, "experiment.yaml is damaged: it lacks 'level'"),
+        ({"level": None}, "experiment.yaml is damaged: missing 'level'"),
         ({"format_version": 1}, "older version of trueup: its format is 1"),
         ({"format_version": 9}, "newer trueup"),
     ],
@@ -106,7 +106,7 @@ def test_what_the_fits_depend_on_is_named_on_resume(
     written(spec_of(robot), robot / "run")
     options = {"causes": ("friction", "armature"), "level": 0.9, "anyway": True, **options}
     where = {"output": robot / "run", "resume": True, "verbose": False}
-    with pytest.raises(RunDirectoryError, match=f"started with another '{named}':"):
+    with pytest.raises(RunDirectoryError, match=f"started with a different '{named}':"):
         explain(experiment(**changes), robot, **options, **where)
 
 

@@ -225,9 +225,13 @@ def test_the_page_shows_errors_in_multiples_of_noise():
         "verdict": {"grade": "use", "reasons": [], "comparisons": [], "criteria": []},
     }  # fmt: skip
     page = explanation_report(summary).html()
-    assert "Why arm moves otherwise" in page and "a note" in page and "on a bound" in page
+    assert (
+        "Gap between simulation and recording: arm" in page
+        and "a note" in page
+        and "on a bound" in page
+    )
     cells = " ".join(re.sub("<[^>]+>", " ", page).split())
-    for words in ("the model as it is 2 4", "named: gains 0.6 1.2", "freed at once 0.55 1.1"):
+    for words in ("the initial model 2 4", "named: gains 0.6 1.2", "all causes freed 0.55 1.1"):
         assert words in cells
     quiet = explanation_report({**summary, "gap": dict.fromkeys(summary["gap"], 0.0), "notes": []})
     assert "a note" not in quiet.html()

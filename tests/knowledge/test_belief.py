@@ -63,7 +63,9 @@ def test_a_direction_that_nothing_limits_is_named():
     endless = Belief(
         ("a", "b"), np.zeros(2), np.diag([1.0, 0.0]), np.full(2, -np.inf), np.full(2, np.inf)
     )
-    with pytest.raises(FitError, match="do not determine 'b', which has no finite bounds"):
+    with pytest.raises(
+        FitError, match="do not determine 'b', and there are no finite bounds and no prior"
+    ):
         endless.draw(10, np.random.default_rng(0))
 
 
@@ -97,9 +99,15 @@ def test_an_exact_fit_has_a_precision_and_draws_of_its_values_alone():
 
 
 @pytest.mark.parametrize(
-    "change", [{"centre": [0.0]}, {"precision": "x"}, {"inflation": None}, {"centre": [0, np.nan]}]
+    ("change", "words"),
+    [
+        ({"centre": [0.0]}, "is inconsistent: 2 names"),
+        ({"precision": "x"}, "cannot be read: "),
+        ({"inflation": None}, "cannot be read: "),
+        ({"centre": [0, np.nan]}, "contains numbers that are not finite"),
+    ],
 )
-def test_a_damaged_gaussian_is_refused(change):
+def test_a_damaged_gaussian_is_refused(change, words):
     plain = Gaussian(("a", "b"), np.zeros(2), np.eye(2)).to_dict()
-    with pytest.raises(FitError, match="what is known of the parameters"):
+    with pytest.raises(FitError, match=f"the Gaussian of the parameters {words}"):
         Gaussian.from_dict({**plain, **change})

@@ -77,5 +77,8 @@ def test_what_an_ensemble_cannot_do_is_said(ensemble_run, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["draws"] == 2
     shutil.copytree(ensemble_run, tmp_path / "alone")
     shutil.rmtree(tmp_path / "alone" / "members")
-    with pytest.raises(RunDirectoryError, match=r"no ensemble .* model.ensemble_members=5"):
+    with pytest.raises(
+        RunDirectoryError,
+        match=r"contains one network; draws require an ensemble: .* model.ensemble_members=5",
+    ):
         export_randomisation(tmp_path / "alone", target, anyway=True, overwrite=True)

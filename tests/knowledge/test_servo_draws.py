@@ -52,7 +52,8 @@ def test_the_command_takes_a_servo_and_refuses_what_it_cannot_do(servo_fit_run, 
     lonely = tmp_path / "servo.json"
     lonely.write_text(beside.read_text())
     assert main(["export", "dr", str(lonely)]) == 2
-    assert "no" in (said := capsys.readouterr().err) and "servo.run" in said
+    said = capsys.readouterr().err
+    assert "servo.json is a file without its run directory" in said and "servo.run" in said
     with pytest.raises(RunDirectoryError, match="is a servo fit"):
         from trueup.knowledge import identified_run
 

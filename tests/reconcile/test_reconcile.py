@@ -99,9 +99,12 @@ def test_runs_that_cannot_be_reconciled_are_refused(fleet, tmp_path):
     solution = json.loads(file.read_text())
     for change, words in (
         ({"verdict": verdict}, 'is "do not use"'),
-        ({"known": {**solution["known"], "names": ["a", "b", "c", "d"]}}, "unknowns of .* differ"),
+        (
+            {"known": {**solution["known"], "names": ["a", "b", "c", "d"]}},
+            "its unknowns are not those of its parameters",
+        ),
         ({"parameters": [{**p, "unit": "lb"} for p in solution["parameters"]]}, "the unit 'lb'"),
-        ({"known": None}, "no optimum"),
+        ({"known": None}, "the fit is not at an optimum"),
     ):
         file.write_text(json.dumps({**solution, **change}))
         with pytest.raises(RunDirectoryError, match=words):
@@ -126,7 +129,7 @@ def test_copies_of_a_run_count_once(fleet, tmp_path, capsys):
     assert {c["of"] for c in content["copies"]} == {str(runs[0])}
     assert "copy0 is a copy of" in (tmp_path / "out" / "report.html").read_text()
     assert main(["reconcile", *map(str, [*runs[:3], *copies])]) == 0
-    assert "both count once" in capsys.readouterr().out
+    assert "they count as one run" in capsys.readouterr().out
     assert main(["reconcile", *map(str, [runs[0], *copies, runs[1]])]) == 2
     assert "2 runs cannot be reconciled" in (said := capsys.readouterr().err)
     assert "copy0 is a copy of run0" in said
@@ -142,8 +145,11 @@ def test_copies_of_a_run_count_once(fleet, tmp_path, capsys):
             "negative in a direction of 'armature', 'damping'",
         ),
         (lambda known: known["names"].__setitem__(1, "dampling"), "'damping', 'dampling'"),
-        (lambda known: known["names"].__setitem__(1, "armature"), "names 'armature' twice"),
-        (lambda known: known.update(inflation=-1.0), "inflation -1"),
+        (lambda known: known["names"].__setitem__(1, "armature"), "duplicate names: 'armature'"),
+        (
+            lambda known: known.update(inflation=-1.0),
+            "inflation of the Gaussian must be positive and finite, found -1",
+        ),
     ],
 )
 def test_knowledge_that_none_can_be_is_refused_by_name(fleet, tmp_path, change, words, capsys):
@@ -170,7 +176,7 @@ def test_the_command_prints_writes_and_refuses(fleet, tmp_path, capsys):
     assert main(words) == 2
     assert "--overwrite" in capsys.readouterr().err
     assert main([*words, "--overwrite"]) == 0
-    assert "run2 does not fit the others" in capsys.readouterr().out
+    assert "run2 is an outlier: a cold motor" in capsys.readouterr().out
     assert main(["reconcile", str(runs[0])]) == 2
     assert main([*words, "--overwrite", "--level", "2"]) == 2
 

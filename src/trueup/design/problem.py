@@ -103,7 +103,7 @@ class DesignProblem(Problem):
         return out
 
     def simulated_pieces(self) -> list[PieceInformation]:
-        """Simulated pieces."""
+        """Pieces in memory: those simulated last, and those at rest."""
         return list(self._found.values())
 
     def mean_gram(self) -> np.ndarray:

@@ -70,6 +70,6 @@ def run_directory_of(path: str | os.PathLike[str]) -> Path:
     if not directory.is_dir():
         raise RunDirectoryError(
             f"{path} is a file without its run directory {directory}, which contains the "
-            "uncertainty of the parameters: give a run directory, or move it there"
+            "uncertainty of the parameters: give a run directory, or move the run there"
         )
     return directory

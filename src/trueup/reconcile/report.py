@@ -23,7 +23,7 @@ def reconcile_report(content: dict[str, Any]) -> reports.Page:
     lines = [("serious", f"{o['run']}: {o['reason']}.") for o in content["outlying"]]
     lines = lines or [("good", "All runs are consistent.")]
     lines += [
-        ("warning", f"{c['run']} is a copy of {c['of']}: both count once.")
+        ("warning", f"{c['run']} is a copy of {c['of']}: they count as one run.")
         for c in content["copies"]
     ]
     varying = [p["name"] for p in content["parameters"] if not p["same"]]

@@ -148,7 +148,7 @@ def read_spec(directory: RunDirectory, folder: Path | None = None) -> Spec:
     check_format_version(directory.experiment, version, found.format_version)
     if version < found.format_version:
         raise RunDirectoryError(
-            f"{directory.path} was started by another version of trueup: its format is {version}, "
+            f"{directory.path} was started by an older version of trueup: its format is {version}, "
             f"this trueup supports {found.format_version}; resume it with that version, or "
             "restart it"
         )

@@ -316,7 +316,9 @@ def test_what_cannot_be_simulated_is_refused():
     model = make_model()
     with pytest.raises(FitError, match="unknown scheme 'euler'; available: 'semi-implicit', 'bam'"):
         BenchSimulator(model, LOGS, scheme="euler")
-    with pytest.raises(RecordingError, match=r"raw\.json: a raw log"):
+    with pytest.raises(
+        RecordingError, match=r"raw\.json: the samples are not evenly spaced \(a raw log\)"
+    ):
         BenchSimulator(model, [dataclasses.replace(make_log("raw"), dt=None)])
     with pytest.raises(RecordingError, match=r"made_up.json.*pendulum"):
         BenchSimulator(model, [make_log(mass=0.0)])

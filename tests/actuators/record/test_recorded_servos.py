@@ -172,7 +172,7 @@ def test_a_driver_of_a_user_reads_a_servo_on_another_bus(tmp_path, capsys):
     reading = json.loads(capsys.readouterr().out)["reading"]
     assert (reading["position"], reading["input_volts"]) == (2.0, 48.0)
     assert main(["actuator", "read", "--motor", "erob80_50", *options]) == 2
-    assert "not 'erob80_50'" in capsys.readouterr().err
+    assert "'erob80_100', expected 'erob80_50'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_driver_of_a_user_reads_a_servo_on_another_bus(tmp_path, capsys):
     [
         (None, "no such file"),
         ("1 / 0", "ZeroDivisionError"),
-        ("x = 1", "has no function open_servo"),
+        ("x = 1", "the function open_servo(port, servo_id) is missing"),
         ("def open_servo(port, servo_id): return 3", "returned int, not a driver"),
     ],
 )

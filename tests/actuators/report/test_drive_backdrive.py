@@ -130,8 +130,8 @@ def test_the_page_of_several_models():
     [
         ({"max_torque": 0.0}, "--max-torque"),
         ({"max_torque": np.nan}, "--max-torque"),
-        ({"speeds": (-1.0,)}, "0 or positive"),
-        ({"speeds": ()}, "0 or positive"),
+        ({"speeds": (-1.0,)}, r"speeds must be at least 0 \[rad/s\], got "),
+        ({"speeds": ()}, r"speeds must be at least 0 \[rad/s\], got "),
         ({"points": 1}, "at least 2"),
     ],
 )

@@ -98,7 +98,9 @@ def test_a_spec_finds_its_files_where_they_have_moved_to(files, tmp_path_factory
     # the inputs alone: a parameter file is written where it was
     for name in ("a.json", "b.json", "servos.yaml"):
         (files / name).rename(files / "logs" / name)
-    with pytest.raises(RunDirectoryError, match=r"a\.json, which is gone: say where .*--folder"):
+    with pytest.raises(
+        RunDirectoryError, match=r"which is missing: give the folder of a\.json with --folder"
+    ):
         FitSpec.from_dict(content, files / "run", None)
     found = FitSpec.from_dict(content, files / "run", files / "logs")
     assert found.log_paths == (files / "logs" / "a.json", files / "logs" / "b.json")
@@ -111,12 +113,18 @@ def test_a_spec_finds_its_files_where_they_have_moved_to(files, tmp_path_factory
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: c.pop("model"), "it lacks 'model'"),
-        (lambda c: c["settings"].update(trails=3), "no setting 'trails'"),
+        (lambda c: c.pop("model"), "damaged: missing 'model'"),
+        (
+            lambda c: c["settings"].update(trails=3),
+            "unknown setting of a fit: 'trails'; .* Did you mean 'trials'",
+        ),
         (lambda c: c["settings"].update(method="cmaees"), "Did you mean 'cmaes'"),
         (lambda c: c.update(start={"kt": "fast"}), r"start\.kt"),
         (lambda c: c.update(actuator=None), "actuator"),
-        (lambda c: c["limits"].update(max_evaluations=-1), "max_evaluations is -1"),
+        (
+            lambda c: c["limits"].update(max_evaluations=-1),
+            "max_evaluations must be positive, found -1",
+        ),
         (lambda c: c.update(settings=3), "damaged"),
     ],
 )
@@ -137,7 +145,7 @@ def test_runs_of_an_older_version_are_refused_in_one_sentence(files, capsys):
     directory.experiment.write_text(yaml.safe_dump({**former, "format_version": 1}))
     assert main(["study", "resume", str(directory.path)]) == 2
     said = capsys.readouterr().err
-    assert "begun by an older version of trueup: its format is 1" in said
+    assert "started by an older version of trueup: its format is 1" in said
     assert len(said.strip().splitlines()) == 1
 
 
@@ -236,7 +244,7 @@ def test_a_run_that_was_moved_and_renamed_is_resumed_with_its_files(tmp_path, mo
     assert Path(outcome.summary["output"]) == there / "m1.json"
     again = actuators.fit("xl330", "m1", there / "logs", settings=QUICK, directory=run, resume=True)
     assert again.output.samefile(there / "m1.json")
-    with pytest.raises(RunDirectoryError, match="started with another 'model'"):
+    with pytest.raises(RunDirectoryError, match="started with a different 'model':"):
         actuators.fit("xl330", "m2", there / "logs", settings=QUICK, directory=run, resume=True)
 
 
@@ -246,7 +254,9 @@ def test_a_catalogue_in_the_run_directory_is_not_removed_with_it(tmp_path):
     actuators.fit("xl330", "m1", logs, settings=QUICK, directory=run)
     catalogue = run / "servos.yaml"
     catalogue.write_text("{}")
-    with pytest.raises(RunDirectoryError, match=r"servos\.yaml, which is an input, lies in"):
+    with pytest.raises(
+        RunDirectoryError, match=r"servos\.yaml, which is an input, is in the run directory"
+    ):
         actuators.fit(
             "xl330",
             "m1",

@@ -113,7 +113,7 @@ def test_trials_end_a_choice_and_it_says_so(saturated_logs):
     assert not choice.complete
     assert choice.evaluations <= 1200
     assert choice.chosen.label == "m1"
-    with pytest.raises(FitError, match="100 trials are too few"):
+    with pytest.raises(FitError, match="100 evaluations are too few to select a model"):
         choose(100)
 
 
@@ -158,7 +158,9 @@ def test_logs_are_left_out_by_all_that_varies():
     ]
     many = [made.template_log(str(kp), seconds=0.1, kp=kp) for kp in (1.0, 2.0, 4.0, 8.0, 9.0, 9.5)]
     assert [part.rows for part in cross_validation_parts(many)] == [(0, 1), (2, 3), (4,), (5,)]
-    with pytest.raises(RecordingError, match="one gain, one mass and one trajectory"):
+    with pytest.raises(
+        RecordingError, match="the only log has one gain, one mass and one trajectory"
+    ):
         cross_validation_parts(many[:1])
 
 
@@ -200,7 +202,7 @@ def test_terms_that_logs_cannot_show_are_not_tried():
     [
         ({"settings": FitSettings(validation_kp=(100.0,))}, FitError, "pass training logs only"),
         ({"by": "length"}, FitError, "'kp', 'mass'"),
-        ({"by": "trajectory"}, RecordingError, "have one trajectory"),
+        ({"by": "trajectory"}, RecordingError, "all 4 logs have the same trajectory"),
         ({"models": ()}, FitError, "no friction model"),
         ({"models": ("m9",)}, FitError, "'m6'"),
         ({"try_terms": ("saturation",)}, FitError, "torque_saturation"),
@@ -243,8 +245,8 @@ def test_a_chosen_model_is_judged_on_logs_that_no_fit_has_seen(chosen_fit, satur
     assert verdict.grade is Grade.USE, verdict.lines()
     unseen = [each for each in verdict.comparisons if each.held_out]
     assert [each.channel for each in unseen] == [
-        "position, each gain left out",
-        "position, each mass left out",
+        "position, each gain held out",
+        "position, each mass held out",
     ]
     plain = actuators.ServoModel.create("xl330", "m1", ("torque_saturation",))
     before = actuators.evaluate(plain, saturated_logs).by_log

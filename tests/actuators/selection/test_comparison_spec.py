@@ -77,7 +77,9 @@ def test_a_spec_finds_its_files_where_they_have_moved_to(files, tmp_path_factory
     moved = ComparisonSpec.from_dict(content, there / "run", None)
     assert (moved.params, moved.log_paths) == ((there / "m1.json",), (there / "logs",))
     shutil.rmtree(files / "logs")
-    with pytest.raises(RunDirectoryError, match="say where logs is with --folder"):
+    with pytest.raises(
+        RunDirectoryError, match="which is missing: give the folder of logs with --folder"
+    ):
         ComparisonSpec.from_dict(content, files / "run", None)
     found = ComparisonSpec.from_dict(content, files / "run", there)
     assert (found.params, found.log_paths) == ((there / "m1.json",), (there / "logs",))
@@ -86,9 +88,12 @@ def test_a_spec_finds_its_files_where_they_have_moved_to(files, tmp_path_factory
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: c.pop("params"), "it lacks 'params'"),
-        (lambda c: c["settings"].update(modles=3), "no setting 'modles'"),
-        (lambda c: c["settings"]["fit"].update(trails=3), "no setting 'trails'"),
+        (lambda c: c.pop("params"), "damaged: missing 'params'"),
+        (
+            lambda c: c["settings"].update(modles=3),
+            "unknown setting of a comparison: 'modles'; .* Did you mean 'models'",
+        ),
+        (lambda c: c["settings"]["fit"].update(trails=3), "unknown setting of a fit: 'trails'"),
         (lambda c: c.update(anyway="perhaps"), "anyway"),
         (lambda c: c["settings"].pop("fit"), "damaged"),
     ],
@@ -132,7 +137,7 @@ def test_what_differs_on_resume_is_named(files, changes, named):
 def test_the_picture_of_a_former_run_is_ignored():
     former = {**SETTINGS.to_dict(), "png": True}
     assert ComparisonSettings.from_dict(former) == SETTINGS
-    with pytest.raises(FitError, match="no setting 'pgn'"):
+    with pytest.raises(FitError, match="unknown setting of a comparison: 'pgn'"):
         ComparisonSettings.from_dict({**former, "pgn": True})
 
 
@@ -178,7 +183,7 @@ def test_a_comparison_that_was_moved_is_resumed_and_reported(tmp_path):
     assert "m2" in runs.report(there / "run").html()
     kept = json.loads((there / "run" / "solution.json").read_text())
     assert kept["fitted"] == ["m2"] and kept["format_version"] == 1
-    with pytest.raises(RunDirectoryError, match="another 'models'"):
+    with pytest.raises(RunDirectoryError, match="started with a different 'models':"):
         actuators.compare(
             [there / "m1.json"],
             there / "logs",

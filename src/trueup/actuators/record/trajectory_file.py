@@ -101,7 +101,7 @@ def _table(path: Path) -> dict[str, Array]:
         raise RecordingError(f"{path} is not a trajectory: {error}") from error
     columns, left_out = found.tables[0].columns, found.metadata.get("left_out")
     for name, why in left_out.items() if isinstance(left_out, dict) else ():
-        raise RecordingError(f"{path} is not a trajectory: in the column {name!r}, {why}")
+        raise RecordingError(f"{path} is not a trajectory: column {name!r}: {why}")
     for name, column in columns.items():
         if not np.isfinite(column).all():
             raise RecordingError(

@@ -10,7 +10,7 @@ from trueup._options import Option
 from trueup._seeds import check_seed
 from trueup.actuators.bench.objective import Objective
 from trueup.actuators.bench.settings import SimulationSettings
-from trueup.errors import FitError, listing
+from trueup.errors import FitError, did_you_mean, listing
 from trueup.fitting.searches.methods import SEARCH_METHODS, method_named, method_names
 
 REFINE = "refine"
@@ -110,11 +110,11 @@ class FitSettings(SimulationSettings):
         Raises:
           FitError: a setting is unknown.
         """
-        known = {f.name for f in fields(cls)}
+        known = [f.name for f in fields(cls)]
         if unknown := [name for name in content if name not in known]:
             raise FitError(
                 f"unknown setting of a fit: {listing(unknown)}; the settings are "
-                f"{listing(known, 40)}"
+                f"{listing(known, 40)}.{did_you_mean(unknown[0], known)}"
             )
         values: dict[str, Any] = {k: tuple(v) if k in _TUPLES else v for k, v in content.items()}
         if values.get("try_terms") is not None:

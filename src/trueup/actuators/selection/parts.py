@@ -46,9 +46,13 @@ def split_quantities(logs: Sequence[ServoLog], by: str | Sequence[str] | None) -
             "logs of at least two"
         )
     if not varying:
-        listed = "the only log has" if len(logs) == 1 else f"the {len(logs)} logs have"
+        listed = (
+            "the only log has one gain, one mass and one trajectory"
+            if len(logs) == 1
+            else f"the {len(logs)} logs have the same gain, mass and trajectory"
+        )
         raise RecordingError(
-            f"{listed} the same gain, mass and trajectory: which model "
+            f"{listed}: which model "
             "predicts other conditions cannot be determined from them. Record other gains, masses "
             "or trajectories, or select a friction model with --model"
         )

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from trueup._options import Option
 from trueup.actuators.equations.friction_models import FRICTION_MODELS, friction_model
 from trueup.actuators.search.fit_settings import FitSettings
-from trueup.errors import FitError, listing
+from trueup.errors import FitError, did_you_mean, listing
 
 _TUPLES = ("models", "try_terms")
 
@@ -70,11 +70,11 @@ class ComparisonSettings:
             content = dict(content)
             content["try_terms"] = content.pop(_FORMER_TRY_TERMS)
         content = {k: v for k, v in content.items() if k != "png"}  # key of earlier versions
-        known = {each.name for each in fields(cls)}
+        known = [each.name for each in fields(cls)]
         if unknown := [name for name in content if name not in known]:
             raise FitError(
                 f"unknown setting of a comparison: {listing(unknown)}; the settings are "
-                f"{listing(known, 40)}"
+                f"{listing(known, 40)}.{did_you_mean(unknown[0], known)}"
             )
         tuples = {k: tuple(content[k]) for k in _TUPLES if content.get(k) is not None}
         return cls(**{**content, **tuples, "fit": FitSettings.from_dict(content["fit"])})
