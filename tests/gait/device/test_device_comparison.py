@@ -217,7 +217,7 @@ def test_an_option_and_its_key_give_the_same_settings(monkeypatch, name):
     [
         (("--popsize", 8), "has no option --popsize; give it as popsize=VALUE"),
         (("--maxiter", 8), "give it as maxiter=VALUE"),
-        (("speeed=1",), "there is no key 'speeed'"),
+        (("speeed=1",), "unknown key 'speeed'"),
         (("speed=1", "speed=1.2"), "speed is given twice"),
         (("--seeds", 2, "seeds=3"), "seeds is given twice"),
         (("speed=",), "speed requires a value"),

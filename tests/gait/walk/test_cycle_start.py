@@ -74,7 +74,7 @@ def test_joints_start_at_the_speeds_that_are_given(uphill, vector):
     [
         ({"knee_angle": 1.0}, r"unknown joint 'knee_angle'.*knee_angle_r"),
         ({"pelvis_tx": 1.0}, r"unknown joint 'pelvis_tx'"),
-        ({"knee_angle_r": np.nan}, r"knee_angle_r.*not finite"),
+        ({"knee_angle_r": np.nan}, r"knee_angle_r.*must be finite"),
     ],
 )
 def test_speeds_that_no_joint_can_have_are_refused(speeds, said, uphill):
