@@ -34,10 +34,11 @@ class Option:
       flag: the option takes no value and sets the setting to true.
     """
 
-    metavar: str | None = None
-    name: str | None = None
-    aliases: tuple[str, ...] = ()
-    flag: bool = False
+    # signatures in the documentation show the fields of a mark that are in its repr
+    metavar: str | None = dataclasses.field(default=None, repr=False)
+    name: str | None = dataclasses.field(default=None, repr=False)
+    aliases: tuple[str, ...] = dataclasses.field(default=(), repr=False)
+    flag: bool = dataclasses.field(default=False, repr=False)
 
 
 @dataclasses.dataclass(frozen=True)
