@@ -138,9 +138,9 @@ def read_spec(directory: RunDirectory, folder: Path | None = None) -> Spec:
       directory: run directory.
       folder: location of the inputs, if they were moved.
 
-      Raises:
-          RunDirectoryError: the run is of an unknown kind or another version, a file is damaged, or
-              the inputs are missing.
+    Raises:
+      RunDirectoryError: the run is of an unknown kind or another version, a file is damaged, or the
+        inputs are missing.
     """
     found = function_of(kind_of(directory), "spec")
     _, content = read_experiment(directory)

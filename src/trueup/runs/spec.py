@@ -181,8 +181,8 @@ class Spec(BaseModel):
           directory: run directory.
           folder: location of the inputs, if they were moved.
 
-          Raises:
-              RunDirectoryError: a key is missing or wrong, or an input is missing.
+        Raises:
+          RunDirectoryError: a key is missing or wrong, or an input is missing.
         """
         lacking = content.get("lacking") or ()
         # a run writes every key: a missing one would silently become its default

@@ -202,17 +202,16 @@ def register_friction_model(
       name: name of the model; replaces a registered model of that name, but not M1 to M6.
       title: short description of the friction.
       parameters: parameters in addition to ``friction_viscous`` and ``q_offset``, which all models
-          have: names of existing parameters, or new ones with names that start with ``friction_``
-            or
-          ``load_friction_``.
+        have: names of existing parameters, or new ones with names that start with ``friction_`` or
+        ``load_friction_``.
       loss: equation of the friction budget without its viscous part.
 
     Returns:
       The model.
 
     Raises:
-      FitError: the name is that of a published model, a parameter is unknown or its name is
-          taken, or the equation cannot be traced.
+      FitError: the name is that of a published model, a parameter is unknown or its name is taken,
+        or the equation cannot be traced.
     """
     name = name.lower()
     if name in PUBLISHED_MODELS:

@@ -48,8 +48,8 @@ def design_bench(
       verbose: show progress on the error stream.
 
     Returns:
-      The design; the run directory contains ``report.html`` and a trajectory per log, for ``trueup
-        actuator record --trajectory``.
+      The design; the run directory contains ``report.html`` and a trajectory per log, for
+      ``trueup actuator record --trajectory``.
 
     Raises:
       FitError: no load is light enough for the servo, or a number is not positive.

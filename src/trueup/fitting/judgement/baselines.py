@@ -137,12 +137,12 @@ def linear(
     """Linear function of given regressors plus a constant, fitted by least squares.
 
     Args:
-        measured: recordings.
-        regressors: ``(T, R)`` for each recording: commands, measured speeds, past samples.
-        held_out: which recordings are held out; none if None.
+      measured: recordings.
+      regressors: ``(T, R)`` for each recording: commands, measured speeds, past samples.
+      held_out: which recordings are held out; none if None.
 
-        Raises:
-            FitError: no complete sample of the fit, or shapes do not match.
+    Raises:
+      FitError: no complete sample of the fit, or shapes do not match.
     """
     tables = _tables(measured, "measured")
     inputs = _tables(regressors, "regressors")

@@ -46,10 +46,10 @@ class WeakDirection:
     """A change of parameters with a small effect on the recorded signals.
 
     Args:
-        coefficients: Relative change of each parameter in it, the largest being 1.
-        uncertainty: Half-width of the 95 % interval along it, as a relative change of the parameter
-            with the largest coefficient; None if the noise is unknown.
-            sentence: Description of the direction.
+      coefficients: Relative change of each parameter in it, the largest being 1.
+      uncertainty: Half-width of the 95 % interval along it, as a relative change of the parameter
+        with the largest coefficient; None if the noise is unknown.
+      sentence: Description of the direction.
     """
 
     coefficients: dict[str, float]

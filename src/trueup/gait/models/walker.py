@@ -96,22 +96,20 @@ class Walker:
     ) -> "Walker":
         """Walker of an MJCF file, or a shipped one by its name.
 
-              Args:
-                path: MJCF file; or ``planar22`` (planar, 22 muscles), ``myolegs26`` or ``myolegs``
-                  (3D, 26 or 80 muscles), or ``planar22_exo``, which is ``planar22`` with the
-                  device ``ankle``.
-                anatomy: names of the parts; by default those of the shipped model, of the file
-                  ``NAME.anatomy.yaml`` next to ``NAME.xml``, or of MyoAssist.
-                slope: rise of the ground in the direction of walking [deg].
-                stairs: stairs on the ground.
-                device: exoskeleton to attach, see :func:`trueup.gait.attach_exoskeleton`.
+        Args:
+          path: MJCF file; or ``planar22`` (planar, 22 muscles), ``myolegs26`` or ``myolegs`` (3D,
+            26 or 80 muscles), or ``planar22_exo``, which is ``planar22`` with the device ``ankle``.
+          anatomy: names of the parts; by default those of the shipped model, of the file
+            ``NAME.anatomy.yaml`` next to ``NAME.xml``, or of MyoAssist.
+          slope: rise of the ground in the direction of walking [deg].
+          stairs: stairs on the ground.
+          device: exoskeleton to attach, see :func:`trueup.gait.attach_exoskeleton`.
 
-              Raises:
-                ModelError: the file is missing or does not compile.
-                GaitError: a part required by the walker or the device is missing, or there already
-                    is a
-        device.
-                MissingExtraError: the package of the shipped model is not installed.
+        Raises:
+          ModelError: the file is missing or does not compile.
+          GaitError: a part required by the walker or the device is missing, or there already is a
+            device.
+          MissingExtraError: the package of the shipped model is not installed.
         """
         path = Path(path)
         if path.is_file():

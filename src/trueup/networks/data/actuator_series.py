@@ -12,23 +12,23 @@ from trueup.networks.data.features import check_feature_names, with_derived
 class ActuatorSeries:
     """Evenly sampled signals of one joint in one recording, in SI units.
 
-      Attributes:
-          name: name of the recording, such as its file's stem.
-          group: property shared with other recordings, such as the inertia of the load; groups are
-    held out as a whole.
-          rate: sample rate [Hz].
-          channels: feature name -> samples, shape (n,), see ``features.FEATURES``.
-          torque: target of the network, shape (n,) [N m].
-          reference_torque: another estimate of the torque for comparison, such as that of the
-              controller, shape (n,) [N m], or None.
-          start: time of the first sample on the clock of the recording [s].
-          source: file it came from, or empty.
-          sha256: hash of that file, or empty.
+    Attributes:
+      name: name of the recording, such as its file's stem.
+      group: property shared with other recordings, such as the inertia of the load; groups are held
+        out as a whole.
+      rate: sample rate [Hz].
+      channels: feature name -> samples, shape (n,), see ``features.FEATURES``.
+      torque: target of the network, shape (n,) [N m].
+      reference_torque: another estimate of the torque for comparison, such as that of the
+        controller, shape (n,) [N m], or None.
+      start: time of the first sample on the clock of the recording [s].
+      source: file it came from, or empty.
+      sha256: hash of that file, or empty.
 
-      Raises:
-          SignalError: fewer than two samples, unequal lengths, values that are not finite, or a
-              rate that is not positive.
-          ColumnError: a channel is not a known feature.
+    Raises:
+      SignalError: fewer than two samples, unequal lengths, values that are not finite, or a rate
+        that is not positive.
+      ColumnError: a channel is not a known feature.
     """
 
     name: str

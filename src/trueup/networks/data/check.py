@@ -51,10 +51,10 @@ class FileCheck:
 class DataCheck:
     """Findings about all recordings.
 
-      Attributes:
-          files: findings of each recording.
-          findings: about the recordings together: rates, groups, whether they can be read with the
-    settings.
+    Attributes:
+      files: findings of each recording.
+      findings: about the recordings together: rates, groups, whether they can be read with the
+        settings.
     """
 
     files: tuple[FileCheck, ...]

@@ -139,16 +139,15 @@ def predict_series(
 ) -> np.ndarray:
     """Torque over a whole recording, shape (n,) [N m].
 
-      Args:
-          network: the network.
-          series: the recording.
-          warm_up: the preceding recorded samples, which the network runs through first; None: a
-              cold
-    start.
+    Args:
+      network: the network.
+      series: the recording.
+      warm_up: the preceding recorded samples, which the network runs through first; None: a cold
+        start.
 
-      Raises:
-          SignalError: recording and network have different rates.
-          ColumnError: a feature is not recorded.
+    Raises:
+      SignalError: recording and network have different rates.
+      ColumnError: a feature is not recorded.
     """
     from trueup.networks.runtime.compiled_runtime import predict
 

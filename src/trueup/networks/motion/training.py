@@ -95,20 +95,19 @@ def train_motion(
     """Train a torque correction of a joint so that its simulated motion matches the recorded one.
 
     Args:
-        base: the base model, also the baseline: a servo model; a PD joint, or ``pd`` for one that
-            is identified from the training logs first; ``none``, where the correction is the whole
-            torque.
-        training: training logs, all at one constant rate.
-        validation: logs for the choice of the correction, simulated in full.
-        settings: settings of network and training.
-        progress: called with a text and the completed fraction.
-        hooks: callbacks instead of ``progress``, which may stop the training.
-        checkpoint: file from which a stopped training resumes.
+      base: the base model, also the baseline: a servo model; a PD joint, or ``pd`` for one that is
+        identified from the training logs first; ``none``, where the correction is the whole torque.
+      training: training logs, all at one constant rate.
+      validation: logs for the choice of the correction, simulated in full.
+      settings: settings of network and training.
+      progress: called with a text and the completed fraction.
+      hooks: callbacks instead of ``progress``, which may stop the training.
+      checkpoint: file from which a stopped training resumes.
 
     Raises:
-        RecordingError: logs cannot be simulated, or the shortest is shorter than a horizon.
-        FitError: the servo model has a term without a gradient.
-        Interrupted: a hook stopped the training.
+      RecordingError: logs cannot be simulated, or the shortest is shorter than a horizon.
+      FitError: the servo model has a term without a gradient.
+      Interrupted: a hook stopped the training.
     """
     settings = settings or MotionSettings()
     hooks = hooks or (TrainingHooks() if progress is None else TrainingHooks(progress=progress))

@@ -33,12 +33,12 @@ class DaskCluster:
     Args:
       scheduler: address of a running scheduler, such as ``"tcp://10.0.0.1:8786"``, or a cluster
         object, such as ``dask_jobqueue.SLURMCluster``; None: a local cluster is started, which
-            listens on 127.0.0.1 only and ends with the study.
-        workers: number of workers of a local cluster; None: one per core.
-        threads: threads of compiled libraries in each worker of a local cluster; None: the cores
-            are shared among the workers.
-        patience: maximum waiting time without a worker [s]: in a batch system the time that a job
-            may wait in the queue.
+        listens on 127.0.0.1 only and ends with the study.
+      workers: number of workers of a local cluster; None: one per core.
+      threads: threads of compiled libraries in each worker of a local cluster; None: the cores are
+        shared among the workers.
+      patience: maximum waiting time without a worker [s]: in a batch system the time that a job may
+        wait in the queue.
 
     Raises:
       FitError: a number that is not positive, or ``workers`` for a running cluster.

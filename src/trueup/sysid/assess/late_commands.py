@@ -37,9 +37,9 @@ def late_fit(
       loss: robust loss.
       time_limit: time limit [s].
 
-      Returns:
-          The delay [s] and the parameters ``(p,)``; None if the predicted reduction is too small,
-          the delay is below half of an interval between controls, or the fit does not finish.
+    Returns:
+      The delay [s] and the parameters ``(p,)``; None if the predicted reduction is too small, the
+      delay is below half of an interval between controls, or the fit does not finish.
     """
     end = busy_seconds() + time_limit
     pause, delay, at = pause_of(groups), 0.0, np.array(x, float)

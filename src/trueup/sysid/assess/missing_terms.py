@@ -139,8 +139,8 @@ def missing_terms(
       loss: robust loss of the fit.
       time_limit: time limit [s].
 
-      Returns:
-          The terms, largest reduction first; and the reason why some were not tested, or "".
+    Returns:
+      The terms, largest reduction first; and the reason why some were not tested, or "".
     """
     return _Search(prepared, problem, x, loss or Loss(), time_limit).run()
 

@@ -105,8 +105,8 @@ def refit(
       loss: robust loss.
       time_limit: time limit [s].
 
-      Returns:
-          The fit; None if it did not finish within the time.
+    Returns:
+      The fit; None if it did not finish within the time.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.

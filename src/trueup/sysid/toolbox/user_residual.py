@@ -22,7 +22,7 @@ class UserResidual:
     Args:
       function: returns a list of arrays, or an array, alone or as the first of a tuple; predictions
         and records (measured signals) are lists of TimeSeries, one per sequence.
-        parameters: the parameters passed to the function; their values change.
+      parameters: the parameters passed to the function; their values change.
 
     Raises:
       FitError: the function returns nothing, or values that are not finite at the start.
