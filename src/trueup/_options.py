@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import inspect
 import itertools
-import textwrap
+import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -133,18 +133,26 @@ def _annotated(annotation: Any, marks: tuple[Any, ...]) -> Any:
 
 
 def _texts(settings: type) -> dict[str, str]:
-    """Docstrings below the fields of a class and of its base classes."""
+    """Docstrings below the fields of a class and of the classes that it derives from."""
     found: dict[str, str] = {}
     for kind in reversed(settings.__mro__):
-        if "__annotations__" not in vars(kind) or kind.__module__.split(".")[0] != "trueup":
+        if kind.__module__.split(".")[0] == "trueup":
+            found |= _texts_in(kind.__module__).get(kind.__qualname__, {})
+    return found
+
+
+@functools.cache
+def _texts_in(module: str) -> dict[str, dict[str, str]]:
+    """Docstrings below the fields of each class of a module, by the names of class and field.
+
+    A module is parsed once: commands are made from the settings at each start.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for kind in ast.parse(inspect.getsource(sys.modules[module])).body:
+        if not isinstance(kind, ast.ClassDef):
             continue
-        try:
-            source = inspect.getsource(kind)
-        except OSError:  # a class made by dataclasses.make_dataclass has no source
-            continue
-        (tree,) = ast.parse(textwrap.dedent(source)).body
-        body = tree.body  # type: ignore[attr-defined]
-        for statement, following in itertools.pairwise(body):
+        texts = found[kind.name] = {}
+        for statement, following in itertools.pairwise(kind.body):
             if (
                 isinstance(statement, ast.AnnAssign)
                 and isinstance(statement.target, ast.Name)
@@ -152,5 +160,5 @@ def _texts(settings: type) -> dict[str, str]:
                 and isinstance(following.value, ast.Constant)
                 and isinstance(following.value.value, str)
             ):
-                found[statement.target.id] = inspect.cleandoc(following.value.value)
+                texts[statement.target.id] = inspect.cleandoc(following.value.value)
     return found
