@@ -95,7 +95,8 @@ def test_how_often_the_controller_runs(delayed, timestep, steps):
     ],
 )
 def test_a_time_without_a_frame_is_no_walk(settings, least):
-    with pytest.raises(GaitError, match=f"simulated time is .*shorter than one frame of a walk, {least}"):
+    said = f"simulated time is .*shorter than one frame of a walk, {least}"
+    with pytest.raises(GaitError, match=said):
         WalkSettings(**settings)
     shortest = WalkSettings(duration=0.01, threads=1)
     assert WalkSimulation(Walker.load("planar22"), shortest).run(np.ones(77)).length[0] == 1
