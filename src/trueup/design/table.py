@@ -16,7 +16,7 @@ class Widths:
     """Half-widths of intervals ``(p,)``, each over half of the prior range."""
 
     alone: np.ndarray
-    """From the recording alone; infinite if undetermined."""
+    """Widths from the recording alone; infinite if undetermined."""
     with_known: np.ndarray
     """Together with prior knowledge."""
 

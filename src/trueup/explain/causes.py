@@ -62,7 +62,7 @@ class Cause:
     unknowns: Callable[[Situation], Sequence[Unknown]]
     """Unknowns of a situation; none if the model has no such element."""
     check: str
-    """How to check it on the machine, as an imperative."""
+    """Check on the machine, as an imperative."""
 
 
 def _delay(now: Situation) -> list[Unknown]:

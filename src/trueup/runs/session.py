@@ -51,7 +51,7 @@ class Session:
     overwrite: bool = False
     """Whether an existing run in the directory is replaced."""
     execution: Execution = field(default_factory=Execution)
-    """Where candidates are evaluated."""
+    """Settings of the evaluator and the trackers."""
     trackers: Sequence[Tracker] = ()
     """Trackers in addition to those of the execution."""
     verbose: bool = True

@@ -51,7 +51,7 @@ class ServoAssessment:
     """Norm of the deviation of the motion from its linear prediction at the ends of each 95 %
     interval, relative to the prediction ``(p,)``; NaN without a standard error."""
     identifiability: Identifiability
-    """Which combinations of parameters the logs determine."""
+    """Combinations of parameters that the logs determine."""
     advice: tuple[Advice, ...]
     """Recommended experiments for parameters that the logs do not determine."""
     known: Gaussian

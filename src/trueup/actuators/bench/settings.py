@@ -12,7 +12,7 @@ Scheme: TypeAlias = Literal["semi-implicit", "bam"]
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationSettings:
-    """How the bench simulates a servo model on a log."""
+    """Settings of a simulation of a servo model on a log."""
 
     scheme: Scheme = "semi-implicit"
     """Integration: semi-implicit, steps of at most 1 ms as in MuJoCo; bam, one explicit step per

@@ -38,7 +38,7 @@ class Prediction:
     precision: np.ndarray
     """Inverse of the covariance ``(p, p)``."""
     method: str
-    """How noise is taken into account."""
+    """Noise treatment of the prediction."""
 
     def together(self, known: np.ndarray, quantile: float) -> np.ndarray:
         """Half-widths ``(p,)`` with prior knowledge ``(p, p)``, in search coordinates."""

@@ -116,7 +116,7 @@ class TorchNetwork(nn.Module):
         return torque, h_next
 
     def unlimited(self, x: Tensor, h_prev: State | None = None) -> tuple[Tensor, State]:
-        """As `forward`, without the torque limit, whose gradient is zero in saturation."""
+        """Output of `forward` without the torque limit, whose gradient is zero in saturation."""
         features = x[..., : self.feature_count]
         if self.template.family in RECURRENT:
             output, h_next = self._recurrent(features, h_prev)

@@ -53,8 +53,8 @@ class MotionTraining:
     validation: tuple[float, float]
     """Angle error on the validation logs [rad]: of the base, and of the best correction."""
     history: tuple[dict[str, float], ...]
-    """For each validation: steps, horizon [s], loss, angle errors of the validation logs and of
-    the training logs in full [rad]."""
+    """Validations, one row each: steps, horizon [s], loss, angle errors of validation and training
+    logs in full [rad]."""
     steps: int
     seconds: float
 

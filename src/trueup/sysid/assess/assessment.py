@@ -64,7 +64,7 @@ class Assessment:
     intervals: np.ndarray
     """Ends of the intervals in parameter units ``(p, 2)``; NaN if the fit is not an optimum."""
     standard_errors: np.ndarray
-    """In parameter units ``(p,)``; NaN if the fit is not an optimum."""
+    """Standard errors in parameter units ``(p,)``; NaN if the fit is not an optimum."""
     value_covariance: np.ndarray
     """Covariance in parameter units ``(p, p)``; that of ``covariance`` is in search coordinates."""
     at_bound: np.ndarray
