@@ -1,0 +1,182 @@
+"""Recordings of the machines of the bank, with the faults of their wiring and timing."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from bank.machines import Machine
+
+
+@dataclass
+class Wiring:
+    """What lies between the controller, the machine and the log; all zero in a right situation.
+
+    Attributes:
+      late_command: delay of commands before they act [s].
+      late_torque: delay of the logged torque [s].
+      zero: offset of each encoder [rad, m].
+      torque_scale: factor of each logged torque.
+      reversed_torque: joint whose logged torque has the wrong sign; None for none.
+      exchanged: two joints whose logged positions are exchanged; None for none.
+      exchanged_torques: two joints whose logged torques are exchanged; None for none.
+      clip: limit of the commands that act, as a part of their reach; 0 for none.
+      saturation: limit of the motor torque, as a part of the largest; 0 for none.
+      stale: share of the samples whose position is that of the sample before.
+      quantum: count of the encoders [rad, m]; 0 for none.
+      gain: factor of the gains of the firmware.
+      clock: factor of the logged time.
+    """
+
+    late_command: float = 0.0
+    late_torque: float = 0.0
+    zero: np.ndarray | float = 0.0
+    torque_scale: np.ndarray | float = 1.0
+    reversed_torque: int | None = None
+    exchanged: tuple[int, int] | None = None
+    exchanged_torques: tuple[int, int] | None = None
+    clip: float = 0.0
+    saturation: float = 0.0
+    stale: float = 0.0
+    quantum: float = 0.0
+    gain: float = 1.0
+    clock: float = 1.0
+
+
+@dataclass
+class Motion:
+    """A commanded motion: a sum of sines about the rest pose.
+
+    Attributes:
+      seconds: length [s].
+      rate: rate of commands and log [Hz].
+      frequencies: ``(k, nu)`` [Hz].
+      phases: ``(k, nu)`` [rad].
+      size: factor of the reach.
+    """
+
+    seconds: float
+    rate: float
+    frequencies: np.ndarray
+    phases: np.ndarray
+    size: float = 1.0
+
+    @classmethod
+    def draw(
+        cls,
+        machine: Machine,
+        rng: np.random.Generator,
+        seconds: float = 12.0,
+        rate: float = 500.0,
+        size: float = 1.0,
+        band: tuple[float, float] = (0.15, 1.5),
+    ) -> "Motion":
+        shape = (5, len(machine.joints))
+        return cls(seconds, rate, rng.uniform(*band, shape), rng.uniform(0, 2 * np.pi, shape), size)
+
+    def at(self, machine: Machine, now: float) -> np.ndarray:
+        """Reference ``(nu,)`` at a time [s]; it starts at rest in the rest pose."""
+        now = max(now, 0.0)
+        waves = np.sin(2 * np.pi * self.frequencies * now + self.phases) - np.sin(self.phases)
+        ramp = min(1.0, now / 0.8)
+        smooth = ramp * ramp * (3.0 - 2.0 * ramp)
+        reach = self.size * np.asarray(machine.kind.reach)
+        return np.asarray(machine.kind.rest) + reach * smooth * waves.mean(axis=0)
+
+
+@dataclass
+class Log:
+    """A recording.
+
+    Attributes:
+      time: ``(n,)`` [s].
+      position: measured positions ``(n, nu)`` [rad, m].
+      command: logged commands or torques ``(n, nu)`` [rad, m, N m, N].
+      clean: true positions ``(n, nu)``.
+      controls: controls that act in the simulation of the machine ``(n, nu)``.
+    """
+
+    time: np.ndarray
+    position: np.ndarray
+    command: np.ndarray
+    clean: np.ndarray
+    controls: np.ndarray
+
+
+def record(
+    machine: Machine, motion: Motion, wiring: Wiring, rng: np.random.Generator, noise: float = 1.0
+) -> Log:
+    """Record a machine that follows a motion.
+
+    Args:
+      machine: machine.
+      motion: motion; torque-driven machines are held to it by a controller outside the model.
+      wiring: faults of the log.
+      rng: random numbers of noise and stale samples.
+      noise: factor of the machine's noise.
+    """
+    model = machine.real.compile()
+    data = mujoco.MjData(model)
+    kp, kv = machine.kind.servo
+    servo = machine.drive == "servo"
+    rest = np.asarray(machine.kind.rest)
+    if servo:
+        model.actuator_gainprm[:, 0] *= wiring.gain
+        model.actuator_biasprm[:, 1] *= wiring.gain
+    data.qpos[: model.nu] = rest
+    limit = wiring.clip * motion.size * np.asarray(machine.kind.reach)
+    hold = max(1, round(1.0 / (motion.rate * machine.step)))
+
+    def command(now: float) -> np.ndarray:
+        goal = motion.at(machine, now)
+        if servo:
+            return goal
+        before = motion.at(machine, now - 1e-3)
+        error, rate = goal - data.qpos[: model.nu], (goal - before) / 1e-3
+        feed = data.qfrc_bias[: model.nu]
+        return 0.5 * kp * error + 0.5 * kv * (rate - data.qvel[: model.nu]) + feed
+
+    sent: list[np.ndarray] = []
+    late = round(wiring.late_command / machine.step)
+    if servo:
+        for _ in range(round(3.0 / machine.step)):
+            data.ctrl[:] = rest
+            mujoco.mj_step(model, data)
+        data.time = 0.0
+    else:
+        mujoco.mj_forward(model, data)
+    largest = np.zeros(model.nu)
+    rows = []
+    value = command(0.0)
+    for step in range(round(motion.seconds / machine.step)):
+        if step % hold == 0:
+            value = command(step * machine.step)
+            rows.append((step * machine.step, data.qpos[: model.nu].copy(), value))
+        acting = value if not wiring.clip else rest + np.clip(value - rest, -limit, limit)
+        sent.append(acting)
+        data.ctrl[:] = sent[max(0, step - late)]
+        if wiring.saturation:
+            largest = np.maximum(largest, np.abs(data.actuator_force)) if step < 400 else largest
+            if step == 400:
+                model.actuator_forcelimited[:] = 1
+                model.actuator_forcerange[:, 1] = wiring.saturation * largest
+                model.actuator_forcerange[:, 0] = -wiring.saturation * largest
+        mujoco.mj_step(model, data)
+    time, clean, logged = (np.array(part) for part in zip(*rows, strict=True))
+    position = clean + wiring.zero + noise * machine.kind.noise * rng.normal(size=clean.shape)
+    if wiring.quantum:
+        position = np.round(position / wiring.quantum) * wiring.quantum
+    if wiring.stale:
+        for row in np.flatnonzero(rng.random(len(position)) < wiring.stale):
+            position[row] = position[max(0, row - 1)]
+    if wiring.exchanged:
+        position[:, list(wiring.exchanged)] = position[:, list(wiring.exchanged[::-1])]
+    logged = logged * wiring.torque_scale
+    if wiring.reversed_torque is not None:
+        logged[:, wiring.reversed_torque] *= -1
+    if wiring.exchanged_torques:
+        logged[:, list(wiring.exchanged_torques)] = logged[:, list(wiring.exchanged_torques[::-1])]
+    if wiring.late_torque:
+        shift = round(wiring.late_torque * motion.rate)
+        logged = np.concatenate([np.repeat(logged[:1], shift, axis=0), logged[:-shift]])
+    return Log(time * wiring.clock, position, logged, clean, logged)
