@@ -252,8 +252,7 @@ def command_page() -> str:
     from trueup.cli import commands
 
     lines = ["# Command line", "", *_help_of([])]
-    for command in commands.COMMANDS:
-        name = command.__name__.lower()
+    for name, command in commands.COMMANDS.items():
         lines += ["", f"## trueup {name}", "", *_help_of([name])]
         for inner in getattr(command, "COMMANDS", {}):
             lines += ["", f"### trueup {name} {inner}", "", *_help_of([name, inner])]

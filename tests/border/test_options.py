@@ -97,12 +97,12 @@ WITH_KEYS = ("study run", "network synthesize")
 
 def commands() -> Iterator[tuple[str, type]]:
     """All commands with their words."""
-    for group in COMMANDS:
+    for word, group in COMMANDS.items():
         if hasattr(group, "COMMANDS"):
             for name, command in group.COMMANDS.items():
-                yield f"{group.__name__.lower()} {name}", command
+                yield f"{word} {name}", command
         else:
-            yield group.__name__.lower(), group
+            yield word, group
 
 
 def numbers_of(kind: Any) -> set[Any]:

@@ -277,3 +277,15 @@ def test_numbers_that_are_not_finite_become_null(capsys: pytest.CaptureFixture[s
 
     Output(json=True).result({"a": np.array([1.0, np.inf]), "b": float("nan"), "c": np.int64(3)})
     assert json.loads(capsys.readouterr().out) == {"a": [1.0, None], "b": None, "c": 3}
+
+
+def test_a_command_starts_without_the_settings_of_the_others():
+    shown = (
+        "import sys; from trueup.cli import main; main(['check', '--help']); print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", shown], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert "usage: trueup check" in done.stdout
+    loaded = done.stdout.splitlines()[-1].split()
+    assert not [name for name in loaded if name.startswith(("trueup.gait", "trueup.actuators"))]

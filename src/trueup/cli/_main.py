@@ -12,7 +12,7 @@ import operator
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from trueup import _stop_signals
@@ -119,8 +119,8 @@ def _plain_warnings() -> Iterator[None]:
 def _parse(arguments: list[str], output: Output) -> Any:
     """The requested command, or the exit code if help is requested."""
     words = [word for word in arguments if word != "--json"]
-    names: dict[str, Any] = {command.__name__.lower(): command for command in commands.COMMANDS}
-    group = names.get(words[0]) if words else None
+    names = commands.COMMANDS
+    group: Any = names.get(words[0]) if words else None
     if group is not None and hasattr(group, "COMMANDS"):
         program = f"trueup {words[0]}"
         return _choose(words[1:], group.COMMANDS, program, _description(group, True), output)
@@ -128,7 +128,7 @@ def _parse(arguments: list[str], output: Output) -> Any:
 
 
 def _choose(
-    words: list[str], names: dict[str, type], program: str, description: str, output: Output
+    words: list[str], names: Mapping[str, type], program: str, description: str, output: Output
 ) -> Any:
     """The requested command among ``names``, or the exit code."""
     import tyro
@@ -146,17 +146,16 @@ def _choose(
         if HELP_KEYS in given and keys_of(command):
             output.text(*keys_table(command))
             return DONE
-        check_options(given, name, command, commands_by_name(commands.COMMANDS))
-        words = [words[0], *given]
+        check_options(given, name, command, lambda: commands_by_name(commands.COMMANDS))
         with_help(command)
+        # the parser builds the options of all commands that it is given
+        names, program, description = {words[0]: command}, name, _description(command, True)
+        words = given
     described = [
         Annotated[command, tyro.conf.subcommand(name, description=_description(command, alone))]
         for name, command in names.items()
     ]
     choices = functools.reduce(operator.or_, described)
-    if len(names) == 1:  # the parser does not support a choice of one
-        program, description = f"{program} {words[0]}", _description(names[words[0]], True)
-        words = words[1:]
     if alone and output.json:
         words.append("--json")  # accepted at any position
     messages = io.StringIO()
@@ -182,7 +181,7 @@ def _choose(
 
 
 def _the_only_one(
-    words: list[str], names: dict[str, type], program: str, description: str, output: Output
+    words: list[str], names: Mapping[str, type], program: str, description: str, output: Output
 ) -> int:
     """Print the help of a group of one command, or an error for another; returns the exit code."""
     ((name, command),) = names.items()

@@ -1,20 +1,14 @@
 """The commands and their arguments; implementations are imported when a command runs."""
 
+import importlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from trueup.cli.actuator.commands import Actuator
-from trueup.cli.gait.commands import Gait
-from trueup.cli.network.commands import Network
 from trueup.cli.output import Output
-from trueup.cli.robot.design_commands import Design
-from trueup.cli.robot.explain_commands import Explain
-from trueup.cli.robot.export_commands import Export
-from trueup.cli.robot.reconcile_commands import Reconcile
-from trueup.cli.study.commands import Study
 from trueup.cli.study.options import Json, OfRuns
 
 
@@ -216,9 +210,47 @@ class Demo:
         return run_demo(self.output, self.overwrite, self.seed, output)
 
 
-COMMANDS = (
-    *(Identify, Check, Explain, Report, Compare, Reconcile, Design, Export),
-    *(Study, Actuator, Network, Gait),
-    *(Init, Import, Demo),
+class _Commands(Mapping[str, type]):
+    """Classes of the commands by name.
+
+    A class is imported when it is asked for: one command starts without the settings of all others.
+    """
+
+    def __init__(self, modules: Mapping[str, str]):
+        self.modules = modules
+
+    def __getitem__(self, name: str) -> type:
+        found = getattr(importlib.import_module(self.modules[name]), name.capitalize())
+        assert isinstance(found, type)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.modules)
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.modules
+
+
+COMMANDS = _Commands(
+    {
+        "identify": __name__,
+        "check": __name__,
+        "explain": "trueup.cli.robot.explain_commands",
+        "report": __name__,
+        "compare": __name__,
+        "reconcile": "trueup.cli.robot.reconcile_commands",
+        "design": "trueup.cli.robot.design_commands",
+        "export": "trueup.cli.robot.export_commands",
+        "study": "trueup.cli.study.commands",
+        "actuator": "trueup.cli.actuator.commands",
+        "network": "trueup.cli.network.commands",
+        "gait": "trueup.cli.gait.commands",
+        "init": __name__,
+        "import": __name__,
+        "demo": __name__,
+    }
 )
-"""All commands, in the order of the help."""
+"""All commands by name, in the order of the help."""

@@ -1,6 +1,6 @@
 """Check of the options of a command, before the parser reads them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import get_args, get_type_hints
 
 from tyro.conf import Positional
@@ -15,7 +15,10 @@ _OF_ALL = ("--help", "--help-keys", "--json")
 
 
 def check_options(
-    words: Sequence[str], program: str, command: type, others: Mapping[str, type]
+    words: Sequence[str],
+    program: str,
+    command: type,
+    others: Callable[[], Mapping[str, type]],
 ) -> None:
     """Check that a command has the given options.
 
@@ -23,7 +26,7 @@ def check_options(
       words: words after the command.
       program: name of the command, such as ``trueup gait evaluate``.
       command: class of the command.
-      others: all commands, by name.
+      others: returns all commands, by name; called where the command does not have an option.
 
     Raises:
       ExperimentError: the command does not have an option; the message names the commands that do.
@@ -34,7 +37,7 @@ def check_options(
         if not name.startswith("--") or name in ("--", *known, *_OF_ALL):
             continue
         key = name.removeprefix("--").replace("-", "_")
-        having = [other for other, kind in others.items() if name in spellings(kind)]
+        having = [other for other, kind in others().items() if name in spellings(kind)]
         if setting := next((k for k in keys_of(command) if k.lower() == key), None):
             option = _normal(f"--{_name_of_option(command, setting)}")
             advice = f"it is {option}" if option in known else f"give it as {setting}=VALUE"
@@ -65,11 +68,11 @@ def _name_of_option(command: type, key: str) -> str:
     return (setting.option and setting.option.name) or setting.name
 
 
-def commands_by_name(commands: Iterable[type]) -> dict[str, type]:
+def commands_by_name(commands: Mapping[str, type]) -> dict[str, type]:
     """All commands by their full names, such as ``trueup gait evaluate``."""
     found: dict[str, type] = {}
-    for command in commands:
-        name = f"trueup {command.__name__.lower()}"
+    for word, command in commands.items():
+        name = f"trueup {word}"
         inner: Mapping[str, type] | None = getattr(command, "COMMANDS", None)
         found |= {name: command} if inner is None else {f"{name} {k}": v for k, v in inner.items()}
     return found

@@ -7,8 +7,6 @@ library checks them.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
-from trueup.fitting.searches.methods import method_names
-
 
 class _OfText(type):
     """Metaclass of types with strings as values, so that a string is a valid default."""
@@ -29,6 +27,8 @@ class RegisteredName(metaclass=_OfText):
 class _StudyMethod(RegisteredName):
     @classmethod
     def names(cls) -> Sequence[str]:
+        from trueup.fitting.searches.methods import method_names
+
         return method_names()
 
 
