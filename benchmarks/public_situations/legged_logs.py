@@ -1,0 +1,287 @@
+"""Situations of legged robots: Unitree, PACE, deployment logs."""
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+from arm_logs import ARM, known, named, three, whole
+from judging import Case, Outcome, channels, imports, intervals, refused, says, usable
+from machines import Link, Machine, record, write_model, write_table
+
+LEG = (
+    Link("hip", axis="1 0 0", mass=0.7, length=0.08, rest=0.0, reach=0.3, armature=0.02),
+    Link("thigh", mass=1.1, length=0.21, rest=0.7, reach=0.5, armature=0.02, damping=0.3),
+    Link("calf", mass=0.3, length=0.21, rest=-1.5, reach=0.5, armature=0.03, damping=0.2),
+)
+
+
+def go2_leg_order(folder: Path) -> Case:
+    """Unitree's lowstate in its order of the legs, and a model in another."""
+    from mcap.writer import Writer
+
+    own, wire = ("FL", "FR", "RL", "RR"), ("FR", "FL", "RR", "RL")
+    chains = tuple(named(LEG, *(f"{leg}_{link.joint}_joint" for link in LEG)) for leg in own)
+    machine = Machine(chains, free=True)
+    log = record(machine, 21, seconds=6)
+    order = [3 * own.index(leg) + part for leg in wire for part in range(3)]
+    path = folder / "go2.mcap"
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start()
+        schema = writer.register_schema("unitree_go/msg/LowState", "jsonschema", b"{}")
+        channel = writer.register_channel("rt/lowstate", "json", schema)
+        for k, t in enumerate(log.time):
+            motors = [{"q": log.q[k, j], "dq": log.v[k, j], "tau_est": log.u[k, j]} for j in order]
+            at = int(1e9 * (t + 1))
+            writer.add_message(channel, at, json.dumps({"motor_state": motors}).encode(), at)
+        writer.finish()
+
+    def judge(o: Outcome) -> list[str]:
+        return channels(o)
+
+    return Case(write_model(folder, machine.mjcf()), [path], judge, **known(log, machine))
+
+
+def go2_knee_limit(folder: Path) -> Case:
+    """A leg whose calf is stronger than its actuator in the model."""
+    changes = ({"reach": 0.1}, {"reach": 0.15}, {"mass": 8.0, "reach": 0.7, "armature": 0.4})
+    links = tuple(Link(**{**vars(n), **c}) for n, c in zip(LEG, changes, strict=True))
+    machine = Machine((links,), kp=250, kv=12)
+    log = record(machine, 22, speed=1.6)
+    columns = {"time": log.time}
+    columns |= {f"{n}_q": log.q[:, k] for k, n in enumerate(log.names)}
+    columns |= {f"{n}_q_des": log.u[:, k] for k, n in enumerate(log.names)}
+    columns |= {f"{n}_tau_est": log.torque[:, k] for k, n in enumerate(log.names)}
+    assert np.abs(log.torque[:, 2]).max() > 30
+
+    def judge(o: Outcome) -> list[str]:
+        return imports(o) or says(o, ("forcerange", "force range", "torque limit"), ("calf",))
+
+    return Case(
+        write_model(folder, machine.mjcf(servo='forcerange="-23.5 23.5"')),
+        [write_table(folder / "leg.csv", columns)],
+        judge,
+    )
+
+
+def mirrored_signs(folder: Path) -> Case:
+    """Two legs whose motors all count clockwise: one leg has the other sign."""
+    links = ("hfe", "kfe")
+    chains = tuple(named(LEG[1:], *(f"{leg}_{part}" for part in links)) for leg in ("FL", "FR"))
+    machine = Machine(chains)
+    log = record(machine, 23)
+    columns = {"time": log.time}
+    for values, what in ((log.q, "pos"), (log.u, "tau")):
+        for leg, sign in (("FR", 1), ("FL", -1)):
+            for part in links:
+                k = log.names.index(f"{leg}_{part}")
+                columns[f"{leg}_{part}_{what}"] = sign * values[:, k]
+
+    def judge(o: Outcome) -> list[str]:
+        if imports(o):
+            return refused(o, ("sign", "reversed", "direction"), ("fl_",))
+        words = says(o, ("fl_hfe, sign", "turned", "reversed", "mirrored", "opposite"))
+        return [*channels(o), *words]
+
+    return Case(
+        write_model(folder, machine.mjcf()),
+        [write_table(folder / "legs.csv", columns)],
+        judge,
+        **known(log, machine),
+    )
+
+
+class _Canary:
+    """An object that leaves a trace if it is loaded."""
+
+    def __init__(self, path: str):
+        self.path = path
+
+    def __reduce__(self) -> tuple:
+        return (open, (self.path, "w"))
+
+
+def pickle_log(folder: Path) -> Case:
+    """The pickle of a deployment runner."""
+    trace = folder / "executed"
+    row = {"joint_pos": np.zeros(12), "joint_vel": np.zeros(12), "torques": np.zeros(12)}
+    content = {"hardware_closed_loop": [None, [row] * 50], "of": _Canary(str(trace))}
+    path = folder / "log.pkl"
+    path.write_bytes(pickle.dumps(content))
+
+    def judge(o: Outcome) -> list[str]:
+        faults = refused(o, ("pickle",), ("save", "csv", "npz", "write"))
+        return [*faults, *(["the pickle was executed"] if trace.exists() else [])]
+
+    return Case(write_model(folder, Machine((LEG,)).mjcf()), [path], judge)
+
+
+def pace_chirp(folder: Path) -> Case:
+    """Chirp data of PACE: commands and positions in single precision, late and with zeros off."""
+    import torch
+
+    machine = Machine((three("HAA", "HFE", "KFE"),), kp=60, kv=2, step=0.0025)
+    log = record(machine, 24, seconds=10, rate=400, delay=0.010, speed=1.5)
+    zeros = np.array([0.02, -0.03, 0.015])
+    content = {"time": log.time, "des_dof_pos": log.u, "dof_pos": log.q + zeros}
+    torch.save(
+        {k: torch.tensor(v, dtype=torch.float32) for k, v in content.items()},
+        folder / "chirp_data.pt",
+    )
+
+    def judge(o: Outcome) -> list[str]:
+        faults = channels(o)
+        names = " ".join(o.experiment.get("parameters", {}))
+        if "delay" not in names:
+            faults.append("no delay among the unknowns")
+        if not any(word in names for word in ("zero", "offset", "ref", "bias")):
+            faults.append("no zeros among the unknowns")
+        return faults or [*usable(o), *intervals(o)]
+
+    return Case(
+        write_model(folder, machine.mjcf()),
+        [folder / "chirp_data.pt"],
+        judge,
+        **known(log, machine, free_zeros=tuple(log.names)),
+    )
+
+
+def pd_gains_in_pt(folder: Path) -> Case:
+    """Tensors with the gains of the law and the torque that it computes."""
+    import torch
+
+    kp, kd = np.array([50.0, 50.0, 30.0]), np.array([2.5, 2.5, 1.0])
+    links = three("joint1", "joint2", "joint3")
+    servos = "".join(
+        f'<position name="{n.joint}_servo" joint="{n.joint}" kp="{p}" kv="{d}"/>'
+        for n, p, d in zip(links, kp, kd, strict=True)
+    )
+    machine = Machine((links,), kp=50, kv=2.5, actuators=servos)
+    log = record(machine, 25)
+    content = {
+        "time": log.time, "dof_pos": log.q, "dof_vel": log.v, "des_dof_pos": log.u,
+        "des_dof_vel": np.zeros_like(log.u), "des_dof_torque": kp * (log.u - log.q) - kd * log.v,
+        "kp": kp, "kd": kd,
+    }  # fmt: skip
+    path = folder / "chirp_trajectory_1.pt"
+    torch.save({k: torch.tensor(v, dtype=torch.float32) for k, v in content.items()}, path)
+    return Case(write_model(folder, Machine((links,)).mjcf()), [path], whole, **known(log, machine))
+
+
+def xr_json(folder: Path) -> Case:
+    """An episode of xr_teleoperate: arms in dictionaries, no times but a rate."""
+    parts = ("shoulder_pitch", "shoulder_roll", "elbow")
+    chains = tuple(three(*(f"{side}_{part}_joint" for part in parts)) for side in ("left", "right"))
+    machine = Machine(chains, kp=80, kv=3, step=1 / 600)
+    log = record(machine, 26, seconds=14, rate=30)
+    rows = []
+    for k in range(len(log.time)):
+        row: dict = {"idx": k, "colors": {}, "depths": {}}
+        for name, values in (("states", log.q), ("actions", log.u)):
+            row[name] = {
+                f"{side}_arm": {"qpos": values[k, at : at + 3].tolist(), "qvel": [], "torque": []}
+                for side, at in (("left", 0), ("right", 3))
+            }
+        rows.append(row)
+    content = {"info": {"version": "1.0.0", "image": {"fps": 30}}, "text": {"goal": "grab"},
+               "data": rows}  # fmt: skip
+    path = folder / "data.json"
+    path.write_text(json.dumps(content))
+    return Case(write_model(folder, machine.mjcf()), [path], channels, **known(log, machine))
+
+
+def closed_loop_leg(folder: Path) -> Case:
+    """A leg whose knee is driven by a crank and a rod; only hip and crank are recorded."""
+    import mujoco
+
+    hip = Link("hip", mass=1.2, length=0.3, rest=0.2, reach=0.4, armature=0.04, damping=0.5)
+    crank = Link("crank", mass=0.15, length=0.05, rest=0.0, reach=0.4, armature=0.02, damping=0.2)
+    machine = Machine(((hip, crank),), kp=120, kv=4)
+
+    def text(real: bool) -> str:
+        f = 1.0 if real else 0.5
+        joint = lambda n: (  # noqa: E731
+            f'armature="{f * n.armature}" damping="{f * n.damping}" frictionloss="{f * n.friction}"'
+        )
+        passive = 'armature="0.001" damping="0.02"'
+        servos = "".join(
+            f'<position name="{n}_servo" joint="{n}" kp="120" kv="4"/>' for n in ("hip", "crank")
+        )
+        return f"""<mujoco><option timestep="0.002" integrator="implicitfast"/>
+<compiler angle="radian" autolimits="true"/><worldbody><body name="thigh" pos="0 0 1">
+<joint name="hip" axis="0 1 0" {joint(hip)}/>
+<inertial pos="0 0 -.15" mass="1.2" diaginertia=".01 .01 .002"/>
+<body name="crank_link" pos="0 0 0"><joint name="crank" axis="0 1 0" {joint(crank)}/>
+<inertial pos=".025 0 0" mass=".15" diaginertia="2e-4 2e-4 2e-4"/>
+<body name="rod" pos=".05 0 0"><joint name="rod_joint" axis="0 1 0" {passive}/>
+<inertial pos="0 0 -.15" mass=".1" diaginertia="8e-4 8e-4 1e-5"/>
+<site name="rod_end" pos="0 0 -.3"/>
+</body></body>
+<body name="shank" pos="0 0 -.3"><joint name="knee" axis="0 1 0" {passive}/>
+<inertial pos="0 0 -.12" mass=".5" diaginertia=".004 .004 .001"/><site name="lever" pos=".05 0 0"/>
+</body></body></worldbody>
+<equality><connect site1="rod_end" site2="lever" solref="0.004 1"/></equality>
+<actuator>{servos}</actuator></mujoco>"""
+
+    log = record(machine, 27, model=mujoco.MjModel.from_xml_string(text(True)))
+    columns = {"time": log.time}
+    columns |= {f"{n}_pos": log.q[:, k] for k, n in enumerate(log.names)}
+    columns |= {f"{n}_cmd": log.u[:, k] for k, n in enumerate(log.names)}
+    return Case(
+        write_model(folder, text(False)),
+        [write_table(folder / "leg.csv", columns)],
+        whole,
+        **known(log, machine),
+    )
+
+
+def two_actuators(folder: Path) -> Case:
+    """A PD law of one position and one velocity actuator per joint."""
+    import mujoco
+
+    links = named(ARM, "hip", "knee")
+    pairs = "".join(
+        f'<position name="{n.joint}_p" joint="{n.joint}" kp="80"/>'
+        f'<velocity name="{n.joint}_v" joint="{n.joint}" kv="3"/>'
+        for n in links
+    )
+    machine = Machine((links,), kp=80, kv=3, actuators=pairs)
+    model = mujoco.MjModel.from_xml_string(machine.mjcf(real=True))
+    data = mujoco.MjData(model)
+    from machines import NOISE, Log, waves
+
+    rng = np.random.default_rng(28)
+    goal, rows, hold = waves(machine, rng), [], 1
+    data.qpos[:] = goal(0.0)
+    for _ in range(1000):
+        data.ctrl[0::2] = goal(0.0)
+        mujoco.mj_step(model, data)
+    for step in range(4000):
+        now = step * hold * 0.002
+        speed = (goal(now + 1e-4) - goal(now - 1e-4)) / 2e-4
+        rows.append((now, data.qpos.copy(), data.qvel.copy(), goal(now), speed))
+        data.ctrl[0::2], data.ctrl[1::2] = goal(now), speed
+        mujoco.mj_step(model, data)
+    time, q, v, u, speed = (np.array(part) for part in zip(*rows, strict=True))
+    log = Log(time, q + NOISE * rng.normal(size=q.shape), v, u, q, u, ["hip", "knee"])
+    columns = {"time": time}
+    parts = (("pos", log.q), ("vel", v + 0.004 * rng.normal(size=v.shape)), ("pos_cmd", u),
+             ("vel_cmd", speed))  # fmt: skip
+    for what, values in parts:
+        columns |= {f"{n}_{what}": values[:, k] for k, n in enumerate(log.names)}
+
+    def judge(o: Outcome) -> list[str]:
+        if faults := channels(o):
+            return faults
+        _, (first, *_) = o.loaded
+        if not np.std(first.control.data[:, 1::2], axis=0).all():
+            return ["the velocity commands drive nothing"]
+        return [*usable(o), *intervals(o)]
+
+    return Case(
+        write_model(folder, machine.mjcf()),
+        [write_table(folder / "run.csv", columns)],
+        judge,
+        **known(log, machine),
+    )
