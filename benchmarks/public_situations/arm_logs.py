@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import mujoco
 import numpy as np
 from judging import (
     Case,
@@ -56,7 +57,7 @@ def whole(o: Outcome) -> list[str]:
 def rtde_currents(folder: Path) -> Case:
     """RTDE of a UR10: positions, commands, three sorts of currents, temperatures."""
     names = ("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint")
-    machine = Machine((three(*names),), kp=120, kv=6)
+    machine = Machine((three(*names),), kp=120, kv=6, step=0.002)
     log = record(machine, 1, seconds=9.6, rate=125)
     constants = np.array([12.0, 11.0, 9.0])
     current = log.torque / constants
@@ -80,7 +81,7 @@ def tilted_base(folder: Path) -> Case:
     """An arm mounted at 45 deg, with a model that stands upright."""
     links = named(ARM, "joint_0", "joint_1")
     links = (Link(**{**vars(links[0]), "axis": "1 0 0"}), links[1])
-    real = Machine((links,), gravity="0 6.9367 -6.9367")
+    real = Machine((links,), gravity="0 6.9367 -6.9367", step=0.002)
     log = record(real, 2, rate=250)
     columns = {"timestamp": log.time}
     for k in range(2):
@@ -93,7 +94,7 @@ def tilted_base(folder: Path) -> Case:
         return imports(o) or [*not_used(o), *says(o, causes, identified=True)]
 
     return Case(
-        write_model(folder, Machine((links,)).mjcf()),
+        write_model(folder, Machine((links,), step=0.002).mjcf()),
         [write_table(folder / "measured_data.csv", columns)],
         judge,
     )
@@ -160,7 +161,9 @@ def rizon_gravcomp(folder: Path) -> Case:
 
 def z1_no_friction(folder: Path) -> Case:
     """A URDF without friction and without actuators; a log with commands and gains."""
-    machine = Machine((three("joint1", "joint2", "joint3"),), kp=80, kv=3)
+    machine = Machine(
+        (three("joint1", "joint2", "joint3"),), kp=80, kv=3, step=0.002, integrator="Euler"
+    )
     log = record(machine, 6, rate=250)
     columns = {"time": log.time}
     columns |= {f"{n}_q": log.q[:, k] for k, n in enumerate(log.names)}
@@ -181,8 +184,6 @@ def piper_gain_scaled(folder: Path) -> Case:
     links = named(ARM, "joint1", "joint2")
     sent = Machine((links,), kp=15, kv=1)
     text = sent.mjcf(real=True).replace('kp="15" kv="1"', 'kp="45" kv="3"', 1)
-    import mujoco
-
     log = record(sent, 7, model=mujoco.MjModel.from_xml_string(text))
     columns = {"time": log.time}
     columns |= {f"{n}_pos": log.q[:, k] for k, n in enumerate(log.names)}

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -98,7 +98,11 @@ class Outcome:
         answers = [self.imported[1], self.checked[1]]
         if identified:
             answers.append(self.identified[1])
-        return " ".join(json.dumps(a, ensure_ascii=False) for a in answers).lower()
+        return " ".join(self.words(json.dumps(a, ensure_ascii=False)) for a in answers)
+
+    def words(self, text: str) -> str:
+        """Lower case, without the path of the case, whose name may be the word that is sought."""
+        return text.replace(str(self.folder), "").lower()
 
     @cached_property
     def experiment(self) -> dict:
@@ -189,10 +193,13 @@ def _distance(
             inside = (shifted >= times[0]) & (shifted <= times[-1])
             if inside.mean() < 0.5:
                 continue
-            index = np.searchsorted(times, shifted[inside] + 1e-9, side="right") - 1
-            error = y[inside] - values[np.clip(index, 0, len(values) - 1)]
-            error = error - np.median(error) if free_zero else error
-            best = min(best, float(np.mean(np.abs(error)) / size))
+            between = np.interp(shifted[inside], times, values)
+            after = np.searchsorted(times, shifted[inside] + 1e-9, side="right") - 1
+            held = values[np.clip(after, 0, len(values) - 1)]
+            for expected in (between, held):
+                error = y[inside] - expected
+                error = error - np.median(error) if free_zero else error
+                best = min(best, float(np.mean(np.abs(error)) / size))
         errors.append(best)
     return float(np.median(errors)) if errors else np.inf
 
@@ -224,6 +231,14 @@ def intervals(o: Outcome) -> list[str]:
     if code == 3:
         faults.append("identify did not converge")
     return faults
+
+
+def holds(o: Outcome, values: Iterable[float]) -> list[str]:
+    """Each value lies in the interval of some unknown."""
+    rows = o.identified[1].get("parameters", [])
+    return [
+        f"no unknown is {value:.4g}" for value in values if not any(_inside(r, value) for r in rows)
+    ]
 
 
 _ENDINGS = {"_armature": "armature", "_damping": "damping", "_friction": "frictionloss"}
@@ -260,7 +275,7 @@ def not_used(o: Outcome) -> list[str]:
 def refused(o: Outcome, *groups: tuple[str, ...], where: str = "import") -> list[str]:
     """Exit code 2 with one sentence that has a word of each group; nothing is written."""
     code, answer = o.imported if where == "import" else o.identified
-    message = str(answer.get("message", answer)).lower()
+    message = o.words(str(answer.get("message", answer)))
     faults = [] if code == 2 else [f"{where} ends with {code} in place of 2"]
     for group in groups:
         if not any(word in message for word in group):

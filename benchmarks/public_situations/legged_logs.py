@@ -5,7 +5,7 @@ import pickle
 from pathlib import Path
 
 import numpy as np
-from arm_logs import ARM, known, named, three, whole
+from arm_logs import known, named, three, whole
 from judging import Case, Outcome, channels, imports, intervals, refused, says, usable
 from machines import Link, Machine, record, write_model, write_table
 
@@ -189,99 +189,3 @@ def xr_json(folder: Path) -> Case:
     path = folder / "data.json"
     path.write_text(json.dumps(content))
     return Case(write_model(folder, machine.mjcf()), [path], channels, **known(log, machine))
-
-
-def closed_loop_leg(folder: Path) -> Case:
-    """A leg whose knee is driven by a crank and a rod; only hip and crank are recorded."""
-    import mujoco
-
-    hip = Link("hip", mass=1.2, length=0.3, rest=0.2, reach=0.4, armature=0.04, damping=0.5)
-    crank = Link("crank", mass=0.15, length=0.05, rest=0.0, reach=0.4, armature=0.02, damping=0.2)
-    machine = Machine(((hip, crank),), kp=120, kv=4)
-
-    def text(real: bool) -> str:
-        f = 1.0 if real else 0.5
-        joint = lambda n: (  # noqa: E731
-            f'armature="{f * n.armature}" damping="{f * n.damping}" frictionloss="{f * n.friction}"'
-        )
-        passive = 'armature="0.001" damping="0.02"'
-        servos = "".join(
-            f'<position name="{n}_servo" joint="{n}" kp="120" kv="4"/>' for n in ("hip", "crank")
-        )
-        return f"""<mujoco><option timestep="0.002" integrator="implicitfast"/>
-<compiler angle="radian" autolimits="true"/><worldbody><body name="thigh" pos="0 0 1">
-<joint name="hip" axis="0 1 0" {joint(hip)}/>
-<inertial pos="0 0 -.15" mass="1.2" diaginertia=".01 .01 .002"/>
-<body name="crank_link" pos="0 0 0"><joint name="crank" axis="0 1 0" {joint(crank)}/>
-<inertial pos=".025 0 0" mass=".15" diaginertia="2e-4 2e-4 2e-4"/>
-<body name="rod" pos=".05 0 0"><joint name="rod_joint" axis="0 1 0" {passive}/>
-<inertial pos="0 0 -.15" mass=".1" diaginertia="8e-4 8e-4 1e-5"/>
-<site name="rod_end" pos="0 0 -.3"/>
-</body></body>
-<body name="shank" pos="0 0 -.3"><joint name="knee" axis="0 1 0" {passive}/>
-<inertial pos="0 0 -.12" mass=".5" diaginertia=".004 .004 .001"/><site name="lever" pos=".05 0 0"/>
-</body></body></worldbody>
-<equality><connect site1="rod_end" site2="lever" solref="0.004 1"/></equality>
-<actuator>{servos}</actuator></mujoco>"""
-
-    log = record(machine, 27, model=mujoco.MjModel.from_xml_string(text(True)))
-    columns = {"time": log.time}
-    columns |= {f"{n}_pos": log.q[:, k] for k, n in enumerate(log.names)}
-    columns |= {f"{n}_cmd": log.u[:, k] for k, n in enumerate(log.names)}
-    return Case(
-        write_model(folder, text(False)),
-        [write_table(folder / "leg.csv", columns)],
-        whole,
-        **known(log, machine),
-    )
-
-
-def two_actuators(folder: Path) -> Case:
-    """A PD law of one position and one velocity actuator per joint."""
-    import mujoco
-
-    links = named(ARM, "hip", "knee")
-    pairs = "".join(
-        f'<position name="{n.joint}_p" joint="{n.joint}" kp="80"/>'
-        f'<velocity name="{n.joint}_v" joint="{n.joint}" kv="3"/>'
-        for n in links
-    )
-    machine = Machine((links,), kp=80, kv=3, actuators=pairs)
-    model = mujoco.MjModel.from_xml_string(machine.mjcf(real=True))
-    data = mujoco.MjData(model)
-    from machines import NOISE, Log, waves
-
-    rng = np.random.default_rng(28)
-    goal, rows, hold = waves(machine, rng), [], 1
-    data.qpos[:] = goal(0.0)
-    for _ in range(1000):
-        data.ctrl[0::2] = goal(0.0)
-        mujoco.mj_step(model, data)
-    for step in range(4000):
-        now = step * hold * 0.002
-        speed = (goal(now + 1e-4) - goal(now - 1e-4)) / 2e-4
-        rows.append((now, data.qpos.copy(), data.qvel.copy(), goal(now), speed))
-        data.ctrl[0::2], data.ctrl[1::2] = goal(now), speed
-        mujoco.mj_step(model, data)
-    time, q, v, u, speed = (np.array(part) for part in zip(*rows, strict=True))
-    log = Log(time, q + NOISE * rng.normal(size=q.shape), v, u, q, u, ["hip", "knee"])
-    columns = {"time": time}
-    parts = (("pos", log.q), ("vel", v + 0.004 * rng.normal(size=v.shape)), ("pos_cmd", u),
-             ("vel_cmd", speed))  # fmt: skip
-    for what, values in parts:
-        columns |= {f"{n}_{what}": values[:, k] for k, n in enumerate(log.names)}
-
-    def judge(o: Outcome) -> list[str]:
-        if faults := channels(o):
-            return faults
-        _, (first, *_) = o.loaded
-        if not np.std(first.control.data[:, 1::2], axis=0).all():
-            return ["the velocity commands drive nothing"]
-        return [*usable(o), *intervals(o)]
-
-    return Case(
-        write_model(folder, machine.mjcf()),
-        [write_table(folder / "run.csv", columns)],
-        judge,
-        **known(log, machine),
-    )

@@ -184,7 +184,7 @@ def episodes_restart(folder: Path) -> Case:
 
     def judge(o: Outcome) -> list[str]:
         if imports(o):
-            return refused(o, ("episode",), ("4 episodes", "0 to 3", "four"))
+            return refused(o, ("--episode",))
         _, parts = o.loaded
         faults = []
         if len(o.experiment["recordings"]) not in (1, 4):

@@ -62,6 +62,7 @@ class Machine:
       kv: their damping [N m s/rad].
       gravity: that acts on the machine [m/s^2].
       step: of the simulation [s].
+      integrator: of the simulation; MuJoCo takes Euler for a URDF.
       free: whether the base of the model has a free joint (the machine hangs).
       extra: MJCF sections of model and machine after the bodies (equality, tendon).
       actuators: MJCF of the actuators, in place of one per joint.
@@ -71,7 +72,8 @@ class Machine:
     kp: float = 0.0
     kv: float = 0.0
     gravity: str = "0 0 -9.81"
-    step: float = 0.002
+    step: float = 0.0025
+    integrator: str = "implicitfast"
     free: bool = False
     extra: str = ""
     actuators: str = ""
@@ -100,7 +102,8 @@ class Machine:
         """
         parts = [
             f'<mujoco><option timestep="{self.step}" gravity="{self.gravity}" '
-            'integrator="implicitfast"/><compiler angle="radian" autolimits="true"/><worldbody>',
+            f'integrator="{self.integrator}"/><compiler angle="radian" autolimits="true"/>',
+            "<worldbody>",
             '<body name="base" pos="0 0 1">',
             "<freejoint/>" if self.free and not real else "",
             '<geom type="box" size=".05 .05 .05" mass="5" contype="0" conaffinity="0"/>',
@@ -213,6 +216,7 @@ def record(
     dofs = [int(model.joint(link.joint).dofadr[0]) for link in machine.links]
     goal = goal or waves(machine, rng, speed)
     hold, late = round(1 / (rate * model.opt.timestep)), round(delay / model.opt.timestep)
+    assert np.isclose(hold * model.opt.timestep, 1 / rate), "steps between samples are not whole"
     data.qpos[at] = goal(0.0)
     if machine.kp:
         for _ in range(round(2.0 / model.opt.timestep)):

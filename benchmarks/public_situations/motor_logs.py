@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import mujoco
 import numpy as np
 from arm_logs import ARM, known, named, whole
-from judging import Case, Outcome, imports, intervals, refused, says, usable
+from judging import Case, Outcome, refused, says
 from machines import Link, Machine, record, write_model, write_table
 
 
@@ -122,7 +121,7 @@ def velocity_sign(folder: Path) -> Case:
 
 def can_spikes(folder: Path) -> Case:
     """Positions with a foreign frame once a second."""
-    machine = Machine((named(ARM, "wrist_2", "wrist_3"),))
+    machine = Machine((named(ARM, "wrist_2", "wrist_3"),), step=0.002)
     log = record(machine, 46, rate=250)
     q = log.q.copy()
     for k in range(2):
@@ -153,66 +152,3 @@ def semicolon_comma(folder: Path) -> Case:
     path = folder / "run.csv"
     path.write_text("\n".join(rows) + "\n")
     return Case(write_model(folder, machine.mjcf()), [path], whole, **known(log, machine))
-
-
-def hand_e_tendon(folder: Path) -> Case:
-    """Two sliding fingers on one tendon, commanded from 0 to 255."""
-    gain = 400.0
-
-    def text(real: bool) -> str:
-        f = 1.0 if real else 0.5
-        finger = "".join(
-            f'<body name="{side}" pos="0 {y} 0"><joint name="{side}_finger" type="slide" '
-            f'axis="0 {sign} 0" range="0 0.025" armature="{f * 0.4}" damping="{f * 20}"/>'
-            '<inertial pos="0 0 0" mass="0.05" diaginertia="1e-5 1e-5 1e-5"/></body>'
-            for side, y, sign in (("left", 0.03, -1), ("right", -0.03, 1))
-        )
-        bias = f"0 {-gain} -10"
-        return f"""<mujoco><option timestep="0.002" integrator="implicitfast"/>
-<compiler autolimits="true"/><worldbody><body name="hand">{finger}</body></worldbody>
-<tendon><fixed name="split"><joint joint="left_finger" coef="0.5"/>
-<joint joint="right_finger" coef="0.5"/></fixed></tendon>
-<equality><joint joint1="left_finger" joint2="right_finger" solref="0.005 1"/></equality>
-<actuator><general name="fingers" tendon="split" ctrlrange="0 255" biastype="affine"
-gainprm="{gain * 0.025 / 255} 0 0" biasprm="{bias}"/></actuator></mujoco>"""
-
-    model = mujoco.MjModel.from_xml_string(text(True))
-    data, rng = mujoco.MjData(model), np.random.default_rng(48)
-    time, q, u = [], [], []
-    value = 0.0
-    for step in range(6000):
-        now = step * 0.002
-        if step % 5 == 0:
-            if step % 350 == 0 and step:
-                value = float(np.round(rng.uniform(20, 235)))
-            time.append(now)
-            q.append(data.qpos[0])
-            u.append(value)
-        data.ctrl[0] = value
-        mujoco.mj_step(model, data)
-    time, q, u = np.array(time), np.array(q), np.array(u)
-    measured = q + 1e-5 * rng.normal(size=q.shape)
-    columns = {"time": time, "gripper_pos": 1e3 * measured, "gripper_cmd": u}
-    truth = {"left_finger/armature": 0.4, "left_finger/damping": 20.0}
-
-    def judge(o: Outcome) -> list[str]:
-        if faults := imports(o):
-            return faults
-        _, parts = o.loaded
-        controls = np.concatenate([p.control.data[:, 0] for p in parts])
-        if controls.max() < 200:
-            return ["gripper_cmd does not drive the tendon"]
-        fingers = [n for p in parts for n in (p.sensordata.signal_mapping or {}) if "finger" in n]
-        if not fingers:
-            return ["no finger is measured"]
-        size = max(float(np.max(p.sensordata.data)) for p in parts)
-        if not 0.015 < size < 0.03:
-            return [f"the finger moves {size:.3g} m in place of 0.02"]
-        return [*usable(o), *intervals(o)]
-
-    return Case(
-        write_model(folder, text(False)),
-        [write_table(folder / "gripper.csv", columns)],
-        judge,
-        truth=truth,
-    )

@@ -5,7 +5,17 @@ from pathlib import Path
 
 import numpy as np
 from arm_logs import ARM, known, named, three, whole
-from judging import Case, Outcome, channels, either, imports, intervals, refused, says, usable
+from judging import (
+    Case,
+    Outcome,
+    channels,
+    either,
+    holds,
+    imports,
+    intervals,
+    refused,
+    says,
+)
 from machines import Link, Log, Machine, record, write_model, write_table
 
 JOINT_STATE = (
@@ -66,7 +76,9 @@ def ur_effort_current(folder: Path) -> Case:
     """Joint states of a UR in alphabetical order, with currents as efforts."""
     wrist = Link("wrist", mass=0.5, length=0.12, rest=0.2, reach=0.9, armature=0.02, damping=0.2)
     names = ("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint")
-    machine = Machine(((*three(*names[:3]), *named((wrist,), names[3])),))
+    machine = Machine(
+        ((*three(*names[:3]), *named((wrist,), names[3])),), step=0.002, integrator="Euler"
+    )
     log = record(machine, 11, seconds=10, rate=125)
     constants = np.array([12.5, 11.2, 9.1, 7.4])
     messages = list(states(log, log.u / constants, order=[2, 1, 0, 3]))
@@ -75,7 +87,7 @@ def ur_effort_current(folder: Path) -> Case:
         if faults := imports(o):
             return faults
         asked = says(o, ("current",), ("constant", "n m/a", "nm/a", "n m per"))
-        return [*channels(o), *asked, *intervals(o)]
+        return [*channels(o), *asked, *intervals(o), *holds(o, constants)]
 
     parts = known(log, machine)
     parts["controls"] = {}
@@ -138,7 +150,7 @@ def kinova_wrap(folder: Path) -> Case:
         Link(**{**vars(link), "rest": 0.0, "reach": 8.0})
         for link in named(ARM, "joint_1", "joint_3")
     )
-    machine = Machine((links,))
+    machine = Machine((links,), step=0.002, integrator="Euler")
     log = record(machine, 16, rate=500, speed=0.5)
     wrapped = (log.q + np.pi) % (2 * np.pi) - np.pi
     columns = {"time": log.time}
@@ -150,44 +162,6 @@ def kinova_wrap(folder: Path) -> Case:
 
     return Case(
         write_model(folder, machine.urdf("continuous"), "gen3.urdf"),
-        [write_table(folder / "run.csv", columns)],
-        judge,
-        **known(log, machine),
-    )
-
-
-def gripper_one_value(folder: Path) -> Case:
-    """An arm with torques, and a gripper of six coupled joints with one value."""
-    machine = Machine((named(ARM, "joint_1", "joint_2"),))
-    log = record(machine, 15, rate=250)
-    opening = 50 + 40 * np.sin(2 * np.pi * 0.2 * log.time)
-    columns = {"time": log.time}
-    columns |= {f"{n}_pos": log.q[:, k] for k, n in enumerate(log.names)}
-    columns |= {f"{n}_torque": log.u[:, k] for k, n in enumerate(log.names)}
-    columns["finger_joint_pos"] = np.round(opening, 1)
-    fingers = ("finger_joint", "left_inner_finger_joint", "left_inner_knuckle_joint",
-               "right_outer_knuckle_joint", "right_inner_finger_joint",
-               "right_inner_knuckle_joint")  # fmt: skip
-    bodies = "".join(
-        f'<body pos="0 {0.02 * (-1) ** k} -.25"><joint name="{n}" axis="1 0 0" range="0 0.8" '
-        'armature="0.001" damping="0.05"/><inertial pos="0 0 -.02" mass="0.01" '
-        'diaginertia="1e-5 1e-5 1e-5"/></body>'
-        for k, n in enumerate(fingers)
-    )
-    coupled = "".join(f'<joint joint1="{n}" joint2="{fingers[0]}"/>' for n in fingers[1:])
-    motors = "".join(f'<motor name="{n}_motor" joint="{n}"/>' for n in log.names)
-    motors += '<position name="gripper" joint="finger_joint" kp="2"/>'
-    plain = Machine(machine.chains, extra=f"<equality>{coupled}</equality>", actuators=motors)
-    text = plain.mjcf()
-    end = text.rindex("</body></body></body></worldbody>")
-    text = text[:end] + bodies + text[end:]
-
-    def judge(o: Outcome) -> list[str]:
-        held = ("held", "at rest", "computed from", "without effect", "equality")
-        return [*(channels(o) or [*usable(o), *intervals(o)]), *says(o, held, identified=True)]
-
-    return Case(
-        write_model(folder, text),
         [write_table(folder / "run.csv", columns)],
         judge,
         **known(log, machine),
@@ -230,7 +204,7 @@ def two_arms_one_topic(folder: Path) -> Case:
 
 def plotjuggler_empty(folder: Path) -> Case:
     """PlotJuggler's export, with empty cells where another topic has the row."""
-    machine = Machine((ARM,))
+    machine = Machine((ARM,), step=0.002)
     log = record(machine, 17, rate=500)
     stamp, command = "/joint_states/header/stamp", "/effort_controller/commands"
     head = ["__time", f"{stamp}/nanosec", f"{stamp}/sec"]

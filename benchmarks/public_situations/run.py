@@ -18,6 +18,7 @@ from pathlib import Path
 import arm_logs
 import legged_logs
 import lerobot_logs
+import mechanisms
 import model_files
 import motor_logs
 import ros_logs
@@ -25,7 +26,7 @@ import yaml
 from judging import Case, Outcome, imports
 
 LIST = Path(__file__).with_name("situations.yaml")
-MODULES = (ros_logs, legged_logs, lerobot_logs, arm_logs, motor_logs, model_files)
+MODULES = (ros_logs, legged_logs, lerobot_logs, arm_logs, motor_logs, mechanisms, model_files)
 
 
 def maker(name: str) -> Callable[[Path], Case]:
