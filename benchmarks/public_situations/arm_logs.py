@@ -9,8 +9,10 @@ from judging import (
     Outcome,
     channels,
     either,
+    holds,
     imports,
     intervals,
+    names,
     not_used,
     says,
     usable,
@@ -91,7 +93,7 @@ def tilted_base(folder: Path) -> Case:
 
     def judge(o: Outcome) -> list[str]:
         causes = ("gravity", "mount", "weight of the links does not", "tilted")
-        return imports(o) or [*not_used(o), *says(o, causes, identified=True)]
+        return imports(o) or [*not_used(o), *names(o, causes)]
 
     return Case(
         write_model(folder, Machine((links,), step=0.002).mjcf()),
@@ -130,7 +132,8 @@ def range_exceeded(folder: Path) -> Case:
     columns |= {f"{n}_cmd": log.u[:, k] for k, n in enumerate(log.names)}
 
     def judge(o: Outcome) -> list[str]:
-        return imports(o) or says(o, ("range of", "beyond the range", "joint range", "its range"))
+        words = ("range of", "beyond the range", "joint range", "its range")
+        return [*channels(o), *says(o, ("elbow_flex",), words)]
 
     return Case(
         write_model(folder, Machine(((links[0], elbow),), kp=40, kv=2).mjcf()),
@@ -149,8 +152,7 @@ def rizon_gravcomp(folder: Path) -> Case:
     columns |= {f"{n}_cmd": log.u[:, k] for k, n in enumerate(log.names)}
 
     def judge(o: Outcome) -> list[str]:
-        causes = ("gravcomp", "gravity compensation", "compensates gravity", "gravity")
-        return imports(o) or [*not_used(o), *says(o, causes, identified=True)]
+        return imports(o) or [*not_used(o), *names(o, ("gravcomp", "gravity"))]
 
     return Case(
         write_model(folder, Machine((links,), kp=60, kv=3).mjcf()),
@@ -192,8 +194,8 @@ def piper_gain_scaled(folder: Path) -> Case:
     def judge(o: Outcome) -> list[str]:
         if faults := channels(o):
             return faults
-        named_cause = says(o, ("gain", "kp", "stiffness"), identified=True)
-        return either([*not_used(o), *named_cause], intervals(o))
+        gain = ("gain of joint1", "joint1_servo/kp", "joint1_servo/gain", "kp of joint1")
+        return either([*not_used(o), *names(o, gain)], [*intervals(o), *holds(o, [3.0])])
 
     return Case(
         write_model(folder, sent.mjcf()),

@@ -84,6 +84,13 @@ class Outcome:
         words = ("identify", self.file, "-o", self.folder / "run", "--quiet", "--overwrite")
         return self._kept("identify", *words)
 
+    @cached_property
+    def explained(self) -> tuple[int, dict]:
+        if not self.file.is_file():
+            return self.imported
+        words = ("explain", self.file, "-o", self.folder / "explain", "--quiet", "--overwrite")
+        return self._kept("explain", *words)
+
     def _kept(self, name: str, *words: object) -> tuple[int, dict]:
         code, answer = called(*words)
         (self.folder / f"{name}.json").write_text(json.dumps({"code": code, **answer}, indent=1))
@@ -93,16 +100,21 @@ class Outcome:
     def grade(self) -> str:
         return self.identified[1].get("verdict", {}).get("grade", "none")
 
-    def text(self, identified: bool = False) -> str:
-        """All words of import and check, and of identify if it was asked for."""
+    def text(self) -> str:
+        """All words of import and check."""
         answers = [self.imported[1], self.checked[1]]
-        if identified:
-            answers.append(self.identified[1])
         return " ".join(self.words(json.dumps(a, ensure_ascii=False)) for a in answers)
 
     def words(self, text: str) -> str:
         """Lower case, without the path of the case, whose name may be the word that is sought."""
         return text.replace(str(self.folder), "").lower()
+
+    @property
+    def causes(self) -> str:
+        """Reasons and insights of identify, and the causes that explain finds."""
+        answer, explained = self.identified[1], self.explained[1]
+        reasons = [r for r in answer.get("verdict", {}).get("reasons", []) if r["grade"] != "use"]
+        return self.words(json.dumps([reasons, answer.get("insights", []), explained]))
 
     @cached_property
     def experiment(self) -> dict:
@@ -128,14 +140,22 @@ def imports(o: Outcome) -> list[str]:
     return [f"import ends with {code}: {answer.get('message', '')[:200]}"]
 
 
-def channels(o: Outcome) -> list[str]:
-    """Positions and controls that the experiment loads are those that were simulated."""
+def loads(o: Outcome) -> list[str]:
+    """Import ends with 0, and its experiment loads."""
     if faults := imports(o):
         return faults
     try:
-        model, parts = o.loaded
+        _ = o.loaded
     except TrueupError as error:
         return [f"the experiment does not load: {str(error)[:200]}"]
+    return []
+
+
+def channels(o: Outcome) -> list[str]:
+    """Positions and controls that the experiment loads are those that were simulated."""
+    if faults := loads(o):
+        return faults
+    model, parts = o.loaded
     faults = []
     for joint, truth in o.case.positions.items():
         signal = _named(parts[0].sensordata, (f"{joint}_qpos", f"{joint}_pos", joint))
@@ -285,9 +305,17 @@ def refused(o: Outcome, *groups: tuple[str, ...], where: str = "import") -> list
     return faults
 
 
-def says(o: Outcome, *groups: tuple[str, ...], identified: bool = False) -> list[str]:
-    """Import or check (or identify) has a word of each group."""
-    text = o.text(identified)
+def says(o: Outcome, *groups: tuple[str, ...]) -> list[str]:
+    """Import or check has a word of each group."""
+    return _missing(o.text(), groups)
+
+
+def names(o: Outcome, *groups: tuple[str, ...]) -> list[str]:
+    """Import and check, or identify and explain, name a cause with a word of each group."""
+    return says(o, *groups) and _missing(o.causes, groups)
+
+
+def _missing(text: str, groups: tuple[tuple[str, ...], ...]) -> list[str]:
     return [
         f"nothing says {' or '.join(group)}"
         for group in groups

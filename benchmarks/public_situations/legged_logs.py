@@ -5,7 +5,7 @@ import pickle
 from pathlib import Path
 
 import numpy as np
-from arm_logs import known, named, three, whole
+from arm_logs import known, named, three
 from judging import Case, Outcome, channels, imports, intervals, refused, says, usable
 from machines import Link, Machine, record, write_model, write_table
 
@@ -166,7 +166,16 @@ def pd_gains_in_pt(folder: Path) -> Case:
     }  # fmt: skip
     path = folder / "chirp_trajectory_1.pt"
     torch.save({k: torch.tensor(v, dtype=torch.float32) for k, v in content.items()}, path)
-    return Case(write_model(folder, Machine((links,)).mjcf()), [path], whole, **known(log, machine))
+
+    def judge(o: Outcome) -> list[str]:
+        if faults := channels(o):
+            return faults
+        model, _ = o.loaded
+        if not np.allclose(model.actuator_gainprm[:, 0], kp, rtol=0.01):
+            return [f"the gains are {model.actuator_gainprm[:, 0].tolist()}, not those of the log"]
+        return [*usable(o), *intervals(o)]
+
+    return Case(write_model(folder, Machine((links,)).mjcf()), [path], judge, **known(log, machine))
 
 
 def xr_json(folder: Path) -> Case:

@@ -5,7 +5,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 from arm_logs import ARM, known, named, whole
-from judging import Case, Outcome, channels, imports, intervals, says, usable
+from judging import Case, Outcome, channels, intervals, loads, says, usable
 from machines import NOISE, Link, Log, Machine, record, waves, write_model, write_table
 
 
@@ -140,7 +140,7 @@ gainprm="{gain * 0.025 / 255} 0 0" biasprm="{bias}"/></actuator></mujoco>"""
     truth = {"left_finger/armature": 0.4, "left_finger/damping": 20.0}
 
     def judge(o: Outcome) -> list[str]:
-        if faults := imports(o):
+        if faults := loads(o):
             return faults
         _, parts = o.loaded
         controls = np.concatenate([p.control.data[:, 0] for p in parts])
@@ -192,7 +192,7 @@ def gripper_one_value(folder: Path) -> Case:
 
     def judge(o: Outcome) -> list[str]:
         held = ("held", "at rest", "computed from", "without effect", "equality")
-        return [*(channels(o) or [*usable(o), *intervals(o)]), *says(o, held, identified=True)]
+        return [*(channels(o) or [*usable(o), *intervals(o)]), *says(o, held)]
 
     return Case(
         write_model(folder, text),

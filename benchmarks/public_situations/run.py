@@ -60,7 +60,9 @@ def run(name: str, folder: Path) -> dict:
 
 
 def _partly(outcome: Outcome, faults: list[str]) -> str:
-    """Half if the log was imported as it is meant, and only the fit fails."""
+    """Half if only the fit fails, or a refusal only in its words; else wrong."""
+    if outcome.imported[0] == 2 and all(f.startswith("the message") for f in faults):
+        return "half"
     of_fit = all(f.startswith(("identify ", "do not use")) or ", true " in f for f in faults)
     return "half" if of_fit and "imported" in outcome.__dict__ and not imports(outcome) else "wrong"
 
