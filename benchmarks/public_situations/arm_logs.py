@@ -194,7 +194,7 @@ def piper_gain_scaled(folder: Path) -> Case:
     def judge(o: Outcome) -> list[str]:
         if faults := channels(o):
             return faults
-        gain = ("gain of joint1", "joint1_servo/kp", "joint1_servo/gain", "kp of joint1")
+        gain = ('"gains"', "gain of joint1", "kp of joint1", "gains of joint1")
         return either([*not_used(o), *names(o, gain)], [*intervals(o), *holds(o, [3.0])])
 
     return Case(

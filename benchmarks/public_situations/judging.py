@@ -111,8 +111,9 @@ class Outcome:
 
     @property
     def causes(self) -> str:
-        """Reasons and insights of identify, and the causes that explain finds."""
-        answer, explained = self.identified[1], self.explained[1]
+        """Reasons and insights of identify, and the causes that explain names."""
+        answer = self.identified[1]
+        explained = {k: self.explained[1].get(k) for k in ("chosen", "message", "notes")}
         reasons = [r for r in answer.get("verdict", {}).get("reasons", []) if r["grade"] != "use"]
         return self.words(json.dumps([reasons, answer.get("insights", []), explained]))
 
