@@ -195,7 +195,8 @@ def piper_gain_scaled(folder: Path) -> Case:
         if faults := channels(o):
             return faults
         gain = ('"gains"', "gain of joint1", "kp of joint1", "gains of joint1")
-        return either([*not_used(o), *names(o, gain)], [*intervals(o), *holds(o, [3.0])])
+        factor = either(holds(o, [3.0]), holds(o, [45.0]))  # a factor, or the gain itself
+        return either([*not_used(o), *names(o, gain)], [*intervals(o), *factor])
 
     return Case(
         write_model(folder, sent.mjcf()),
