@@ -93,7 +93,7 @@ def tilted_base(folder: Path) -> Case:
 
     def judge(o: Outcome) -> list[str]:
         causes = ("gravity", "mount", "weight of the links does not", "tilted")
-        return imports(o) or [*not_used(o), *names(o, causes)]
+        return imports(o) or not_used(o) or names(o, causes)
 
     return Case(
         write_model(folder, Machine((links,), step=0.002).mjcf()),
@@ -152,7 +152,7 @@ def rizon_gravcomp(folder: Path) -> Case:
     columns |= {f"{n}_cmd": log.u[:, k] for k, n in enumerate(log.names)}
 
     def judge(o: Outcome) -> list[str]:
-        return imports(o) or [*not_used(o), *names(o, ("gravcomp", "gravity"))]
+        return imports(o) or not_used(o) or names(o, ("gravcomp", "gravity"))
 
     return Case(
         write_model(folder, Machine((links,), kp=60, kv=3).mjcf()),

@@ -110,12 +110,17 @@ class Outcome:
         return text.replace(str(self.folder), "").lower()
 
     @property
-    def causes(self) -> str:
-        """Reasons and insights of identify, and the causes that explain names."""
+    def reasons(self) -> str:
+        """Reasons and insights of identify."""
         answer = self.identified[1]
-        explained = {k: self.explained[1].get(k) for k in ("chosen", "message", "notes")}
         reasons = [r for r in answer.get("verdict", {}).get("reasons", []) if r["grade"] != "use"]
-        return self.words(json.dumps([reasons, answer.get("insights", []), explained]))
+        return self.words(json.dumps([reasons, answer.get("insights", [])]))
+
+    @property
+    def causes(self) -> str:
+        """Causes that explain names."""
+        keys = ("chosen", "message", "notes")
+        return self.words(json.dumps({k: self.explained[1].get(k) for k in keys}))
 
     @cached_property
     def experiment(self) -> dict:
@@ -290,7 +295,7 @@ def usable(o: Outcome) -> list[str]:
 
 def not_used(o: Outcome) -> list[str]:
     """The result is not called usable."""
-    return ["identify says use"] if o.file.is_file() and o.grade == "use" else []
+    return ["use is said of a wrong model"] if o.file.is_file() and o.grade == "use" else []
 
 
 def refused(o: Outcome, *groups: tuple[str, ...], where: str = "import") -> list[str]:
@@ -313,7 +318,8 @@ def says(o: Outcome, *groups: tuple[str, ...]) -> list[str]:
 
 def names(o: Outcome, *groups: tuple[str, ...]) -> list[str]:
     """Import and check, or identify and explain, name a cause with a word of each group."""
-    return says(o, *groups) and _missing(o.causes, groups)
+    by_fit = says(o, *groups) and _missing(o.reasons, groups)
+    return by_fit and _missing(o.causes, groups)  # explain takes longest
 
 
 def _missing(text: str, groups: tuple[tuple[str, ...], ...]) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from arm_logs import known, three, whole
-from judging import Case, Outcome, channels, imports, refused, says
+from judging import Case, Outcome, channels, either, imports, refused, says
 from machines import Link, Log, Machine, record, write_model, write_table
 
 POINTER = """version https://git-lfs.github.com/spec/v1
@@ -137,7 +137,8 @@ def so100_normalised(folder: Path) -> Case:
         words = ("normalised", "-100 to 100", "-100..100", "calibrated range")
         if imports(o):
             return refused(o, words)
-        return [*channels(o), *says(o, words)]
+        asked = says(o, words, ("shoulder_pan, unit", "shoulder_pan: unit"))
+        return either(asked, [*channels(o), *says(o, words)])
 
     return Case(write_model(folder, machine.mjcf()), [home], judge, **known(log, machine))
 
