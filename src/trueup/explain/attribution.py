@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trueup.explain.elimination import eliminated
-from trueup.explain.freed import FreedFit, fit_freed
+from trueup.sysid.assess.freed import FreedFit, fit_freed
 from trueup.explain.held_out import HeldOutErrors, HeldOutFit, held_out_fit
 from trueup.explain.log import ExplainedLog
 

@@ -9,7 +9,7 @@ import numpy as np
 from trueup._version import __version__
 from trueup.explain.attribution import ALL, CHANCE, GAP, MODEL, Attribution, key_of
 from trueup.explain.causes import CAUSES
-from trueup.explain.freed import Freed, FreedFit
+from trueup.sysid.assess.freed import Freed, FreedFit
 from trueup.explain.situation import NO_LIMIT
 from trueup.fitting.judgement.verdict import Comparison, Grade, Reason, Verdict
 from trueup.fitting.linearisation import final_jacobian

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.signal import lfilter
 from scipy.stats import t as student
 
-from trueup.explain.freed import Freed
+from trueup.sysid.assess.freed import Freed
 from trueup.fitting.problem import Failures
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.uncertainty.autoregressive import AutoregressiveModel, fit_autoregressive

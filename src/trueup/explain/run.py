@@ -10,7 +10,7 @@ from trueup._marks import KEY
 from trueup.errors import RunDirectoryError, listing
 from trueup.explain.attribution import Attribution, attribute
 from trueup.explain.explanation import Explanation, summarise
-from trueup.explain.freed import ITERATIONS, FreedFit
+from trueup.sysid.assess.freed import ITERATIONS, FreedFit
 from trueup.explain.log import ExplainedLog, explained_log, prepare_log
 from trueup.explain.report import report_of_run
 from trueup.explain.spec import ExplanationSpec

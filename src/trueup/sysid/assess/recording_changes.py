@@ -1,0 +1,327 @@
+"""Faults of a recording as unknowns of a fit: late commands, zero and scale of sensors, exchange.
+
+A change maps recordings to those that a machine with the model's law would have left, given the value
+of the fault. Its value is an element of the search space like any other.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import mujoco
+import numpy as np
+
+from trueup.fitting.problem import Failures, Problem
+from trueup.parameters import Parameter
+from trueup.signals import TimeSeries
+from trueup.signals.model_signals import control_mapping
+from trueup.simulation.engine.control_layout import control_in_model_order
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
+from trueup.sysid.assess.term_candidates import PREFIX, SCALAR, TURNS
+from trueup.sysid.fit.late_controls import late_controls
+from trueup.sysid.recordings.measured_state import state_columns
+
+Groups = list[ModelSequences]
+
+LONGEST_DELAY = 0.1
+"""Maximum delay [s]."""
+
+_ZERO = {True: 0.6, False: 0.2}  # largest offset of a sensor of a hinge [rad] and of a slide [m]
+_SCALE = (0.4, 2.5)
+_KEPT = 8  # problems of other values that are kept
+
+
+@dataclass(frozen=True)
+class Change:
+    """A fault of the recordings with one value."""
+
+    kind: str
+    where: str
+    """Joint; empty for all commands."""
+    parameter: Parameter
+    """Its value, at that of recordings without the fault."""
+    apply: Callable[[Sequence[ModelSequences], float], Groups]
+    note: str = ""
+    replaces: str = ""
+    """Frozen parameter that it replaces; there is none."""
+    follows: bool = False
+    """Whether it has an effect only with another value; never."""
+    guesses: tuple[float, ...] = ()
+
+    @property
+    def given(self) -> float:
+        """Value of recordings without the fault."""
+        return float(self.parameter.as_vector()[0])
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Columns of two joints that may be exchanged."""
+
+    kind: str
+    joints: tuple[str, str]
+    apply: Callable[[Sequence[ModelSequences]], Groups]
+
+
+def late_commands() -> Change:
+    """Delay of all commands."""
+    name = f"{PREFIX}delay"
+    return Change("delay", "", Parameter(name, 0.0, 0.0, LONGEST_DELAY, unit="s"), late_controls)
+
+
+def sensor_changes(groups: Sequence[ModelSequences], known: Collection[str]) -> list[Change]:
+    """Zero and scale of the position sensors of hinges and slides.
+
+    Args:
+      groups: the recordings.
+      known: sequences whose initial state is known, not measured.
+    """
+    out = []
+    for name, turns in measured_joints(groups).items():
+        unit = "rad" if turns else "m"
+        most = _ZERO[turns]
+        zero = Parameter(f"{PREFIX}zero of {name}", 0.0, -most, most, unit=unit)
+        scale = Parameter(f"{PREFIX}scale of {name}", 1.0, *_SCALE, scale="log")
+        out.append(Change("sensor-zero", name, zero, _mapped(name, known, is_scale=False)))
+        out.append(Change("sensor-scale", name, scale, _mapped(name, known, is_scale=True)))
+    return out
+
+
+def measured_joints(groups: Sequence[ModelSequences]) -> dict[str, bool]:
+    """Hinges and slides whose position was recorded in all sequences; whether they turn."""
+    out = {}
+    model = groups[0].gt_model
+    wholes = [whole for group in groups for whole in group.measured_rollout]
+    for j in range(model.njnt):
+        name = model.joint(j).name
+        if not name or int(model.jnt_type[j]) not in SCALAR:
+            continue
+        if all(_column(whole, name) is not None for whole in wholes):
+            out[name] = int(model.jnt_type[j]) == TURNS
+    return out
+
+
+def exchanges(groups: Sequence[ModelSequences], known: Collection[str]) -> list[Exchange]:
+    """Pairs of joints of one kind with exchanged sensors or exchanged commands."""
+    joints = measured_joints(groups)
+    out = []
+    for first, second in combinations(joints, 2):
+        if joints[first] != joints[second]:
+            continue
+        pair = (first, second)
+        out.append(Exchange("exchanged-sensors", pair, _swapped_sensors(pair, known)))
+        if all(_control_of(groups[0].gt_model, j) >= 0 for j in pair):
+            out.append(Exchange("exchanged-commands", pair, _swapped_controls(pair)))
+    return out
+
+
+class ChangedProblem(Problem):
+    """Problem of recordings with faults, whose values are elements of its space.
+
+    Args:
+      make: constructs the problem of recordings; its parameters include those of the changes.
+      groups: the recordings.
+      changes: faults of the recordings.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Sequence[ModelSequences]], Problem],
+        groups: Sequence[ModelSequences],
+        changes: Sequence[Change],
+    ):
+        self._make, self._from, self._changes = make, list(groups), list(changes)
+        plain = make(groups)
+        names = [change.parameter.name for change in changes]
+        self._columns = np.array([plain.space.names.index(name) for name in names], int)
+        self._problems = {tuple(change.given for change in changes): plain}
+        self.plain = plain
+        self.space, self.groups, self.data_rows = plain.space, plain.groups, plain.data_rows
+        self.noise_scale = plain.noise_scale
+        self.sequences = getattr(plain, "sequences", [])
+
+    @property
+    def residual_size(self) -> int:
+        """Number of rows of the data and of the priors."""
+        return self.plain.residual_size
+
+    def acting_on(self, rows: slice) -> np.ndarray | None:
+        """Elements that affect a block; with changes, all may."""
+        return None if self._changes else self.plain.acting_on(rows)
+
+    def residual_blocks(
+        self, X: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Blocks of residuals; see :meth:`trueup.fitting.Problem.residual_blocks`."""
+        X = np.atleast_2d(np.asarray(X, float))
+        if not self._changes:
+            yield from self.plain.residual_blocks(X, failures)
+            return
+        values, owner = np.unique(X[:, self._columns], axis=0, return_inverse=True)
+        out = np.empty((len(X), self.residual_size))
+        for number, own in enumerate(values):
+            rows = np.flatnonzero(np.ravel(owner) == number)
+            failed: Failures = {}
+            out[rows] = self._with(own).residuals(X[rows], failed)
+            failures.update({int(rows[k]): why for k, why in failed.items()})
+        yield slice(0, self.data_rows), out[:, : self.data_rows]
+        if self.residual_size > self.data_rows:
+            yield slice(self.data_rows, self.residual_size), out[:, self.data_rows :]
+
+    def _with(self, values: np.ndarray) -> Problem:
+        """Problem of the recordings with given values of the faults."""
+        key = tuple(values.tolist())
+        if key not in self._problems:
+            groups: Sequence[ModelSequences] = self._from
+            for change, value in zip(self._changes, key, strict=True):
+                if value != change.given:
+                    groups = change.apply(groups, value)
+            if len(self._problems) > _KEPT:  # the first one has no faults
+                self._problems.pop(list(self._problems)[1])
+            self._problems[key] = self._make(groups)
+        return self._problems[key]
+
+
+def _column(whole: SystemTrajectory, joint: str) -> int | None:
+    """Column with the position of a joint; None if it was not recorded."""
+    at = mujoco.mj_name2id(whole.model, mujoco.mjtObj.mjOBJ_JOINT, joint)
+    if at < 0:
+        return None
+    columns = state_columns(whole.model, whole.sensordata)
+    return columns.positions.get(int(whole.model.jnt_qposadr[at]))
+
+
+def _control_of(model: mujoco.MjModel, joint: str) -> int:
+    """Actuator on a joint; -1 if there is none, or several."""
+    own = [
+        i
+        for i in range(model.nu)
+        if int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_JOINT)
+        and int(model.actuator_trnid[i, 0]) == model.joint(joint).id
+    ]
+    return own[0] if len(own) == 1 else -1
+
+
+def _regrouped(
+    groups: Sequence[ModelSequences], change: Callable[[SystemTrajectory], SystemTrajectory]
+) -> Groups:
+    return [
+        ModelSequences.from_trajectories(
+            g.name, g.spec, g.sequence_name, [change(t) for t in g.measured_rollout], True
+        )
+        for g in groups
+    ]
+
+
+def _mapped(
+    joint: str, known: Collection[str], is_scale: bool
+) -> Callable[[Sequence[ModelSequences], float], Groups]:
+    """Change of recordings to those of a sensor without its zero or scale."""
+
+    def position(values: np.ndarray, value: float) -> np.ndarray:
+        return values / value if is_scale else values - value
+
+    def speed(values: np.ndarray, value: float) -> np.ndarray:
+        return values / value if is_scale else values
+
+    def of_series(model: mujoco.MjModel, series: TimeSeries, value: float) -> TimeSeries:
+        columns, data = state_columns(model, series), np.array(series.data)
+        at = model.joint(joint).id
+        address, dof = int(model.jnt_qposadr[at]), int(model.jnt_dofadr[at])
+        if address in columns.positions:
+            column = columns.positions[address]
+            data[:, column] = position(data[:, column], value)
+        if dof in columns.velocities:
+            column = columns.velocities[dof]
+            data[:, column] = speed(data[:, column], value)
+        return TimeSeries(series.times, data, series.signal_mapping)
+
+    def of_state(model: mujoco.MjModel, state: np.ndarray, value: float) -> np.ndarray:
+        out, at = np.array(state), model.joint(joint).id
+        place = 1 + int(model.jnt_qposadr[at])
+        out[place] = position(out[place], value)
+        place = 1 + model.nq + int(model.jnt_dofadr[at])
+        out[place] = speed(out[place], value)
+        return out
+
+    def apply(groups: Sequence[ModelSequences], value: float) -> Groups:
+        def changed(whole: SystemTrajectory) -> SystemTrajectory:
+            return _with_signals(
+                whole,
+                known,
+                lambda series: of_series(whole.model, series, value),
+                lambda state: of_state(whole.model, state, value),
+            )
+
+        return _regrouped(groups, changed)
+
+    return apply
+
+
+def _with_signals(
+    whole: SystemTrajectory,
+    known: Collection[str],
+    series: Callable[[TimeSeries], TimeSeries],
+    state: Callable[[np.ndarray], np.ndarray],
+) -> SystemTrajectory:
+    """A sequence with changed signals, and with its measured initial states changed likewise."""
+    lead_in = whole.lead_in
+    if lead_in is not None and lead_in.measured is not None:
+        before = lead_in.state if lead_in.name in known else state(lead_in.state)
+        lead_in = replace(lead_in, measured=series(lead_in.measured), state=before)
+    initial = whole.initial_state if whole.name in known else state(whole.initial_state)
+    return whole.replace(
+        sensordata=series(whole.sensordata), initial_state=initial, lead_in=lead_in
+    )
+
+
+def _swapped_sensors(
+    pair: tuple[str, str], known: Collection[str]
+) -> Callable[[Sequence[ModelSequences]], Groups]:
+    def apply(groups: Sequence[ModelSequences]) -> Groups:
+        def changed(whole: SystemTrajectory) -> SystemTrajectory:
+            model = whole.model
+            at = [model.joint(name).id for name in pair]
+            address = [int(model.jnt_qposadr[j]) for j in at]
+            dofs = [int(model.jnt_dofadr[j]) for j in at]
+
+            def series(given: TimeSeries) -> TimeSeries:
+                columns, data = state_columns(model, given), np.array(given.data)
+                for places, found in ((address, columns.positions), (dofs, columns.velocities)):
+                    if all(place in found for place in places):
+                        own = [found[place] for place in places]
+                        data[:, own] = data[:, own[::-1]]
+                return TimeSeries(given.times, data, given.signal_mapping)
+
+            def state(given: np.ndarray) -> np.ndarray:
+                out = np.array(given)
+                for places in ([1 + a for a in address], [1 + model.nq + d for d in dofs]):
+                    out[places] = out[places[::-1]]
+                return out
+
+            return _with_signals(whole, known, series, state)
+
+        return _regrouped(groups, changed)
+
+    return apply
+
+
+def _swapped_controls(pair: tuple[str, str]) -> Callable[[Sequence[ModelSequences]], Groups]:
+    def apply(groups: Sequence[ModelSequences]) -> Groups:
+        def changed(whole: SystemTrajectory) -> SystemTrajectory:
+            own = [_control_of(whole.model, joint) for joint in pair]
+
+            def swapped(control: TimeSeries) -> TimeSeries:
+                data = np.array(control_in_model_order(whole.model, control))
+                data[:, own] = data[:, own[::-1]]
+                return TimeSeries(control.times, data, control_mapping(whole.model))
+
+            lead_in = whole.lead_in
+            if lead_in is not None:
+                lead_in = replace(lead_in, control=swapped(lead_in.control))
+            return whole.replace(control=swapped(whole.control), lead_in=lead_in)
+
+        return _regrouped(groups, changed)
+
+    return apply
