@@ -310,8 +310,8 @@ OPTIONS: dict[str, int] = {
     "o_friction": 5,
 }
 """Number of values of each physics option of ``option/<name>``. The integrator and the solver are
-settings of an experiment, not parameters. The time step is the time of the machine per step of the
-simulation: samples are compared at the same steps, so that it is the rate of a recording's clock."""
+settings of an experiment, not parameters. The time step as a parameter is the time of the machine
+per step of the simulation: samples keep their steps, so that it is the rate of their clock."""
 
 OBJECT_TYPES = {
     "joint": mujoco.mjtObj.mjOBJ_JOINT,

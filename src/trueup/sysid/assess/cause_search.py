@@ -165,9 +165,7 @@ class CauseSearch:
 
     # --- offers --------------------------------------------------------------------------------
 
-    def linear_offers(
-        self, choices: Sequence[Choice], points: Sequence[np.ndarray]
-    ) -> list[Offer]:
+    def linear_offers(self, choices: Sequence[Choice], points: Sequence[np.ndarray]) -> list[Offer]:
         """Causes whose linear model promises a lower cost, best first.
 
         Args:
@@ -228,7 +226,9 @@ class CauseSearch:
                     break
                 at = self.with_given(point, [choice])
                 columns = np.arange(len(point), len(at))
-                found = line_search(problem, at, columns, guesses, self.loss) if len(columns) else None
+                found = (
+                    line_search(problem, at, columns, guesses, self.loss) if len(columns) else None
+                )
                 x = at if found is None else found.x
                 own = float(self.loss.costs(problem.residuals(x[None]))[0])
                 best, starts = min(best, own), [*starts, x]
@@ -310,7 +310,7 @@ class CauseSearch:
         gain = 1.0 - float(np.sqrt(best.error / max(before.error, 1e-300)))
         if gain < WORTH or not is_clearly_worse(before.blocks, best.blocks, CHANCE / count):
             return None
-        share = (before.error - best.error) / max(first - floor, 1e-300)
+        share = min((before.error - best.error) / max(first - floor, 1e-300), 1.0)
         others = [t for t in alike if t is not best]
         start = self.with_given(self.values, [best.choice])
         return Found(best, gain, float(share), start, others)

@@ -42,9 +42,7 @@ WORDINGS: dict[str, Wording] = {
         for name, shape in SHAPES.items()
     },
     "delay": Wording("a delay of the commands", "delay of the commands"),
-    "gain": Wording(
-        "the servo gain", "servo gain", f"Read the gain from the drive. {IN_MODEL}"
-    ),
+    "gain": Wording("the servo gain", "servo gain", f"Read the gain from the drive. {IN_MODEL}"),
     "zero": Wording(
         "a shift of the encoder zero",
         "encoder zero",

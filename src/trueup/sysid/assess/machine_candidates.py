@@ -1,4 +1,4 @@
-"""Candidate causes that lie in the machine beyond its joints: gains, zeros, loads, limits, clock."""
+"""Candidate causes in the machine other than its joints: gains, zeros, loads, limits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,14 @@ from trueup.simulation.targets.actuator_types import (
     holds_position,
 )
 from trueup.sysid.assess.recording_changes import measured_joints
-from trueup.sysid.assess.term_candidates import PREFIX, SCALAR, Candidate, is_taken, taken_entries
+from trueup.sysid.assess.term_candidates import (
+    PREFIX,
+    SCALAR,
+    TURNS,
+    Candidate,
+    is_taken,
+    taken_entries,
+)
 
 GAINS = {
     "position": ("kp",),
@@ -37,8 +44,6 @@ LOAD = f"{PREFIX}payload on "
 _GAIN = 4.0  # largest factor of a gain
 _ZERO = {True: 0.3, False: 0.1}  # largest shift of an encoder of a hinge [rad] and of a slide [m]
 _CENTRE = 0.15  # largest shift of a centre of mass [m]
-_TILT = 0.5  # largest horizontal gravity relative to its size
-_CLOCK = (0.6, 1.6)
 _SMALLEST_LOAD = 1e-9  # mass of a payload that is not there [kg]; MuJoCo needs a positive one
 _LOAD_REACH = 0.6  # largest distance of a payload from the frame of its body [m]
 _PLACES = (1.0, 1.6, 2.4)  # places of a payload, in distances of the centre of mass of its body
@@ -61,8 +66,6 @@ def machine_candidates(
         *_gains(model),
         *_zeros(groups),
         *_centres(model, parameters),
-        *_gravity(model),
-        *_clock(model),
     ]
     return [c for c in found if not is_taken(model, c.parameter.targets[0], taken)]
 
@@ -134,31 +137,6 @@ def _moving_bodies(model: mujoco.MjModel) -> list[tuple[int, str]]:
         for b in range(1, model.nbody)
         if model.body(b).name and model.body_weldid[b] and model.body_mass[b] > 0
     ]
-
-
-def _gravity(model: mujoco.MjModel) -> list[Candidate]:
-    size = float(np.linalg.norm(model.opt.gravity))
-    if size == 0:
-        return []
-    out = []
-    down = int(np.argmax(np.abs(model.opt.gravity)))
-    for k, axis in enumerate("xyz"):
-        if k == down:
-            continue
-        value, target = float(model.opt.gravity[k]), f"option/gravity/{k}"
-        parameter = Parameter(
-            PREFIX + target, value, value - _TILT * size, value + _TILT * size,
-            target=target, unit="m/s^2",
-        )  # fmt: skip
-        out.append(Candidate("gravity", axis, parameter))
-    return out
-
-
-def _clock(model: mujoco.MjModel) -> list[Candidate]:
-    step, target = float(model.opt.timestep), "option/timestep"
-    low, high = (step * factor for factor in _CLOCK)
-    parameter = Parameter(PREFIX + target, step, low, high, target=target, unit="s", scale="log")
-    return [Candidate("clock", "", parameter)]
 
 
 def _scaled(kind: str, where: str, target: str, value: float, factor: float) -> Candidate:
@@ -235,7 +213,7 @@ def limits(
     spans = _command_spans(groups)
     forces, commands = [], []
     for i, name, joint in _driving(model):
-        unit = "N m" if int(model.jnt_type[joint]) == SCALAR[0] else "N"
+        unit = "N m" if int(model.jnt_type[joint]) == TURNS else "N"
         if not model.jnt_actfrclimited[joint] and peaks[i] > 0:
             found = _force_limit(model, i, name, float(peaks[i]), unit)
             if found is not None and ("actuator_forcerange", 2 * i) not in taken:
@@ -279,7 +257,9 @@ def _command_limits(
     if model.actuator_ctrllimited[actuator]:
         own = model.actuator_ctrlrange[actuator]
         given = (max(given[0], float(own[0])), min(given[1], float(own[1])))
-    unit = "rad" if int(model.jnt_type[int(model.actuator_trnid[actuator, 0])]) == SCALAR[0] else "m"
+    unit = (
+        "rad" if int(model.jnt_type[int(model.actuator_trnid[actuator, 0])]) == SCALAR[0] else "m"
+    )
     cuts = [share * (high - low) for share in _CUTS]
     sides = [
         (0, [low + cut for cut in cuts], given[0], (given[0] - spare, high)),

@@ -24,14 +24,20 @@ from trueup.sysid.assess.cause_search import (
 )
 from trueup.sysid.assess.cause_texts import WORDINGS, enumerated
 from trueup.sysid.assess.fit_covariance import residual_covariance, sequence_rows
-from trueup.sysid.assess.friction_shapes import SHAPES, shape_candidates
+from trueup.sysid.assess.friction_shapes import shape_candidates
 from trueup.sysid.assess.machine_candidates import (
     NO_LIMIT,
     limits,
     machine_candidates,
     payloads,
 )
-from trueup.sysid.assess.recording_changes import exchanges, late_commands, sensor_changes
+from trueup.sysid.assess.recording_changes import (
+    clock_rate,
+    exchanges,
+    gravity_tilts,
+    late_commands,
+    sensor_changes,
+)
 from trueup.sysid.assess.simulated_peaks import simulated_peaks
 from trueup.sysid.assess.term_candidates import KINDS, candidates
 from trueup.sysid.fit._inner_fit import busy_seconds
@@ -43,12 +49,17 @@ if TYPE_CHECKING:
 
 DELAY = "delay"
 
-_EXCESS = 0.05  # squared error above noise, relative to noise, below which there is nothing to explain
+_EXCESS = (
+    0.05  # squared error above noise, relative to noise, below which there is nothing to explain
+)
 _FAR = 3.0  # excess above which the start values are linearised too
 _CLEAR = 1.5  # minimum change from the model in half-widths: three standard errors
 _ROUNDS = 3
+_MOST = 0.1  # predicted part of the cost above which other causes are searched first
 _REST = 0.02  # part of the first error above noise that is not explained further
-_LEAST_DELAY = 0.5  # minimum delay, in intervals between controls: smaller ones are an effect of the hold
+_LEAST_DELAY = (
+    0.5  # minimum delay, in intervals between controls: smaller ones are an effect of the hold
+)
 _PLAIN = ("limit", "clip")  # kinds without a limit in the model
 
 
@@ -105,7 +116,7 @@ class MissingTerm:
     @property
     def sentence(self) -> str:
         """Sentence on the cause, its values and its effect, and on what to do."""
-        text = f"{self._head()}: this reduces the error on {self.where} by {100 * self.gain:.2g} %"
+        text = f"{self._head()}: this reduces the error on {self.where} by {_percent(self.gain)}"
         if self.moved is not None:
             name, before, after = self.moved
             text += f", and {name} is {after:.3g} in place of {before:.3g}"
@@ -144,6 +155,7 @@ class MissingTerm:
         """Plain data."""
         return {
             "kind": self.kind,
+            "label": self.label,
             "cause": self.cause,
             "share": self.share,
             "alike": list(self.alike),
@@ -233,14 +245,21 @@ class _Causes:
         points: list[np.ndarray],
         first: float,
     ) -> Found | None:
-        """The best further cause; those without a gradient are searched where others are not enough."""
+        """The best further cause.
+
+        Those without a gradient are searched where the others promise, or leave, too much.
+        """
         search, floor = self.search, self._floor()
-        count = len(WORDINGS)
+        count = len({WORDINGS[c.kind].label for c in (*linear, *searched)})
         offers = search.linear_offers([c for c in linear if not self._is_chosen(c)], points)
-        trials = search.tried([o for o in offers if not self._is_too_short(o)], floor)
-        if not any(t.error < AT_NOISE * floor for t in trials):
-            rest = [c for c in searched if not self._is_chosen(c)]
-            trials += search.tried(search.searched_offers(rest, points, self._cost()), floor)
+        offers = [o for o in offers if not self._is_too_short(o)]
+        rest, cost = [c for c in searched if not self._is_chosen(c)], self._cost()
+        if min((o.cost for o in offers), default=np.inf) > _MOST * cost:
+            offers += search.searched_offers(rest, points, cost)
+            rest = []
+        trials = search.tried(offers, floor)
+        if rest and not any(t.error < AT_NOISE * floor for t in trials):
+            trials += search.tried(search.searched_offers(rest, points, cost), floor)
         return search.pick(trials, count, floor, first)
 
     # --- causes --------------------------------------------------------------------------------
@@ -256,6 +275,8 @@ class _Causes:
         members += shape_candidates(recorded, parameters)
         members += machine_candidates(self._seen, parameters)
         measurement = self.prepared.experiment.measurement
+        members.append(clock_rate(recorded, known))
+        members += gravity_tilts(recorded, parameters)
         if not (measurement.biases or measurement.gains):
             members += sensor_changes(recorded, known)
         if not _has_delays(self.prepared, self._models):
@@ -303,9 +324,11 @@ class _Causes:
         names = {m.parameter.name for c in self.search.chosen for m in c.members}
         same = any(c.exchange and c.exchange is choice.exchange for c in self.search.chosen)
         label = WORDINGS[choice.kind].label
-        return same or any(m.parameter.name in names for m in choice.members) or label in {
-            WORDINGS[c.kind].label for c in self.search.chosen
-        }
+        return (
+            same
+            or any(m.parameter.name in names for m in choice.members)
+            or label in {WORDINGS[c.kind].label for c in self.search.chosen}
+        )
 
     def _is_too_short(self, offer: Any) -> bool:
         """Whether a delay is within the effect of the hold of commands."""
@@ -376,7 +399,7 @@ class _Causes:
             if m.follows or not abs(trial.x[i] - m.given) > _CLEAR * widths[i]:
                 continue
             value, given, unit, note = float(trial.x[i]), m.given, m.parameter.unit, m.note
-            if trial.choice.kind in _PLAIN and given >= NO_LIMIT or trial.choice.kind == "clip":
+            if (trial.choice.kind in _PLAIN and given >= NO_LIMIT) or trial.choice.kind == "clip":
                 given = np.inf
             if trial.choice.kind == "clock":
                 value, given, unit = value / given, 1.0, ""
@@ -411,6 +434,10 @@ class _Causes:
         except TrueupError:
             return np.full(len(x), np.inf)
         return np.nan_to_num(found.half_widths * problem.space.slope(x), nan=np.inf)
+
+
+def _percent(share: float) -> str:
+    return "more than 99 %" if share > 0.99 else f"{100 * share:.2g} %"
 
 
 def _sets(members: Sequence[Any], singles: bool) -> list[Choice]:

@@ -1,7 +1,7 @@
 """Faults of a recording as unknowns of a fit: late commands, zero and scale of sensors, exchange.
 
-A change maps recordings to those that a machine with the model's law would have left, given the value
-of the fault. Its value is an element of the search space like any other.
+A change maps recordings to those without the fault, given its value, which is an element of the
+search space like any other.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from trueup.fitting.problem import Failures, Problem
-from trueup.parameters import Parameter
+from trueup.parameters import Parameter, ParameterDict
 from trueup.signals import TimeSeries
 from trueup.signals.model_signals import control_mapping
 from trueup.simulation.engine.control_layout import control_in_model_order
@@ -29,6 +29,8 @@ LONGEST_DELAY = 0.1
 
 _ZERO = {True: 0.6, False: 0.2}  # largest offset of a sensor of a hinge [rad] and of a slide [m]
 _SCALE = (0.4, 2.5)
+_CLOCK = (0.6, 1.6)
+_TILT = 0.6  # largest tilt of gravity [rad]
 _KEPT = 8  # problems of other values that are kept
 
 
@@ -38,7 +40,7 @@ class Change:
 
     kind: str
     where: str
-    """Joint; empty for all commands."""
+    """Joint or axis; empty for all commands."""
     parameter: Parameter
     """Its value, at that of recordings without the fault."""
     apply: Callable[[Sequence[ModelSequences], float], Groups]
@@ -68,6 +70,89 @@ def late_commands() -> Change:
     """Delay of all commands."""
     name = f"{PREFIX}delay"
     return Change("delay", "", Parameter(name, 0.0, 0.0, LONGEST_DELAY, unit="s"), late_controls)
+
+
+def clock_rate(groups: Sequence[ModelSequences], known: Collection[str]) -> Change:
+    """Time of the machine per time of the recording, as the time of one step of the simulation.
+
+    Samples keep their steps; speeds that follow from recorded positions change.
+
+    Args:
+      groups: the recordings.
+      known: sequences whose initial state is known, not measured.
+    """
+    step = float(groups[0].gt_model.opt.timestep)
+    low, high = (step * factor for factor in _CLOCK)
+    target = "option/timestep"
+    parameter = Parameter(PREFIX + target, step, low, high, target=target, unit="s", scale="log")
+
+    def apply(given: Sequence[ModelSequences], value: float) -> Groups:
+        def changed(whole: SystemTrajectory) -> SystemTrajectory:
+            model = whole.model
+            columns = state_columns(model, whole.sensordata)
+            derived = [
+                d for d in range(model.nv) if columns.gives(d) and d not in columns.velocities
+            ]
+
+            def state(values: np.ndarray) -> np.ndarray:
+                out = np.array(values)
+                out[[1 + model.nq + d for d in derived]] *= step / value
+                return out
+
+            return _with_signals(whole, known, lambda series: series, state)
+
+        return _regrouped(given, changed)
+
+    return Change("clock", "", parameter, apply)
+
+
+def gravity_tilts(groups: Sequence[ModelSequences], parameters: ParameterDict) -> list[Change]:
+    """Tilt of gravity about both axes across it, as a base that is not level has it.
+
+    Args:
+      groups: the recordings.
+      parameters: parameters of the experiment; with gravity among them there is no tilt.
+    """
+    gravity = np.array(groups[0].gt_model.opt.gravity)
+    searched = [t for p in parameters.values() for t in p.targets if t.startswith("option/gravity")]
+    if not gravity.any() or searched:
+        return []
+    down = int(np.argmax(np.abs(gravity)))
+    return [
+        Change(
+            "gravity",
+            f"about {'xyz'[axis]}",
+            Parameter(f"{PREFIX}tilt about {'xyz'[axis]}", 0.0, -_TILT, _TILT, unit="rad"),
+            _tilted(axis),
+        )
+        for axis in range(3)
+        if axis != down
+    ]
+
+
+def _tilted(axis: int) -> Callable[[Sequence[ModelSequences], float], Groups]:
+    first, second = (axis + 1) % 3, (axis + 2) % 3
+
+    def apply(groups: Sequence[ModelSequences], angle: float) -> Groups:
+        out = []
+        cosine, sine = np.cos(angle), np.sin(angle)
+        for group in groups:
+            spec = group.spec.copy()
+            gravity = np.array(spec.option.gravity)
+            one, other = gravity[first], gravity[second]
+            gravity[first], gravity[second] = (
+                cosine * one - sine * other,
+                sine * one + cosine * other,
+            )
+            spec.option.gravity = gravity
+            out.append(
+                ModelSequences.from_trajectories(
+                    group.name, spec, group.sequence_name, group.measured_rollout, True
+                )
+            )
+        return out
+
+    return apply
 
 
 def sensor_changes(groups: Sequence[ModelSequences], known: Collection[str]) -> list[Change]:
