@@ -100,6 +100,7 @@ def gain(spec: mujoco.MjSpec) -> None:
 def payload(spec: mujoco.MjSpec) -> None:
     load = spec.body("lower").add_body(pos=[0.0, 0.0, -0.22])
     load.explicitinertial = True
+    load.ipos = [0.0, 0.0, 0.0]
     load.mass, load.inertia = 0.25, [1e-5] * 3
 
 
@@ -124,7 +125,9 @@ FAULTS = {
         [0.05, -0.04],
     ),
     "scale": (
-        Fault(log=lambda q: q * np.array([1.0, 0.9])), r"^scale of the position sensor of bend$", [0.9]
+        Fault(log=lambda q: q * np.array([1.0, 0.9])),
+        r"^scale of the position sensor of bend$",
+        [0.9],
     ),
     "late": (Fault(late=5), r"^delay of the commands$", [0.02]),
     "clipped": (Fault(clip=0.75), r"^clipped commands", [0.75]),

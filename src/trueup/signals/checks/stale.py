@@ -63,35 +63,38 @@ def _repeats(channel: Channel) -> tuple[Array, Array]:
     values = channel.values
     same = np.zeros(values.size, bool)
     same[1:] = values[1:] == values[:-1]
-    # the joint moves before and after: one that starts or stops may rest at the sample itself
-    at = np.arange(values.size)
-    low, high = np.maximum(at - 1 - _REACH, 0), np.minimum(at + _REACH, values.size - 1)
-    before = np.abs(values - values[low]) / np.maximum(at - low, 1)
-    after = np.abs(values[high] - values) / np.maximum(high - at, 1)
+    # the joint moves the same way before and after: it rests where it starts, stops or turns
+    motion = _motion(values, _REACH)
     noise = _noise(values, same)
     step = _step(channel)
     # noise far above the step repeats a value with a probability of about step / (3.5 noise)
     sure = _NOISY if noise > _FINE * step else _EXCLUDED
-    moving = np.minimum(before, after) > _STEPS * step + sure * np.sqrt(2.0) * noise
-    # a reversal within the window hides motion, and is not counted
+    moving = motion > _STEPS * step + sure * np.sqrt(2.0) * noise
     return same & moving, moving
+
+
+def _motion(values: Array, reach: int) -> Array:
+    """Motion per sample over samples on either side, the smaller; zero where it turns."""
+    at = np.arange(values.size)
+    low, high = np.maximum(at - 1 - reach, 0), np.minimum(at + reach, values.size - 1)
+    before = (values - values[low]) / np.maximum(at - low, 1)
+    after = (values[high] - values) / np.maximum(high - at, 1)
+    return np.where(before * after > 0, np.minimum(np.abs(before), np.abs(after)), 0.0)
 
 
 def _step(channel: Channel) -> float:
     """Largest change that rounding, by an encoder or on printing, may hide."""
     values, step = channel.values, channel.resolution
-    largest = float(np.max(np.abs(values)))
-    if step > 0 or largest == 0:
-        return step
     decade = np.floor(np.log10(np.maximum(np.abs(values), 1e-300)))
     for digits in _FEW_DIGITS:
         unit = 10.0 ** (decade + 1 - digits)
         if np.all(np.abs(values - np.round(values / unit) * unit) <= 1e-6 * unit):
-            printed = 10.0 ** (np.floor(np.log10(largest)) + 1 - digits)
-            # steps of an encoder that printing has blurred
+            # digits of the largest value; steps of an encoder that printing has blurred
+            printed = 10.0 ** (float(decade.max()) + 1 - digits)
             changes = np.abs(np.diff(values))
-            return max(printed, 1.5 * float(np.quantile(changes[changes > 0], 0.25)))
-    return 0.0
+            blurred = 0.0 if step > 0 else 1.5 * float(np.quantile(changes[changes > 0], 0.25))
+            return max(step, printed, blurred)
+    return step
 
 
 def _noise(values: Array, same: Array) -> float:

@@ -89,9 +89,11 @@ def check_experiment(
     quality = {r.name: r.quality for r in prepared.recordings}
     return {
         "name": experiment.name,
-        "conclusion": conclusion(quality, found, settings, strayed(problem, x)).to_dict(),
+        "conclusion": conclusion(
+            quality, found, [s.sentence for s in settings if s.is_doubt], strayed(problem, x)
+        ).to_dict(),
         "quality": {name: report.to_dict() for name, report in quality.items()},
-        "simulation": settings,
+        "simulation": [s.sentence for s in settings],
         "identifiability": {
             "identifiable": found.identifiable,
             "sentences": list(found.sentences),

@@ -72,10 +72,21 @@ class Setting:
     """The other value, as the beginning of a sentence."""
     advice: str
     problem: Callable[[], Any]
+    of_machine: bool = True
+    """Whether it is a fact of the machine; otherwise estimates are valid with the setting."""
 
 
-def deciding_settings(prepared: Prepared, found: Linearised) -> list[str]:
-    """Sentences on settings that decide estimates, or that another value explains the data better.
+@dataclass(frozen=True)
+class Sensitivity:
+    """Effect of a setting on the estimates."""
+
+    sentence: str
+    is_doubt: bool
+    """Whether it is a fact of the machine that the experiment may have wrong."""
+
+
+def deciding_settings(prepared: Prepared, found: Linearised) -> list[Sensitivity]:
+    """Settings that decide estimates, or of which another value explains the data better.
 
     Args:
       prepared: the experiment.
@@ -87,24 +98,24 @@ def deciding_settings(prepared: Prepared, found: Linearised) -> list[str]:
             other = setting.problem()
         except TrueupError:
             continue  # such a simulation does not exist for this model
-        sentence = _decides(found, other, setting)
-        if sentence:
-            out.append(sentence)
+        known = _effect(found, other, setting)
+        if known is not None:
+            out.append(known)
     late = _late(prepared, found)
-    return [*out, late] if late else out
+    return [*out, Sensitivity(late, True)] if late else out
 
 
-def _decides(found: Linearised, other: GrayBoxProblem, setting: Setting) -> str:
+def _effect(found: Linearised, other: GrayBoxProblem, setting: Setting) -> Sensitivity | None:
     failures: Failures = {}
     residual = _aligned(found.problem, other, other.residuals(found.x[None], failures)[0])
     if failures or residual is None:
-        return ""
+        return None
     own_step, own = found.end(found.residual)
     step, left = found.end(residual)
     rows = slice(0, found.problem.data_rows)
     before, after = (block_sums(np.square(r[rows])) for r in (own, left))
     if is_clearly_worse(after, before, CHANCE):
-        return ""  # the data contradict the other value
+        return None  # the data contradict the other value
     space, z = found.problem.space, found.problem.space.to_search(found.x)
     values = [space.from_search((z + s)[None])[0] for s in (own_step, step)]
     size = np.maximum(np.abs(values[0]), 0.1 * np.abs(found.problem.space.start))
@@ -115,18 +126,20 @@ def _decides(found: Linearised, other: GrayBoxProblem, setting: Setting) -> str:
     most = int(np.argmax(ratio))
     better = is_clearly_worse(before, after, CHANCE)
     if ratio[most] < _DECIDES:
-        return ""
+        return None
     moves = (
         f"{space.names[most]} would be {values[1][most]:.3g} in place of {values[0][most]:.3g}, "
         f"{ratio[most]:.2g} times its uncertainty"
     )
     if better:
         gain = 1.0 - float(np.sqrt(after.sum() / max(before.sum(), 1e-300)))
-        return (
+        text = (
             f"{setting.name} the data are explained better (error {100 * gain:.2g} % smaller), and "
             f"{moves}; {setting.advice}."
         )
-    return f"{setting.name} {moves}, and the data cannot tell which is right; {setting.advice}."
+        return Sensitivity(text, True)
+    text = f"{setting.name} {moves}, and the data cannot tell which is right; {setting.advice}."
+    return Sensitivity(text, setting.of_machine)
 
 
 def _aligned(
@@ -155,8 +168,10 @@ def _settings(prepared: Prepared, problem: GrayBoxProblem) -> list[Setting]:
     out = [
         Setting(
             f"With half the time step ({step / 2:g} s)",
-            f"reduce model.timestep until this is gone{lag and ':'}{lag}".rstrip("."),
+            "the values are valid with this time step, reduce model.timestep for others"
+            + (f":{lag}".rstrip(".") if lag else ""),
             lambda: _changed(prepared, problem, halved=True),
+            of_machine=False,
         )
     ]
     if pause_of(prepared.training) > 1.5 * step:

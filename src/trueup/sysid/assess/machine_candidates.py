@@ -306,6 +306,7 @@ def with_additions(
                 own, body, place = addition.load
                 load = spec.body(body).add_body(name=own, pos=list(place))
                 load.explicitinertial = True
+                load.ipos = [0.0, 0.0, 0.0]  # without it, MuJoCo takes the place of the body again
                 load.mass, load.inertia = _SMALLEST_LOAD, [1e-3 * _SMALLEST_LOAD] * 3
             for name in addition.forces:
                 actuator = spec.actuator(name)

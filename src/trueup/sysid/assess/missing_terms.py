@@ -433,7 +433,7 @@ class _Causes:
             )
         except TrueupError:
             return np.full(len(x), np.inf)
-        return np.nan_to_num(found.half_widths * problem.space.slope(x), nan=np.inf)
+        return np.nan_to_num(found.half_widths * problem.space.slope(x), nan=np.inf, posinf=np.inf)
 
 
 def _percent(share: float) -> str:
