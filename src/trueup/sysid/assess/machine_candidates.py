@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from trueup.errors import TargetError
 from trueup.parameters import Parameter, ParameterDict
 from trueup.simulation.engine.control_layout import control_in_model_order
 from trueup.simulation.measured.model_sequences import ModelSequences
@@ -15,6 +16,7 @@ from trueup.simulation.targets.actuator_types import (
     command_quantity,
     holds_position,
 )
+from trueup.simulation.targets.resolution import resolve
 from trueup.sysid.assess.recording_changes import measured_joints
 from trueup.sysid.assess.term_candidates import (
     PREFIX,
@@ -67,7 +69,22 @@ def machine_candidates(
         *_zeros(groups),
         *_centres(model, parameters),
     ]
-    return [c for c in found if not is_taken(model, c.parameter.targets[0], taken)]
+    models = [group.gt_model for group in groups]
+    return [
+        c
+        for c in found
+        if not is_taken(model, c.parameter.targets[0], taken) and _is_in_all(models, c)
+    ]
+
+
+def _is_in_all(models: Sequence[mujoco.MjModel], candidate: Candidate) -> bool:
+    """Whether every model of the recordings has the target of a candidate."""
+    for model in models:
+        try:
+            resolve(candidate.parameter.targets[0], model, 1, np.full(1, np.inf))
+        except TargetError:
+            return False
+    return True
 
 
 def gain_names(model: mujoco.MjModel, actuator: int) -> tuple[str, ...]:
@@ -161,21 +178,23 @@ class Addition:
     """Actuators with limits of their command."""
 
 
-def payloads(model: mujoco.MjModel, parameters: ParameterDict) -> list[Addition]:
+def payloads(groups: Sequence[ModelSequences], parameters: ParameterDict) -> list[Addition]:
     """A point mass on each last link, in a few places along it.
 
     Args:
-      model: the model.
+      groups: the recordings.
       parameters: parameters of the experiment; with links among them there is no candidate.
     """
     if any(p.inertia_type is not None for p in parameters.values()):
         return []
+    model = groups[0].gt_model
+    shared = set.intersection(*({n for _, n in _moving_bodies(g.gt_model)} for g in groups))
     carries = {int(model.body_weldid[model.body_parentid[b]]) for b, _ in _moving_bodies(model)
                if int(model.body_weldid[b]) == b}  # fmt: skip
     total = float(model.body_mass.sum())
     out = []
     for body, name in _moving_bodies(model):
-        if body in carries or int(model.body_weldid[body]) != body:
+        if body in carries or int(model.body_weldid[body]) != body or name not in shared:
             continue
         centre = np.array(model.body_ipos[body])
         places = [centre * share for share in _PLACES]
@@ -212,14 +231,17 @@ def limits(
     taken = taken_entries(model, parameters)
     spans = _command_spans(groups)
     forces, commands = [], []
+    shared = set.intersection(*({n for _, n, _ in _driving(g.gt_model)} for g in groups))
     for i, name, joint in _driving(model):
+        if name not in shared:
+            continue
         unit = "N m" if int(model.jnt_type[joint]) == TURNS else "N"
         if not model.jnt_actfrclimited[joint] and peaks[i] > 0:
             found = _force_limit(model, i, name, float(peaks[i]), unit)
             if found is not None and ("actuator_forcerange", 2 * i) not in taken:
                 forces.append(found)
         if holds_position(model, i) and ("actuator_ctrlrange", 2 * i) not in taken:
-            commands += _command_limits(model, i, name, spans[i])
+            commands += _command_limits(model, i, name, spans[name])
     out = []
     if forces:
         out.append(Addition(tuple(forces), forces=tuple(c.where for c in forces)))
@@ -280,16 +302,18 @@ def _command_limits(
     ]  # fmt: skip
 
 
-def _command_spans(groups: Sequence[ModelSequences]) -> list[tuple[float, float]]:
-    """Smallest and largest command of each actuator."""
-    values = [
-        control_in_model_order(whole.model, whole.control)
-        for group in groups
-        for whole in group.measured_rollout
-    ]
-    low = np.min([v.min(axis=0) for v in values], axis=0)
-    high = np.max([v.max(axis=0) for v in values], axis=0)
-    return list(zip(low.tolist(), high.tolist(), strict=True))
+def _command_spans(groups: Sequence[ModelSequences]) -> dict[str, tuple[float, float]]:
+    """Smallest and largest command of each actuator, by name."""
+    out: dict[str, tuple[float, float]] = {}
+    for group in groups:
+        for whole in group.measured_rollout:
+            values = control_in_model_order(whole.model, whole.control)
+            for i in range(whole.model.nu):
+                name = whole.model.actuator(i).name
+                low, high = out.get(name, (np.inf, -np.inf))
+                own = values[:, i]
+                out[name] = (min(low, float(own.min())), max(high, float(own.max())))
+    return out
 
 
 def with_additions(

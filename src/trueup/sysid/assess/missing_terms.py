@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
-from trueup.errors import TrueupError
+from trueup.errors import SimulationError, TrueupError
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.uncertainty.start_noise import noise_from_changes
@@ -282,7 +282,7 @@ class _Causes:
         if not _has_delays(self.prepared, self._models):
             members.append(late_commands())
         linear = _sets(members, singles=True)
-        for addition in payloads(self._models[0], parameters):
+        for addition in payloads(self._seen, parameters):
             kind = addition.candidates[0].kind
             linear.append(Choice(kind, addition.candidates, (addition,)))
         searched = []
@@ -294,8 +294,15 @@ class _Causes:
         return linear, searched
 
     def _peaks(self) -> np.ndarray:
+        """Largest force of each actuator in the simulation; zero where that fails."""
+        none = np.zeros(self._models[0].nu)
+        if not len(none):
+            return none
         problem = self.prepared.motion_problem(sequences=self._seen[:1])
-        return simulated_peaks(problem, ("actuator_force",))["actuator_force"]
+        try:
+            return simulated_peaks(problem, ("actuator_force",))["actuator_force"]
+        except SimulationError:
+            return none  # the model as in its file need not move: only its start values do
 
     def _affordable(
         self, linear: list[Choice], searched: list[Choice]

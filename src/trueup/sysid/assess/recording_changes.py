@@ -232,8 +232,8 @@ class ChangedProblem(Problem):
         return self.plain.residual_size
 
     def acting_on(self, rows: slice) -> np.ndarray | None:
-        """Elements that affect a block; with changes, all may."""
-        return None if self._changes else self.plain.acting_on(rows)
+        """Elements that affect a block: initial states of other windows do not."""
+        return self.plain.acting_on(rows)
 
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
@@ -250,7 +250,8 @@ class ChangedProblem(Problem):
             failed: Failures = {}
             out[rows] = self._with(own).residuals(X[rows], failed)
             failures.update({int(rows[k]): why for k, why in failed.items()})
-        yield slice(0, self.data_rows), out[:, : self.data_rows]
+        for group in self.groups:
+            yield group.rows, out[:, group.rows]
         if self.residual_size > self.data_rows:
             yield slice(self.data_rows, self.residual_size), out[:, self.data_rows :]
 
