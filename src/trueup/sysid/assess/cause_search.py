@@ -37,9 +37,11 @@ ITERATIONS = 8
 AT_NOISE = 1.5
 """Squared held-out error, relative to that of noise, up to which a cause explains all."""
 
+_SLIGHT = 0.01  # part of the cost that the prediction of a linear model may be wrong by
 _RIVAL = 5.0  # ratio of predicted costs up to which another cause may explain as much
 _TRIED = 6  # number of causes fitted per round
 _ALIKE = 0.01  # chance that one of two equally good causes counts as worse
+_MARGIN = 0.05  # relative difference of squared errors within which causes are equally good
 _ENOUGH = 1e-4  # relative reduction of the cost that ends a fit with a cause
 _WEAK = 1e-6  # smallest effect of an element, relative to the largest over its range
 
@@ -165,12 +167,15 @@ class CauseSearch:
 
     # --- offers --------------------------------------------------------------------------------
 
-    def linear_offers(self, choices: Sequence[Choice], points: Sequence[np.ndarray]) -> list[Offer]:
+    def linear_offers(
+        self, choices: Sequence[Choice], points: Sequence[np.ndarray], enough: float
+    ) -> list[Offer]:
         """Causes whose linear model promises a lower cost, best first.
 
         Args:
           choices: causes to test, which may share members.
           points: values to linearise at, without those of the causes; the first is the fit.
+          enough: predicted cost of a cause below which no further point is linearised.
         """
         members = {m.parameter.name: m for c in choices for m in c.leading}
         if not members:
@@ -182,7 +187,8 @@ class CauseSearch:
         found: dict[int, tuple[float, list[np.ndarray]]] = {}
         limit = np.inf
         for point in points:
-            if not self.left:
+            best = min((cost for cost, _ in found.values()), default=np.inf)
+            if not self.left or best < enough:
                 break
             at = np.concatenate([point, [m.given for m in members.values()]])
             residual, jacobian, _ = final_jacobian(problem, at, central=False)
@@ -270,7 +276,7 @@ class CauseSearch:
 
     # --- selection -----------------------------------------------------------------------------
 
-    def tried(self, offers: Sequence[Offer], floor: float) -> list[Trial]:
+    def tried(self, offers: Sequence[Offer], floor: float, cost: float) -> list[Trial]:
         """Fits with the most promising causes, the smallest of each kind.
 
         Where one explains all but noise, others follow only if they promise nearly as much.
@@ -278,6 +284,7 @@ class CauseSearch:
         Args:
           offers: causes.
           floor: squared held-out error of noise.
+          cost: cost of the fit.
         """
         out: list[Trial] = []
         limit = np.inf
@@ -289,7 +296,7 @@ class CauseSearch:
                 continue
             out.append(found)
             if found.error < AT_NOISE * floor:
-                limit = min(limit, _RIVAL * offer.cost)
+                limit = min(limit, max(_RIVAL * offer.cost, _SLIGHT * cost))
         return out
 
     def pick(self, trials: Sequence[Trial], count: int, floor: float, first: float) -> Found | None:
@@ -322,7 +329,9 @@ class CauseSearch:
 
 
 def _is_worse(one: Trial, best: Trial) -> bool:
-    return is_clearly_worse(one.blocks, best.blocks, _ALIKE)
+    """Whether a cause leaves an error that is larger, and by more than chance."""
+    larger = one.error > (1.0 + _MARGIN) * best.error
+    return larger and is_clearly_worse(one.blocks, best.blocks, _ALIKE)
 
 
 def _spread(offers: Sequence[Offer]) -> list[Offer]:

@@ -55,6 +55,7 @@ _EXCESS = (
 _FAR = 3.0  # excess above which the start values are linearised too
 _CLEAR = 1.5  # minimum change from the model in half-widths: three standard errors
 _ROUNDS = 3
+_NEAR = 4.0  # predicted cost over that of noise up to which the fit alone is linearised
 _MOST = 0.1  # predicted part of the cost above which other causes are searched first
 _REST = 0.02  # part of the first error above noise that is not explained further
 _LEAST_DELAY = (
@@ -211,7 +212,7 @@ class _Causes:
         return problem
 
     def run(self) -> tuple[list[MissingTerm], str]:
-        excess, _ = self._excess(self.problem, self.fit)
+        excess, self._noise = self._excess(self.problem, self.fit)
         if excess < _EXCESS:
             return [], ""
         linear, searched = self._choices()
@@ -251,15 +252,16 @@ class _Causes:
         """
         search, floor = self.search, self._floor()
         count = len({WORDINGS[c.kind].label for c in (*linear, *searched)})
-        offers = search.linear_offers([c for c in linear if not self._is_chosen(c)], points)
+        open_ = [c for c in linear if not self._is_chosen(c)]
+        offers = search.linear_offers(open_, points, _NEAR * 0.5 * self._noise)
         offers = [o for o in offers if not self._is_too_short(o)]
         rest, cost = [c for c in searched if not self._is_chosen(c)], self._cost()
         if min((o.cost for o in offers), default=np.inf) > _MOST * cost:
             offers += search.searched_offers(rest, points, cost)
             rest = []
-        trials = search.tried(offers, floor)
+        trials = search.tried(offers, floor, cost)
         if rest and not any(t.error < AT_NOISE * floor for t in trials):
-            trials += search.tried(search.searched_offers(rest, points, cost), floor)
+            trials += search.tried(search.searched_offers(rest, points, cost), floor, cost)
         return search.pick(trials, count, floor, first)
 
     # --- causes --------------------------------------------------------------------------------
