@@ -19,11 +19,12 @@ from trueup.fitting.searches.box_step import box_step
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.parameters import ParameterDict
 from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.sysid.assess.changed_problem import ChangedProblem
 from trueup.sysid.assess.fit_covariance import gram_matrix
 from trueup.sysid.assess.freed import line_search
 from trueup.sysid.assess.friction_shapes import with_forces
 from trueup.sysid.assess.machine_candidates import Addition, with_additions
-from trueup.sysid.assess.recording_changes import Change, ChangedProblem, Exchange
+from trueup.sysid.assess.recording_changes import Change, Exchange
 from trueup.sysid.assess.term_candidates import Candidate, extended
 from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit
 
