@@ -40,7 +40,7 @@ AT_NOISE = 1.5
 
 _SLIGHT = 0.01  # part of the cost that the prediction of a linear model may be wrong by
 _RIVAL = 5.0  # ratio of predicted costs up to which another cause may explain as much
-_TRIED = 6  # number of causes fitted per round
+_TRIED = 6  # number of causes fitted in the first round, half of them later
 _ALIKE = 0.01  # chance that one of two equally good causes counts as worse
 _MARGIN = 0.05  # relative difference of squared errors within which causes are equally good
 _ENOUGH = 1e-4  # relative reduction of the cost that ends a fit with a cause
@@ -289,7 +289,8 @@ class CauseSearch:
         """
         out: list[Trial] = []
         limit = np.inf
-        for offer in _spread(offers)[:_TRIED]:
+        most = _TRIED // 2 if self.chosen else _TRIED
+        for offer in _spread(offers)[:most]:
             if offer.cost > limit:
                 break
             found = self.trial(offer)

@@ -54,7 +54,7 @@ _EXCESS = (
 )
 _FAR = 3.0  # excess above which the start values are linearised too
 _CLEAR = 1.5  # minimum change from the model in half-widths: three standard errors
-_ROUNDS = 3
+_ROUNDS = 2
 _NEAR = 4.0  # predicted cost over that of noise up to which the fit alone is linearised
 _MOST = 0.1  # predicted part of the cost above which other causes are searched first
 _REST = 0.02  # part of the first error above noise that is not explained further
@@ -229,7 +229,8 @@ class _Causes:
             points = [self.search.values]
             if number == 0 and excess > _FAR:
                 points.append(self.start)
-            found = self._round(linear, searched, points, first)
+            # what has no gradient and was not needed first is not searched again
+            found = self._round(linear, [] if number else searched, points, first)
             term = None if found is None else self._term(found)
             if found is None or term is None:
                 break
