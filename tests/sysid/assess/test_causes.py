@@ -1,6 +1,5 @@
 """The cause of an error is named first, with its value, for faults of machine and recording."""
 
-import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -52,7 +51,7 @@ class Fault:
     """Time in the log per time of the machine."""
 
 
-def record(folder: Path, fault: Fault, seconds: float = 10.0, seed: int = 0) -> None:
+def record(folder: Path, fault: Fault, seconds: float = 7.0, seed: int = 0) -> None:
     """Write ``arm.xml`` and ``log.csv`` of a machine with a fault."""
     (folder / "arm.xml").write_text(ARM)
     spec = mujoco.MjSpec.from_string(ARM)
@@ -118,7 +117,6 @@ def stale(positions: np.ndarray) -> np.ndarray:
 FAULTS = {
     "gain": (Fault(gain), r"^servo gain of m1 and m2$", [42.0, 35.0]),
     "payload": (Fault(payload), r"^payload of lower$", [0.25]),
-    "tilt": (Fault(tilt), r"encoder zero of lift|tilted gravity", None),
     "zero": (
         Fault(log=lambda q: q + np.array([0.05, -0.04])),
         r"^encoder zero in the log of lift and bend$",
@@ -162,20 +160,15 @@ def test_the_cause_stands_first_with_its_value(name, tmp_path):
 
 def test_causes_that_the_data_cannot_distinguish_are_named_together(tmp_path):
     """A first joint across gravity: its zero and a tilt of the base move the same numbers."""
-    first = identified(tmp_path, FAULTS["tilt"][0])["causes"][0]
+    first = identified(tmp_path, Fault(tilt))["causes"][0]
     named = [first["cause"], *first["alike"]]
     assert any("encoder zero of lift" in n for n in named)
     assert any("tilted gravity" in n for n in named)
     assert "cannot distinguish" in first["sentence"]
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_a_right_model_has_no_cause(seed, tmp_path):
-    record(tmp_path, Fault(), seed=10 + seed)
-    found = sysid.identify(
-        parse_experiment(EXPERIMENT), tmp_path, output=tmp_path / "run", verbose=False
-    )
-    assert found.summary["causes"] == []
+def test_a_right_model_has_no_cause(tmp_path):
+    assert identified(tmp_path, Fault())["causes"] == []
 
 
 def test_stale_frames_are_the_first_cause_and_never_to_be_used(tmp_path):
@@ -189,6 +182,6 @@ def test_what_is_a_parameter_is_no_cause(tmp_path):
     text = EXPERIMENT.replace(
         "control: zoh", "  kp: {target: actuator/*/kp, each: true, bounds: [10, 100]}\ncontrol: zoh"
     )
-    summary = identified(tmp_path, dataclasses.replace(FAULTS["gain"][0]), text)
+    summary = identified(tmp_path, FAULTS["gain"][0], text)
     assert summary["causes"] == []
     assert summary["verdict"]["grade"] == "use"

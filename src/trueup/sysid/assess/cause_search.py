@@ -19,6 +19,7 @@ from trueup.fitting.searches.box_step import box_step
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.parameters import ParameterDict
 from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.sysid.assess.cause_texts import WORDINGS
 from trueup.sysid.assess.changed_problem import ChangedProblem
 from trueup.sysid.assess.fit_covariance import gram_matrix
 from trueup.sysid.assess.freed import line_search
@@ -315,7 +316,8 @@ class CauseSearch:
         before = self.plain()
         best = min(trials, key=lambda t: t.error)
         alike = [t for t in trials if t is best or not _is_worse(t, best)]
-        best = min(alike, key=lambda t: (t.choice.size, t.error))
+        order = list(WORDINGS)  # of equal causes the simplest, then the most common one is first
+        best = min(alike, key=lambda t: (t.choice.size, order.index(t.choice.kind)))
         gain = 1.0 - float(np.sqrt(best.error / max(before.error, 1e-300)))
         if gain < WORTH or not is_clearly_worse(before.blocks, best.blocks, CHANCE / count):
             return None

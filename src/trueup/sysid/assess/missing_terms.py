@@ -61,6 +61,7 @@ _REST = 0.02  # part of the first error above noise that is not explained furthe
 _LEAST_DELAY = (
     0.5  # minimum delay, in intervals between controls: smaller ones are an effect of the hold
 )
+_ALWAYS_THERE = ("centre",)  # kinds whose value of zero in a model is not that of none
 _PLAIN = ("limit", "clip")  # kinds without a limit in the model
 
 
@@ -145,7 +146,8 @@ class MissingTerm:
                 for f, at in zip(self.found, places, strict=True)
             ]
         )
-        if all(f.given == 0 or not np.isfinite(f.given) for f in self.found):
+        absent = all(f.given == 0 or not np.isfinite(f.given) for f in self.found)
+        if absent and self.kind not in _ALWAYS_THERE:
             finder = "least squares estimates" if self.by_torques else "a fit with it estimates"
             return f"{subject} is missing, {finder} {values}"
         given = enumerated([f"{f.given:.3g} in {f.where}" for f in self.found])
