@@ -238,11 +238,18 @@ class CauseSearch:
                     line_search(problem, at, columns, guesses, self.loss) if len(columns) else None
                 )
                 x = at if found is None else found.x
-                own = float(self.loss.costs(problem.residuals(x[None]))[0])
-                best, starts = min(best, own), [*starts, x]
+                own, better = self._predicted(problem, x)
+                best, starts = min(best, own), [*starts, x, better]
             if best < (1.0 - PROMISE) * cost:
                 out.append(Offer(choice, best, tuple(starts)))
         return out
+
+    def _predicted(self, problem: Any, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Cost that a linear model promises from a point, and where: values tried are coarse."""
+        residual, jacobian, _ = final_jacobian(problem, x, central=False)
+        model = _Quadratic(problem.space, x, residual, np.asarray(jacobian))
+        step, gain = model.step(np.arange(len(x)))
+        return model.cost - gain, x + step
 
     # --- fits ----------------------------------------------------------------------------------
 
