@@ -58,7 +58,7 @@ def stale(recorded: Recorded) -> Iterator[Found]:
     ).because("stale frames")
 
 
-def _repeats(channel: Channel) -> tuple[Array, Array]:
+def _repeats(channel: Channel) -> tuple[np.ndarray, np.ndarray]:
     """Samples that repeat the previous one although the motion excludes it, and all it excludes."""
     values = channel.values
     same = np.zeros(values.size, bool)
@@ -97,7 +97,7 @@ def _step(channel: Channel) -> float:
     return step
 
 
-def _noise(values: Array, same: Array) -> float:
+def _noise(values: Array, same: np.ndarray) -> float:
     """Standard deviation of noise, from second differences of samples that do not repeat."""
     curvature = np.diff(values, n=2)
     fresh = ~(same[1:-1] | same[2:] | same[:-2])
