@@ -41,6 +41,8 @@ AT_NOISE = 1.5
 
 _SLIGHT = 0.01  # part of the cost that the prediction of a linear model may be wrong by
 _RIVAL = 5.0  # ratio of predicted costs up to which another cause may explain as much
+_MORE = 5  # number of further causes fitted while none explains all
+_PROMISING = 0.15  # predicted part of the cost up to which they are
 _TRIED = 6  # number of causes fitted in the first round, half of them later
 _ALIKE = 0.01  # chance that one of two equally good causes counts as worse
 _MARGIN = 0.05  # relative difference of squared errors within which causes are equally good
@@ -298,8 +300,9 @@ class CauseSearch:
         out: list[Trial] = []
         limit = np.inf
         most = _TRIED // 2 if self.chosen else _TRIED
-        for offer in _spread(offers)[:most]:
-            if offer.cost > limit:
+        for number, offer in enumerate(_spread(offers)[: most + _MORE]):
+            # far from the model predictions are rough: until one explains all, more are fitted
+            if offer.cost > limit or (number >= most and offer.cost > _PROMISING * cost):
                 break
             found = self.trial(offer)
             if found is None or not np.isfinite(found.error):
