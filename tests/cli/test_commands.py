@@ -233,7 +233,9 @@ def test_check_speaks_about_data_and_identifiability(finished, command, capsys):
     assert said["identifiability"]["identifiable"] is True
     assert set(said["quality"]) == {"run"}
     assert main(["check", str(finished.experiment)]) == 0
-    assert "Identifiability at the start values" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Identifiability:" in shown
+    assert re.search(r"\nGo on[:,]", shown)
 
 
 @pytest.mark.parametrize("name", ["identify", "check", "report", "compare", "init", "demo"])

@@ -8,9 +8,9 @@ from linear_log import NOISE, linear_log
 
 from trueup.explain.attribution import ALL, MODEL, attribute, key_of
 from trueup.explain.elimination import eliminated
-from trueup.explain.freed import Freed, FreedFit, fit_freed, space_of
 from trueup.explain.held_out import held_out_fit
 from trueup.parameters import Space
+from trueup.sysid.assess.freed import Freed, FreedFit, fit_freed, space_of
 
 CAUSES = {"delay": [0], "gains": [1], "friction": [2, 3], "limits": [4]}
 

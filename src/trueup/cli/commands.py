@@ -60,13 +60,13 @@ class Identify:
 
 @dataclass(frozen=True)
 class Check:
-    """Check data and identifiability at the start values, before the fit.
+    """Check data, settings and identifiability before the fit; conclude whether to go on.
 
     Examples:
       trueup check experiment.yaml
       trueup check experiment.yaml --json
 
-    Exit codes: 0 a fit is possible, 2 wrong input or unusable data.
+    Exit codes: 0 go on, 2 wrong input or unusable data, 3 stop.
     """
 
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT")]

@@ -12,20 +12,11 @@ import numpy as np
 from trueup.explain.situation import LONGEST_DELAY, Situation
 from trueup.parameters import InertiaType, Parameter
 from trueup.simulation.targets.actuator_targets import actuator_value
-from trueup.simulation.targets.actuator_types import actuator_type, command_quantity, velocity_gain
+from trueup.simulation.targets.actuator_types import actuator_type, velocity_gain
+from trueup.sysid.assess.machine_candidates import GAINS, gain_names
 from trueup.sysid.model_modifier import body_inertia_param
 
 _GAIN = 4.0  # largest factor of a gain
-_FACTORS = {
-    "position": ("kp",),
-    "intvelocity": ("kp",),
-    "pid": ("kp", "ki"),
-    "velocity": ("kv",),
-    "dcmotor": ("kp", "ki"),
-    "voltage": ("motorconst", "resistance"),
-}
-"""Gains bounded by a factor, by type of actuator; ``voltage`` is a ``dcmotor`` without
-controller."""
 _DAMPING = {"position": "kv", "intvelocity": "kv", "pid": "kv", "dcmotor": "kd"}
 """Damping gain with lower bound zero, by type of actuator."""
 _ARMATURE = 20.0  # largest factor of a reflected inertia
@@ -86,15 +77,15 @@ def _delay(now: Situation) -> list[Unknown]:
 def _gains(now: Situation) -> list[Unknown]:
     out, model = [], now.model
     for i in now.actuators:
-        name, kind = now.actuator(i), actuator_type(model, i)
-        if kind == "dcmotor" and command_quantity(model, i) == "voltage":
-            kind = "voltage"
-        if kind in _FACTORS:
-            for gain in _FACTORS[kind]:
+        name, kind, gains = now.actuator(i), actuator_type(model, i), gain_names(model, i)
+        if gains:
+            for gain in gains:
                 if (value := actuator_value(model, i, gain)) > 0:
                     target = f"actuator/{name}/{gain}"
                     out.append(_scaled(f"{name}_{gain}", target, value, _GAIN))
-            if gain := _DAMPING.get(kind):
+            # a motor that is commanded by voltage has no controller
+            gain = None if gains == GAINS["voltage"] else _DAMPING.get(kind)
+            if gain:
                 damping = actuator_value(model, i, gain)
                 upper = max(_FRICTION * damping, now.damping(now.joint_of(i)))
                 out.append(_upward(f"{name}_{gain}", f"actuator/{name}/{gain}", damping, upper))

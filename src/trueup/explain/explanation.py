@@ -9,7 +9,6 @@ import numpy as np
 from trueup._version import __version__
 from trueup.explain.attribution import ALL, CHANCE, GAP, MODEL, Attribution, key_of
 from trueup.explain.causes import CAUSES
-from trueup.explain.freed import Freed, FreedFit
 from trueup.explain.situation import NO_LIMIT
 from trueup.fitting.judgement.verdict import Comparison, Grade, Reason, Verdict
 from trueup.fitting.linearisation import final_jacobian
@@ -18,6 +17,7 @@ from trueup.fitting.uncertainty.start_noise import noise_from_changes
 from trueup.reports.numbers import format_number
 from trueup.sysid.assess.assessment import value_intervals
 from trueup.sysid.assess.fit_covariance import residual_covariance
+from trueup.sysid.assess.freed import Freed, FreedFit
 from trueup.sysid.recordings.channel_units import signal_units
 
 FORMAT_VERSION = 1

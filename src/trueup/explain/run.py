@@ -10,7 +10,6 @@ from trueup._marks import KEY
 from trueup.errors import RunDirectoryError, listing
 from trueup.explain.attribution import Attribution, attribute
 from trueup.explain.explanation import Explanation, summarise
-from trueup.explain.freed import ITERATIONS, FreedFit
 from trueup.explain.log import ExplainedLog, explained_log, prepare_log
 from trueup.explain.report import report_of_run
 from trueup.explain.spec import ExplanationSpec
@@ -20,6 +19,7 @@ from trueup.runs.outcome import Outcome
 from trueup.runs.session import Run, Session
 from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
+from trueup.sysid.assess.freed import ITERATIONS, FreedFit
 from trueup.sysid.experiment.run_inputs import mark_of_models
 
 FITS = "fits.json"

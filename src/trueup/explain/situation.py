@@ -7,12 +7,11 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from trueup.errors import SimulationError
 from trueup.signals import InterpolationMethod, TimeSeries
-from trueup.simulation.engine.batch import BatchEngine
 from trueup.simulation.engine.control_layout import control_columns
 from trueup.simulation.targets.actuator_types import actuator_type
 from trueup.simulation.targets.variants import compile_spec
+from trueup.sysid.assess.simulated_peaks import simulated_peaks
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.importing.column_matching import joint_of_actuator
@@ -121,27 +120,15 @@ class Situation:
         Raises:
           SimulationError: the simulation fails.
         """
-        peaks = {"actuator_force": 0.0, "qfrc_actuator": 0.0, "qvel": 0.0}
-        found: dict[str, Any] = dict(peaks)
+        found: dict[str, Any] = dict.fromkeys(("actuator_force", "qfrc_actuator", "qvel"), 0.0)
         measured: set[int] = set()
         first: GrayBoxProblem | None = None
         for group in prepared.training:
             problem = prepared.motion_problem(sequences=[group])
             first = first or problem
             model = problem.variants[0].model
-            segments = [w for s in problem.sequences for w in s.windows]
-            chains = [s.segments for s in problem.sequences]
-            engine = BatchEngine(model, segments, tuple(peaks), problem.n_threads, chains)
-            failures: dict[int, str] = {}
-            for block in engine.run(1, failures=failures):
-                for name, values in block.records.items():
-                    largest = np.abs(values).max(axis=(0, 1, 2), initial=0.0)
-                    found[name] = np.maximum(found[name], largest)
-            if failures:
-                raise SimulationError(
-                    f"the simulation of the initial model fails: {failures[0]} Correct the model "
-                    "or the initial state, shorten the time step, or use windows (window: 0.2)"
-                )
+            for name, values in simulated_peaks(problem, tuple(found)).items():
+                found[name] = np.maximum(found[name], values)
             for trajectory in group.measured_rollout:
                 known = state_columns(group.gt_model, trajectory.sensordata).positions
                 measured |= {j for j in range(model.njnt) if int(model.jnt_qposadr[j]) in known}

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from trueup.errors import RecordingError, SignalError, did_you_mean, listing
 from trueup.signals._samples import Array, is_time_series
-from trueup.signals.checks import clock, motion, units, values
+from trueup.signals.checks import clock, motion, stale, units, values
 from trueup.signals.checks.finding import Finding, Found, Severity
 from trueup.signals.checks.recorded import Channel, Recorded
 from trueup.signals.recording import Recording
@@ -51,6 +51,7 @@ CHECKS = (
     Check("constant", values.constant),
     Check("saturation", values.saturation),
     Check("quantisation", values.quantisation),
+    Check("stale", stale.stale, needs_clock=True),
     Check("rest", motion.rest, True, clock.FEWEST_SAMPLES),
     Check("delay", motion.delay, True, clock.FEWEST_SAMPLES),
 )

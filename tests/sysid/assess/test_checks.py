@@ -1,11 +1,13 @@
-"""Checks before a fit: settings of the simulation that decide the answer."""
+"""Checks before a fit: settings of the simulation that decide the answer, and the conclusion."""
 
 import mujoco
 import numpy as np
 import pytest
 
+from trueup.cli import main
 from trueup.sysid.assess.checks import check_experiment
-from trueup.sysid.experiment.file import parse_experiment
+from trueup.sysid.demo import write_demo
+from trueup.sysid.experiment.file import load_experiment, parse_experiment
 
 SERVO = """
 <mujoco><option timestep="{step}" integrator="implicitfast"/><worldbody><body name="horn">
@@ -46,3 +48,109 @@ def test_a_trial_of_half_the_time_step_keeps_the_buffers_of_delays(tmp_path, ini
     experiment = parse_experiment(EXPERIMENT.replace("INITIAL", initial))
     found = check_experiment(experiment, tmp_path)
     assert not [s for s in found["simulation"] if "half the time step" in s]
+
+
+ARM = """
+<mujoco><option timestep="0.004" integrator="implicitfast"/><worldbody>
+<body name="upper"><joint name="lift" axis="0 1 0" armature="0.05" damping="0.4"
+frictionloss="0.1"/>
+<geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.02" mass="1"/>
+<body name="lower" pos="0 0 -0.3"><joint name="bend" axis="0 1 0" armature="0.03" damping="0.3"
+frictionloss="0.1"/>
+<geom type="capsule" fromto="0 0 0 0 0 -0.25" size="0.02" mass="0.6"/></body></body></worldbody>
+<actuator><position name="m1" joint="lift" kp="60" kv="2"/>
+<position name="m2" joint="bend" kp="60" kv="2"/></actuator></mujoco>
+"""
+ARM_EXPERIMENT = """
+name: arm
+model: {file: arm.xml}
+recordings:
+  - {file: log.csv, signals: {lift_qpos: q1, bend_qpos: q2}, controls: {m1: u1, m2: u2}}
+parameters:
+  lift_armature: {target: joint/lift/armature, start: 0.03, bounds: [0.001, 0.5]}
+  lift_damping: {target: joint/lift/damping, start: 0.3, bounds: [0, 5]}
+  bend_armature: {target: joint/bend/armature, start: 0.03, bounds: [0.001, 0.5]}
+  bend_damping: {target: joint/bend/damping, start: 0.3, bounds: [0, 5]}
+control: zoh
+"""
+
+
+def record_arm(folder, size=(0.5, 0.6), rate=250.0, seed=0):
+    """Write ``arm.xml`` and ``log.csv`` of a machine with the model's structure."""
+    (folder / "arm.xml").write_text(ARM)
+    model = mujoco.MjModel.from_xml_string(ARM)
+    data, rng = mujoco.MjData(model), np.random.default_rng(seed)
+    every = round(1 / rate / model.opt.timestep)
+    speed, phase = rng.uniform(0.2, 1.4, (2, 4)), rng.uniform(0, 6.3, (2, 4))
+    rows = []
+    for k in range(round(8 * rate)):
+        waves = np.sin(2 * np.pi * speed * k / rate + phase) - np.sin(phase)
+        command = np.array(size) * waves.mean(axis=1) * min(k / rate, 1.0)
+        rows.append([k / rate, *(data.qpos + 2e-4 * rng.normal(size=2)), *command])
+        for _ in range(every):
+            data.ctrl[:] = command
+            mujoco.mj_step(model, data)
+    header = "time,q1,q2,u1,u2"
+    np.savetxt(folder / "log.csv", rows, delimiter=",", header=header, comments="", fmt="%.9g")
+
+
+@pytest.mark.parametrize("rate", [250.0, 50.0])
+def test_a_right_model_goes_on_without_a_word_against_it(tmp_path, rate):
+    record_arm(tmp_path, rate=rate)
+    found = check_experiment(parse_experiment(ARM_EXPERIMENT), tmp_path)
+    assert found["conclusion"] == {
+        "decision": "go on",
+        "sentence": "Go on: nothing speaks against a fit.",
+        "reasons": [],
+    }
+    # what depends on the time step is a figure
+    assert [s for s in found["simulation"] if "half the time step" not in s] == []
+
+
+def test_the_demonstration_is_no_matter_of_settings(tmp_path):
+    files = write_demo(tmp_path)
+    found = check_experiment(load_experiment(files.experiment), tmp_path)
+    assert found["simulation"] == []
+    assert found["identifiability"]["identifiable"]
+
+
+def test_commands_that_are_interpolated_and_not_held_decide(tmp_path):
+    record_arm(tmp_path, rate=50.0)
+    text = ARM_EXPERIMENT.replace("control: zoh", "control: linear")
+    found = check_experiment(parse_experiment(text), tmp_path)
+    assert found["conclusion"]["decision"] == "go on, but"
+    assert any("control: zoh" in s for s in found["simulation"]), found["simulation"]
+
+
+def test_what_identify_calls_uncertain_the_check_does_too(tmp_path):
+    """The armature of a joint that hardly moves: an effect, but far below noise."""
+    record_arm(tmp_path, size=(0.5, 0.0))
+    text = ARM_EXPERIMENT.replace("joint/lift/damping", "joint/lift/stiffness").replace(
+        "start: 0.3, bounds: [0, 5]}\n  bend", "start: 0.001, bounds: [0, 5]}\n  bend", 1
+    )
+    found = check_experiment(parse_experiment(text), tmp_path)
+    assert found["conclusion"]["decision"] == "go on, but"
+    assert any("uncertain" in s for s in found["identifiability"]["sentences"])
+    assert any("uncertain" in s for s in found["conclusion"]["reasons"])
+
+
+def test_positions_with_the_other_sign_stop(tmp_path, capsys):
+    record_arm(tmp_path)
+    text = ARM_EXPERIMENT.replace("qpos: q1", "qpos: {column: q1, scale: -1}")
+    text = text.replace("qpos: q2", "qpos: {column: q2, scale: -1}")
+    text = text.replace("m1: u1, m2: u2", "m1: u2, m2: u1").replace(
+        "lift_qpos: q2", "lift_qpos: u1"
+    )
+    (tmp_path / "arm.yaml").write_text(text)
+    assert main(["check", str(tmp_path / "arm.yaml")]) == 3
+    assert "\nStop, because the simulation does not follow" in capsys.readouterr().out
+
+
+def test_parameters_without_effect_stop(tmp_path):
+    record_arm(tmp_path)
+    text = ARM_EXPERIMENT.partition("parameters:")[0] + (
+        "parameters:\n  ratio: {target: option/impratio, start: 1, bounds: [0.5, 2]}\n"
+    )
+    found = check_experiment(parse_experiment(text), tmp_path)
+    assert found["conclusion"]["decision"] == "stop"
+    assert "determine none" in found["conclusion"]["sentence"]

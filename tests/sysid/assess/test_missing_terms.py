@@ -75,7 +75,8 @@ def test_missing_friction_is_named_joint_by_joint(plant, more, finder, tmp_path)
         ),
         (Plant(spring=3.0), None, {}, "A spring is missing.* [23]"),
         (Plant(offset=0.5), None, {}, "A constant force is missing.* 0.[45]"),
-        (Plant(payload=0.5), None, {}, "Mass is fixed at 2 in link1"),
+        # one joint: the mass of its link moves the same numbers
+        (Plant(payload=0.5), None, {}, "[mM]ass .*payload of link1|A payload is missing"),
         (Plant(delay=0.02), None, {}, r"A delay of the commands is missing.* 0.0(19|2)"),
     ],
 )

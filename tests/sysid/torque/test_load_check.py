@@ -78,6 +78,7 @@ def test_samples_that_stand_in_two_recordings_are_refused(tmp_path):
     record(arm_xml(), tmp_path / "later.csv", seed=3)
     prepared(tmp_path, two)
     # and one that goes on where the first ends
+    table = np.loadtxt(tmp_path / "later.csv", delimiter=",", skiprows=1)
     write(np.add(table[:800], [15.0, 0, 0, 0, 0, 0, 0]))
     prepared(tmp_path, two)
 

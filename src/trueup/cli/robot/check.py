@@ -1,12 +1,16 @@
-"""``trueup check``: data quality and identifiability at the start values."""
+"""``trueup check``: data quality, settings that decide, identifiability, and a conclusion."""
 
 from pathlib import Path
 from typing import Any
 
 from trueup.cli.output import Output
 from trueup.runs.loop.progress import Progress
+from trueup.sysid.assess.check_conclusion import STOP
 from trueup.sysid.assess.checks import check_experiment
 from trueup.sysid.experiment.file import load_experiment
+
+STOPS = 3
+"""Exit code of a check that concludes with stop."""
 
 _LARGE = 1e8  # size of recordings above which a message is printed [bytes]
 _MOST = 8  # maximum number of sentences on identifiability
@@ -23,7 +27,7 @@ def run_check(path: Path, output: Output) -> int:
         result = check_experiment(experiment, path.parent, progress.update)
     output.result(result)
     _show(result, output)
-    return 0
+    return STOPS if result["conclusion"]["decision"] == STOP else 0
 
 
 def _show(result: dict[str, Any], output: Output) -> None:
@@ -38,7 +42,7 @@ def _show(result: dict[str, Any], output: Output) -> None:
     output.text("", "Simulation:")
     for sentence in result["simulation"] or ["no findings"]:
         output.text(f"  - {sentence}")
-    output.text("", "Identifiability at the start values:")
+    output.text("", "Identifiability:")
     found = result["identifiability"]
     for sentence in found["sentences"][:_MOST]:
         output.text(f"  {'+' if found['identifiable'] else '!'} {sentence}")
@@ -48,3 +52,4 @@ def _show(result: dict[str, Any], output: Output) -> None:
         output.text("", "Assumed:")
     for note in result["notes"]:
         output.text(f"  - {note}")
+    output.text("", result["conclusion"]["sentence"])

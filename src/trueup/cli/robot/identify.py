@@ -44,11 +44,11 @@ def run_identify(
         overwrite=overwrite,
         verbose=verbose,
     )
-    return print_outcome(outcome, output, show_summary)
+    return print_outcome(outcome, output, lambda o, where: show_summary(o, where, path))
 
 
-def show_summary(outcome: Outcome, output: Output) -> None:
-    """Print the outcome of an identification."""
+def show_summary(outcome: Outcome, output: Output, path: Path | None = None) -> None:
+    """Print the outcome of an identification of an experiment file."""
     summary = outcome.summary
     level = f"{100 * summary['level']:.3g} % interval"
     output.text(f"\n{summary['name']}: {summary['status']}. {summary['message']}\n")
@@ -74,7 +74,15 @@ def show_summary(outcome: Outcome, output: Output) -> None:
         output.text(f"  {mark} {insight['sentence']}")
     for note in shortened(summary["notes"]):
         output.text(f"  - {note}")
+    for step in summary.get("next", ()):
+        output.text("", f"Next: {_command(step['command'], outcome, path)}", f"  {step['why']}")
     output.text("", f"Report: {outcome.report}", f"Files:  {outcome.directory}")
+
+
+def _command(name: str, outcome: Outcome, path: Path | None) -> str:
+    """Command line of a next step."""
+    experiment = "EXPERIMENT" if path is None else path
+    return f"trueup {name} {outcome.directory if name == 'design' else experiment}"
 
 
 def _remark(row: dict[str, Any]) -> str:

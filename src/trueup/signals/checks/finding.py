@@ -1,6 +1,6 @@
 """Findings of the quality checks."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Severity = Literal["info", "warning", "refuse"]
@@ -17,6 +17,7 @@ class Finding:
         channel: Name of the channel, or of two separated by a slash; empty for the clock.
         sentence: The finding in one sentence, with its numbers.
         figures: The numbers by name, SI units, for a report or a program.
+        cause: What it is as a cause of the error of a fit, as a noun phrase; empty for none.
     """
 
     check: str
@@ -24,6 +25,7 @@ class Finding:
     channel: str
     sentence: str
     figures: dict[str, float] = field(default_factory=dict)
+    cause: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -44,10 +46,15 @@ class Found:
     sentence: str
     channel: str
     figures: dict[str, float]
+    cause: str = ""
+
+    def because(self, cause: str) -> "Found":
+        """The same finding as a cause of the error of a fit, named by a noun phrase."""
+        return replace(self, cause=cause)
 
     def of(self, check: str) -> Finding:
         """The finding of a check."""
-        return Finding(check, self.severity, self.channel, self.sentence, self.figures)
+        return Finding(check, self.severity, self.channel, self.sentence, self.figures, self.cause)
 
 
 def found(severity: Severity, sentence: str, channel: str = "", **figures: float) -> Found:

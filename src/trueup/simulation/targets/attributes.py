@@ -297,6 +297,7 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
 :data:`~trueup.simulation.targets.actuator_targets.ACTUATOR_TARGETS`."""
 
 OPTIONS: dict[str, int] = {
+    "timestep": 1,
     "gravity": 3,
     "wind": 3,
     "magnetic": 3,
@@ -308,8 +309,9 @@ OPTIONS: dict[str, int] = {
     "o_solimp": 5,
     "o_friction": 5,
 }
-"""Number of values of each physics option of ``option/<name>``. The time step, the integrator and
-the solver are settings of an experiment, not parameters."""
+"""Number of values of each physics option of ``option/<name>``. The integrator and the solver are
+settings of an experiment, not parameters. The time step as a parameter is the time of the machine
+per step of the simulation: samples keep their steps, so that it is the rate of their clock."""
 
 OBJECT_TYPES = {
     "joint": mujoco.mjtObj.mjOBJ_JOINT,

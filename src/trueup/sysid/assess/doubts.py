@@ -7,6 +7,7 @@ import numpy as np
 
 from trueup.fitting import Grade, Reason
 from trueup.fitting.judgement.paired_errors import CHANCE, block_sums, is_clearly_worse
+from trueup.signals import QualityReport
 from trueup.sysid.assess.assessment import SequenceSignals
 from trueup.sysid.assess.horizons import HorizonError, beaten_sentences
 from trueup.sysid.assess.missing_terms import MissingTerm
@@ -16,25 +17,54 @@ _SHOWN = 3
 _CLEAR = 1.5  # minimum value above zero in half-widths: three standard errors
 
 
+def cause_reasons(causes: Sequence[Mapping[str, Any]]) -> list[Reason]:
+    """Reasons to inspect a fit that explain others: its causes, the one to act on first.
+
+    Args:
+      causes: from :func:`ranked_causes`.
+    """
+    return [Reason(Grade.LOOK, cause["sentence"], "parameters") for cause in causes]
+
+
+def ranked_causes(
+    missing: Sequence[MissingTerm], quality: Mapping[str, QualityReport]
+) -> list[dict[str, Any]]:
+    """Causes of the error of a fit: faults of the recordings, then others by what they explain.
+
+    Args:
+      missing: causes that fits confirm.
+      quality: checks of the recordings, by name.
+    """
+    faults = [
+        {"cause": finding.cause, "share": None, "sentence": f"{name}: {finding.sentence}"}
+        for name, report in quality.items()
+        for finding in report.findings
+        if finding.cause
+    ]
+    return [*faults, *(term.to_dict() for term in sorted(missing, key=_unexplained))]
+
+
+def _unexplained(term: MissingTerm) -> float:
+    return -term.share if np.isfinite(term.share) else -term.gain
+
+
 def doubts(
     signals: Sequence[SequenceSignals],
-    missing: Sequence[MissingTerm] = (),
     horizons: Sequence[HorizonError] = (),
     torque: dict[str, Any] | None = None,
 ) -> list[Reason]:
     """Reasons to inspect a fit, most important first.
 
-    A missing term of the model, torques that plain least squares or other values of the same
+    Torques that plain least squares or other values of the same
     parameters fit significantly better, horizons at which a prediction without a model is
     significantly better, and recordings of the fit with a better constant prediction.
 
     Args:
       signals: signals of the training recordings.
-      missing: missing terms of the model.
       horizons: errors by horizon.
       torque: ``torque`` of a summary; None without recorded torque.
     """
-    found = [(term.sentence, "parameters") for term in missing]
+    found: list[tuple[str, str]] = []
     if torque is not None:
         found += [(f"{s[:1].upper()}{s[1:]}.", "inverse-dynamics") for s in torque["doubts"]]
     found += [(s, "horizons") for s in beaten_sentences(horizons)]

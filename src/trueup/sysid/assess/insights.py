@@ -31,13 +31,15 @@ def insights(
     crossed: CrossValidation | None,
     doubts: Sequence[Reason] = (),
     remarks: Sequence[str] = (),
+    causes: Sequence[Reason] = (),
 ) -> list[dict[str, Any]]:
     """Findings as ``{"severity": "problem" | "warning" | "good", "sentence", "section"}``.
 
     ``section`` is the anchor of the related section of the report, or empty. ``doubts`` are also
-    reasons of the verdict; ``remarks`` are sentences on torques that do not affect the grade.
+    reasons of the verdict; ``remarks`` are sentences on torques that do not affect the grade;
+    ``causes`` explain other findings, and come first.
     """
-    found: list[tuple[str, str, str]] = []
+    found = [("problem", cause.sentence, cause.section) for cause in causes]
     if not solution.success:
         text = f"The fit did not converge: {solution.message}. {solution.status.advice}"
         found.append(("problem", text, "course"))

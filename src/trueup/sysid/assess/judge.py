@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from trueup.fitting.solution import Status
 from trueup.sysid.assess.assessment import Assessment, assess
 from trueup.sysid.assess.horizons import horizon_errors
 from trueup.sysid.assess.missing_terms import missing_terms
@@ -16,6 +17,8 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.start_noise import measured_starts
 from trueup.sysid.fit.unseen_ends import UnseenEnds, unseen_ends
 from trueup.sysid.torque.report import torque_summary
+
+_STUCK = (Status.STALLED, Status.ITERATION_LIMIT)
 
 
 def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
@@ -40,7 +43,7 @@ def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
     has_ends = crossed is None and held_out is None and success
     ends = ends_of(prepared, fit, time) if has_ends else None
     missing, untried = [], ""
-    if success and not assessment.flaw:
+    if success or fit.solution.status in _STUCK:  # what is wrong may keep the search from its end
         missing, untried = missing_terms(prepared, problem, x, fit.loss, time.left)
     solution = replace(
         fit.solution, covariance=assessment.value_covariance, intervals=assessment.intervals

@@ -1,8 +1,6 @@
-"""Detection of missing terms of a model, by fits with them and confirmation on held-out data.
+"""Causes of the error that a fit leaves: what the model lacks, or the recording has wrong.
 
-A term is an attribute of the model that is not fitted: the Coulomb or viscous friction, the
-armature or the spring of a joint, the mass of a body. One linearisation of the fit with all of them
-predicts which kinds reduce the cost; a fit with each of these is then compared on held-out data.
+Each is tested by a fit in which it is free, and confirmed on held-out data.
 """
 
 from collections.abc import Sequence
@@ -12,38 +10,59 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
-from trueup.errors import TrueupError
-from trueup.fitting.judgement.paired_errors import CHANCE, block_sums, is_clearly_worse
+from trueup.errors import SimulationError, TrueupError
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
-from trueup.fitting.searches.box_step import box_step
-from trueup.sysid.assess.fit_covariance import gram_matrix, residual_covariance
-from trueup.sysid.assess.friction_shapes import SHAPES, shape_candidates, with_forces
-from trueup.sysid.assess.late_commands import late_fit
-from trueup.sysid.assess.term_candidates import KINDS, Candidate, candidates, extended
-from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, busy_seconds, refit
-from trueup.sysid.fit.late_controls import late_controls
+from trueup.fitting.uncertainty.start_noise import noise_from_changes
+from trueup.sysid.assess.cause_search import (
+    AT_NOISE,
+    ITERATIONS,
+    CauseSearch,
+    Choice,
+    Found,
+    Trial,
+)
+from trueup.sysid.assess.cause_texts import WORDINGS, enumerated
+from trueup.sysid.assess.fit_covariance import residual_covariance, sequence_rows
+from trueup.sysid.assess.friction_shapes import shape_candidates
+from trueup.sysid.assess.machine_candidates import (
+    NO_LIMIT,
+    limits,
+    machine_candidates,
+    payloads,
+)
+from trueup.sysid.assess.recording_changes import (
+    clock_rate,
+    exchanges,
+    gravity_tilts,
+    late_commands,
+    sensor_changes,
+)
+from trueup.sysid.assess.simulated_peaks import simulated_peaks
+from trueup.sysid.assess.term_candidates import KINDS, candidates
+from trueup.sysid.fit._inner_fit import busy_seconds
+from trueup.sysid.fit.late_controls import pause_of
 from trueup.sysid.fit.unseen_ends import beginnings_and_ends, obstacle_to_ends
 
 if TYPE_CHECKING:
     from trueup.sysid.experiment.preparation import Prepared
 
 DELAY = "delay"
-DELAY_LABEL = "a delay of the commands"
 
-_PROMISE = 0.02  # minimum predicted relative reduction of the cost for a fit
-_WORTH = 0.05  # minimum relative reduction of the held-out error to report a term
+_EXCESS = (
+    0.05  # squared error above noise, relative to noise, below which there is nothing to explain
+)
+_FAR = 3.0  # excess above which the start values are linearised too
 _CLEAR = 1.5  # minimum change from the model in half-widths: three standard errors
-_TRIED = 3  # number of kinds fitted per round
 _ROUNDS = 2
-_SHOWN = 6  # maximum joints in a sentence
-
-
-_LABELS = {
-    **{name: kind.label for name, kind in KINDS.items()},
-    **{name: shape.label for name, shape in SHAPES.items()},
-    DELAY: DELAY_LABEL,
-}
+_NEAR = 4.0  # predicted cost over that of noise up to which the fit alone is linearised
+_MOST = 0.1  # predicted part of the cost above which other causes are searched first
+_REST = 0.02  # part of the first error above noise that is not explained further
+_LEAST_DELAY = (
+    0.5  # minimum delay, in intervals between controls: smaller ones are an effect of the hold
+)
+_ALWAYS_THERE = ("centre",)  # kinds whose value of zero in a model is not that of none
+_PLAIN = ("limit", "clip")  # kinds without a limit in the model
 
 
 @dataclass(frozen=True)
@@ -55,7 +74,7 @@ class FoundValue:
     value: float
     half_width: float
     given: float
-    """Value in the model."""
+    """Value in the model; infinite where it has none."""
     unit: str
     note: str = ""
     """Note on the value in a sentence."""
@@ -63,7 +82,7 @@ class FoundValue:
 
 @dataclass(frozen=True)
 class MissingTerm:
-    """A missing term of the model."""
+    """A cause of the error that a fit leaves, such as a missing term of the model."""
 
     kind: str
     found: tuple[FoundValue, ...]
@@ -77,46 +96,72 @@ class MissingTerm:
     """Name of the held-out data."""
     by_torques: bool
     """Whether the fit is to torques, which is linear, and not by simulation."""
+    share: float = np.nan
+    """Fraction of the squared held-out error above noise that it explains."""
+    joints: tuple[str, ...] = ()
+    """Joints with exchanged columns."""
+    alike: tuple[str, ...] = ()
+    """Other causes that explain the held-out data equally well, as noun phrases."""
 
     @property
     def label(self) -> str:
         """Name of the term."""
-        return _LABELS[self.kind]
+        return WORDINGS[self.kind].label
+
+    @property
+    def cause(self) -> str:
+        """The cause as a noun phrase, with its place."""
+        places = list(dict.fromkeys(f.where for f in self.found if f.where)) or list(self.joints)
+        short = WORDINGS[self.kind].short
+        return f"{short} of {enumerated(places)}" if places else short
 
     @property
     def sentence(self) -> str:
-        """Sentence on the missing term, its values and its effect."""
-        label, zero = self.label, all(f.given == 0 for f in self.found)
-        places = [f" in {f.where}" if f.where else "" for f in self.found]
-        values = _and(
-            [
-                f"{f.value:.3g} {f.unit}{f.note}{at}"
-                for f, at in zip(self.found, places, strict=True)
-            ]
-        )
-        finder = "least squares estimates" if self.by_torques else "a fit with it estimates"
-        if zero:
-            head = f"{label[0].upper()}{label[1:]} is missing, {finder} {values}"
-        else:
-            given = _and([f"{f.given:.3g} in {f.where}" for f in self.found])
-            finder = "least squares estimates" if self.by_torques else "a fit of it estimates"
-            head = f"{label[0].upper()}{label[1:]} is fixed at {given}, {finder} {values}"
-        text = f"{head}: this reduces the error on {self.where} by {100 * self.gain:.2g} %"
+        """Sentence on the cause, its values and its effect, and on what to do."""
+        text = f"{self._head()}: this reduces the error on {self.where} by {_percent(self.gain)}"
         if self.moved is not None:
             name, before, after = self.moved
             text += f", and {name} is {after:.3g} in place of {before:.3g}"
-        if self.kind in SHAPES:
-            return (
-                f"{text}. MuJoCo's joints do not support this friction: the other values are "
-                "valid at "
-                "the speeds of the recordings, or a control law must add it."
+        text += "."
+        if self.alike:
+            text += (
+                f" The data cannot distinguish it from {enumerated(self.alike)}: each of them, "
+                f"freed alone, leaves the same error on {self.where}."
             )
-        return f"{text}. Estimate it, or set its value in the model."
+        return f"{text} {WORDINGS[self.kind].advice}"
+
+    def _head(self) -> str:
+        label = self.label
+        subject = f"{label[0].upper()}{label[1:]}"
+        if self.joints:
+            what = "positions" if self.kind == "exchanged-sensors" else "commands"
+            return f"The {what} of {enumerated(self.joints)} look exchanged, a fit shows"
+        if self.kind == "clock":
+            (one,) = self.found
+            return f"{subject} is off, a fit with its rate estimates {one.value:.4g} s per second"
+        places = [f" in {f.where}" if f.where else "" for f in self.found]
+        values = enumerated(
+            [
+                f"{f.value:.3g} {f.unit}".strip() + f"{f.note}{at}"
+                for f, at in zip(self.found, places, strict=True)
+            ]
+        )
+        absent = all(f.given == 0 or not np.isfinite(f.given) for f in self.found)
+        if absent and self.kind not in _ALWAYS_THERE:
+            finder = "least squares estimates" if self.by_torques else "a fit with it estimates"
+            return f"{subject} is missing, {finder} {values}"
+        given = enumerated([f"{f.given:.3g} in {f.where}" for f in self.found])
+        finder = "least squares estimates" if self.by_torques else "a fit of it estimates"
+        return f"{subject} is fixed at {given}, {finder} {values}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "kind": self.kind,
+            "label": self.label,
+            "cause": self.cause,
+            "share": self.share,
+            "alike": list(self.alike),
             "found": [vars(f) for f in self.found],
             "gain": self.gain,
             "sentence": self.sentence,
@@ -130,7 +175,7 @@ def missing_terms(
     loss: Loss | None = None,
     time_limit: float = np.inf,
 ) -> tuple[list[MissingTerm], str]:
-    """Missing terms of the model of a fit.
+    """Causes of the error that a fit leaves, the one that explains most first.
 
     Args:
       prepared: the experiment.
@@ -140,228 +185,243 @@ def missing_terms(
       time_limit: time limit [s].
 
     Returns:
-      The terms, largest reduction first; and the reason why some were not tested, or "".
+      The causes; and the reason why some were not tested, or "".
     """
-    return _Search(prepared, problem, x, loss or Loss(), time_limit).run()
+    return _Causes(prepared, problem, x, loss or Loss(), time_limit).run()
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """A fit with an additional term, confirmed on held-out data."""
-
-    left: float
-    """Sum of squared residuals on held-out data."""
-    term: MissingTerm
-    more: list[Candidate]
-    """Added parameters."""
-    values: np.ndarray
-    """All unknowns."""
-
-
-class _Search:
-    """Forward selection: rounds of fits with one more kind of term."""
+class _Causes:
+    """Causes of one fit."""
 
     def __init__(
         self, prepared: "Prepared", problem: Any, x: np.ndarray, loss: Loss, time_limit: float
     ):
-        self.prepared, self.problem, self.loss = prepared, problem, loss
-        self.parameters = problem.parameters.copy()
-        self.parameters.update_from_vector(x)
-        self.values = np.asarray(x, float)
+        self.prepared, self.problem = prepared, problem
+        self.fit = np.asarray(x, float)
+        self.start = np.asarray(problem.space.start, float)
         self._end = busy_seconds() + time_limit
-        self._models = [variant.model for variant in problem.variants]
         self._by_torques = prepared.experiment.search.by_torques
-        self._seen, self._unseen, self._where = _parts(prepared)
-        recorded = [*self._seen, *self._unseen]
-        self._shaped = [] if self._by_torques else shape_candidates(recorded, self.parameters)
-        self._may_be_late = not self._by_torques and not _has_delays(prepared, self._models)
+        self._seen, unseen, self._where = _parts(prepared)
+        parameters = problem.parameters.copy()
+        parameters.update_from_vector(self.fit)
+        self.search = CauseSearch(self._make, parameters, self._seen, unseen, loss, self._end)
+        self._models = [variant.model for variant in problem.variants]
+        self._pause = 0.0 if self._by_torques else pause_of(self._seen)
 
-    @property
-    def _left(self) -> float:
-        """Seconds left."""
-        return max(self._end - busy_seconds(), 0.0)
+    def _make(self, parameters: Any, groups: Any) -> Any:
+        problem = self.prepared.problem(parameters, groups)
+        problem.noise_scale = self.problem.noise_scale
+        return problem
 
     def run(self) -> tuple[list[MissingTerm], str]:
-        wanted = [*KINDS, *dict.fromkeys(c.kind for c in self._shaped)]
-        kinds = self._affordable(wanted)
+        excess, self._noise = self._excess(self.problem, self.fit)
+        if excess < _EXCESS:
+            return [], ""
+        linear, searched = self._choices()
+        linear, searched, untested = self._affordable(linear, searched)
         remark = ""
-        if len(kinds) < len(wanted):
-            untried = list(dict.fromkeys(_LABELS[k] for k in wanted if k not in kinds))
+        if untested:
             remark = (
-                f"Whether {_and(untried)} is missing was not tested within the time budget "
+                f"Whether {enumerated(untested)} is missing was not tested within the time budget "
                 "after the fit."
             )
-        chosen: list[Candidate] = []
+        first = self.search.plain().error
         out: list[MissingTerm] = []
-        for _ in range(_ROUNDS):
-            rest = [k for k in kinds if k not in {c.kind for c in chosen}]
-            offers = self._offers(rest, chosen) if rest else []
-            trials = [self._trial(offer, chosen) for offer in offers[:_TRIED]]
-            trials.append(self._late_trial(chosen))
-            confirmed = [trial for trial in trials if trial is not None]
-            if not confirmed:
+        for number in range(_ROUNDS):
+            points = [self.search.values]
+            if number == 0 and excess > _FAR:
+                points.append(self.start)
+            # what has no gradient and was not needed first is not searched again
+            found = self._round(linear, [] if number else searched, points, first)
+            term = None if found is None else self._term(found)
+            if found is None or term is None:
                 break
-            best = min(confirmed, key=lambda trial: trial.left)
-            chosen += best.more
-            self.values = best.values
-            if best.term.kind == DELAY:
-                delay = best.term.found[0].value
-                self._seen, self._unseen = (
-                    late_controls(groups, delay) for groups in (self._seen, self._unseen)
-                )
-                self._may_be_late = False
-            out.append(best.term)
-        return out, remark
-
-    def _affordable(self, kinds: list[str]) -> list[str]:
-        """The kinds within the time budget: a linearisation, and fits of a few iterations."""
-        began = busy_seconds()
-        self.problem.residuals(self.values[None])
-        once = busy_seconds() - began
-        count = len(self.values)
-        while kinds:
-            more = len(self._candidates(kinds))
-            steps = (count + more + 1) + _TRIED * REFIT_ITERATIONS * (count + 2)
-            if once * steps <= self._left:
+            self.search.accept(found)
+            out.append(term)
+            if found.trial.error - self._floor() < _REST * (first - self._floor()):
                 break
-            kinds = kinds[:-1]
-        return kinds
+        return sorted(out, key=lambda term: -term.share), remark
 
-    def _offers(self, kinds: list[str], chosen: list[Candidate]) -> list[tuple[str, np.ndarray]]:
-        """Kinds with a predicted reduction of the cost, best first, with their steps."""
-        more = self._candidates(kinds)
-        if not more:
-            return []
-        problem = self._problem([*chosen, *more], self._seen)
-        point = np.concatenate([self.values, [c.given for c in more]])
-        residual, jacobian, _ = final_jacobian(problem, point, central=False)
-        gram, slope = gram_matrix(jacobian), np.asarray(jacobian.T @ residual)
-        cost = 0.5 * float(residual @ residual)
-        count = len(self.values)
-        names = np.array(["" if i < count else more[i - count].kind for i in range(len(point))])
-        alone = self._step(problem, point, gram, slope, names == "")[1]
-        found = []
-        for kind in dict.fromkeys(c.kind for c in more):
-            step, gain = self._step(problem, point, gram, slope, (names == "") | (names == kind))
-            acts = np.diag(gram)[names == kind].any()
-            if acts and gain - alone > _PROMISE * cost:
-                found.append((gain, kind, (point + step)[(names == "") | (names == kind)]))
-        found.sort(key=lambda offer: -offer[0])
-        best: dict[str, tuple[str, np.ndarray]] = {}
-        for _, kind, start in found:
-            best.setdefault(
-                _LABELS[kind], (kind, start)
-            )  # the best of one friction at several speeds
-        return list(best.values())
-
-    def _candidates(self, kinds: Sequence[str]) -> list[Candidate]:
-        """Attributes of the model, and friction that MuJoCo does not support."""
-        plain = [kind for kind in kinds if kind in KINDS]
-        more = candidates(self._models, self.parameters, plain)
-        return [*more, *(c for c in self._shaped if c.kind in kinds)]
-
-    def _step(
+    def _round(
         self,
-        problem: Any,
-        point: np.ndarray,
-        gram: np.ndarray,
-        slope: np.ndarray,
-        columns: np.ndarray,
-    ) -> tuple[np.ndarray, float]:
-        """A Gauss-Newton step of some columns in units of values, and its predicted reduction."""
-        space = problem.space
-        z = space.to_search(point)
-        lower, upper = space.search_bounds
-        acts = columns & (np.diag(gram) > 0)
-        at = np.flatnonzero(acts)
-        G = gram[np.ix_(at, at)]
-        G = G + np.diag(1e-9 * np.diag(G))
-        step = np.zeros(len(z))
-        step[at] = box_step(G, slope[at], (lower - z)[at], (upper - z)[at])
-        gain = -float(slope @ step + 0.5 * step @ gram @ step)
-        return space.from_search((z + step)[None])[0] - point, gain
+        linear: list[Choice],
+        searched: list[Choice],
+        points: list[np.ndarray],
+        first: float,
+    ) -> Found | None:
+        """The best further cause.
 
-    def _trial(self, offer: tuple[str, np.ndarray], chosen: list[Candidate]) -> "_Trial | None":
-        """A fit with one kind, if confirmed."""
-        kind, start = offer
-        more = self._candidates([kind])
-        plain = np.concatenate([self.values, [c.given for c in more]])
-        problem = self._problem([*chosen, *more], self._seen)
-        costs = self.loss.costs(problem.residuals(np.stack([plain, start])))
-        begin = start if costs[1] < costs[0] else plain
-        fit = refit(problem, begin, self.loss, self._left)
-        if fit is None:
-            return None
-        unseen = self._problem([*chosen, *more], self._unseen)
-        before, after = unseen.residuals(np.stack([plain, fit.x]))[:, : unseen.data_rows]
-        gain, left = self._gain(before, after)
-        if gain is None:
-            return None
-        widths = self._half_widths(problem, fit.x)
-        found = tuple(
-            FoundValue(
-                c.where, float(fit.x[i]), float(widths[i]), c.given, c.parameter.unit, c.note
-            )
-            for i, c in enumerate(more, len(self.values))
-            if abs(fit.x[i] - c.given) > _CLEAR * widths[i]
-        )
-        if not found:
-            return None
-        term = self._term(kind, found, gain, problem, plain, fit.x, widths)
-        return _Trial(left, term, more, fit.x)
-
-    def _late_trial(self, chosen: list[Candidate]) -> "_Trial | None":
-        """A fit with delayed commands, if confirmed."""
-        if not self._may_be_late:
-            return None
-
-        def problem_of(groups: Any) -> Any:
-            return self._problem(chosen, groups)
-
-        fit = late_fit(problem_of, self._seen, self.values, _PROMISE, self.loss, self._left)
-        if fit is None:
-            return None
-        delay, x = fit
-        before = self._problem(chosen, self._unseen)
-        after = self._problem(chosen, late_controls(self._unseen, delay))
-        rows = slice(0, before.data_rows)
-        gain, left = self._gain(
-            before.residuals(self.values[None])[0, rows], after.residuals(x[None])[0, rows]
-        )
-        if gain is None:
-            return None
-        problem = self._problem(chosen, late_controls(self._seen, delay))
-        widths = self._half_widths(problem, x)
-        found = (FoundValue("", delay, np.nan, 0.0, "s"),)
-        term = self._term(DELAY, found, gain, problem, self.values, x, widths)
-        return _Trial(left, term, [], x)
-
-    def _gain(self, before: np.ndarray, after: np.ndarray) -> tuple[float | None, float]:
-        """Relative reduction of the held-out error by a term, and the remaining cost.
-
-        None if the reduction is too small or not significant.
+        Those without a gradient are searched where the others promise, or leave, too much.
         """
-        first, second = block_sums(np.square(np.stack([before, after], axis=1))).T
-        gain = 1.0 - float(np.sqrt(second.sum() / max(first.sum(), 1e-300)))
-        is_clear = is_clearly_worse(first, second, CHANCE / len(_LABELS))
-        return (gain if gain >= _WORTH and is_clear else None), float(second.sum())
+        search, floor = self.search, self._floor()
+        count = len({WORDINGS[c.kind].label for c in (*linear, *searched)})
+        open_ = [c for c in linear if not self._is_chosen(c)]
+        offers = search.linear_offers(open_, points, _NEAR * 0.5 * self._noise)
+        offers = [o for o in offers if not self._is_too_short(o)]
+        rest, cost = [c for c in searched if not self._is_chosen(c)], self._cost()
+        if min((o.cost for o in offers), default=np.inf) > _MOST * cost:
+            offers += search.searched_offers(rest, points, cost)
+            rest = []
+        trials = search.tried(offers, floor, cost)
+        if rest and not any(t.error < AT_NOISE * floor for t in trials):
+            trials += search.tried(search.searched_offers(rest, points, cost), floor, cost)
+        return search.pick(trials, count, floor, first)
 
-    def _term(
-        self,
-        kind: str,
-        found: tuple[FoundValue, ...],
-        gain: float,
-        problem: Any,
-        before: np.ndarray,
-        after: np.ndarray,
-        widths: np.ndarray,
-    ) -> MissingTerm:
-        moved = self._moved(problem, before, after, widths)
-        values = {
-            name: (float(after[i]), float(widths[i]))
-            for i, name in enumerate(self.problem.space.names)
-        }
-        return MissingTerm(kind, found, gain, moved, values, self._where, self._by_torques)
+    # --- causes --------------------------------------------------------------------------------
+
+    def _choices(self) -> tuple[list[Choice], list[Choice]]:
+        """Causes with a gradient at the model, and those that are searched."""
+        parameters = self.search.parameters
+        members: list[Any] = list(candidates(self._models, parameters, list(KINDS)))
+        if self._by_torques:
+            return _sets(members, singles=False), []
+        recorded = [*self._seen, *self.search.unseen]
+        known = {r.name for r in self.prepared.recordings if r.start_is_known}
+        members += shape_candidates(recorded, parameters)
+        members += machine_candidates(self._seen, parameters)
+        measurement = self.prepared.experiment.measurement
+        members.append(clock_rate(recorded, known))
+        members += gravity_tilts(recorded, parameters)
+        if not (measurement.biases or measurement.gains):
+            members += sensor_changes(recorded, known)
+        if not _has_delays(self.prepared, self._models):
+            members.append(late_commands())
+        linear = _sets(members, singles=True)
+        for addition in payloads(self._seen, parameters):
+            kind = addition.candidates[0].kind
+            linear.append(Choice(kind, addition.candidates, (addition,)))
+        searched = []
+        peaks = self._peaks()
+        for addition in limits(recorded, parameters, peaks):
+            kind = addition.candidates[0].kind
+            searched.append(Choice(kind, addition.candidates, (addition,)))
+        searched += [Choice(e.kind, (), exchange=e) for e in exchanges(recorded, known)]
+        return linear, searched
+
+    def _peaks(self) -> np.ndarray:
+        """Largest force of each actuator in the simulation; zero where that fails."""
+        none = np.zeros(self._models[0].nu)
+        if not len(none):
+            return none
+        problem = self.prepared.motion_problem(sequences=self._seen[:1])
+        try:
+            return simulated_peaks(problem, ("actuator_force",))["actuator_force"]
+        except SimulationError:
+            return none  # the model as in its file need not move: only its start values do
+
+    def _affordable(
+        self, linear: list[Choice], searched: list[Choice]
+    ) -> tuple[list[Choice], list[Choice], list[str]]:
+        """Causes within the time: a linearisation of all and fits of some; labels of the others."""
+        began = busy_seconds()
+        self.problem.residuals(self.fit[None])
+        once = busy_seconds() - began
+        count = len(self.fit)
+        kept = [*linear, *searched]
+        while kept:
+            columns = {m.parameter.name for c in kept for m in c.members}
+            looks = sum(len(m.guesses) + 1 for c in kept if c in searched for m in c.members)
+            steps = count + len(columns) + looks + 3 * ITERATIONS * (count + 2)
+            if once * steps <= self.search.left:
+                break
+            kept = kept[: len(kept) // 2]
+        dropped = [c for c in (*linear, *searched) if c not in kept]
+        labels = {WORDINGS[c.kind].label for c in kept}
+        untested = [WORDINGS[c.kind].label for c in dropped]
+        untested = [t for t in dict.fromkeys(untested) if t not in labels]
+        return [c for c in linear if c in kept], [c for c in searched if c in kept], untested
+
+    def _is_chosen(self, choice: Choice) -> bool:
+        """Whether a cause, or one of its unknowns, is selected."""
+        names = {m.parameter.name for c in self.search.chosen for m in c.members}
+        same = any(c.exchange and c.exchange is choice.exchange for c in self.search.chosen)
+        label = WORDINGS[choice.kind].label
+        return (
+            same
+            or any(m.parameter.name in names for m in choice.members)
+            or label in {WORDINGS[c.kind].label for c in self.search.chosen}
+        )
+
+    def _is_too_short(self, offer: Any) -> bool:
+        """Whether a delay is within the effect of the hold of commands."""
+        if offer.choice.kind != DELAY:
+            return False
+        return max(start[-1] for start in offer.starts) < _LEAST_DELAY * self._pause
+
+    # --- errors --------------------------------------------------------------------------------
+
+    def _cost(self) -> float:
+        residual = self.search.problem([]).residuals(self.search.values[None])
+        return float(self.search.loss.costs(residual)[0])
+
+    def _excess(self, problem: Any, x: np.ndarray) -> tuple[float, float]:
+        """Squared error above noise relative to noise, and the squared error of noise."""
+        residual = problem.residuals(x[None])[0]
+        floor, total = 0.0, 0.0
+        for sequence, rows in sequence_rows(problem):
+            error = residual[rows].reshape(sequence.measured.shape)
+            starts = [window.first for window in getattr(sequence, "windows", ())]
+            noise = np.nan_to_num(noise_from_changes(error, starts))
+            floor += len(error) * float(np.sum(noise**2))
+            total += float(np.sum(error**2))
+        return total / max(floor, 1e-300) - 1.0, floor
+
+    def _floor(self) -> float:
+        """Squared held-out error of noise."""
+        return self._excess(self.search.problem([], unseen=True), self.search.values)[1]
+
+    # --- results -------------------------------------------------------------------------------
+
+    def _term(self, found: Found) -> MissingTerm | None:
+        """A confirmed cause; None if no value differs clearly from that of the model."""
+        trial = found.trial
+        widths = self._half_widths(trial.problem, trial.x)
+        values = self._values(trial, widths)
+        if not values and trial.choice.exchange is None:
+            return None
+        alike = [self._phrase(other) for other in found.alike]
+        return MissingTerm(
+            trial.choice.kind,
+            values,
+            found.gain,
+            self._moved(trial.problem, found.before, trial.x, widths),
+            {
+                name: (float(trial.x[i]), float(widths[i]))
+                for i, name in enumerate(trial.problem.space.names)
+            },
+            self._where,
+            self._by_torques,
+            found.share,
+            () if trial.choice.exchange is None else trial.choice.exchange.joints,
+            tuple(dict.fromkeys(a for a in alike if a)),
+        )
+
+    def _phrase(self, trial: Trial) -> str:
+        """Noun phrase of an alternative cause."""
+        places = tuple(dict.fromkeys(m.where for m in trial.choice.leading if m.where))
+        short = WORDINGS[trial.choice.kind].short
+        return f"{short} of {enumerated(places)}" if places else short
+
+    def _values(self, trial: Trial, widths: np.ndarray) -> tuple[FoundValue, ...]:
+        """Values of a cause that differ clearly from those of the model."""
+        members = trial.choice.members
+        first = len(trial.x) - len(members)
+        out = []
+        for i, m in enumerate(members, first):
+            if m.follows or not abs(trial.x[i] - m.given) > _CLEAR * widths[i]:
+                continue
+            value, given, unit, note = float(trial.x[i]), m.given, m.parameter.unit, m.note
+            if (trial.choice.kind in _PLAIN and given >= NO_LIMIT) or trial.choice.kind == "clip":
+                given = np.inf
+            if trial.choice.kind == "clock":
+                value, given, unit = value / given, 1.0, ""
+            if trial.choice.kind.startswith("payload"):
+                given = 0.0
+                place = ", ".join(f"{v:.2g}" for v in trial.x[i + 1 : i + 4])
+                note = f" at ({place}) m"
+            width = float(widths[i]) if m.where or trial.choice.kind == "clock" else np.nan
+            out.append(FoundValue(m.where, value, width, given, unit, note))
+        return tuple(out)
 
     def _moved(
         self, problem: Any, before: np.ndarray, after: np.ndarray, widths: np.ndarray
@@ -385,13 +445,22 @@ class _Search:
             )
         except TrueupError:
             return np.full(len(x), np.inf)
-        return np.nan_to_num(found.half_widths * problem.space.slope(x), nan=np.inf)
+        return np.nan_to_num(found.half_widths * problem.space.slope(x), nan=np.inf, posinf=np.inf)
 
-    def _problem(self, more: Sequence[Candidate], groups: Any) -> Any:
-        groups = with_forces(groups, more)
-        problem = self.prepared.problem(extended(self.parameters, more), groups)
-        problem.noise_scale = self.problem.noise_scale
-        return problem
+
+def _percent(share: float) -> str:
+    return "more than 99 %" if share > 0.99 else f"{100 * share:.2g} %"
+
+
+def _sets(members: Sequence[Any], singles: bool) -> list[Choice]:
+    """One choice for all unknowns of each kind, and one for each unknown."""
+    out = []
+    for kind in dict.fromkeys(m.kind for m in members):
+        own = tuple(m for m in members if m.kind == kind)
+        out.append(Choice(kind, own))
+        if singles and len(own) > 1:
+            out += [Choice(kind, (m,)) for m in own]
+    return out
 
 
 def _parts(prepared: "Prepared") -> tuple[Any, Any, str]:
@@ -409,9 +478,3 @@ def _has_delays(prepared: "Prepared", models: Sequence[mujoco.MjModel]) -> bool:
     targets = [t for p in prepared.parameters.values() for t in p.targets]
     unknown = any(t.endswith("/delay") for t in targets) or prepared.experiment.measurement.delays
     return bool(unknown) or any(model.nu == 0 for model in models)
-
-
-def _and(parts: Sequence[str]) -> str:
-    """List of parts as text, limited to the first."""
-    shown = [*parts] if len(parts) <= _SHOWN else [*parts[:_SHOWN], f"{len(parts) - _SHOWN} more"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -11,10 +11,16 @@ from trueup.fitting.solution import Solution
 from trueup.parameters import ParameterDict
 from trueup.signals import QualityReport
 from trueup.sysid.assess.assessment import Assessment
-from trueup.sysid.assess.doubts import doubts, evidence_at_limits
+from trueup.sysid.assess.doubts import (
+    cause_reasons,
+    doubts,
+    evidence_at_limits,
+    ranked_causes,
+)
 from trueup.sysid.assess.horizons import HorizonError, horizon_rows
 from trueup.sysid.assess.insights import insights, still_components
 from trueup.sysid.assess.missing_terms import MissingTerm
+from trueup.sysid.assess.next_steps import next_steps
 from trueup.sysid.assess.verdict import verdict_of
 from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.fit.cross_validation import CrossValidation
@@ -44,7 +50,9 @@ def summarise(
         unseen = crossed.signals
     elif ends is not None:
         unseen, how = ends.signals, ends.reason
-    doubtful = doubts(assessment.signals, missing, horizons, torque)
+    ranked = ranked_causes(missing, quality or {})
+    causes = cause_reasons(ranked)
+    doubtful = doubts(assessment.signals, horizons, torque)
     # initial states of windows are nuisance parameters: kept separate
     labels = element_labels(problem.parameters)
     is_asked = ["#" not in label for label in labels]
@@ -52,26 +60,30 @@ def summarise(
     final = problem.parameters.copy()
     final.update_from_vector(solution.x)
     rows = parameter_rows(problem, final, solution, assessment)
+    verdict = verdict_of(
+        problem.space,
+        solution,
+        assessment,
+        unseen,
+        how,
+        sorted(still_components(assessment)),
+        estimated_starts(problem.parameters),
+        doubtful,
+        evidence_at_limits(
+            problem.space.names,
+            {p.name: p.targets[0] for p in problem.parameters.free if len(p.targets) == 1},
+            missing,
+            torque,
+        ),
+        causes,
+    )
+    undetermined = [r["name"] for r in rows if "#" not in r["name"] and not r["determined"]]
     return {
         "format_version": FORMAT_VERSION,
         "trueup": __version__,
         "name": name,
-        "verdict": verdict_of(
-            problem.space,
-            solution,
-            assessment,
-            unseen,
-            how,
-            sorted(still_components(assessment)),
-            estimated_starts(problem.parameters),
-            doubtful,
-            evidence_at_limits(
-                problem.space.names,
-                {p.name: p.targets[0] for p in problem.parameters.free if len(p.targets) == 1},
-                missing,
-                torque,
-            ),
-        ).to_dict(),
+        "verdict": verdict.to_dict(),
+        "next": next_steps(verdict, ranked, undetermined if solution.success else []),
         "status": solution.status.value,
         "success": solution.success,
         "message": solution.message,
@@ -97,6 +109,7 @@ def summarise(
         "whiteness": {
             name: [t.sentence for t in tests] for name, tests in assessment.whiteness.items()
         },
+        "causes": ranked,
         "missing_terms": [term.to_dict() for term in missing],
         "insights": insights(
             problem,
@@ -105,6 +118,7 @@ def summarise(
             crossed,
             doubtful,
             [] if torque is None else [s for s in torque["sentences"] if s not in torque["doubts"]],
+            causes,
         ),
         "cross_validation": None if crossed is None else _crossed(crossed),
         "quality": {n: report.to_dict() for n, report in (quality or {}).items()},

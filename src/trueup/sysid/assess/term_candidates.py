@@ -1,8 +1,8 @@
 """Candidates for missing terms: attributes of joints, bodies and actuators that are not fitted."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -95,6 +95,10 @@ class Candidate:
     """Note on its value in a sentence."""
     force: Force | None = None
     """The force of the value, if the model has no attribute for it."""
+    guesses: tuple[float, ...] = ()
+    """Start values for a search along it, where the value of the model has no gradient."""
+    follows: bool = False
+    """Whether it has an effect only with another one of its kind, and is fitted with that."""
 
     @property
     def given(self) -> float:
@@ -139,7 +143,7 @@ def candidates(
     return out
 
 
-def extended(parameters: ParameterDict, more: Sequence[Candidate]) -> ParameterDict:
+def extended(parameters: ParameterDict, more: Sequence[Any]) -> ParameterDict:
     """The parameters followed by candidates, which replace their frozen parameters."""
     replaced = {c.replaces for c in more}
     out = ParameterDict()
@@ -196,6 +200,18 @@ def affine_actuators(model: mujoco.MjModel) -> list[_Element]:
         value = float(model.actuator_biasprm[i, 0])
         out.append(_Element(name, i * model.actuator_biasprm.shape[1], value, unit, inertia))
     return out
+
+
+def is_taken(model: mujoco.MjModel, target: str, taken: Collection[tuple[str, int]]) -> bool:
+    """Whether parameters write any entry of a target.
+
+    Args:
+      model: the model.
+      target: target of a scalar.
+      taken: from :func:`taken_entries`.
+    """
+    found = resolve(target, model, 1, np.full(1, np.inf))
+    return any((write.field, int(e)) in taken for write in found.fields for e in write.entries)
 
 
 def taken_entries(model: mujoco.MjModel, parameters: ParameterDict) -> set[tuple[str, int]]:

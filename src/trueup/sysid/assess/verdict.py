@@ -23,6 +23,7 @@ def verdict_of(
     starts: Collection[str] = (),
     doubts: Sequence[Reason] = (),
     limit_evidence: Mapping[str, str] | None = None,
+    causes: Sequence[Reason] = (),
 ) -> Verdict:
     """Return the verdict on an identification by the rules of :func:`trueup.fitting.judge`.
 
@@ -41,15 +42,17 @@ def verdict_of(
             guesses from the motion, so reaching one does not affect the robot's parameters.
         limit_evidence: result of other fits for parameters that ended at zero, a clause for each.
         doubts: further reasons against the fit, see :func:`trueup.sysid.assess.doubts.doubts`.
+        causes: reasons that explain others, which come first.
     """
     signals = [*assessment.signals, *unseen]
     grade = Grade.USE if unseen else Grade.LOOK
-    return judge(
+    found = judge(
         search=SearchEnd.of(solution),
         comparisons=compared(signals, still),
         estimates=_estimates(space, solution, assessment, starts, limit_evidence or {}),
         look_at=[*doubts, *([Reason(grade, _sentence(how), "scores")] if how else ())],
     )
+    return replace(found, reasons=(*causes, *found.reasons))
 
 
 def _sentence(text: str) -> str:

@@ -199,7 +199,7 @@ class _Search:
         )  # fmt: skip
         x, cost = at, np.inf
         for _ in range(rounds):
-            found = _look(self.whole, x, self.looks, self.guesses, loss)
+            found = line_search(self.whole, x, self.looks, self.guesses, loss)
             self.evaluations += found.evaluations
             if not found.acts:
                 return at, found.cost, False
@@ -216,7 +216,7 @@ class _Search:
 
 
 @dataclass(frozen=True)
-class _Look:
+class LineSearch:
     """Best of the points around some values."""
 
     x: np.ndarray
@@ -226,14 +226,22 @@ class _Look:
     """Whether any point has a different residual."""
 
 
-def _look(
+def line_search(
     whole: GrayBoxProblem,
     at: np.ndarray,
     columns: np.ndarray,
     guesses: Sequence[Sequence[float]],
     loss: Loss,
-) -> _Look:
-    """Line search along each element, then the best of all together."""
+) -> LineSearch:
+    """Line search along each element, then the best of all together.
+
+    Args:
+      whole: the problem.
+      at: values ``(p,)``.
+      columns: elements to search along.
+      guesses: values to try for each element of the problem; empty: spread over its bounds.
+      loss: loss to minimise.
+    """
     points = _points(whole.space, at, columns, guesses)
     X = np.array([at, *[point for _, point in points]])
     failures: Failures = {}
@@ -248,7 +256,7 @@ def _look(
     together = float(_costs(whole, combined[None], failed, loss)[0][0])
     best = int(np.argmin(costs))
     x, cost = (combined, together) if together < costs[best] else (X[best], float(costs[best]))
-    return _Look(x.copy(), cost, len(X) + 1, bool(moved.any()))
+    return LineSearch(x.copy(), cost, len(X) + 1, bool(moved.any()))
 
 
 def _points(

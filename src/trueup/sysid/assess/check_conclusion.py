@@ -1,0 +1,115 @@
+"""Conclusion of the checks before a fit: go on, go on but, or stop."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import listing
+from trueup.fitting.judgement.identifiability import Identifiability
+from trueup.signals import QualityReport
+from trueup.sysid.fit.problem import GrayBoxProblem
+
+GO_ON, BUT, STOP = "go on", "go on, but", "stop"
+
+_STRAYS = 1.0  # squared error relative to the variance of a recording: a constant is as good
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """What to do after the checks."""
+
+    decision: str
+    """``go on``, ``go on, but`` or ``stop``."""
+    reasons: tuple[str, ...] = ()
+    """Sentences, the gravest first."""
+
+    @property
+    def sentence(self) -> str:
+        """The conclusion in one line."""
+        if self.decision == GO_ON:
+            return "Go on: nothing speaks against a fit."
+        first, *others = self.reasons
+        more = f" ({len(others)} more above)" if others else ""
+        clause = first[:1].lower() + first[1:] if not first[:2].isupper() else first
+        if self.decision == STOP:
+            return f"Stop, because {clause.rstrip('.')}{more}."
+        return f"Go on, but {clause.rstrip('.')}{more}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "decision": self.decision,
+            "sentence": self.sentence,
+            "reasons": list(self.reasons),
+        }
+
+
+def conclusion(
+    quality: Mapping[str, QualityReport],
+    found: Identifiability,
+    settings: Sequence[str],
+    away: Sequence[str],
+) -> Conclusion:
+    """Conclude the checks.
+
+    Args:
+      quality: checks of the recordings, by name.
+      found: identifiability near the optimum.
+      settings: sentences on settings that decide estimates.
+      away: recordings that the simulation does not follow, from :func:`strayed`.
+    """
+    if away:
+        return Conclusion(
+            STOP,
+            (
+                f"the simulation does not follow {listing(away)}: a constant is as good after a "
+                "few iterations of the fit. Check columns, units, signs and gains, or run trueup "
+                "explain",
+            ),
+        )
+    asked = [name for name in found.names if "#" not in name]
+    determined = [name for name in found.determined if name in asked]
+    if not determined:
+        return Conclusion(
+            STOP,
+            (
+                f"the data determine none of the parameters {listing(asked)}: record a motion that "
+                "depends on them (trueup design proposes one)",
+            ),
+        )
+    reasons = [
+        f"{name}: {finding.sentence}"
+        for name, report in quality.items()
+        for finding in report.of_severity("warning")
+    ]
+    undetermined = [name for name in asked if name not in determined]
+    if undetermined:
+        reasons.append(
+            f"the data do not determine {listing(undetermined)}: freeze them, or record a motion "
+            "that does (trueup design proposes one)"
+        )
+    reasons += [weak.sentence for weak in found.weak]
+    reasons += list(settings)
+    return Conclusion(BUT, tuple(reasons)) if reasons else Conclusion(GO_ON)
+
+
+def strayed(problem: Any, x: np.ndarray) -> list[str]:
+    """Recordings in which the simulation is no better than a constant.
+
+    Args:
+      problem: the problem of a fit.
+      x: values near its optimum ``(p,)``.
+    """
+    if not isinstance(problem, GrayBoxProblem):
+        return []
+    out = []
+    pairs = problem.predictions(x[None])
+    for sequence, (measured, predicted) in zip(problem.sequences, pairs, strict=True):
+        error = np.square(measured[-1] - predicted[0]).sum(axis=0)
+        spread = np.square(measured[-1] - measured[-1].mean(axis=0)).sum(axis=0)
+        moves = spread > 0
+        if moves.any() and not np.median(error[moves] / spread[moves]) < _STRAYS:
+            out.append(sequence.name)
+    return out
