@@ -11,6 +11,7 @@ from trueup.sysid.assess.excitation import joint_motions, too_little
 from trueup.sysid.assess.horizons import horizon_errors
 from trueup.sysid.assess.missing_terms import missing_terms
 from trueup.sysid.assess.summary import summarise
+from trueup.sysid.assess.window_length import window_reasons
 from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit._inner_fit import AfterFit
@@ -51,6 +52,9 @@ def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
         fit.solution, covariance=assessment.value_covariance, intervals=assessment.intervals
     )
     level = experiment.confidence.level
+    windows: list[Reason] = []
+    if success and not assessment.flaw and time.left:
+        windows = window_reasons(prepared, problem, x, assessment.covariance, level)
     summary = summarise(
         experiment.name,
         problem,
@@ -64,6 +68,7 @@ def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
         torque_summary(prepared, x, start, assessment, level, time.left),
         missing,
         shortages(prepared, problem, assessment),
+        windows,
     )
     return Identification(prepared, problem, solution, assessment, crossed, directory, summary)
 

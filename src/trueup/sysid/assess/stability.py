@@ -86,7 +86,7 @@ def check_stability(
         residual, jacobian, failures = final_jacobian(held_out, end)
     elif seconds_a_jacobian <= time_limit:
         residual, jacobian, failures = final_jacobian(held_out, start, central=False)
-        end, residual = _one_step(space, start, residual, jacobian)
+        end, residual = one_step(space, start, residual, jacobian)
     else:
         return None
     if failures:
@@ -116,7 +116,7 @@ def check_stability(
     return Stability(end[:count], half_widths, ratios, limits, tuple(sentences))
 
 
-def _one_step(
+def one_step(
     space: Any, x: np.ndarray, residual: np.ndarray, jacobian: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The point after one Gauss-Newton step ``(p,)``, and its predicted residual."""

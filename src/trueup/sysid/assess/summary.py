@@ -40,6 +40,7 @@ def summarise(
     torque: dict[str, Any] | None = None,
     missing: Sequence[MissingTerm] = (),
     little: Sequence[Reason] = (),
+    windows: Sequence[Reason] = (),
 ) -> dict[str, Any]:
     """Plain data of an identification, before non-finite numbers are encoded."""
     unseen, how = (), ""
@@ -47,7 +48,7 @@ def summarise(
         unseen = crossed.signals
     elif ends is not None:
         unseen, how = ends.signals, ends.reason
-    doubtful = doubts(assessment.signals, missing, horizons, torque)
+    doubtful = [*windows, *doubts(assessment.signals, missing, horizons, torque)]
     # initial states of windows are nuisance parameters: kept separate
     labels = element_labels(problem.parameters)
     is_asked = ["#" not in label for label in labels]
