@@ -258,7 +258,8 @@ def _against_baselines(comparisons: Sequence[Comparison]) -> list[Reason]:
     if not unseen:
         found.append(
             _look(
-                "No data was held out: the error of the result on data outside the fit is unknown.",
+                "No data was held out: the error of the result on data outside the fit is unknown, "
+                "and so is whether other data give the same values.",
                 "scores",
             )
         )

@@ -30,6 +30,7 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.profiles import profile_intervals
 from trueup.sysid.fit.start_noise import MeasuredStarts
 from trueup.sysid.recordings.channel_units import signal_units
+from trueup.sysid.torque.problem import TorqueProblem
 
 _NOTICEABLE = 0.01  # change of a prediction that matters, as a share of the motion
 _BEYOND = 0.005  # probability that noise alone puts the optimum of a true zero further beyond it
@@ -86,7 +87,8 @@ class Assessment:
     """Whether the optimum without bounds is as far from each value as noise explains ``(p,)`` bool;
     None if the fit is not an optimum."""
     relative_widths: np.ndarray | None = None
-    """Half-widths over the size of each value, which is at least that of its start ``(p,)``."""
+    """Half-widths over the size of each value ``(p,)``, which is at least that of its start; over the
+    range of the bounds where both are zero."""
     matters: np.ndarray | None = None
     """Whether half of that size changes the predictions of the training data noticeably ``(p,)``
     bool: the precision of other values is of no use."""
@@ -173,7 +175,8 @@ def assess(
     intervals = value_intervals(problem.space, x, covariance)
     standard_errors = covariance.standard_errors * slope
     signals = sequence_signals(problem, start, x, held_out=False)
-    flaw = _flaw(signals) if solution.success else ""
+    by_torques = isinstance(problem, TorqueProblem)
+    flaw = _flaw(signals, by_torques) if solution.success else ""
     if flaw or not solution.success:
         # the covariance is valid at an optimum only
         intervals = np.full_like(intervals, np.nan)
@@ -191,6 +194,8 @@ def assess(
         is_information=True,
     )
     size = np.maximum(np.abs(x), np.abs(start))
+    reach = space.upper - space.lower
+    size = np.where((size == 0) & np.isfinite(reach), reach, size)
     with np.errstate(invalid="ignore", divide="ignore"):
         relative_widths = np.where(size > 0, covariance.half_widths * slope / size, np.nan)
     effects = 0.5 * size * np.sqrt(np.maximum(np.diag(relative), 0.0))
@@ -332,7 +337,7 @@ def _affordable(problem: Any, solution: Solution, time: AfterFit) -> bool:
     return (solution.success and cost <= 0.5 * time.seconds) or cost < 1.0
 
 
-def _flaw(signals: list[SequenceSignals]) -> str:
+def _flaw(signals: list[SequenceSignals], by_torques: bool) -> str:
     """Reason why a fit is not a valid optimum: its simulation diverges from the data."""
     away = []
     for s in signals:
@@ -344,6 +349,12 @@ def _flaw(signals: list[SequenceSignals]) -> str:
             away.append(s.name)
     if not away:
         return ""
+    if by_torques:
+        return (
+            f"the torques of the model in {listing(away)} are further from the recorded ones than "
+            "a constant, so that values and intervals are not valid. Check signs, units, the order "
+            "of the joints and the timing of the torques"
+        )
     return (
         f"the simulation of {listing(away)} diverges from the recording, with a larger error than "
         "a "

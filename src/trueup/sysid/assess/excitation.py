@@ -18,7 +18,7 @@ from trueup.sysid.recordings.measured_state import state_columns
 _PAUSE = 0.1  # time over which a joint has to move [s]
 _NOISE = 6.0  # least movement, in standard deviations of the noise of one sample
 _SHARE = 1e-3  # least movement, as a share of the range of the joint
-_FEW = 1.0  # independent movements for each parameter: the rank of the data is at most their number
+_FEW = 0.5  # independent movements for each parameter: size and phase of each are two numbers
 _USEFUL = 0.05  # half-width of an interval, relative to the value, for which time is given
 _LONGEST = 600.0  # time up to which more of the same motion is advised [s]
 
@@ -123,12 +123,14 @@ def too_little(
             f"{max(round(turns), 1)} independent movements for {count} parameters. "
             + _needed(seconds, widths[asked])
         )
-    period = max((m.seconds / m.half_periods for m in moving.values() if m.half_periods), default=0)
-    if held_out_seconds and period and max(held_out_seconds) < period:
+    slowest = max(
+        (m.seconds / (np.pi * m.half_periods) for m in moving.values() if m.half_periods),
+        default=0.0,
+    )
+    if held_out_seconds and max(held_out_seconds) < slowest:
         found.append(
             f"The held-out data are {max(held_out_seconds):.2g} s long, less than the "
-            f"{period:.2g} s of half a period of the motion: they test a small part of it. Hold "
-            "out more."
+            f"time constant of the slowest motion, {slowest:.2g} s: they test a small part of it. Hold out more."
         )
     if 0 < window < HORIZONS[0]:
         found.append(

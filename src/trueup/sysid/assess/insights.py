@@ -27,7 +27,7 @@ _NOISE_SHARE = 0.5  # predictable share of a residual that is mostly noise
 _ABOVE_NOISE = 3.0  # reported ratio of the error to the given noise
 _AT_REST = 1.0  # difference in fit within which a constant is as good [%]
 _MUCH_WORSE = 1.5  # reported ratio of held-out to training error
-_SMALL = 0.01  # errors below this share of the spread of a channel are ignored
+_SMALL = 1e-4  # errors below this share of the spread of a channel are ignored
 _CHANCE = 0.001  # probability of a larger held-out error of a right model, for all channels
 
 
@@ -85,11 +85,29 @@ def insights(
         for severity, _, section in found
     )
     if solution.success and not doubtful:
-        found.append(("good", "Every parameter is determined by the data.", "identifiability"))
+        found.append(("good", _determined(problem, assessment), "identifiability"))
     return [
         {"severity": severity, "sentence": sentence, "section": section}
         for severity, sentence, section in sorted(found, key=lambda f: _GRAVITY.index(f[0]))
     ]
+
+
+def _determined(problem: GrayBoxProblem, assessment: Assessment) -> str:
+    """Sentence on a fit without a doubtful value; it names those whose precision is of no use."""
+    widths = assessment.relative_widths
+    if widths is None:
+        return "Every parameter is determined by the data."
+    wide = [
+        name
+        for name, width, hit in zip(problem.space.names, widths, assessment.at_bound, strict=True)
+        if "#" not in name and not hit and not width <= WIDE
+    ]
+    if not wide:
+        return "Every parameter is determined by the data."
+    return (
+        f"Every parameter is determined by the data, except {listing(wide, 4)}, with too small an "
+        "effect on the recorded motion to be determined, or to matter for such motions."
+    )
 
 
 def hard_friction_advice(models: Sequence[mujoco.MjModel], searched: bool = False) -> list[str]:
