@@ -130,7 +130,8 @@ def too_little(
     if held_out_seconds and max(held_out_seconds) < slowest:
         found.append(
             f"The held-out data are {max(held_out_seconds):.2g} s long, less than the "
-            f"time constant of the slowest motion, {slowest:.2g} s: they test a small part of it. Hold out more."
+            f"time constant of the slowest motion, {slowest:.2g} s: they test a small part of it. "
+            "Hold out more."
         )
     if 0 < window < HORIZONS[0]:
         found.append(
