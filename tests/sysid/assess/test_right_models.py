@@ -82,3 +82,17 @@ def test_values_that_depend_on_the_length_of_short_windows_grade(tmp_path):
     # without windows there is nothing to compare
     whole = prepare(parse_experiment(experiment(plant)), tmp_path)
     assert window_reasons(whole, problem, biased, covariance, 0.95) == []
+
+
+@pytest.mark.parametrize("slip", [0.0, 6e-4])
+def test_an_error_of_the_held_out_data_alone_is_seen(tmp_path, slip):
+    """An encoder that slips by three times its noise in the part that the fit has not seen."""
+    record(tmp_path, plant := Plant(), seconds=8.0)
+    table = np.loadtxt(tmp_path / "arm.csv", delimiter=",", skiprows=1)
+    table[table[:, 0] > 6.0, 1] += slip
+    np.savetxt(tmp_path / "arm.csv", table, delimiter=",", header="t,q1,v1,u1", comments="")
+    (tmp_path / "arm.xml").write_text(model_of(plant))
+    text = experiment(plant, more="held_out: {fraction: 0.25}")
+    said = [s for s in warnings(identified(tmp_path, text)) if "on the held-out data" in s]
+    assert len(said) == bool(slip)
+    assert all(s.startswith("shoulder_qpos: the error is ") for s in said)

@@ -87,8 +87,8 @@ class Assessment:
     """Whether the optimum without bounds is as far from each value as noise explains ``(p,)`` bool;
     None if the fit is not an optimum."""
     relative_widths: np.ndarray | None = None
-    """Half-widths over the size of each value ``(p,)``: its own or that of its start, the larger one;
-    the range of the bounds where both are zero."""
+    """Half-widths over the size of each value ``(p,)``: that of the value or of its start, whichever
+    is larger, or the range of the bounds where both are zero."""
     matters: np.ndarray | None = None
     """Whether half of that size changes the predictions of the training data noticeably ``(p,)``
     bool: the precision of other values is of no use."""

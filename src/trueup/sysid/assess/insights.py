@@ -220,7 +220,7 @@ def _bounds(
                 )
             )
             continue
-        if _is_absent(assessment, space, solution.x, i):
+        if _is_absent(assessment, space, solution.x, int(i)):
             out.append(
                 (
                     "good",
@@ -299,7 +299,8 @@ def _is_larger(first: np.ndarray, second: np.ndarray, chance: float) -> bool:
 
     if min(len(first), len(second)) < 2 or not (np.ptp(first) or np.ptp(second)):
         return False
-    return float(ttest_ind(first, second, equal_var=False, alternative="greater")[1]) < chance
+    test = ttest_ind(first, second, equal_var=False, alternative="greater")
+    return bool(np.asarray(test.pvalue) < chance)  # type: ignore[attr-defined]
 
 
 def _folds(
