@@ -87,7 +87,7 @@ class Assessment:
     """Whether the optimum without bounds is as far from each value as noise explains ``(p,)`` bool;
     None if the fit is not an optimum."""
     relative_widths: np.ndarray | None = None
-    """Half-widths over the size of each value ``(p,)``: that of the value or of its start, whichever
+    """Half-widths over the size of each value ``(p,)``: of the value or of its start, whichever
     is larger, or the range of the bounds where both are zero."""
     matters: np.ndarray | None = None
     """Whether half of that size changes the predictions of the training data noticeably ``(p,)``
