@@ -91,7 +91,7 @@ class Assessment:
     is larger, or the range of the bounds where both are zero."""
     matters: np.ndarray | None = None
     """Whether half of that size changes the predictions of the training data noticeably ``(p,)``
-    bool: the precision of other values is of no use."""
+    bool: the precision of other values is of no use. None for residuals of a user's function."""
     gradient: np.ndarray | None = None
     """Gradient of the cost in search coordinates ``(p,)``; None without a Jacobian."""
 
@@ -247,18 +247,23 @@ def assess(
         None if flaw else known,
         None if flaw else is_noise,
         relative_widths,
-        effects > _NOTICEABLE * _signal_size(problem),
+        _matters(problem, effects),
         gradient,
     )
 
 
-def _signal_size(problem: Any) -> float:
-    """Norm of the measured signals about their means in the unit of the residual."""
+def _matters(problem: Any, effects: np.ndarray) -> np.ndarray | None:
+    """Whether changes of the residual ``(p,)`` are noticeable in the measured signals.
+
+    None for residuals of a user's function, whose signals have no unit in common.
+    """
+    if not isinstance(problem, GrayBoxProblem | TorqueProblem):
+        return None
     total = 0.0
     for sequence in problem.sequences:
         spread = sequence.weights * sequence.measured.std(axis=0)
         total += len(sequence.measured) * float(np.sum(np.square(spread)))
-    return float(np.sqrt(total))
+    return np.asarray(effects > _NOTICEABLE * np.sqrt(total))
 
 
 def _is_noise(
