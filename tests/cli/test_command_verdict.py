@@ -131,15 +131,15 @@ def test_what_the_start_values_predict_better_is_not_to_be_used(files, command):
     assert "Worse than the model before the fit on held-out data" in sentences(said["verdict"])
 
 
-def test_a_limit_of_what_exists_is_one_to_look_at(tmp_path, command):
+def test_a_term_that_does_not_exist_is_zero_and_no_reason_against_the_fit(tmp_path, command):
     files = pendulum.write(tmp_path, seed=SEED_WITHOUT_FRICTION)
     parameters = copy.deepcopy(pendulum.EXPERIMENT["parameters"])
     parameters["friction"] = {"target": "joint/hinge/frictionloss", "bounds": [0, 1]}
     _, said = identify(files, command, parameters=parameters)
     friction = next(r for r in said["parameters"] if r["name"] == "friction")
     assert friction["at_bound"] and friction["value"] == 0.0
-    assert said["verdict"]["grade"] == "look"
-    assert "friction ended at a physical limit" in sentences(said["verdict"])
+    assert said["verdict"]["grade"] == "use"
+    assert "friction is zero within the noise" in sentences(said["verdict"])
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def summary(**changes: object) -> dict[str, object]:
             "determined": ["mass", "gear"],
         },
         "scores": scores,
-        "whiteness": {},
+        "residuals": [],
         "insights": [
             {"severity": "warning", "sentence": "mass is odd", "section": "parameters"},
             {"severity": "good", "sentence": "All is well.", "section": ""},
@@ -264,9 +264,22 @@ def test_a_page_of_many_recordings_shows_the_worst_and_stays_small():
     fine = {"findings": [{"severity": "info", "sentence": "500 samples."}]}
     odd = {"findings": [{"severity": "warning", "sentence": "The clock jumps."}]}
     quality = {part.name: odd if part.name == "run_250" else fine for part in parts}
-    white = {part.name: ["angle: not white"] for part in parts}
+    residuals = [
+        {
+            "sequence": part.name,
+            "channel": "angle",
+            "unit": "rad",
+            "rms": 0.5 if part.name == "run_217" else 0.01,
+            "lag_one": 0.9,
+            "predictable": 0.8,
+            "speed_ratio": None,
+        }
+        for part in parts
+    ]
     notes = [f"run_{k:03d}: a note" for k in range(300)]
-    page = identification_report(summary(quality=quality, whiteness=white, notes=notes), [*parts])
+    page = identification_report(
+        summary(quality=quality, residuals=residuals, notes=notes), [*parts]
+    )
     one = identification_report(summary(), [good])
     assert len(page.build()) < len(one.build()) + 500_000
     text = text_of(page)

@@ -77,7 +77,7 @@ def identification_report(
     if summary.get("torque"):
         page.add(torque_section(summary["torque"]))
     page.add(_identifiability(summary))
-    page.add(residual_section(signals, summary["whiteness"]))
+    page.add(residual_section(signals, summary.get("residuals", ())))
     if summary.get("cross_validation"):
         page.add(_cross_validation(summary))
     page.add(_course(summary))

@@ -155,3 +155,26 @@ def test_differences_below_the_rounding_of_a_channel_count_as_equal():
 def test_arrays_that_do_not_belong_together_are_refused(broken, words):
     with pytest.raises(FitError, match=words):
         broken(np.zeros((4, 2)))
+
+
+def test_a_baseline_that_is_better_by_chance_beats_nothing():
+    """A tie: one of two predictions is always the better one, in a few samples of its noise."""
+    rng = np.random.default_rng(0)
+    measured = np.sin(np.linspace(0, 20, 1000))[:, None] + 0.01 * rng.normal(size=(1000, 2))
+    small = 1e-4 * np.sin(np.linspace(0, 50, 1000))[:, None]
+    clean = np.repeat(np.sin(np.linspace(0, 20, 1000))[:, None], 2, axis=1)
+    for sign in (1.0, -1.0):
+        rivals = {"the model before the fit": [clean - sign * small], "a constant": [0 * clean]}
+        for each in baselines.compare([measured], [clean + sign * small], rivals):
+            assert each.beaten_by == ()
+    assert any(
+        each.ratio("the model before the fit") > 1.0
+        for sign in (1.0, -1.0)
+        for each in baselines.compare(
+            [measured], [clean + sign * small], {"the model before the fit": [clean - sign * small]}
+        )
+    )
+    # an error of half the noise in one channel is seen there
+    wrong = clean + 0.005 * np.array([1.0, 0.0])
+    found = baselines.compare([measured], [wrong], {"the model before the fit": [clean]})
+    assert [each.beaten_by for each in found] == [("the model before the fit",), ()]

@@ -175,6 +175,20 @@ def test_a_single_worse_channel_among_better_ones_is_one_to_look_at():
     assert verdict.grade is Grade.DO_NOT_USE
 
 
+def test_a_worse_channel_counts_only_beyond_chance_where_that_was_tested():
+    good = [channel(0.1, name=f"q{i}", rival=1.0) for i in range(3)]
+    for beaten, grade in (((), Grade.USE), (("rival",), Grade.LOOK), (None, Grade.LOOK)):
+        tied = replace(channel(1.0001, name="lift", rival=1.0), beaten_by=beaten)
+        verdict = judge(search=CONVERGED, comparisons=[*good, tied])
+        assert verdict.grade is grade
+        again = Verdict.from_dict(json.loads(json.dumps(verdict.to_dict())))
+        assert again.comparisons[-1].beaten_by == beaten
+    # worse as a whole, but in no channel by more than chance: not better
+    for beaten, grade in (((), Grade.LOOK), (("rival",), Grade.DO_NOT_USE)):
+        whole = replace(channel(1.05, rival=1.0), beaten_by=beaten)
+        assert judge(search=CONVERGED, comparisons=[whole]).grade is grade
+
+
 def test_errors_below_the_resolution_count_as_equal():
     still = Comparison("lift", 2e-7, {"a constant": 1e-12}, resolution=1e-6)
     assert still.ratio("a constant") == 1.0
@@ -235,28 +249,48 @@ def space_of_friction() -> Space:
 
 
 @pytest.mark.parametrize(
-    ("gradient", "said", "unsaid"),
+    ("gradient", "is_noise", "said", "unsaid", "grade"),
     [
-        # the cost rises from the lower bound and from the upper one
-        ([2.0, -2.0], "friction, pull ended at a physical limit, and the cost increases", "test"),
+        # the cost rises from the lower bound and from the upper one, by no more than noise explains
+        ([2.0, -2.0], True, "friction, pull are zero within the noise", "test", Grade.USE),
+        # by more: the data ask for a negative friction
+        (
+            [2.0, -2.0],
+            False,
+            "friction, pull ended at a physical limit, and the cost increases",
+            "simpler model",
+            Grade.LOOK,
+        ),
         (
             [2.0, 2.0],
+            True,
             "pull ended at a physical limit, and the cost still decreases",
             "not tested",
+            Grade.LOOK,
         ),
-        (None, "Whether the term is needed was not tested", "simpler model"),
+        (
+            None,
+            False,
+            "Whether the term is needed was not tested",
+            "simpler model",
+            Grade.LOOK,
+        ),
     ],
 )
-def test_a_simpler_model_is_as_good_only_where_the_slope_says_so(gradient, said, unsaid):
+def test_a_zero_is_what_the_data_show_only_where_slope_and_noise_say_so(
+    gradient, is_noise, said, unsaid, grade
+):
     slope = None if gradient is None else np.array(gradient)
-    found = Estimates.of(space_of_friction(), np.zeros(2), gradient=slope)
+    found = Estimates.of(
+        space_of_friction(), np.zeros(2), gradient=slope, is_noise=np.full(2, is_noise)
+    )
     assert list(found.at_limits) == ["friction", "pull"]
     verdict = judge(search=CONVERGED, comparisons=[channel(0.1, rival=1.0)], estimates=found)
-    assert verdict.grade is Grade.LOOK
+    assert verdict.grade is grade
     text = " ".join(verdict.lines())
     assert said in text and unsaid not in text
-    rising = sum("simpler model without it" in r.sentence for r in verdict.reasons)
-    assert rising == (gradient is not None)
+    zero = sum("simpler model without it" in r.sentence for r in verdict.reasons)
+    assert zero == (gradient is not None and is_noise)
 
 
 def test_a_value_that_another_fit_finds_is_said_in_place_of_a_simpler_model():

@@ -156,9 +156,25 @@ def test_a_value_at_zero_that_a_fit_with_the_missing_term_moves_is_not_superfluo
 
 
 def test_of_a_friction_that_does_not_exist_it_is_said_that_a_simpler_model_does_the_same(tmp_path):
+    """A true zero is at the limit in half of all runs: that is no reason against the fit."""
     record(tmp_path, plant := Plant(friction=0.0), seconds=5.0, seed=1)
     summary = identified(tmp_path, plant, experiment(plant))
-    (ended,) = reasons(summary)
-    assert ended.startswith("frictionloss_shoulder ended at a physical limit")
-    assert "the cost increases from there" in ended
-    assert "a simpler model without it fits as well" in ended
+    assert summary["verdict"]["grade"] == "use" and not reasons(summary)
+    said = [r["sentence"] for r in summary["verdict"]["reasons"]]
+    (zero,) = [s for s in said if "frictionloss_shoulder" in s]
+    assert zero.startswith("frictionloss_shoulder is zero within the noise, a physical limit")
+    assert "a simpler model without it fits as well" in zero
+    assert not any(i["severity"] != "good" for i in summary["insights"])
+
+
+def test_a_zero_that_the_data_press_below_zero_grades(tmp_path):
+    """Damping that the model has too much of: the friction that makes up for it is negative."""
+    record(tmp_path, plant := Plant(friction=0.0), seconds=5.0, seed=1)
+    more = model_of(Plant(), damping=(1.0, 1.0))
+    (tmp_path / "arm.xml").write_text(more)
+    text = "\n".join(line for line in experiment(plant).splitlines() if "damping" not in line)
+    found = sysid.identify(parse_experiment(text), tmp_path, output=tmp_path / "r", verbose=False)
+    assert found.summary["verdict"]["grade"] != "use"
+    assert found.summary["parameters"][-1]["at_bound"]
+    assert any("frictionloss_shoulder ended at" in s for s in reasons(found.summary))
+    assert "within the noise" not in str(found.summary["verdict"]["reasons"])

@@ -120,10 +120,26 @@ def ljung_box(
     else:
         sentence = (
             f"{channel}: the residual is not white noise (p = {p_value:.2g}, lag-one "
-            f"correlation {lag_one:.2f}): the model is incomplete, or the sensor noise is "
-            "autocorrelated; intervals that assume white noise would be wrong."
+            f"correlation {lag_one:.2f}): the sensor filters its noise, a start was measured with "
+            "noise, or the model has an error; intervals that assume white noise would be wrong."
         )
     return WhitenessTest(channel, statistic, count, p_value, lag_one, white, sentence)
+
+
+def predictable_share(residual: np.ndarray) -> float:
+    """Share of the variance of a residual ``(T,)`` that its own past predicts, from 0 to 1.
+
+    It is zero for white noise; for noise and a smooth error together it is the share of the error.
+    The prediction is that of an autoregressive model (Burg, order by Akaike's criterion).
+    """
+    from trueup.fitting.uncertainty.autoregressive import fit_autoregressive, whitened
+
+    values = np.asarray(residual, float) - np.mean(residual)
+    if len(values) < 10 or np.ptp(values) == 0:
+        return 0.0
+    model = fit_autoregressive(values)
+    fresh = whitened(values, model.coefficients)[model.order :]
+    return float(np.clip(1.0 - np.mean(fresh**2) / np.mean(values**2), 0.0, 1.0))
 
 
 def whiteness(

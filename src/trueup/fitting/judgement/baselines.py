@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from trueup.errors import FitError, listing
+from trueup.fitting.judgement.paired_errors import CHANCE, block_sums, is_clearly_worse
 from trueup.fitting.judgement.verdict import Comparison
 
 Arrays = Sequence[np.ndarray]
@@ -38,6 +39,8 @@ CONTROLLER = "the controller's estimate"
 
 MEASURES = ("RMSE", "MAE")
 """Error measures of :func:`compare`."""
+
+_POWER = {"RMSE": 2, "MAE": 1}
 
 _ROUNDING = 1e-6  # errors below this share of the size of a channel are rounding
 
@@ -232,7 +235,18 @@ def compare(
             name: _errors(truth, known, np.concatenate([a[i] for i in chosen]), measure)
             for name, a in guesses.items()
         }
+        pieces = {
+            name: block_sums(_off(truth, known, np.concatenate([a[i] for i in chosen]), measure))
+            for name, a in guesses.items()
+        }
+        chance = CHANCE / max(count * len(baselines), 1)
+        floor = block_sums(known * np.maximum(finest, _ROUNDING * size) ** _POWER[measure])
         for c in np.flatnonzero(known.any(axis=0)):
+            beaten = tuple(
+                name
+                for name in baselines
+                if is_clearly_worse(pieces[""][:, c], np.maximum(pieces[name], floor)[:, c], chance)
+            )
             out.append(
                 Comparison(
                     names[c],
@@ -242,20 +256,25 @@ def compare(
                     unit_of[c],
                     float(max(finest[c], _ROUNDING * size[c])),
                     measure,
+                    beaten,
                 )
             )
     return out
 
 
+def _off(truth: np.ndarray, known: np.ndarray, guess: np.ndarray, measure: str) -> np.ndarray:
+    """Squared or absolute error of each measured sample ``(T, C)``, zero elsewhere."""
+    off = np.abs(np.where(known, guess - truth, 0.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return off ** _POWER[measure]
+
+
 def _errors(truth: np.ndarray, known: np.ndarray, guess: np.ndarray, measure: str) -> np.ndarray:
     """Error of each channel over the measured samples ``(C,)``."""
-    off = np.where(known, guess - truth, 0.0)
     count = np.maximum(known.sum(axis=0), 1)
     with np.errstate(over="ignore", invalid="ignore"):
-        if measure == "MAE":
-            out = np.abs(off).sum(axis=0) / count
-        else:
-            out = np.sqrt((off**2).sum(axis=0) / count)
+        mean = _off(truth, known, guess, measure).sum(axis=0) / count
+        out = mean ** (1.0 / _POWER[measure])
     return np.where(np.isfinite(out), out, np.inf)
 
 

@@ -125,6 +125,7 @@ def analyse(
     upper: np.ndarray | None = None,
     covariance: np.ndarray | None = None,
     *,
+    reference: np.ndarray | None = None,
     is_information: bool | None = None,
     largest_uncertainty: float = 0.5,
     threshold: float = ABSENT_EIGENVALUE,
@@ -144,6 +145,8 @@ def analyse(
         covariance: ``(p, p)`` covariance of the estimates; with it, weak directions are those
             uncertain by more than ``largest_uncertainty``, without it those with a singular value
             a thousand times below the largest.
+        reference: ``(p,)`` typical values, such as the start of a fit: the magnitude of a parameter
+            is at least theirs, so that a value near zero is not measured by itself.
         is_information: Whether ``sensitivity`` is ``J' J``; default: if it is square and symmetric.
         largest_uncertainty: Half-width of a 95 % interval, relative to value or range, above which
             a direction counts as weak.
@@ -155,7 +158,7 @@ def analyse(
     """
     root, p = _square_root(sensitivity, is_information)
     values, labels = _checked_values(x, names, p)
-    scale, by_range = _relative_scale(values, lower, upper)
+    scale, by_range = _relative_scale(values, lower, upper, reference)
     effect = np.linalg.norm(root, axis=0)
     visible = effect * scale > NO_EFFECT * float((effect * scale).max(initial=0.0))
 
@@ -188,6 +191,7 @@ def analyse(
         scale,
         by_range,
         largest_uncertainty,
+        "value" if reference is None else "size",
     )
     no_effect = tuple(labels[i] for i in np.flatnonzero(~visible))
     determined = tuple(labels[i] for i in np.flatnonzero(visible & ~involved))
@@ -246,7 +250,10 @@ def _checked_values(
 
 
 def _relative_scale(
-    values: np.ndarray, lower: np.ndarray | None, upper: np.ndarray | None
+    values: np.ndarray,
+    lower: np.ndarray | None,
+    upper: np.ndarray | None,
+    reference: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     low = np.full(len(values), -np.inf) if lower is None else np.asarray(lower, dtype=float)
     high = np.full(len(values), np.inf) if upper is None else np.asarray(upper, dtype=float)
@@ -258,6 +265,8 @@ def _relative_scale(
     bounded = np.isfinite(width) & (width > 0.0)
     width = np.where(bounded, width, 1.0)
     size = np.abs(values)
+    if reference is not None:
+        size = np.maximum(size, np.abs(reference))
     near_zero = size <= np.where(bounded, 1e-6 * width, 0.0)
     return np.where(near_zero, width, size), near_zero
 
@@ -351,6 +360,7 @@ def _weak_directions(
     scale: np.ndarray,
     by_range: np.ndarray,
     largest_uncertainty: float,
+    size: str = "value",
 ) -> tuple[WeakDirection, ...]:
     chosen = np.flatnonzero(candidates)
     if covariance is None:
@@ -382,7 +392,7 @@ def _weak_directions(
             WeakDirection(
                 {name: float(vector[i]) for name, i in zip(names, order)},
                 uncertainty,
-                weak_sentence(names, vector[order], by_range[chosen[order]], uncertainty),
+                weak_sentence(names, vector[order], by_range[chosen[order]], uncertainty, size),
             )
         )
     return tuple(weak)

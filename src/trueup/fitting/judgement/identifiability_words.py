@@ -66,7 +66,11 @@ def direction_sentence(
 
 
 def weak_sentence(
-    names: Sequence[str], relative: np.ndarray, by_range: np.ndarray, uncertainty: float | None
+    names: Sequence[str],
+    relative: np.ndarray,
+    by_range: np.ndarray,
+    uncertainty: float | None,
+    size_word: str = "value",
 ) -> str:
     """Describe a weakly determined direction of parameters.
 
@@ -76,11 +80,12 @@ def weak_sentence(
         by_range: ``(n,)`` True where ``relative`` refers to the range.
         uncertainty: Half-width of the 95 % interval along the direction, as a relative change of
             the first parameter; None if the noise is unknown.
+        size_word: What a relative change refers to.
     """
     subject = _and(names)
     size = ""
     if uncertainty is not None:
-        reference = "range" if by_range[0] else "value"
+        reference = "range" if by_range[0] else size_word
         size = f": {names[0]} is uncertain by {100.0 * uncertainty:.0f} % of its {reference}"
     if len(names) == 1:
         return f"{subject} is weakly determined by the recorded signals{size}"

@@ -25,6 +25,8 @@ class Estimates:
         at_limits: on a bound that is a physical limit, such as a friction of zero.
         not_needed: those of ``at_limits`` for which a test has shown that the cost increases away
             from the limit, so that a model without them fits as well.
+        consistent: those of ``not_needed`` whose optimum without the limit differs from it by no
+            more than noise, so that the model agrees with the data.
         limit_evidence: a clause by name on those of ``at_limits`` that are needed or were not
             tested.
         undetermined: not determined by the data.
@@ -36,6 +38,7 @@ class Estimates:
     on_bounds: Sequence[str] = ()
     at_limits: Sequence[str] = ()
     not_needed: Sequence[str] = ()
+    consistent: Sequence[str] = ()
     limit_evidence: Mapping[str, str] = field(default_factory=dict)
     undetermined: Sequence[str] = ()
     contradicted: Sequence[str] = ()
@@ -50,6 +53,7 @@ class Estimates:
         undetermined: Sequence[str] = (),
         contradicted: Sequence[str] = (),
         gradient: np.ndarray | None = None,
+        is_noise: np.ndarray | None = None,
     ) -> "Estimates":
         """Status of the parameters of a space; a bound of 0 is a physical limit.
 
@@ -62,6 +66,8 @@ class Estimates:
             contradicted: sentences on values that differ from those of other data.
             gradient: gradient of the cost ``(p,)``, to test whether the cost increases from a limit
                 inwards; not tested if None.
+            is_noise: whether the optimum without bounds differs from each value by no more than
+                noise ``(p,)`` bool; not tested if None.
         """
         hits = space.at_bound(x) if at_bound is None else at_bound
         nearest = np.where(x - space.lower < space.upper - x, space.lower, space.upper)
@@ -75,10 +81,12 @@ class Estimates:
                     not_needed.append(name)
                 else:
                     evidence[name] = "the cost still decreases away from it: the search ended early"
+        near = [] if is_noise is None else np.array(space.names)[np.asarray(is_noise, bool)]
         return cls(
             [name for name in reached if name not in limits],
             limits,
             not_needed,
+            [name for name in not_needed if name in near],
             evidence,
             [name for name in undetermined if name not in reached],
             contradicted,
@@ -128,9 +136,10 @@ def judge(
     **The baselines.** Held-out samples decide if there are any; the samples of the fit are
     compared by the same rule. For each baseline, the root mean square over channels of the ratio
     (error of the result) / (error of the baseline) says which is better as a whole. Above
-    ``1 + EQUAL`` the result is worse: ``do not use``. From 1 to ``1 + EQUAL`` it is not better:
-    ``look``. Below 1, each single channel in which the baseline is better is ``look``. A result
-    that diverges in a channel is ``do not use``. So a result worse than a baseline is never
+    ``1 + EQUAL`` the result is worse: ``do not use``. From 1 to ``1 + EQUAL``, or where no single
+    channel is worse by more than chance, it is not better: ``look``. Below 1, each single channel
+    in which the baseline is better is ``look``, again by more than chance where that was tested. A
+    result that diverges in a channel is ``do not use``. So a result worse than a baseline is never
     ``use``.
 
     **Held-out data.** A result with data but without held-out data is at best ``look``; so is one
@@ -138,9 +147,10 @@ def judge(
 
     **The parameters.** With data, a value on a bound is ``do not use``: the optimum is beyond it,
     and all other values are biased to compensate. On a physical limit, such as zero friction, it
-    is ``look``; the reason adds that the term is not needed if the cost increases from there. A
-    value that the data do not determine, or that differs between parts of the data, is ``look``.
-    Without data, a value on a bound is ``look`` and one on a physical limit is not reported.
+    is ``look``, unless the optimum without the limit differs from it by no more than noise: then
+    the term does not exist, which is ``use``. A value that the data do not determine, or that
+    differs between parts of the data, is ``look``. Without data, a value on a bound is ``look``
+    and one on a physical limit is not reported.
 
     **Criteria** that are missed have the grade given by the capability, **divergence** in a
     recording is ``do not use``, and further reasons of a capability have their own grade.
@@ -248,7 +258,8 @@ def _against_baselines(comparisons: Sequence[Comparison]) -> list[Reason]:
     if not unseen:
         found.append(
             _look(
-                "No data was held out: the error of the result on data outside the fit is unknown.",
+                "No data was held out: the error of the result on data outside the fit is unknown, "
+                "and so is whether other data give the same values.",
                 "scores",
             )
         )
@@ -271,11 +282,12 @@ def _against(name: str, comparisons: Sequence[Comparison], where: str) -> list[R
     whole = float(np.sqrt(np.mean(ratios**2)))
     order = np.argsort(-ratios, kind="stable")
     figures = "; ".join(_figure(compared[i], name) for i in order[:_SHOWN])
-    if whole > 1.0 + EQUAL:
+    beaten = [c.is_beaten(name) for c in compared]
+    if whole > 1.0 + EQUAL and any(beaten):
         return [_no(f"Worse than {name} on {where}: {figures}.", "scores")]
     if whole >= 1.0:
         return [_look(f"Not better than {name} on {where}: {figures}.", "scores")]
-    worse = [i for i in order if ratios[i] > 1.0]
+    worse = [i for i in order if beaten[i]]
     if not worse:
         return []
     figures = "; ".join(_figure(compared[i], name) for i in worse[:_SHOWN])
@@ -320,6 +332,13 @@ def _unknowns(estimates: Estimates, with_data: bool) -> list[Reason]:
             found.append(_look(f"{ended}: the result may improve beyond it.", "parameters"))
     if with_data:
         found += [_look(text, "parameters") for text in _limits(estimates)]
+        zero = [n for n in estimates.consistent if n not in estimates.limit_evidence]
+        if zero:
+            text = (
+                f"{_listed(zero)} {'is' if len(zero) == 1 else 'are'} zero within the noise, a "
+                "physical limit: a simpler model without it fits as well."
+            )
+            found.append(Reason(Grade.USE, text, "parameters"))
     if estimates.undetermined:
         text = f"The data do not determine {_listed(estimates.undetermined)}."
         found.append(_look(text, "identifiability"))
@@ -330,15 +349,18 @@ def _unknowns(estimates: Estimates, with_data: bool) -> list[Reason]:
 def _limits(estimates: Estimates) -> list[str]:
     """Sentences on values at physical limits, with the results of tests."""
     limits, evidence = estimates.at_limits, estimates.limit_evidence
-    without = [n for n in limits if n in estimates.not_needed and n not in evidence]
-    open_ones = [n for n in limits if n not in without and n not in evidence]
+    beyond = [
+        n
+        for n in limits
+        if n in estimates.not_needed and n not in evidence and n not in estimates.consistent
+    ]
+    open_ones = [n for n in limits if n not in estimates.not_needed and n not in evidence]
     ended = "ended at a physical limit"
     found = [f"{name} {ended}, and {evidence[name]}." for name in limits if name in evidence]
-    if without:
+    if beyond:
         found.append(
-            f"{_listed(without)} {ended}, and the cost increases from there: a simpler model "
-            "without "
-            "it fits as well."
+            f"{_listed(beyond)} {ended}, and the cost increases from there: the data ask for a "
+            "value beyond it, so that another part of the model is wrong or missing."
         )
     if open_ones:
         found.append(f"{_listed(open_ones)} {ended}. Whether the term is needed was not tested.")

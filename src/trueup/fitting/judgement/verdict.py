@@ -56,6 +56,9 @@ class Comparison:
         resolution: error below which a difference is not significant, such as half a count of
             an encoder; errors below it count as equal.
         measure: name of the error: ``"RMSE"`` or ``"MAE"``.
+        beaten_by: baselines that are better by more than chance, see
+            :func:`trueup.fitting.judgement.paired_errors.is_clearly_worse`; None: not tested, so
+            that any smaller error counts.
     """
 
     channel: str
@@ -65,6 +68,13 @@ class Comparison:
     unit: str = ""
     resolution: float = 0.0
     measure: str = "RMSE"
+    beaten_by: tuple[str, ...] | None = None
+
+    def is_beaten(self, baseline: str) -> bool:
+        """Whether a baseline is better, by more than chance if that was tested."""
+        if self.ratio(baseline) <= 1.0:
+            return False
+        return self.beaten_by is None or baseline in self.beaten_by
 
     def ratio(self, baseline: str) -> float:
         """Error of the result over that of a baseline: below 1 the result is better."""
@@ -161,6 +171,7 @@ class Verdict:
                 {
                     "channel": c.channel,
                     "measure": c.measure,
+                    "beaten_by": None if c.beaten_by is None else list(c.beaten_by),
                     "unit": c.unit,
                     "held_out": c.held_out,
                     "error": c.error,
@@ -207,6 +218,7 @@ class Verdict:
                         str(c["unit"]),
                         _number(c["resolution"]),
                         str(c["measure"]),
+                        _names(c.get("beaten_by")),
                     )
                     for c in plain["comparisons"]
                 ),
@@ -233,6 +245,11 @@ def _grade(word: Any) -> Grade:
     if word not in known:
         raise FitError(f"unknown grade {word!r} of a verdict; available: {listing(known)}")
     return Grade(word)
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
+    """Names of plain data; None where they were not stored."""
+    return None if value is None else tuple(str(name) for name in value)
 
 
 def _number(value: Any, missing: float = np.inf) -> float:

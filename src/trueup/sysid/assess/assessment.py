@@ -15,7 +15,7 @@ from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures
 from trueup.fitting.solution import Solution
-from trueup.fitting.uncertainty import CovarianceEstimate
+from trueup.fitting.uncertainty import CovarianceEstimate, contradiction_ratio
 from trueup.fitting.uncertainty.gaussian import Gaussian, gaussian_of_fit
 from trueup.parameters import Space
 from trueup.sysid.assess.fit_covariance import (
@@ -30,7 +30,10 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.profiles import profile_intervals
 from trueup.sysid.fit.start_noise import MeasuredStarts
 from trueup.sysid.recordings.channel_units import signal_units
+from trueup.sysid.torque.problem import TorqueProblem
 
+_NOTICEABLE = 0.01  # change of a prediction that matters, as a share of the motion
+_BEYOND = 0.005  # probability that noise alone puts the optimum of a true zero further beyond it
 _RUN_AWAY = 1.5  # limit of the median over channels of squared error / variance of the recording
 
 
@@ -80,6 +83,15 @@ class Assessment:
     """Reason why the values are not a valid optimum although the search converged."""
     known: Gaussian | None = None
     """Joint Gaussian of all elements; None if the fit is not an optimum."""
+    is_noise: np.ndarray | None = None
+    """Whether the optimum without bounds is as far from each value as noise explains ``(p,)`` bool;
+    None if the fit is not an optimum."""
+    relative_widths: np.ndarray | None = None
+    """Half-widths over the size of each value ``(p,)``: of the value or of its start, whichever
+    is larger, or the range of the bounds where both are zero."""
+    matters: np.ndarray | None = None
+    """Whether half of that size changes the predictions of the training data noticeably ``(p,)``
+    bool: the precision of other values is of no use. None for residuals of a user's function."""
     gradient: np.ndarray | None = None
     """Gradient of the cost in search coordinates ``(p,)``; None without a Jacobian."""
 
@@ -100,6 +112,8 @@ def assess(
     held_out_starts: MeasuredStarts | None = None,
     time: AfterFit | None = None,
     information: np.ndarray | None = None,
+    elsewhere: Solution | None = None,
+    was_compared: bool = True,
 ) -> Assessment:
     """Assess a fit.
 
@@ -121,6 +135,8 @@ def assess(
       time: time budget after the fit.
       information: ``J' J`` ``(p, p)`` near ``solution.x`` in search coordinates, used instead of
         the Jacobian if there is no optimum and no time for one.
+      elsewhere: fit of ``held_out_alone`` from the solution; None: it is made here.
+      was_compared: whether the training cost was compared at the optima of other data.
     """
     time = time or AfterFit()
     x, space = solution.x, problem.space
@@ -128,7 +144,7 @@ def assess(
     loss = loss or Loss()
     unseen: tuple[str, ...] = ()
     failures: Failures = {}
-    seconds, known, gradient = 0.0, None, None
+    seconds, known, gradient, is_noise = 0.0, None, None, None
     if _skips_jacobian(problem, solution, time, information):
         # away from an optimum there are no intervals: use the last linearisation of the search
         residual = _residual_at(problem, x)
@@ -152,13 +168,15 @@ def assess(
         if solution.success:  # without an optimum there are no intervals
             estimates, unseen = with_start_noise(estimates, starts, x, residual, jacobian, loss)
             known = _known(problem, x, at_bound, residual, jacobian, estimates[-1], loss)
+            is_noise = _is_noise(known, space.to_search(x), at_bound, estimates[-1], level)
         covariance = estimates[0]
     solution.residuals = residual
     slope = space.slope(x)
     intervals = value_intervals(problem.space, x, covariance)
     standard_errors = covariance.standard_errors * slope
     signals = sequence_signals(problem, start, x, held_out=False)
-    flaw = _flaw(signals) if solution.success else ""
+    by_torques = isinstance(problem, TorqueProblem)
+    flaw = _flaw(signals, by_torques) if solution.success else ""
     if flaw or not solution.success:
         # the covariance is valid at an optimum only
         intervals = np.full_like(intervals, np.nan)
@@ -172,8 +190,15 @@ def assess(
         space.lower,
         space.upper,
         plain if np.isfinite(plain).all() else None,
+        reference=start,
         is_information=True,
     )
+    size = np.maximum(np.abs(x), np.abs(start))
+    reach = space.upper - space.lower
+    size = np.where((size == 0) & np.isfinite(reach), reach, size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative_widths = np.where(size > 0, covariance.half_widths * slope / size, np.nan)
+    effects = 0.5 * size * np.sqrt(np.maximum(np.diag(relative), 0.0))
     if held_out is not None:
         signals += sequence_signals(held_out, start, x, held_out=True)
     alone = held_out if held_out_alone is None else held_out_alone
@@ -186,7 +211,15 @@ def assess(
         share *= (alone.space.size + 1) / (space.size + 1)
         left = time.left
         stability = check_stability(
-            alone, x, covariance, level, held_out_starts, left, seconds_a_jacobian=share
+            alone,
+            x,
+            covariance,
+            level,
+            held_out_starts,
+            left,
+            seconds_a_jacobian=share,
+            fit=elsewhere,
+            was_compared=was_compared,
         )
         if stability is None and (share > left or not time.left):
             remarks.append(
@@ -212,8 +245,38 @@ def assess(
         (*remarks, *unseen),
         flaw,
         None if flaw else known,
+        None if flaw else is_noise,
+        relative_widths,
+        _matters(problem, effects),
         gradient,
     )
+
+
+def _matters(problem: Any, effects: np.ndarray) -> np.ndarray | None:
+    """Whether changes of the residual ``(p,)`` are noticeable in the measured signals.
+
+    None for residuals of a user's function, whose signals have no unit in common.
+    """
+    if not isinstance(problem, GrayBoxProblem | TorqueProblem):
+        return None
+    total = 0.0
+    for sequence in problem.sequences:
+        spread = sequence.weights * sequence.measured.std(axis=0)
+        total += len(sequence.measured) * float(np.sum(np.square(spread)))
+    return np.asarray(effects > _NOTICEABLE * np.sqrt(total))
+
+
+def _is_noise(
+    known: Gaussian,
+    z: np.ndarray,
+    at_bound: np.ndarray,
+    freed: CovarianceEstimate,
+    level: float,
+) -> np.ndarray:
+    """Whether the optimum without bounds is as near as noise explains ``(p,)`` bool."""
+    limits = contradiction_ratio(int(at_bound.sum()), level, freed.dof, chance=_BEYOND)
+    widths = np.where(np.isfinite(freed.half_widths), freed.half_widths, 0.0)
+    return np.abs(known.centre - z) <= limits * widths
 
 
 def _skips_jacobian(
@@ -279,7 +342,7 @@ def _affordable(problem: Any, solution: Solution, time: AfterFit) -> bool:
     return (solution.success and cost <= 0.5 * time.seconds) or cost < 1.0
 
 
-def _flaw(signals: list[SequenceSignals]) -> str:
+def _flaw(signals: list[SequenceSignals], by_torques: bool) -> str:
     """Reason why a fit is not a valid optimum: its simulation diverges from the data."""
     away = []
     for s in signals:
@@ -291,6 +354,12 @@ def _flaw(signals: list[SequenceSignals]) -> str:
             away.append(s.name)
     if not away:
         return ""
+    if by_torques:
+        return (
+            f"the torques of the model in {listing(away)} are further from the recorded ones than "
+            "a constant, so that values and intervals are not valid. Check signs, units, the order "
+            "of the joints and the timing of the torques"
+        )
     return (
         f"the simulation of {listing(away)} diverges from the recording, with a larger error than "
         "a "

@@ -1,6 +1,7 @@
 """Problem of recordings with faults as unknowns."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ class ChangedProblem(Problem):
 
     def __init__(
         self,
-        make: Callable[[Sequence[ModelSequences]], Problem],
+        make: Callable[[Sequence[ModelSequences]], Any],
         groups: Sequence[ModelSequences],
         changes: Sequence[Change],
     ):

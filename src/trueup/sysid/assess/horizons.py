@@ -24,7 +24,13 @@ WHOLE = 0.0
 _SAMPLES = 5  # minimum samples in a window, of the slowest recording
 
 _SHARE = 0.2  # last part of a horizon whose samples measure the error at its end
-_CHANCE = 0.05  # significance level of the comparison with predictors without a model
+_CHANCE = 0.05
+"""Significance level of one comparison with a predictor without a model.
+
+It is not divided by the number of comparisons: right models are far better than these predictors
+where a joint moves, so that none was beaten in 183 right runs with 8 to 16 comparisons each
+(benchmarks/false_alarms.py), while the division hides errors 1.4 times those of the held velocity.
+"""
 _SMALL = 0.01  # errors below this share of the spread of a channel are ignored
 _PREDICTORS = ("identified", "initial", "state_held", "velocity_held")
 

@@ -8,8 +8,12 @@ import numpy as np
 
 from trueup.errors import listing
 from trueup.fitting import Reason
+from trueup.fitting.judgement._whiteness import predictable_share
+from trueup.fitting.judgement.paired_errors import block_sums
 from trueup.fitting.solution import Solution, Status
-from trueup.sysid.assess.assessment import Assessment
+from trueup.parameters import Space
+from trueup.sysid.assess.assessment import Assessment, SequenceSignals
+from trueup.sysid.assess.verdict import WIDE
 from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem
@@ -19,9 +23,12 @@ from trueup.sysid.torque.problem import TorqueProblem
 
 _GRAVITY = ("problem", "warning", "good")
 _POOR_FIT = 30.0  # fit below which a channel is poorly explained [%]
+_NOISE_SHARE = 0.5  # predictable share of a residual that is mostly noise
 _ABOVE_NOISE = 3.0  # reported ratio of the error to the given noise
 _AT_REST = 1.0  # difference in fit within which a constant is as good [%]
-_MUCH_WORSE = 1.5  # reported ratio of held-out to training error, relative to the initial model
+_MUCH_WORSE = 1.5  # reported ratio of held-out to training error
+_SMALL = 1e-4  # errors below this share of the spread of a channel are ignored
+_CHANCE = 0.001  # probability of a larger held-out error of a right model, for all channels
 
 
 def insights(
@@ -69,22 +76,40 @@ def insights(
         found += [("warning", f"{said}.", "identifiability")] if said else []
     found += [(*f, "parameters") for f in _bounds(problem, solution, assessment)]
     found += [(*f, "scores") for f in _unexplained(problem, assessment)]
-    found += [(*f, "scores") for f in _worse(assessment)]
     if assessment.stability is not None:
         found += [("problem", s, "parameters") for s in assessment.stability.sentences]
-    found += [("warning", w.sentence, "identifiability") for w in identifiability.weak]
     found += [(*f, "scores") for f in _overfit(assessment)]
-    found += [(*f, "residuals") for f in _residuals(assessment)]
     found += [("warning", remark, "") for remark in assessment.remarks]
     if crossed is not None:
         found += [(*f, "cross-validation") for f in _folds(problem, assessment, crossed)]
-    doubtful = any(section in ("identifiability", "parameters") for _, _, section in found)
+    doubtful = any(
+        section in ("identifiability", "parameters") and severity != "good"
+        for severity, _, section in found
+    )
     if solution.success and not doubtful:
-        found.append(("good", "Every parameter is determined by the data.", "identifiability"))
+        found.append(("good", _determined(problem, assessment), "identifiability"))
     return [
         {"severity": severity, "sentence": sentence, "section": section}
         for severity, sentence, section in sorted(found, key=lambda f: _GRAVITY.index(f[0]))
     ]
+
+
+def _determined(problem: GrayBoxProblem, assessment: Assessment) -> str:
+    """Sentence on a fit without a doubtful value; it names those whose precision is of no use."""
+    widths = assessment.relative_widths
+    if widths is None:
+        return "Every parameter is determined by the data."
+    wide = [
+        name
+        for name, width, hit in zip(problem.space.names, widths, assessment.at_bound, strict=True)
+        if "#" not in name and not hit and not width <= WIDE
+    ]
+    if not wide:
+        return "Every parameter is determined by the data."
+    return (
+        f"Every parameter is determined by the data, except {listing(wide, 4)}, with too small an "
+        "effect on the recorded motion to be determined, or to matter for such motions."
+    )
 
 
 def hard_friction_advice(models: Sequence[mujoco.MjModel], searched: bool = False) -> list[str]:
@@ -109,7 +134,9 @@ def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[
     out = []
     row = assessment.scores.row("training", "identified")
     still = still_components(assessment)
-    poor = [c for c in row.channels if c.fit_percent < _POOR_FIT and c.channel not in still]
+    # the best model leaves the noise of a small motion unexplained
+    noisy = channels_of_noise(assessment) | still
+    poor = [c for c in row.channels if c.fit_percent < _POOR_FIT and c.channel not in noisy]
     if poor:
         shown = ", ".join(f"{c.channel} {c.fit_percent:.3g} %" for c in poor[:4])
         out.append(
@@ -135,6 +162,18 @@ def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[
                 )
             )
     return out
+
+
+def channels_of_noise(assessment: Assessment) -> set[str]:
+    """Channels whose residual is mostly white noise in every recording of the fit."""
+    smooth = {
+        channel
+        for s in assessment.signals
+        if not s.held_out
+        for c, channel in enumerate(s.channels)
+        if predictable_share(s.measured[:, c] - s.fitted[:, c]) > _NOISE_SHARE
+    }
+    return {c for s in assessment.signals for c in s.channels} - smooth
 
 
 def still_components(assessment: Assessment) -> set[str]:
@@ -163,16 +202,6 @@ def _signal(channel: str) -> str:
     return channel.partition("[")[0]
 
 
-def _worse(assessment: Assessment) -> list[tuple[str, str]]:
-    """Channels with a smaller error of a constant or the initial model."""
-    still = still_components(assessment)
-    return [
-        ("problem" if "a constant" in remark else "warning", remark[:1].upper() + remark[1:])
-        for remark in assessment.scores.remarks
-        if not any(f", {channel}: " in remark for channel in still)
-    ]
-
-
 def _bounds(
     problem: GrayBoxProblem, solution: Solution, assessment: Assessment
 ) -> list[tuple[str, str]]:
@@ -193,6 +222,15 @@ def _bounds(
                 )
             )
             continue
+        if _is_absent(assessment, space, solution.x, int(i)):
+            out.append(
+                (
+                    "good",
+                    f"{space.names[i]} is zero within the noise: at most "
+                    f"{assessment.intervals[i, 1]:.3g}.",
+                )
+            )
+            continue
         out.append(
             (
                 "problem",
@@ -204,54 +242,67 @@ def _bounds(
     return out
 
 
+def _is_absent(assessment: Assessment, space: Space, x: np.ndarray, i: int) -> bool:
+    """Whether a value at a lower limit of zero is what the data show."""
+    at_zero = space.lower[i] == 0.0 and x[i] <= 1e-6 * space.upper[i]
+    widths = assessment.relative_widths
+    narrow = widths is not None and bool(widths[i] <= WIDE)
+    return bool(at_zero and narrow and assessment.is_noise is not None and assessment.is_noise[i])
+
+
 def _overfit(assessment: Assessment) -> list[tuple[str, str]]:
-    parts = {row.part for row in assessment.scores.rows}
-    if "held-out" not in parts:
+    """Channels with a larger error on held-out data than on those of the fit, by more than chance.
+
+    Errors of both parts are compared by mean squares over blocks, whose logarithms are nearly
+    normal (Welch 1947).
+    """
+    seen, unseen = (_block_means(assessment.signals, part) for part in (False, True))
+    if not unseen:
         return []
-    training = assessment.scores.row("training", "identified")
-    held_out = assessment.scores.row("held-out", "identified")
+    names = [c for c in seen if c in unseen]
     out = []
-    for a, b in zip(training.channels, held_out.channels, strict=True):
-        if a.fit_percent > 20 and (100 - b.fit_percent) > _MUCH_WORSE * (100 - a.fit_percent) + 5:
+    for channel in names:
+        (known, spread), (held, _) = seen[channel], unseen[channel]
+        error, other = (float(np.sqrt(np.mean(part))) for part in (held, known))
+        if error < _MUCH_WORSE * other or error < _SMALL * spread:
+            continue
+        if _is_larger(np.log(held + 1e-300), np.log(known + 1e-300), _CHANCE / len(names)):
             out.append(
                 (
                     "warning",
-                    f"{a.channel}: the fit explains {a.fit_percent:.1f} % on the training data but "
-                    f"{b.fit_percent:.1f} % on the held-out data.",
+                    f"{channel}: the error is {error:.3g} on the held-out data and {other:.3g} on "
+                    "the training data: the fit does not hold for other motions.",
                 )
             )
     return out
 
 
-def _residuals(assessment: Assessment) -> list[tuple[str, str]]:
-    coloured = [
-        f"{name} {test.channel}"
-        for name, tests in assessment.whiteness.items()
-        for test in tests
-        if not test.white
-    ]
-    out = []
-    if coloured:
-        shown = ", ".join(coloured[:4]) + (
-            f" and {len(coloured) - 4} more" if len(coloured) > 4 else ""
-        )
-        out.append(
-            (
-                "warning",
-                f"The residual is not white ({shown}): the model is incomplete. "
-                f"The intervals account for correlated noise, not for model error.",
-            )
-        )
-    growing = [
-        test
-        for tests in assessment.size.values()
-        for test in tests
-        if not test.constant and test.ratio > 1.2
-    ]
-    if growing:
-        worst = max(growing, key=lambda test: test.ratio)
-        out.append(("warning", worst.sentence))
+def _block_means(
+    signals: Sequence[SequenceSignals], held_out: bool
+) -> dict[str, tuple[np.ndarray, float]]:
+    """Mean squared errors of each channel over blocks of its recordings, and its spread."""
+    errors: dict[str, list[np.ndarray]] = {}
+    values: dict[str, list[np.ndarray]] = {}
+    for s in signals:
+        if s.held_out == held_out:
+            for c, channel in enumerate(s.channels):
+                errors.setdefault(channel, []).append(s.measured[:, c] - s.fitted[:, c])
+                values.setdefault(channel, []).append(s.measured[:, c])
+    out = {}
+    for channel, parts in errors.items():
+        off = np.square(np.concatenate(parts))
+        sums, counts = block_sums(off), block_sums(np.ones(len(off)))
+        out[channel] = sums / counts, float(np.std(np.concatenate(values[channel])))
     return out
+
+
+def _is_larger(first: np.ndarray, second: np.ndarray, chance: float) -> bool:
+    from scipy.stats import ttest_ind
+
+    if min(len(first), len(second)) < 2 or not (np.ptp(first) or np.ptp(second)):
+        return False
+    test = ttest_ind(first, second, equal_var=False, alternative="greater")
+    return bool(np.asarray(test.pvalue) < chance)  # type: ignore[attr-defined]
 
 
 def _folds(

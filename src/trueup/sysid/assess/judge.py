@@ -3,11 +3,17 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from trueup.fitting import Grade, Reason
 from trueup.fitting.solution import Status
 from trueup.sysid.assess.assessment import Assessment, assess
+from trueup.sysid.assess.excitation import joint_motions, too_little
 from trueup.sysid.assess.horizons import horizon_errors
 from trueup.sysid.assess.missing_terms import missing_terms
 from trueup.sysid.assess.summary import summarise
+from trueup.sysid.assess.window_length import window_reasons
+from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit._inner_fit import AfterFit
 from trueup.sysid.fit.cross_validation import CrossValidation, cross_validate
@@ -49,6 +55,9 @@ def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
         fit.solution, covariance=assessment.value_covariance, intervals=assessment.intervals
     )
     level = experiment.confidence.level
+    windows: list[Reason] = []
+    if success and not assessment.flaw and time.left:
+        windows = window_reasons(prepared, problem, x, assessment.covariance, level)
     summary = summarise(
         experiment.name,
         problem,
@@ -61,8 +70,45 @@ def judge(prepared: Prepared, fit: Fit, directory: Path) -> Identification:
         horizon_errors(prepared, problem, x) if time.left else (),
         torque_summary(prepared, x, start, assessment, level, time.left),
         missing,
+        shortages(prepared, problem, assessment),
+        windows,
     )
     return Identification(prepared, problem, solution, assessment, crossed, directory, summary)
+
+
+def shortages(prepared: Prepared, problem: GrayBoxProblem, assessment: Assessment) -> list[Reason]:
+    """Reasons against a fit to too little motion."""
+    starts = estimated_starts(problem.parameters)
+    names = problem.space.names
+    asked = np.array(["#" not in name and name not in starts for name in names])
+    widths = assessment.relative_widths
+    held_out = [
+        float(np.ptp(sequence.sensordata.times))
+        for group in prepared.held_out
+        for sequence in group.measured_rollout
+    ]
+    found = too_little(
+        problem.parameters,
+        asked,
+        np.full(len(names), np.nan) if widths is None else widths,
+        joint_motions(prepared.training),
+        held_out,
+        0.0 if prepared.experiment.search.by_torques else prepared.settings.window,
+    )
+    return found + weak_reasons(assessment)
+
+
+def weak_reasons(assessment: Assessment) -> list[Reason]:
+    """Reasons on uncertain values that change the predicted motion noticeably."""
+    matters = assessment.matters
+    if matters is None:
+        return []
+    names = assessment.identifiability.names
+    return [
+        Reason(Grade.LOOK, f"{direction.sentence}.", "identifiability")
+        for direction in assessment.identifiability.weak
+        if direction.uncertainty is None or matters[names.index(next(iter(direction.coefficients)))]
+    ]
 
 
 def problems_of_held_out(
@@ -114,6 +160,8 @@ def assess_fit(
         held_out_starts=measured_starts(prepared, prepared.alone, True) if moves else None,
         time=time,
         information=fit.information,
+        elsewhere=fit.elsewhere,
+        was_compared=fit.was_compared,
     )
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from trueup._version import __version__
+from trueup.fitting import Reason
+from trueup.fitting.judgement._whiteness import predictable_share
 from trueup.fitting.judgement.scores import ScoreTable
 from trueup.fitting.solution import Solution
 from trueup.parameters import ParameterDict
@@ -43,6 +45,8 @@ def summarise(
     horizons: Sequence[HorizonError] = (),
     torque: dict[str, Any] | None = None,
     missing: Sequence[MissingTerm] = (),
+    little: Sequence[Reason] = (),
+    windows: Sequence[Reason] = (),
 ) -> dict[str, Any]:
     """Plain data of an identification, before non-finite numbers are encoded."""
     unseen, how = (), ""
@@ -52,7 +56,7 @@ def summarise(
         unseen, how = ends.signals, ends.reason
     ranked = ranked_causes(missing, quality or {})
     causes = cause_reasons(ranked)
-    doubtful = doubts(assessment.signals, horizons, torque)
+    doubtful = [*windows, *doubts(assessment.signals, horizons, torque)]
     # initial states of windows are nuisance parameters: kept separate
     labels = element_labels(problem.parameters)
     is_asked = ["#" not in label for label in labels]
@@ -76,6 +80,7 @@ def summarise(
             torque,
         ),
         causes,
+        little,
     )
     undetermined = [r["name"] for r in rows if "#" not in r["name"] and not r["determined"]]
     return {
@@ -106,17 +111,15 @@ def summarise(
         "scores": score_rows(assessment.scores),
         "horizons": horizon_rows(horizons),
         "torque": torque,
-        "whiteness": {
-            name: [t.sentence for t in tests] for name, tests in assessment.whiteness.items()
-        },
         "causes": ranked,
+        "residuals": residual_rows(assessment),
         "missing_terms": [term.to_dict() for term in missing],
         "insights": insights(
             problem,
             solution,
             assessment,
             crossed,
-            doubtful,
+            [*little, *doubtful],
             [] if torque is None else [s for s in torque["sentences"] if s not in torque["doubts"]],
             causes,
         ),
@@ -209,6 +212,31 @@ def score_rows(table: ScoreTable) -> list[dict[str, Any]]:
         for row in table.rows
         for c in row.channels
     ]
+
+
+def residual_rows(assessment: Assessment) -> list[dict[str, Any]]:
+    """One record per training recording and channel: size and correlation of its residual.
+
+    Residuals of right models are correlated too, by the noise of measured starts and by filters of
+    sensors: these are figures without a threshold (benchmarks/false_alarms.py).
+    """
+    out = []
+    for s in assessment.signals:
+        sizes = {t.channel: t.ratio for t in assessment.size.get(s.name, ())}
+        for c, test in enumerate(assessment.whiteness.get(s.name, ()) if not s.held_out else ()):
+            error = s.measured[:, c] - s.fitted[:, c]
+            out.append(
+                {
+                    "sequence": s.name,
+                    "channel": test.channel,
+                    "unit": s.units[c] if s.units else "",
+                    "rms": float(np.sqrt(np.mean(np.square(error)))),
+                    "lag_one": test.lag_one_correlation,
+                    "predictable": predictable_share(error),
+                    "speed_ratio": sizes.get(test.channel),
+                }
+            )
+    return out
 
 
 def _identifiability(assessment: Assessment) -> dict[str, Any]:

@@ -8,9 +8,19 @@ import numpy as np
 from trueup.fitting import Comparison, Estimates, Grade, Reason, SearchEnd, Solution, Verdict, judge
 from trueup.fitting.judgement import baselines
 from trueup.fitting.judgement.rules import EQUAL
+from trueup.fitting.uncertainty import contradiction_ratio
 from trueup.parameters import Space
 from trueup.sysid.assess.assessment import Assessment, SequenceSignals
 from trueup.sysid.assess.held_motion import velocities
+
+_CONFIRMED = (
+    "The model before the fit is as good on the data of the fit, and its values are within the "
+    "intervals: the recordings confirm it."
+)
+_ROUNDING = 1e-9
+
+WIDE = 0.5
+"""Half-width of an interval, relative to the size of the value, above which it says little."""
 
 
 def verdict_of(
@@ -24,6 +34,7 @@ def verdict_of(
     doubts: Sequence[Reason] = (),
     limit_evidence: Mapping[str, str] | None = None,
     causes: Sequence[Reason] = (),
+    little: Sequence[Reason] = (),
 ) -> Verdict:
     """Return the verdict on an identification by the rules of :func:`trueup.fitting.judge`.
 
@@ -42,17 +53,58 @@ def verdict_of(
             guesses from the motion, so reaching one does not affect the robot's parameters.
         limit_evidence: result of other fits for parameters that ended at zero, a clause for each.
         doubts: further reasons against the fit, see :func:`trueup.sysid.assess.doubts.doubts`.
-        causes: reasons that explain others, which come first.
+        causes: reasons that explain others, which come before them.
+        little: reasons of too little data, which come first: what the other rules find may be
+            their consequence.
     """
     signals = [*assessment.signals, *unseen]
     grade = Grade.USE if unseen else Grade.LOOK
-    found = judge(
+    comparisons = compared(signals, still)
+    confirmed = _is_confirmed(space, solution, assessment, comparisons)
+    if confirmed:
+        comparisons = [_without_start(each) for each in comparisons]
+        doubts = [*doubts, Reason(Grade.USE, _CONFIRMED, "scores")]
+    verdict = judge(
         search=SearchEnd.of(solution),
-        comparisons=compared(signals, still),
+        comparisons=comparisons,
         estimates=_estimates(space, solution, assessment, starts, limit_evidence or {}),
-        look_at=[*doubts, *([Reason(grade, _sentence(how), "scores")] if how else ())],
+        look_at=[*little, *doubts, *([Reason(grade, _sentence(how), "scores")] if how else ())],
     )
-    return replace(found, reasons=(*causes, *found.reasons))
+    others = [reason for reason in verdict.reasons if reason not in little]
+    return replace(verdict, reasons=(*little, *causes, *others))
+
+
+def _wide(space: Space, assessment: Assessment, names: Collection[str]) -> dict[str, str]:
+    """A clause for each value at a limit whose interval is too wide to say that it is zero."""
+    widths, out = assessment.relative_widths, {}
+    for i, name in enumerate(space.names):
+        if name in names and widths is not None and not widths[i] <= WIDE:
+            low, high = assessment.intervals[i]
+            out[name] = f"its interval from {low:.3g} to {high:.3g} is too wide to say more"
+    return out
+
+
+def _is_confirmed(
+    space: Space, solution: Solution, assessment: Assessment, comparisons: Sequence[Comparison]
+) -> bool:
+    """Whether the start values are those of the fit, within its intervals and its error.
+
+    The fit of a right model with right values cannot be better than its start.
+    """
+    seen = [c for c in comparisons if not c.held_out]
+    if not (solution.success and seen and _is_no_better(seen)):
+        return False
+    away = np.abs(space.to_search(space.start) - space.to_search(solution.x))
+    count = int(np.isfinite(away).sum())
+    covariance = assessment.covariance
+    limits = contradiction_ratio(count, 1.0 - covariance.alpha, covariance.dof)
+    with np.errstate(invalid="ignore"):
+        return bool((away <= limits * covariance.half_widths + _ROUNDING).all())
+
+
+def _is_no_better(seen: Sequence[Comparison]) -> bool:
+    """Whether the model before the fit is as good as the fit on its own data."""
+    return all(c.ratio(baselines.BEFORE_FIT) > 1.0 - EQUAL for c in seen)
 
 
 def _sentence(text: str) -> str:
@@ -101,8 +153,7 @@ def compared(signals: Sequence[SequenceSignals], still: Sequence[str] = ()) -> l
         units=[first.units[c] for c in columns[0]] if first.units else (),
     )
     seen = [c for c in found if not c.held_out]
-    is_result = seen and all(c.ratio(baselines.BEFORE_FIT) > 1.0 - EQUAL for c in seen)
-    if is_result and any(s.repeats_training for s in signals):
+    if seen and _is_no_better(seen) and any(s.repeats_training for s in signals):
         return [_without_start(each) if each.held_out else each for each in found]
     return found
 
@@ -135,7 +186,9 @@ def _estimates(
         undetermined if solution.success and not assessment.flaw else (),
         () if assessment.stability is None else assessment.stability.sentences,
         assessment.gradient,
+        assessment.is_noise,
     )
     flaw = f"{assessment.flaw}." if assessment.flaw else ""
+    limit_evidence = {**_wide(space, assessment, found.at_limits), **limit_evidence}
     evidence = {n: clause for n, clause in limit_evidence.items() if n in found.at_limits}
     return replace(found, flaw=flaw, limit_evidence={**found.limit_evidence, **evidence})

@@ -62,6 +62,25 @@ def with_known_cost(problem: Problem, solution: Solution, loss: Loss) -> Solutio
     return solution
 
 
+def joined(former: Solution, latter: Solution, clause: str) -> Solution:
+    """The latter of two consecutive searches with the history and the counts of both.
+
+    Args:
+      former: result of the first search.
+      latter: result of the second; modified.
+      clause: end of its message.
+    """
+    counted = former.stats.get("evaluations", 0)
+    latter.message += clause
+    latter.history = former.history + [
+        {**record, "evaluations": record["evaluations"] + counted} for record in latter.history[1:]
+    ]
+    for key, value in former.stats.items():
+        added = key in ("seconds", "evaluations", "failed_evaluations")
+        latter.stats[key] = latter.stats[key] + value if added else value
+    return latter
+
+
 REFIT_ITERATIONS = 5
 """Maximum iterations of a fit that starts at the optimum of nearly the same data."""
 

@@ -3,7 +3,7 @@
 A faster fit is used only if the cost by simulation is lower at its end.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,9 @@ class Start:
     """Values ``(p,)``."""
     notes: tuple[str, ...] = ()
     """Their source; empty for the start values of the experiment."""
+    torques: np.ndarray | None = None
+    """Values of inverse dynamics ``(p,)``, NaN for those without effect on torques; None without
+    recorded torques."""
 
 
 def better_start(
@@ -60,6 +63,7 @@ def start_by_torques(
     if not acts.any():
         return start
     failures: dict[int, str] = {}
+    start = replace(start, torques=np.where(acts, x, np.nan))
     before, after = problem.costs(np.stack([start.x, x]), failures)[:, 0]
     if failures or after >= before:
         return start
@@ -68,7 +72,7 @@ def start_by_torques(
         f"The search starts from the values of inverse dynamics for {listing(names, 6)}: "
         f"their cost is {after:.4g}, that of the start values {before:.4g}."
     )
-    return Start(x, (*start.notes, note))
+    return replace(start, x=x, notes=(*start.notes, note))
 
 
 def start_by_soft_friction(
@@ -88,4 +92,4 @@ def start_by_soft_friction(
         f"{evaluations} simulations: its cost with the friction of the model is {after:.4g}, that "
         f"of the start {before:.4g}."
     )
-    return Start(x, (*start.notes, note))
+    return replace(start, x=x, notes=(*start.notes, note))

@@ -29,6 +29,12 @@ class Fit:
     information: np.ndarray | None = None
     """``J' J`` ``(p, p)`` in search coordinates at the end of the search, if available."""
 
+    elsewhere: Solution | None = None
+    """Fit of the held-out data from the solution, possibly with their initial states as further
+    parameters; None if it was not made."""
+    was_compared: bool = False
+    """Whether the cost was compared at the optima of other data."""
+
 
 @dataclass
 class Identification:

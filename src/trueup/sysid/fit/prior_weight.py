@@ -8,7 +8,7 @@ from trueup.fitting.losses import Loss
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.solution import Solution
 from trueup.sysid.assess.fit_covariance import sequence_rows
-from trueup.sysid.fit._inner_fit import inner_fit, with_known_cost
+from trueup.sysid.fit._inner_fit import inner_fit, joined, with_known_cost
 from trueup.sysid.fit.problem import GrayBoxProblem
 
 _ROUNDS = 3  # the scale changes little after the first
@@ -50,7 +50,9 @@ def refit_with_noise(
         search = LeastSquares(problem.space, settings, solution.x)
         left = np.inf if time_limit is None else time_limit - solution.stats["seconds"]
         fit = inner_fit(problem, search, left)
-        solution = _joined(solution, with_known_cost(problem, fit, loss))
+        counted = solution.stats.get("evaluations", 0)
+        clause = f", with priors weighted by the residuals of {counted} earlier simulations"
+        solution = joined(solution, with_known_cost(problem, fit, loss), clause)
         if not solution.success:
             break
     return problem, solution
@@ -93,16 +95,3 @@ def residual_scale(problem: GrayBoxProblem, x: np.ndarray, loss: Loss) -> float:
             total += signal[c] * (1.0 if given else freedom * spread)
             information += signal[c]
     return float(np.sqrt(total / information)) if information > 0 else 0.0
-
-
-def _joined(former: Solution, latter: Solution) -> Solution:
-    """The latter solution with the history and the counts of both."""
-    counted = former.stats.get("evaluations", 0)
-    latter.message += f", with priors weighted by the residuals of {counted} earlier simulations"
-    latter.history = former.history + [
-        {**record, "evaluations": record["evaluations"] + counted} for record in latter.history[1:]
-    ]
-    for key, value in former.stats.items():
-        added = key in ("seconds", "evaluations", "failed_evaluations")
-        latter.stats[key] = latter.stats[key] + value if added else value
-    return latter

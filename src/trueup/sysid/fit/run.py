@@ -31,6 +31,7 @@ from trueup.sysid.fit.identification_search import (
 )
 from trueup.sysid.fit.prior_weight import refit_with_noise
 from trueup.sysid.fit.requests import check_requests
+from trueup.sysid.fit.second_optimum import SecondOptimum, second_optimum
 from trueup.sysid.fit.spec import IdentificationSpec
 from trueup.sysid.results.outputs import write_models, write_signals
 from trueup.sysid.results.reduced_experiment import reduced_set, write_reduced
@@ -117,7 +118,8 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
       RunInterrupted: Ctrl-C.
     """
     part, problem, made = spec.experiment.search, ready.problem, ready.search
-    notes, limits = ready.notes, spec.limits
+    notes, limits, start = ready.notes, spec.limits, None
+    began = time.perf_counter()
     if part.method in SCIPY_METHODS:
         from trueup.fitting.searches._scipy_least_squares import scipy_least_squares
 
@@ -127,7 +129,6 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
     else:
         # max_iters 0 requests the start values
         if part.method == OWN and isinstance(made, LeastSquares) and part.max_iters:
-            began = time.perf_counter()
             start = better_start(ready.prepared, problem, part.time_limit)
             made = LeastSquares(problem.space, made.settings, start.x)
             notes += start.notes
@@ -140,7 +141,17 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
     loss = Loss(made.settings.loss, made.settings.loss_scale)
     solution = with_known_cost(problem, solution, loss)
     problem, solution = refit_with_noise(problem, solution, made.settings, part.time_limit)
-    return Fit(problem, solution, loss, notes, getattr(made, "gram", None))
+    left = np.inf
+    if part.time_limit is not None:
+        left = part.time_limit - (time.perf_counter() - began)
+    found = (
+        second_optimum(ready.prepared, problem, solution, loss, start, left)
+        if part.max_iters
+        else SecondOptimum(solution)
+    )
+    notes += found.notes
+    information = None if found.notes else getattr(made, "gram", None)
+    return Fit(problem, found.solution, loss, notes, information, found.elsewhere, found.was_tried)
 
 
 def write_results(result: Identification, directory: RunDirectory) -> None:

@@ -68,7 +68,8 @@ def unseen_ends(
     return UnseenEnds(
         tuple(replace(each, repeats_training=True) for each in signals),
         "No recording is held out: a second fit without the last quarter of each recording "
-        "predicts these quarters; the values are those of all data.",
+        "predicts these quarters; the values are those of all data. Whether they hold for "
+        "another recording was not tested.",
     )
 
 

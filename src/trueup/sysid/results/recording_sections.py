@@ -33,16 +33,50 @@ def signal_section(signals: Sequence[SequenceSignals]) -> reports.Section:
 
 
 def residual_section(
-    signals: Sequence[SequenceSignals], whiteness: dict[str, list[str]]
+    signals: Sequence[SequenceSignals], residuals: Sequence[dict[str, Any]]
 ) -> reports.Section:
-    """Tests and autocorrelation of the residuals."""
+    """Size and correlation of the residuals, as figures without a threshold.
+
+    Args:
+      signals: signals of all recordings.
+      residuals: from :func:`trueup.sysid.assess.summary.residual_rows`.
+    """
     fitted = [s for s in shown_parts(signals) if not s.held_out]
-    if len(whiteness) <= MOST_SHOWN:
-        content: list[Any] = [reports.Text(s) for t in whiteness.values() for s in t]
-    else:
-        content = [reports.Text("The recordings with the largest errors:")]
-        names = [s.name for s in fitted if s.name in whiteness]
-        content += [reports.Text(f"{name}: {s}") for name in names for s in whiteness[name]]
+    names = [s.name for s in fitted]
+    content: list[Any] = [
+        reports.Text(
+            "Predictable is the share of the variance that the residual's own past predicts: zero "
+            "for white noise. The rest is an error of the model, noise of a measured start, or a "
+            "filter of the sensor; the intervals include correlated noise. Fast over slow is the "
+            "ratio of the residual at high and at low speed."
+        ),
+        reports.Table(
+            [
+                reports.Column("recording"),
+                reports.Column("channel"),
+                reports.Column("RMS", digits=3),
+                reports.Column("unit"),
+                reports.Column("correlation, lag 1", digits=2),
+                reports.Column("predictable", "%", digits=2),
+                reports.Column("fast over slow", digits=2),
+            ],
+            [
+                [
+                    r["sequence"],
+                    r["channel"],
+                    r["rms"],
+                    r["unit"],
+                    r["lag_one"],
+                    100 * r["predictable"],
+                    r["speed_ratio"],
+                ]
+                for r in residuals
+                if r["sequence"] in names
+            ],
+        ),
+    ]
+    if len({r["sequence"] for r in residuals}) > MOST_SHOWN:
+        content.insert(0, reports.Text("The recordings with the largest errors:"))
     for s in fitted[:2]:
         for c, channel in list(enumerate(s.channels))[:4]:
             error = s.measured[:, c] - s.fitted[:, c]
