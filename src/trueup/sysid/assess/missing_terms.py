@@ -385,7 +385,8 @@ class _Search:
             )
         except TrueupError:
             return np.full(len(x), np.inf)
-        return np.nan_to_num(found.half_widths * problem.space.slope(x), nan=np.inf)
+        widths = found.half_widths * problem.space.slope(x)
+        return np.where(np.isnan(widths), np.inf, widths)
 
     def _problem(self, more: Sequence[Candidate], groups: Any) -> Any:
         groups = with_forces(groups, more)

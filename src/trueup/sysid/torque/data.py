@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
@@ -19,6 +20,9 @@ from trueup.sysid.torque.joint_motion import (
 from trueup.sysid.torque.left_out_forces import left_out_sentence
 from trueup.sysid.torque.link_regressor import check_joints, link_regressor
 
+if TYPE_CHECKING:
+    from trueup.sysid.torque.own_error import OwnErrors
+
 _SLOWEST = 0.002  # share of the RMS velocity below which the direction of a joint is unknown
 
 
@@ -31,6 +35,9 @@ class TorqueData:
     model: mujoco.MjModel
     links: np.ndarray
     """Torque for each link parameter ``(T, dofs, 10 nbody)``."""
+    own_error: np.ndarray | None = None
+    """Error of inverse dynamics itself ``(T, dofs)``, which is subtracted from the applied torque;
+    see :mod:`trueup.sysid.torque.own_error`. None: not known."""
 
     @property
     def name(self) -> str:
@@ -62,7 +69,7 @@ class TorqueData:
                 force = force + bias[:, i, 2:3] * ratio * motion.qvel[:, dof]
                 total += ratio * force
             out[:, :, k] = total
-        return out
+        return out if self.own_error is None else out - self.own_error
 
     def drive_gains(self, fields: dict[str, np.ndarray]) -> np.ndarray:
         """Torque of each joint per unit of its controls ``(n, dofs)``; 1 for recorded torques.
@@ -112,6 +119,17 @@ class TorqueData:
         return out
 
 
+def torque_data_of(
+    model: mujoco.MjModel,
+    motion: JointMotion,
+    sources: TorqueSources,
+    own_error: np.ndarray | None = None,
+) -> TorqueData:
+    """Torque and regressor of one motion."""
+    links = link_regressor(model, motion.qpos, motion.qvel, motion.qacc)
+    return TorqueData(motion, sources, model, links[:, list(sources.dofs)], own_error)
+
+
 def joint_names(model: mujoco.MjModel, dofs: Sequence[int]) -> list[str]:
     """Names of the joints of degrees of freedom."""
     return [model.joint(int(model.dof_jntid[d])).name or f"joint {d}" for d in dofs]
@@ -129,6 +147,7 @@ def torque_data(
     bandwidth: float,
     slowest: np.ndarray,
     driven: dict[str, set[int]] | None = None,
+    own_errors: "OwnErrors | None" = None,
 ) -> list[TorqueData]:
     """Torque and regressors of all recordings.
 
@@ -137,6 +156,7 @@ def torque_data(
       bandwidth: corner frequency of the filter [Hz].
       slowest: from :func:`slowest_speeds`.
       driven: actuators with a recorded control, by recording; None: all.
+      own_errors: errors of inverse dynamics itself; None: not known.
 
     Raises:
       SignalError: no recording has a torque, or a joint was not measured.
@@ -153,8 +173,8 @@ def torque_data(
             if not sources.has_torque:
                 continue
             motion = smooth_motion(trajectory, bandwidth, slowest)
-            links = link_regressor(model, motion.qpos, motion.qvel, motion.qacc)
-            out.append(TorqueData(motion, sources, model, links[:, list(sources.dofs)]))
+            own = own_errors and own_errors.at(trajectory.name, motion.times)
+            out.append(torque_data_of(model, motion, sources, own))
     if not out:
         reasons = {left_out_sentence(t.model) for g in groups for t in g.measured_rollout} - {""}
         if reasons:

@@ -25,7 +25,7 @@ from trueup.sysid.torque.joint_errors import (
 )
 from trueup.sysid.torque.linear_fit import errors, plain_least_squares
 from trueup.sysid.torque.problem import TorqueProblem
-from trueup.sysid.torque.setup import TorqueSetup, possible_setup, torque_problem
+from trueup.sysid.torque.setup import TorqueSetup, possible_setup, setup_at, torque_problem
 
 if TYPE_CHECKING:
     from trueup.sysid.assess.assessment import Assessment
@@ -89,6 +89,8 @@ def torque_summary(
       time_limit: time limit of the fit to torques [s].
     """
     is_torque = prepared.experiment.search.by_torques
+    if not is_torque and time_limit > 0 and possible_setup(prepared) is not None:
+        setup_at(prepared, x)
     found = (
         (torque_problem(prepared), x, None) if is_torque else torque_fit(prepared, x, time_limit)
     )
@@ -143,7 +145,9 @@ def _friction(prepared: Prepared, setup: TorqueSetup) -> list[MissingFriction]:
     if not prepared.held_out:
         seen, unseen = halves(setup.data)
         return missing_friction(seen, unseen, columns)
-    data = torque_data(prepared.held_out, bandwidth.corner, bandwidth.slowest, setup.driven)
+    data = torque_data(
+        prepared.held_out, bandwidth.corner, bandwidth.slowest, setup.driven, setup.own_errors
+    )
     unseen = same_columns(data, setup.data[0])
     return missing_friction(setup.data, unseen, columns) if unseen else []
 
@@ -165,7 +169,7 @@ def _errors(
             found.setdefault(name, []).append(errors_of[:, :, k])
     bandwidth = setup.bandwidth
     columns = setup.linear.columns
-    data = torque_data(groups, bandwidth.corner, bandwidth.slowest, setup.driven)
+    data = torque_data(groups, bandwidth.corner, bandwidth.slowest, setup.driven, setup.own_errors)
     main = same_columns(data, setup.data[0])
     plain: dict[str, float] = {}
     if main:
