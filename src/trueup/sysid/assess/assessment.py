@@ -30,6 +30,7 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.profiles import profile_intervals
 from trueup.sysid.fit.start_noise import MeasuredStarts
 from trueup.sysid.recordings.channel_units import signal_units
+from trueup.sysid.torque.problem import TorqueProblem
 
 _RUN_AWAY = 1.5  # limit of the median over channels of squared error / variance of the recording
 
@@ -158,7 +159,8 @@ def assess(
     intervals = value_intervals(problem.space, x, covariance)
     standard_errors = covariance.standard_errors * slope
     signals = sequence_signals(problem, start, x, held_out=False)
-    flaw = _flaw(signals) if solution.success else ""
+    by_torques = isinstance(problem, TorqueProblem)
+    flaw = _flaw(signals, by_torques) if solution.success else ""
     if flaw or not solution.success:
         # the covariance is valid at an optimum only
         intervals = np.full_like(intervals, np.nan)
@@ -279,8 +281,8 @@ def _affordable(problem: Any, solution: Solution, time: AfterFit) -> bool:
     return (solution.success and cost <= 0.5 * time.seconds) or cost < 1.0
 
 
-def _flaw(signals: list[SequenceSignals]) -> str:
-    """Reason why a fit is not a valid optimum: its simulation diverges from the data."""
+def _flaw(signals: list[SequenceSignals], by_torques: bool) -> str:
+    """Reason why a fit is not a valid optimum: it is worse than a constant."""
     away = []
     for s in signals:
         error, spread = s.measured - s.fitted, s.measured - s.measured.mean(axis=0)
@@ -291,6 +293,12 @@ def _flaw(signals: list[SequenceSignals]) -> str:
             away.append(s.name)
     if not away:
         return ""
+    if by_torques:
+        return (
+            f"the torques of {listing(away)} differ from those of the fit by more than from a "
+            "constant, so that values and intervals are not valid. Check columns, signs, units and "
+            "times of the recorded torques [N m, N]"
+        )
     return (
         f"the simulation of {listing(away)} diverges from the recording, with a larger error than "
         "a "

@@ -71,6 +71,11 @@ class TorqueData:
             out[:, :, k] = total
         return out if self.own_error is None else out - self.own_error
 
+    def is_effort(self, dof: int) -> bool:
+        """Whether the torque of a joint is recorded, and not that of a servo at its position."""
+        which = self.sources.actuators.get(dof, ())
+        return not any(np.any(self.model.actuator_biasprm[i, 1:3]) for i in which)
+
     def drive_gains(self, fields: dict[str, np.ndarray]) -> np.ndarray:
         """Torque of each joint per unit of its controls ``(n, dofs)``; 1 for recorded torques.
 
@@ -84,7 +89,7 @@ class TorqueData:
                 out[:, k] = np.sqrt(np.square(gear[:, which, 0] * gain[:, which, 0]).sum(axis=1))
         return out
 
-    def _regressor(self, zero: np.ndarray) -> np.ndarray:
+    def regressor(self, zero: np.ndarray) -> np.ndarray:
         """Torque for each link parameter ``(T, dofs, 10 nbody)``, for zeros of joints ``(nq,)``."""
         if np.array_equal(zero, self.model.qpos0):
             return self.links
@@ -106,7 +111,7 @@ class TorqueData:
         zeros, which = np.unique(fields["qpos0"], axis=0, return_inverse=True)
         for k, zero in enumerate(zeros):
             own = np.flatnonzero(which.reshape(-1) == k)
-            regressor = self._regressor(zero).reshape(-1, shape[2])
+            regressor = self.regressor(zero).reshape(-1, shape[2])
             out[own] = (links[own] @ regressor.T).reshape(len(own), *shape[:2])
         for k, dof in enumerate(self.sources.dofs):
             joint = int(self.model.dof_jntid[dof])

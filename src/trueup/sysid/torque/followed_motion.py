@@ -217,7 +217,9 @@ def _simulated(model: mujoco.MjModel, first: np.ndarray, controls: np.ndarray) -
 def _held(
     times: np.ndarray, force: np.ndarray, at: np.ndarray, control: InterpolationMethod
 ) -> np.ndarray:
-    """Mean of a force over the interval of each control: after its time if it is held, else about it.
+    """Mean of a force over the interval of each control ``(n,)``.
+
+    A held control acts after its time, another one about it.
 
     Args:
       times: begin of each step of the simulation ``(steps,)`` [s].

@@ -18,15 +18,14 @@ from trueup.errors import ModelError
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.signals import InterpolationMethod
 from trueup.simulation.measured.model_sequences import ModelSequences
-from trueup.sysid.fit._inner_fit import inner_fit
+from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit
 from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
 from trueup.sysid.torque.data import torque_data_of
 from trueup.sysid.torque.followed_motion import follow
 from trueup.sysid.torque.joint_motion import smooth_motion, torque_sources
 from trueup.sysid.torque.problem import TorqueProblem
 
-ITERATIONS = 50
-"""Maximum number of iterations of a fit to torques."""
+_ITERATIONS = 50
 
 _ROUNDS = (
     3  # simulations, each with the values of the last fit: most of the error is left after one
@@ -101,9 +100,9 @@ def fitted(
     problem: TorqueProblem, x: np.ndarray, time_limit: float = np.inf
 ) -> tuple[np.ndarray, float]:
     """Values ``(p,)`` of a fit to torques from a start, and its cost."""
-    settings = LeastSquaresSettings(max_iters=ITERATIONS, **TORQUE_SETTINGS)
+    settings = LeastSquaresSettings(max_iters=_ITERATIONS, **TORQUE_SETTINGS)
     begin = np.clip(x, problem.space.lower, problem.space.upper)
-    fit = inner_fit(problem, LeastSquares(problem.space, settings, begin), time_limit)
+    fit = inner_fit(problem, LeastSquares(problem.space, settings, begin), time_limit, busy_seconds)
     return fit.x, float(fit.cost)
 
 
