@@ -12,6 +12,7 @@ from trueup.sysid.torque.link_regressor import link_parameters, link_regressor, 
 from trueup.sysid.torque.problem import TorqueProblem
 
 _SMALL = 1e-4  # step of a difference of regressors [rad], or relative to gravity
+_ALIKE = 0.05  # change of a mass, relative to it, below which only its centre differs
 _IN_MODEL = "Set its value in the model, or estimate it."
 _LOAD = "Add it to the model, or take it off and record again."
 
@@ -50,8 +51,8 @@ class Column:
         return -part.links @ _change(part.model, self.kind, self.index, self.axis)
 
 
-def columns_of(problem: TorqueProblem) -> Iterator[tuple[str, tuple[Column, ...], Words]]:
-    """Causes as noun phrases, with their columns and words."""
+def columns_of(problem: TorqueProblem) -> Iterator[tuple[str, tuple[Column, ...], Words, float]]:
+    """Causes as noun phrases, with their columns, words, and a bound of the first value."""
     part = problem.sequences[0].data
     model, dofs = part.model, part.sources.dofs
     if any(s.data.sources.dofs != dofs for s in problem.sequences):
@@ -67,25 +68,35 @@ def columns_of(problem: TorqueProblem) -> Iterator[tuple[str, tuple[Column, ...]
         if fitted or not moves or not model.body_mass[b] > 0:
             continue
         mass, centre = float(model.body_mass[b]), model.body_ipos[b].copy()
-        yield f"mass of {name}", (Column("mass", b, name),), _mass(name, mass)
+        yield f"mass of {name}", (Column("mass", b, name),), _mass(name, mass), -mass
         centres = tuple(Column("centre", b, name, axis) for axis in range(3))
-        yield f"centre of mass of {name}", centres, _centre(name, centre)
+        yield f"centre of mass of {name}", centres, _centre(name, centre), -np.inf
         load = tuple(Column("load", b, name, axis) for axis in range(10))
-        yield f"payload on {name}", load, _payload(name)
+        yield (
+            f"payload on {name}, or its mass and centre",
+            load,
+            _payload(name, mass, centre),
+            -mass,
+        )
     if np.any(model.opt.gravity) and not any(t.startswith("option/gravity") for t in targets):
         tilt = tuple(Column("gravity", 0, "", axis) for axis in range(3))
-        yield "tilt of gravity", tilt, _gravity(model.opt.gravity.copy())
+        yield "tilt of gravity", tilt, _gravity(model.opt.gravity.copy()), -np.inf
     for k, (name, dof) in enumerate(zip(joint_names(model, dofs), dofs, strict=True)):
         joint = int(model.dof_jntid[dof])
         turns = int(model.jnt_type[joint]) == int(mujoco.mjtJoint.mjJNT_HINGE)
         units = ("rad", "N m/rad", "N m") if turns else ("m", "N/m", "N")
         if turns:
             zero = (Column("zero", int(model.jnt_qposadr[joint]), name),)
-            yield f"encoder zero of {name}", zero, _zero(name, units[0])
+            yield f"encoder zero of {name}", zero, _zero(name, units[0]), -np.inf
         if f"joint/{name}/stiffness" not in targets:
             spring = (Column("spring", k, name), Column("offset", k, name))
-            yield f"spring in {name}", spring, _spring(name, units[1])
-        yield f"constant torque in {name}", (Column("offset", k, name),), _offset(name, units[2])
+            yield f"spring in {name}", spring, _spring(name, units[1]), -np.inf
+        yield (
+            f"constant torque in {name}",
+            (Column("offset", k, name),),
+            _offset(name, units[2]),
+            -np.inf,
+        )
 
 
 def _change(model: mujoco.MjModel, kind: str, body: int, axis: int) -> np.ndarray:
@@ -132,8 +143,16 @@ def _centre(name: str, given: np.ndarray) -> Words:
     )
 
 
-def _payload(name: str) -> Words:
+def _payload(name: str, mass: float, centre: np.ndarray) -> Words:
     def words(v: np.ndarray) -> tuple[str, str, str]:
+        whole = mass + float(v[0])
+        place = _place((mass * centre + v[1:4]) / whole)
+        if abs(v[0]) < _ALIKE * mass:
+            return (
+                "centre",
+                f"The centre of mass of {name} is at {place} m rather than {_place(centre)} m",
+                _IN_MODEL,
+            )
         if v[0] > 0:
             return (
                 "payload",
@@ -141,9 +160,9 @@ def _payload(name: str) -> Words:
                 _LOAD,
             )
         return (
-            "payload",
-            f"The mass of {name} differs by {v[0]:.3g} kg, and its first moment by "
-            f"{_place(v[1:4])} kg m",
+            "mass",
+            f"The mass of {name} is {whole:.3g} kg rather than {mass:.3g} kg, with its centre at "
+            f"{place} m",
             f"Weigh the part. {_IN_MODEL}",
         )
 
@@ -190,4 +209,4 @@ def _offset(name: str, unit: str) -> Words:
 
 
 def _place(values: np.ndarray) -> str:
-    return f"({', '.join(f'{v:.2g}' for v in values)})"
+    return f"({', '.join(f'{round(float(v), 3) + 0.0:.2g}' for v in values)})"

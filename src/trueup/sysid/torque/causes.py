@@ -15,7 +15,6 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.optimize import lsq_linear
 
-from trueup.errors import listing
 from trueup.fitting.judgement.paired_errors import CHANCE, block_sums, is_clearly_worse
 from trueup.fitting.linearisation import final_jacobian
 from trueup.sysid.torque.cause_columns import Column, Words, columns_of
@@ -70,7 +69,7 @@ class TorqueCause:
             f"{100 * self.gain:.2g} %."
         )
         if self.alike:
-            text += f" The data hardly distinguish it from {listing(self.alike)}."
+            text += f" The data hardly distinguish it from {', or '.join(self.alike)}."
         return f"{text} {self.advice}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,6 +92,8 @@ class _Candidate:
     words: Words
     columns: tuple[Column, ...] = ()
     torques: _Torques | None = None
+    lowest: float = -np.inf
+    """Bound that the value of its first column must exceed."""
 
 
 def torque_causes(
@@ -153,6 +154,8 @@ class _Side:
         pairs = problem.predictions(x[None])
         self.applied = [applied[0] for applied, _ in pairs]
         self.needed = [needed[0] for _, needed in pairs]
+        self.joints = np.concatenate([np.tile(np.arange(a.shape[1]), len(a)) for a in self.applied])
+        """Index of the joint of each row."""
         self._columns: dict[Column, np.ndarray] = {}
 
     def residual(self, torques: Sequence[_Torques]) -> np.ndarray:
@@ -231,6 +234,9 @@ class _Trial:
         found = lsq_linear(R[:, :-1], -R[:, -1], (low * size, inside * size))
         steps = found.x / size
         errors = rights[1] + designs[1] @ steps
+        for column, step in zip(columns, steps[count - len(columns) :], strict=True):
+            if column.kind == "scale":  # errors are those of the recorded torque, as its noise is
+                errors[sides[1].joints == column.index] /= max(abs(1.0 + step), 1e-3)
         free = np.isclose(found.active_mask, 0)
         inverse = np.linalg.pinv(R[:count, :-1][:, free], rcond=1e-10)
         freedom = max(len(rights[0]) - count, 1)
@@ -253,6 +259,9 @@ class _Trial:
     def is_clear(self, candidate: _Candidate) -> bool:
         """Whether a value of a cause differs clearly from zero."""
         found = [self.values[c] for c in candidate.columns if c in self.values]
+        lead = candidate.columns[:1]
+        if any(c in self.values and self.values[c][0] <= candidate.lowest for c in lead):
+            return False
         return not candidate.columns or any(abs(v) > _CLEAR * max(s, 1e-300) for v, s in found)
 
 
@@ -285,7 +294,7 @@ def _of_log(problem: TorqueProblem) -> list[_Candidate]:
     out = []
     for k, j in combinations(known, 2):
         pair = (names[k], names[j])
-        cause = f"exchanged torques of {listing(pair)}"
+        cause = f"exchanged torques of {' and '.join(pair)}"
         out.append(_Candidate(cause, _exchanged(pair), torques=_swapped(k, j)))
     for k in known:
         cause, column = f"scale of the torque of {names[k]}", Column("scale", k, names[k])
@@ -303,7 +312,10 @@ def _efforts(problem: TorqueProblem) -> list[int]:
 
 def _of_model(problem: TorqueProblem) -> list[_Candidate]:
     """Masses, centres of mass, payloads, gravity, encoder zeros, springs and constant torques."""
-    return [_Candidate(cause, words, columns) for cause, columns, words in columns_of(problem)]
+    return [
+        _Candidate(cause, words, columns, lowest=lowest)
+        for cause, columns, words, lowest in columns_of(problem)
+    ]
 
 
 def _shifted(known: Sequence[int], lag: float) -> _Torques:
@@ -339,7 +351,7 @@ def _late(lag: float) -> Words:
 def _exchanged(pair: tuple[str, str]) -> Words:
     return lambda values: (
         "exchanged-torques",
-        f"The recorded torques of {listing(pair)} look exchanged",
+        f"The recorded torques of {' and '.join(pair)} look exchanged",
         "Exchange the columns under controls.",
     )
 

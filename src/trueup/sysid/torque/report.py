@@ -112,6 +112,7 @@ def torque_summary(
     ]
     return {
         "corner": setup.bandwidth.corner,
+        "own_error": _own_error(setup),
         "tried": [list(pair) for pair in setup.bandwidth.tried],
         "errors": _errors(prepared, setup, x, start, values),
         "parameters": rows,
@@ -128,6 +129,19 @@ def torque_summary(
         "causes": [c.to_dict() for c in causes],
         "doubts": doubts,
         "sentences": [*doubts, *(f.sentence for f in friction if f not in matters)],
+    }
+
+
+def _own_error(setup: TorqueSetup) -> dict[str, Any] | None:
+    """Root mean square error of inverse dynamics itself by joint; None if it is not known."""
+    known = [part.own_error for part in setup.data if part.own_error is not None]
+    if setup.own_errors is None or not known:
+        return None
+    sizes = np.sqrt(np.mean(np.square(np.concatenate(known)), axis=0))
+    names = joint_names(setup.data[0].model, setup.linear.columns.dofs)
+    return {
+        "control": setup.own_errors.control,
+        "rms": dict(zip(names, map(float, sizes), strict=True)),
     }
 
 
