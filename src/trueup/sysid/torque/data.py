@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
@@ -17,11 +16,9 @@ from trueup.sysid.torque.joint_motion import (
     smooth_motion,
     torque_sources,
 )
+from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.left_out_forces import left_out_sentence
 from trueup.sysid.torque.link_regressor import check_joints, link_regressor
-
-if TYPE_CHECKING:
-    from trueup.sysid.torque.own_error import OwnErrors
 
 _SLOWEST = 0.002  # share of the RMS velocity below which the direction of a joint is unknown
 
@@ -152,7 +149,7 @@ def torque_data(
     bandwidth: float,
     slowest: np.ndarray,
     driven: dict[str, set[int]] | None = None,
-    own_errors: "OwnErrors | None" = None,
+    own_errors: OwnErrors | None = None,
 ) -> list[TorqueData]:
     """Torque and regressors of all recordings.
 

@@ -8,11 +8,9 @@ machine. It is subtracted from the recorded torque (indirect inference: C. Gouri
 and E. Renault, J. Applied Econometrics 8, 1993).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from trueup.errors import ModelError
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
@@ -23,6 +21,7 @@ from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
 from trueup.sysid.torque.data import torque_data_of
 from trueup.sysid.torque.followed_motion import follow
 from trueup.sysid.torque.joint_motion import smooth_motion, torque_sources
+from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.problem import TorqueProblem
 
 _ITERATIONS = 50
@@ -33,27 +32,6 @@ _ROUNDS = (
 _OTHER = 0.9
 """Largest ratio of the cost with another interpolation of the controls to that with the one of the
 experiment at which the other one is used."""
-
-
-@dataclass(frozen=True)
-class OwnErrors:
-    """Errors of inverse dynamics itself."""
-
-    x: np.ndarray
-    """Values of the simulated model ``(p,)``."""
-    control: InterpolationMethod
-    """How controls were held between their samples in the simulation."""
-    series: Mapping[str, tuple[np.ndarray, np.ndarray]]
-    """Times ``(T,)`` [s] and torque of each joint ``(T, dofs)`` [N m, N], by recording."""
-
-    def at(self, name: str, times: np.ndarray) -> np.ndarray | None:
-        """Error in a recording, or in a part of it, ``(n, dofs)``; None if it is not known."""
-        if name not in self.series:
-            return None
-        known, values = self.series[name]
-        if np.array_equal(known, times):
-            return values
-        return CubicSpline(known, values)(np.clip(times, known[0], known[-1]))
 
 
 def own_errors(

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
@@ -18,10 +17,8 @@ from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.prior_rows import PriorRows
 from trueup.sysid.torque.bandwidth import ChosenBandwidth
 from trueup.sysid.torque.data import TorqueData, joint_names, torque_data
+from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.link_regressor import link_parameters
-
-if TYPE_CHECKING:
-    from trueup.sysid.torque.own_error import OwnErrors
 
 _LINKS = {"body_mass": 1, "body_ipos": 3, "body_iquat": 4, "body_inertia": 3}
 _CAD_SHARE = 0.25  # standard deviation of a link parameter's weak prior, relative to its bounds
@@ -85,7 +82,7 @@ class TorqueProblem(Problem):
         bandwidth: ChosenBandwidth,
         noise: Mapping[str, float],
         driven: dict[str, set[int]] | None = None,
-        own_errors: "OwnErrors | None" = None,
+        own_errors: OwnErrors | None = None,
     ):
         self.parameters = parameters.copy()
         self.parameters.apply_ties()
@@ -121,7 +118,7 @@ class TorqueProblem(Problem):
         self.sequence_names = [s.name for s in self.sequences]
         self.settings = ObservationSettings(noise=dict(noise))
 
-    def with_own_errors(self, own_errors: "OwnErrors") -> "TorqueProblem":
+    def with_own_errors(self, own_errors: OwnErrors) -> "TorqueProblem":
         """The same problem with errors of inverse dynamics itself subtracted from the torques."""
         out = copy(self)
         out.sequences = []

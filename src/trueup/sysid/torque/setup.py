@@ -13,8 +13,9 @@ from trueup.parameters import ParameterDict
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.torque.bandwidth import ChosenBandwidth, choose_bandwidth, same_columns
 from trueup.sysid.torque.data import TorqueData, joint_names, torque_data
+from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.linear_fit import LinearFit, linear_columns, linear_fit
-from trueup.sysid.torque.own_error import OwnErrors, fitted, found_own_errors, own_errors
+from trueup.sysid.torque.own_error import fitted, found_own_errors, own_errors
 from trueup.sysid.torque.problem import TorqueProblem
 
 
