@@ -41,7 +41,8 @@ def torque_section(torque: dict[str, Any]) -> reports.Section:
                 "to "
                 f"torques. Least squares: {rows[0]['columns']} free columns, possibly not "
                 f"physical. Motion after a zero-phase filter of {torque['corner']:g} Hz; error on "
-                f"the last quarters of training recordings, over the spread: {tried}."
+                f"the last quarters of training recordings, over the spread: {tried}.",
+                _own_error(torque.get("own_error")),
             ],
         )
     ]
@@ -78,3 +79,18 @@ def torque_section(torque: dict[str, Any]) -> reports.Section:
             )
         )
     return reports.Section("Inverse dynamics", "inverse-dynamics", content=content)
+
+
+def _own_error(found: dict[str, Any] | None) -> str:
+    """Sentence on the error of inverse dynamics itself."""
+    if found is None:
+        return (
+            "The error of inverse dynamics itself (torques held over a step, friction at rest, "
+            "filter) is not subtracted: a simulation along the recordings does not show it."
+        )
+    sizes = ", ".join(f"{joint} {size:.2g}" for joint, size in found["rms"].items())
+    how = "held between samples" if found["control"] == "zoh" else "linear between samples"
+    return (
+        "The error of inverse dynamics itself, found by a simulation of the model along the "
+        f"recordings with torques {how}, is subtracted (RMS in N m or N: {sizes})."
+    )

@@ -137,4 +137,6 @@ def _cut(data: TorqueData, last: bool) -> TorqueData:
         for name, value in vars(data.motion).items()
         if isinstance(value, np.ndarray)
     }
-    return replace(data, motion=replace(data.motion, **arrays), links=data.links[rows])
+    own = None if data.own_error is None else data.own_error[rows]
+    motion = replace(data.motion, **arrays)
+    return replace(data, motion=motion, links=data.links[rows], own_error=own)

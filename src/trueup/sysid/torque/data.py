@@ -16,6 +16,7 @@ from trueup.sysid.torque.joint_motion import (
     smooth_motion,
     torque_sources,
 )
+from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.left_out_forces import left_out_sentence
 from trueup.sysid.torque.link_regressor import check_joints, link_regressor
 
@@ -31,6 +32,9 @@ class TorqueData:
     model: mujoco.MjModel
     links: np.ndarray
     """Torque for each link parameter ``(T, dofs, 10 nbody)``."""
+    own_error: np.ndarray | None = None
+    """Error of inverse dynamics itself ``(T, dofs)``, which is subtracted from the applied torque;
+    see :mod:`trueup.sysid.torque.own_error`. None: not known."""
 
     @property
     def name(self) -> str:
@@ -62,7 +66,12 @@ class TorqueData:
                 force = force + bias[:, i, 2:3] * ratio * motion.qvel[:, dof]
                 total += ratio * force
             out[:, :, k] = total
-        return out
+        return out if self.own_error is None else out - self.own_error
+
+    def is_effort(self, dof: int) -> bool:
+        """Whether the torque of a joint is recorded, and not that of a servo at its position."""
+        which = self.sources.actuators.get(dof, ())
+        return not any(np.any(self.model.actuator_biasprm[i, 1:3]) for i in which)
 
     def drive_gains(self, fields: dict[str, np.ndarray]) -> np.ndarray:
         """Torque of each joint per unit of its controls ``(n, dofs)``; 1 for recorded torques.
@@ -77,7 +86,7 @@ class TorqueData:
                 out[:, k] = np.sqrt(np.square(gear[:, which, 0] * gain[:, which, 0]).sum(axis=1))
         return out
 
-    def _regressor(self, zero: np.ndarray) -> np.ndarray:
+    def regressor(self, zero: np.ndarray) -> np.ndarray:
         """Torque for each link parameter ``(T, dofs, 10 nbody)``, for zeros of joints ``(nq,)``."""
         if np.array_equal(zero, self.model.qpos0):
             return self.links
@@ -99,7 +108,7 @@ class TorqueData:
         zeros, which = np.unique(fields["qpos0"], axis=0, return_inverse=True)
         for k, zero in enumerate(zeros):
             own = np.flatnonzero(which.reshape(-1) == k)
-            regressor = self._regressor(zero).reshape(-1, shape[2])
+            regressor = self.regressor(zero).reshape(-1, shape[2])
             out[own] = (links[own] @ regressor.T).reshape(len(own), *shape[:2])
         for k, dof in enumerate(self.sources.dofs):
             joint = int(self.model.dof_jntid[dof])
@@ -110,6 +119,17 @@ class TorqueData:
             stretch = motion.qpos[:, address] - fields["qpos_spring"][:, address, None]
             out[:, :, k] += fields["jnt_stiffness"][:, joint, None] * stretch
         return out
+
+
+def torque_data_of(
+    model: mujoco.MjModel,
+    motion: JointMotion,
+    sources: TorqueSources,
+    own_error: np.ndarray | None = None,
+) -> TorqueData:
+    """Torque and regressor of one motion."""
+    links = link_regressor(model, motion.qpos, motion.qvel, motion.qacc)
+    return TorqueData(motion, sources, model, links[:, list(sources.dofs)], own_error)
 
 
 def joint_names(model: mujoco.MjModel, dofs: Sequence[int]) -> list[str]:
@@ -129,6 +149,7 @@ def torque_data(
     bandwidth: float,
     slowest: np.ndarray,
     driven: dict[str, set[int]] | None = None,
+    own_errors: OwnErrors | None = None,
 ) -> list[TorqueData]:
     """Torque and regressors of all recordings.
 
@@ -137,6 +158,7 @@ def torque_data(
       bandwidth: corner frequency of the filter [Hz].
       slowest: from :func:`slowest_speeds`.
       driven: actuators with a recorded control, by recording; None: all.
+      own_errors: errors of inverse dynamics itself; None: not known.
 
     Raises:
       SignalError: no recording has a torque, or a joint was not measured.
@@ -153,8 +175,8 @@ def torque_data(
             if not sources.has_torque:
                 continue
             motion = smooth_motion(trajectory, bandwidth, slowest)
-            links = link_regressor(model, motion.qpos, motion.qvel, motion.qacc)
-            out.append(TorqueData(motion, sources, model, links[:, list(sources.dofs)]))
+            own = own_errors and own_errors.at(trajectory.name, motion.times)
+            out.append(torque_data_of(model, motion, sources, own))
     if not out:
         reasons = {left_out_sentence(t.model) for g in groups for t in g.measured_rollout} - {""}
         if reasons:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trueup.sysid.experiment.preparation import Prepared
 
 _SMALL = 0.01  # share of a joint's torque: smaller differences are due to filter and time step
+_REST = 0.002  # the same with known errors of inverse dynamics itself, of which little is left
 _POSES = 200  # number of poses of a recording that are checked for contacts
 
 
@@ -39,8 +40,8 @@ class JointErrors:
     plain: np.ndarray
     """Errors of plain least squares, fitted to other data; infinite if there is none."""
     floor: float
-    """Insignificant difference of errors [N m, N]: 1 % of the torque, and the effect of half a
-    sample of timing, for a control that is held between samples."""
+    """Insignificant difference of errors [N m, N]: 0.2 % of the torque with known errors of inverse
+    dynamics itself, else 1 %, and the effect of half a sample of timing of a held control."""
 
     def rms(self, name: str) -> float:
         """Root mean square error of one of the models."""
@@ -91,6 +92,7 @@ def joint_errors(
     plain_values = plain_least_squares(seen, columns)
     main = {id(part) for part in same_columns(data, setup.data[0])}
     held = prepared.experiment.control == "zoh"
+    known = all(part.own_error is not None for part in data)
     out = []
     for channel in dict.fromkeys(n for s in problem.sequences for n in s.channel_names):
         squares, plain, floors, sizes = [], [], [], []
@@ -107,7 +109,8 @@ def joint_errors(
             plain.append(own)
             torque = torque_of(part)[:, k]
             sizes.append(torque)
-            floors.append(_timing(part)[:, k] if held else np.zeros_like(torque))
+            is_open = held and part.own_error is None
+            floors.append(_timing(part)[:, k] if is_open else np.zeros_like(torque))
         rows = np.column_stack([np.concatenate(squares), np.concatenate(plain)])
         size, late = (
             float(np.sqrt(np.mean(np.square(np.concatenate(v))))) for v in (sizes, floors)
@@ -122,7 +125,7 @@ def joint_errors(
                 initial,
                 torque_fit,
                 linear,
-                float(np.hypot(_SMALL * size, late)),
+                float(np.hypot((_REST if known else _SMALL) * size, late)),
             )
         )
     return where, out

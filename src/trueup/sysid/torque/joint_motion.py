@@ -121,6 +121,16 @@ def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]
     return TorqueSources(dofs, sensors, by_law)
 
 
+def actuators_of(model: mujoco.MjModel, dof: int) -> list[int]:
+    """Actuators on the joint of a degree of freedom."""
+    return [
+        i
+        for i in range(model.nu)
+        if int(model.actuator_trntype[i]) in _ON_JOINT
+        and int(model.jnt_dofadr[int(model.actuator_trnid[i, 0])]) == dof
+    ]
+
+
 def _springs(model: mujoco.MjModel) -> set[int]:
     """Undriven degrees of freedom with a spring."""
     driven = {

@@ -1,7 +1,8 @@
 """Problem of the parameters of an experiment on recorded torques, without a simulation."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 
 import mujoco
 import numpy as np
@@ -10,11 +11,13 @@ from trueup.errors import FitError, listing
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 from trueup.parameters import ParameterDict
 from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.simulation.targets.variants import ModelVariants
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.prior_rows import PriorRows
 from trueup.sysid.torque.bandwidth import ChosenBandwidth
 from trueup.sysid.torque.data import TorqueData, joint_names, torque_data
+from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.link_regressor import link_parameters
 
 _LINKS = {"body_mass": 1, "body_ipos": 3, "body_iquat": 4, "body_inertia": 3}
@@ -65,6 +68,7 @@ class TorqueProblem(Problem):
       bandwidth: the filter.
       noise: standard deviation of the torque of each joint [N m], by name.
       driven: actuators with a recorded control, by recording.
+      own_errors: errors of inverse dynamics itself, subtracted from the torques; None: not known.
 
     Raises:
       SignalError: no torque was recorded.
@@ -78,19 +82,22 @@ class TorqueProblem(Problem):
         bandwidth: ChosenBandwidth,
         noise: Mapping[str, float],
         driven: dict[str, set[int]] | None = None,
+        own_errors: OwnErrors | None = None,
     ):
         self.parameters = parameters.copy()
         self.parameters.apply_ties()
         self.space = self.parameters.space()
         self.bandwidth = bandwidth
+        self.driven = driven
         self.noise_scale = 1.0
         self._priors = PriorRows(self.parameters)
         self._cad, self._cad_scale = _cad_rows(self.parameters)
         self.variants = [ModelVariants(g.spec, self.parameters, None, g.name) for g in groups]
+        self.model_names = [g.name for g in groups]
         self.sequences: list[TorqueSequence] = []
         self._variant_of: list[int] = []
         row, rows = 0, []
-        data = torque_data(groups, bandwidth.corner, bandwidth.slowest, driven)
+        data = torque_data(groups, bandwidth.corner, bandwidth.slowest, driven, own_errors)
         owner = {t.name: k for k, g in enumerate(groups) for t in g.measured_rollout}
         for part in data:
             names = tuple(f"{n} torque" for n in joint_names(part.model, part.sources.dofs))
@@ -110,6 +117,42 @@ class TorqueProblem(Problem):
         self.data_rows = row
         self.sequence_names = [s.name for s in self.sequences]
         self.settings = ObservationSettings(noise=dict(noise))
+
+    def with_own_errors(self, own_errors: OwnErrors) -> "TorqueProblem":
+        """The same problem with errors of inverse dynamics itself subtracted from the torques."""
+        out = copy(self)
+        out.sequences = []
+        for sequence, variant in zip(self.sequences, self._variant_of, strict=True):
+            own = own_errors.at(sequence.name, sequence.times)
+            data = replace(sequence.data, own_error=own)
+            measured = data.applied(_fields(self.variants[variant].model))[0]
+            out.sequences.append(replace(sequence, data=data, measured=measured))
+        return out
+
+    def driven_in(self, trajectory: SystemTrajectory) -> set[int]:
+        """Actuators with a recorded control in a recording."""
+        if self.driven is None:
+            return set(range(trajectory.model.nu))
+        return self.driven.get(trajectory.name, set())
+
+    def variants_of(self, groups: Sequence[ModelSequences]) -> list[ModelVariants]:
+        """The models of groups of recordings."""
+        named = dict(zip(self.model_names, self.variants, strict=True))
+        return [
+            named.get(g.name) or ModelVariants(g.spec, self.parameters, None, g.name)
+            for g in groups
+        ]
+
+    def left_over(self, x: np.ndarray, data: TorqueData, variant: ModelVariants) -> np.ndarray:
+        """Applied torque minus that of inverse dynamics at given values ``(T, dofs)``.
+
+        Args:
+          x: values ``(p,)``.
+          data: torques and motion of a recording of the model.
+          variant: the model.
+        """
+        fields, links = self._table(x[None], variant, {})
+        return (data.applied(fields) - data.needed(links, fields))[0]
 
     @property
     def residual_size(self) -> int:
@@ -169,21 +212,23 @@ class TorqueProblem(Problem):
         self, X: np.ndarray, failures: Failures
     ) -> list[tuple[dict[str, np.ndarray], np.ndarray]]:
         """Fields and link parameters of all candidates, for each variant of the model."""
-        out = []
-        for variant in self.variants:
-            models = variant.models(X, failures)
-            if models is not None:
-                parts = [_fields(model) for model in models]
-                fields = {name: np.concatenate([p[name] for p in parts]) for name in FIELDS}
-            else:
-                base = _fields(variant.model)
-                fields = {n: np.repeat(v, len(X), axis=0) for n, v in base.items()}
-                for write, values in variant.field_writes(X):
-                    if write.field in fields:
-                        flat = fields[write.field].reshape(len(X), -1)
-                        flat[:, write.entries] = values
-            out.append((fields, link_parameters(*(fields[name] for name in _LINKS))))
-        return out
+        return [self._table(X, variant, failures) for variant in self.variants]
+
+    def _table(
+        self, X: np.ndarray, variant: ModelVariants, failures: Failures
+    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        models = variant.models(X, failures)
+        if models is not None:
+            parts = [_fields(model) for model in models]
+            fields = {name: np.concatenate([p[name] for p in parts]) for name in FIELDS}
+        else:
+            base = _fields(variant.model)
+            fields = {n: np.repeat(v, len(X), axis=0) for n, v in base.items()}
+            for write, values in variant.field_writes(X):
+                if write.field in fields:
+                    flat = fields[write.field].reshape(len(X), -1)
+                    flat[:, write.entries] = values
+        return fields, link_parameters(*(fields[name] for name in _LINKS))
 
     def _torques(
         self, X: np.ndarray, failures: Failures

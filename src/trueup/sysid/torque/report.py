@@ -9,12 +9,11 @@ import numpy as np
 from trueup.errors import TrueupError
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
-from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.uncertainty import contradiction_ratio
 from trueup.sysid.assess.fit_covariance import residual_covariance
-from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit
-from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
+from trueup.sysid.fit.unseen_ends import beginnings_and_ends, obstacle_to_ends
 from trueup.sysid.torque.bandwidth import halves, same_columns
+from trueup.sysid.torque.causes import TorqueCause, torque_causes
 from trueup.sysid.torque.data import joint_names, torque_data
 from trueup.sysid.torque.friction_structure import MissingFriction, missing_friction
 from trueup.sysid.torque.joint_errors import (
@@ -24,14 +23,14 @@ from trueup.sysid.torque.joint_errors import (
     joint_errors,
 )
 from trueup.sysid.torque.linear_fit import errors, plain_least_squares
+from trueup.sysid.torque.own_error import fitted
 from trueup.sysid.torque.problem import TorqueProblem
-from trueup.sysid.torque.setup import TorqueSetup, possible_setup, torque_problem
+from trueup.sysid.torque.setup import TorqueSetup, possible_setup, setup_at, torque_problem
 
 if TYPE_CHECKING:
     from trueup.sysid.assess.assessment import Assessment
     from trueup.sysid.experiment.preparation import Prepared
 
-_ITERATIONS = 50
 _STEPS = 0.05  # relative change of a value by the time step
 _SHAPE = 0.1  # relative reduction of the error by another friction law that affects the grade
 
@@ -59,15 +58,12 @@ def torque_fit(
         problem = torque_problem(prepared)
     except TrueupError:
         return None
-    settings = LeastSquaresSettings(max_iters=_ITERATIONS, **TORQUE_SETTINGS)
-    begin = np.clip(x, problem.space.lower, problem.space.upper)
-    search = LeastSquares(problem.space, settings, begin)
-    fit = inner_fit(problem, search, time_limit, busy_seconds)
-    if not np.isfinite(fit.cost):
+    values, cost = fitted(problem, x, time_limit)
+    if not np.isfinite(cost):
         return None
-    _, jacobian, _ = final_jacobian(problem, fit.x)
+    _, jacobian, _ = final_jacobian(problem, values)
     acts = np.abs(np.asarray(jacobian[: problem.data_rows])).max(axis=0) > 1e-9
-    return problem, np.where(acts, fit.x, x), acts
+    return problem, np.where(acts, values, x), acts
 
 
 def torque_summary(
@@ -89,6 +85,8 @@ def torque_summary(
       time_limit: time limit of the fit to torques [s].
     """
     is_torque = prepared.experiment.search.by_torques
+    if not is_torque and time_limit > 0 and possible_setup(prepared) is not None:
+        setup_at(prepared, x)
     found = (
         (torque_problem(prepared), x, None) if is_torque else torque_fit(prepared, x, time_limit)
     )
@@ -105,13 +103,16 @@ def torque_summary(
     friction = _friction(prepared, setup)
     columns = len(setup.linear.columns.names)
     matters = [f for f in friction if _matters(f, joints)]
+    causes = _causes(prepared, x, values, where) if where else []
     doubts = [
+        *(c.sentence for c in causes),
         *behind_sentences(where, joints, columns, is_torque),
         *(f.sentence for f in matters),
         *contradictions,
     ]
     return {
         "corner": setup.bandwidth.corner,
+        "own_error": _own_error(setup),
         "tried": [list(pair) for pair in setup.bandwidth.tried],
         "errors": _errors(prepared, setup, x, start, values),
         "parameters": rows,
@@ -125,9 +126,38 @@ def torque_summary(
             for p in setup.linear.base
         ],
         "friction": [f.sentence for f in friction],
+        "causes": [c.to_dict() for c in causes],
         "doubts": doubts,
         "sentences": [*doubts, *(f.sentence for f in friction if f not in matters)],
     }
+
+
+def _own_error(setup: TorqueSetup) -> dict[str, Any] | None:
+    """Root mean square error of inverse dynamics itself by joint; None if it is not known."""
+    known = [part.own_error for part in setup.data if part.own_error is not None]
+    if setup.own_errors is None or not known:
+        return None
+    sizes = np.sqrt(np.mean(np.square(np.concatenate(known)), axis=0))
+    names = joint_names(setup.data[0].model, setup.linear.columns.dofs)
+    return {
+        "control": setup.own_errors.control,
+        "rms": dict(zip(names, map(float, sizes), strict=True)),
+    }
+
+
+def _causes(prepared: Prepared, x: np.ndarray, values: np.ndarray, where: str) -> list[TorqueCause]:
+    """Causes of the torque error of the fit to torques."""
+    if prepared.held_out:
+        seen, unseen = (
+            torque_problem(prepared, sequences=g) for g in (prepared.training, prepared.held_out)
+        )
+    elif obstacle_to_ends(prepared):
+        return []
+    else:
+        seen, unseen = (
+            torque_problem(prepared, sequences=g) for g in beginnings_and_ends(prepared)
+        )
+    return torque_causes(seen, unseen, values, where)
 
 
 def _matters(friction: MissingFriction, joints: list[JointErrors]) -> bool:
@@ -143,7 +173,9 @@ def _friction(prepared: Prepared, setup: TorqueSetup) -> list[MissingFriction]:
     if not prepared.held_out:
         seen, unseen = halves(setup.data)
         return missing_friction(seen, unseen, columns)
-    data = torque_data(prepared.held_out, bandwidth.corner, bandwidth.slowest, setup.driven)
+    data = torque_data(
+        prepared.held_out, bandwidth.corner, bandwidth.slowest, setup.driven, setup.own_errors
+    )
     unseen = same_columns(data, setup.data[0])
     return missing_friction(setup.data, unseen, columns) if unseen else []
 
@@ -165,7 +197,7 @@ def _errors(
             found.setdefault(name, []).append(errors_of[:, :, k])
     bandwidth = setup.bandwidth
     columns = setup.linear.columns
-    data = torque_data(groups, bandwidth.corner, bandwidth.slowest, setup.driven)
+    data = torque_data(groups, bandwidth.corner, bandwidth.slowest, setup.driven, setup.own_errors)
     main = same_columns(data, setup.data[0])
     plain: dict[str, float] = {}
     if main:

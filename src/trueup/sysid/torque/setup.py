@@ -13,7 +13,9 @@ from trueup.parameters import ParameterDict
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.torque.bandwidth import ChosenBandwidth, choose_bandwidth, same_columns
 from trueup.sysid.torque.data import TorqueData, joint_names, torque_data
+from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.linear_fit import LinearFit, linear_columns, linear_fit
+from trueup.sysid.torque.own_error import fitted, found_own_errors, own_errors
 from trueup.sysid.torque.problem import TorqueProblem
 
 
@@ -30,6 +32,8 @@ class TorqueSetup:
     """Standard deviation of the torque of each joint [N m], by channel."""
     data: list[TorqueData]
     """Training recordings of the main model."""
+    own_errors: OwnErrors | None = None
+    """Errors of inverse dynamics itself, subtracted from the torques; None: not known."""
 
 
 def torque_setup(prepared: Any) -> TorqueSetup:
@@ -70,13 +74,56 @@ def torque_problem(
         setup.bandwidth,
         setup.noise,
         setup.driven,
+        setup.own_errors,
     )
+
+
+def setup_at(prepared: Any, x: np.ndarray) -> None:
+    """Construct the inverse dynamics of an experiment with its own errors at a fit.
+
+    Torques and a simulation are then compared like with like.
+
+    Args:
+      prepared: the experiment, with torques.
+      x: a fit by simulation ``(p,)``.
+    """
+    plain, control = _without_own_errors(prepared), prepared.experiment.control
+    prepared.torques = plain
+    problem = torque_problem(prepared)
+    own = own_errors(problem, [*prepared.training, *prepared.held_out], x, control)
+    before, after = (fitted(p, x)[1] for p in (problem, problem.with_own_errors(own)))
+    if after < before:
+        prepared.torques = _fitted_setup(prepared, plain.bandwidth, plain.driven, own)
+
+
+def _without_own_errors(prepared: Any) -> TorqueSetup:
+    setup = torque_setup(prepared)
+    if setup.own_errors is None:
+        return setup
+    return _fitted_setup(prepared, setup.bandwidth, setup.driven)
 
 
 def _make(prepared: Any) -> TorqueSetup:
     driven = _driven(prepared)
     bandwidth = choose_bandwidth(prepared.training, prepared.held_out, driven)
-    data = torque_data(prepared.training, bandwidth.corner, bandwidth.slowest, driven)
+    plain = _fitted_setup(prepared, bandwidth, driven)
+    if not prepared.experiment.search.by_torques:
+        return plain
+    problem = TorqueProblem(prepared.parameters, prepared.training, bandwidth, plain.noise, driven)
+    own = found_own_errors(
+        problem, prepared.training, prepared.held_out, prepared.experiment.control
+    )
+    return plain if own is None else _fitted_setup(prepared, bandwidth, driven, own)
+
+
+def _fitted_setup(
+    prepared: Any,
+    bandwidth: ChosenBandwidth,
+    driven: dict[str, set[int]],
+    own: OwnErrors | None = None,
+) -> TorqueSetup:
+    """Linear fit and noise with a given filter."""
+    data = torque_data(prepared.training, bandwidth.corner, bandwidth.slowest, driven, own)
     # links of a variant have other values: a linear fit requires one model
     main = same_columns(data, data[0])
     level = prepared.experiment.confidence.level
@@ -90,7 +137,7 @@ def _make(prepared: Any) -> TorqueSetup:
         typical = float(np.median(linear.noise))
         for name in names:
             noise[f"{name} torque"] = max(float(known.get(name, typical)), 1e-9)
-    return TorqueSetup(bandwidth, driven, linear, noise, main)
+    return TorqueSetup(bandwidth, driven, linear, noise, main, own)
 
 
 def _driven(prepared: Any) -> dict[str, set[int]]:

@@ -1,0 +1,374 @@
+"""Causes of the torque error that a fit leaves: faults of the log, and values that are not fitted.
+
+Torques are linear in all that is tested here but a delay and an exchange of columns, which give
+other torques to the same regressor. Each cause is freed together with the parameters of the fit, by
+linear least squares within their bounds, and confirmed on held-out data; the best one is kept, and
+the rest of the error is explained in the same way.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.optimize import lsq_linear
+
+from trueup.fitting.judgement.paired_errors import CHANCE, block_sums, is_clearly_worse
+from trueup.fitting.linearisation import final_jacobian
+from trueup.sysid.torque.cause_columns import Column, Words, columns_of
+from trueup.sysid.torque.data import joint_names
+from trueup.sysid.torque.problem import TorqueProblem
+
+LONGEST = 0.5
+"""Longest delay of recorded torques that is tested [s]."""
+
+_WORTH = 0.05  # minimum relative reduction of the held-out error by a cause
+_CLEAR = 3.0  # minimum size of one of its values in standard errors
+_PROMISE = 0.02  # minimum relative reduction of the cost without bounds for a test
+_ROUNDS = 3
+_SHOWN = 3  # maximum number of other causes in a sentence
+_WEAK = 1e-9  # smallest effect of a column, relative to the largest
+_LAGS = 201  # number of tested delays, negative ones included
+_PART = 0.1  # longest delay relative to the length of a recording
+_SIGN = (0.6, 1.6)  # range of the factor of a torque with the opposite sign
+_ALIKE = 1.1  # ratio of held-out errors up to which the cause with fewer unknowns is preferred
+
+_Torques = Callable[[Any, np.ndarray], np.ndarray]
+"""Applied torque ``(T, dofs)`` of a sequence and its recorded one, without the fault."""
+
+
+@dataclass(frozen=True)
+class TorqueCause:
+    """A cause of the torque error that a fit leaves."""
+
+    kind: str
+    cause: str
+    """The cause as a noun phrase, with its place."""
+    head: str
+    """Clause with its values."""
+    advice: str
+    """What to do, as a sentence."""
+    gain: float
+    """Relative reduction of the held-out error."""
+    share: float
+    """Fraction of the squared held-out error of the fit that it explains."""
+    where: str
+    """Name of the held-out data."""
+    values: dict[str, float] = field(default_factory=dict)
+    """Parameters of the fit with the cause, by name."""
+    alike: tuple[str, ...] = ()
+    """Other causes that explain the held-out data nearly as well, as noun phrases."""
+
+    @property
+    def sentence(self) -> str:
+        """Sentence on the cause, its effect, and what to do."""
+        text = (
+            f"{self.head}: this reduces the torque error on {self.where} by "
+            f"{100 * self.gain:.2g} %."
+        )
+        if self.alike:
+            text += f" The data hardly distinguish it from {', or '.join(self.alike)}."
+        return f"{text} {self.advice}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "kind": self.kind,
+            "cause": self.cause,
+            "alike": list(self.alike),
+            "gain": self.gain,
+            "share": self.share,
+            "sentence": self.sentence,
+        }
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A cause to test: columns that it frees, or other torques."""
+
+    cause: str
+    words: Words
+    columns: tuple[Column, ...] = ()
+    torques: _Torques | None = None
+    lowest: float = -np.inf
+    """Bound that the value of its first column must exceed."""
+
+
+def torque_causes(
+    seen: TorqueProblem, unseen: TorqueProblem, x: np.ndarray, where: str
+) -> list[TorqueCause]:
+    """Causes of the torque error of a fit, the one that explains most first.
+
+    Args:
+      seen: problem of the recordings of the fit.
+      unseen: problem of held-out recordings, with the same parameters.
+      x: the fit ``(p,)``.
+      where: name of the held-out recordings.
+    """
+    sides = (_Side(seen, x), _Side(unseen, x))
+    bounds = seen.space.lower - x, seen.space.upper - x
+    candidates = [*_late_torques(seen, sides[0]), *_of_log(seen), *_of_model(seen)]
+    chosen: list[_Candidate] = []
+    out: list[TorqueCause] = []
+    before = first = _Trial.of(sides, bounds, [])
+    if first is None:
+        return []
+    for _ in range(_ROUNDS):
+        left = [c for c in candidates if c not in chosen]
+        found = [(c, _Trial.of(sides, bounds, [*chosen, c], before.cost)) for c in left]
+        trials = [(c, t) for c, t in found if t is not None and t.is_clear(c)]
+        if not trials:
+            break
+        least = min(t.error for _, t in trials)
+        near = [(c, t) for c, t in trials if t.error < _ALIKE * least]
+        best, trial = min(near, key=lambda pair: (pair[1].count(pair[0]), pair[1].error))
+        gain = 1.0 - float(np.sqrt(trial.error / max(before.error, 1e-300)))
+        chance = CHANCE / len(candidates)
+        if gain < _WORTH or not is_clearly_worse(before.blocks, trial.blocks, chance):
+            break
+        kind, head, advice = best.words(
+            np.array([trial.values.get(c, (0.0, 0.0))[0] for c in best.columns])
+        )
+        values = dict(zip(seen.space.names, map(float, x + trial.steps), strict=True))
+        alike = tuple(c.cause for c, _ in near if c is not best)[:_SHOWN]
+        share = (before.error - trial.error) / max(first.error, 1e-300)
+        out.append(
+            TorqueCause(kind, best.cause, head, advice, gain, float(share), where, values, alike)
+        )
+        chosen.append(best)
+        before = trial
+    return sorted(out, key=lambda cause: -cause.share)
+
+
+class _Side:
+    """Weighted torques, regressor and columns of some recordings."""
+
+    def __init__(self, problem: TorqueProblem, x: np.ndarray):
+        self.sequences = problem.sequences
+        _, jacobian, _ = final_jacobian(problem, x, central=False)
+        slope = problem.space.slope(x)
+        # the residual is applied minus needed torque: a step of a parameter adds its column
+        self.jacobian = np.asarray(jacobian[: problem.data_rows]) / np.where(slope, slope, 1.0)
+        pairs = problem.predictions(x[None])
+        self.applied = [applied[0] for applied, _ in pairs]
+        self.needed = [needed[0] for _, needed in pairs]
+        self.joints = np.concatenate([np.tile(np.arange(a.shape[1]), len(a)) for a in self.applied])
+        """Index of the joint of each row."""
+        self._columns: dict[Column, np.ndarray] = {}
+
+    def residual(self, torques: Sequence[_Torques]) -> np.ndarray:
+        """Weighted applied minus needed torque ``(rows,)``, with the faults of a log undone."""
+        out = []
+        for sequence, applied, needed in zip(
+            self.sequences, self.applied, self.needed, strict=True
+        ):
+            for undo in torques:
+                applied = undo(sequence, applied)
+            out.append(((applied - needed) * sequence.weights).reshape(-1))
+        return np.concatenate(out)
+
+    def column(self, column: Column) -> np.ndarray:
+        """Weighted change of the residual per unit of a column ``(rows,)``."""
+        if column not in self._columns:
+            parts = [
+                (column.of(s.data, applied) * s.weights).reshape(-1)
+                for s, applied in zip(self.sequences, self.applied, strict=True)
+            ]
+            self._columns[column] = np.concatenate(parts)
+        return self._columns[column]
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Least squares with some causes."""
+
+    cost: float
+    """Sum of squared residuals of the fit."""
+    steps: np.ndarray
+    """Changes of the parameters ``(p,)``."""
+    values: dict[Column, tuple[float, float]]
+    """Value and standard error of each column."""
+    blocks: np.ndarray
+    """Sums of squared held-out residuals over blocks of time."""
+
+    @property
+    def error(self) -> float:
+        """Sum of squared held-out residuals."""
+        return float(self.blocks.sum())
+
+    @classmethod
+    def of(
+        cls,
+        sides: tuple[_Side, _Side],
+        bounds: tuple[np.ndarray, np.ndarray],
+        candidates: Sequence[_Candidate],
+        limit: float = np.inf,
+    ) -> "_Trial | None":
+        """Fit to the first side, and errors on the second.
+
+        None if its columns have no effect, or if the cost without bounds is near the limit already.
+        """
+        columns = list(dict.fromkeys(c for each in candidates for c in each.columns))
+        torques = [each.torques for each in candidates if each.torques is not None]
+        designs = [
+            np.column_stack([side.jacobian, *(side.column(c) for c in columns)]) for side in sides
+        ]
+        rights = [side.residual(torques) for side in sides]
+        size = np.linalg.norm(designs[0], axis=0)
+        acts = size > _WEAK * max(float(size.max()), 1e-300)
+        if columns and not acts[len(size) - len(columns) :].any():
+            return None
+        size[~acts] = 1.0
+        designs = [np.where(acts, each, 0.0) for each in designs]
+        R = np.linalg.qr(np.column_stack([designs[0] / size, rights[0]]), mode="r")
+        count = len(size)
+        rest = np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=1e-10)[0]
+        if float(np.sum(np.square(R[:, :-1] @ rest - R[:, -1]))) > (1.0 - _PROMISE) * limit:
+            return None
+        low, high = np.full(count, -np.inf), np.full(count, np.inf)
+        low[: len(bounds[0])], high[: len(bounds[1])] = bounds
+        low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+        inside = np.where(high > low, high, low + 1e-12)
+        found = lsq_linear(R[:, :-1], -R[:, -1], (low * size, inside * size))
+        steps = found.x / size
+        errors = rights[1] + designs[1] @ steps
+        for column, step in zip(columns, steps[count - len(columns) :], strict=True):
+            if column.kind == "scale":  # errors are those of the recorded torque, as its noise is
+                errors[sides[1].joints == column.index] /= max(abs(1.0 + step), 1e-3)
+        free = np.isclose(found.active_mask, 0)
+        inverse = np.linalg.pinv(R[:count, :-1][:, free], rcond=1e-10)
+        freedom = max(len(rights[0]) - count, 1)
+        variance = 2.0 * found.cost / freedom
+        spread = np.zeros(count)
+        spread[free] = np.sqrt(variance * np.sum(inverse**2, axis=1)) / size[free]
+        first = count - len(columns)
+        values = {
+            c: (float(steps[first + k]), float(spread[first + k]))
+            for k, c in enumerate(columns)
+            if acts[first + k]
+        }
+        blocks = block_sums(np.square(errors))
+        return cls(2.0 * float(found.cost), steps[: len(bounds[0])], values, blocks)
+
+    def count(self, candidate: _Candidate) -> int:
+        """Number of unknowns of a cause that have an effect."""
+        return sum(c in self.values for c in candidate.columns)
+
+    def is_clear(self, candidate: _Candidate) -> bool:
+        """Whether a value of a cause differs clearly from zero."""
+        found = [self.values[c] for c in candidate.columns if c in self.values]
+        lead = candidate.columns[:1]
+        if any(c in self.values and self.values[c][0] <= candidate.lowest for c in lead):
+            return False
+        return not candidate.columns or any(abs(v) > _CLEAR * max(s, 1e-300) for v, s in found)
+
+
+# --- causes --------------------------------------------------------------------------------------
+
+
+def _late_torques(problem: TorqueProblem, side: _Side) -> list[_Candidate]:
+    """The delay of recorded torques with the smallest error of a fit without bounds."""
+    known = _efforts(problem)
+    longest = min(LONGEST, min(_PART * float(np.ptp(s.times)) for s in problem.sequences))
+    lags = np.linspace(-longest, longest, _LAGS)
+    if not known:
+        return []
+    rights = np.stack([side.residual([_shifted(known, float(lag))]) for lag in lags], axis=1)
+    size = np.linalg.norm(side.jacobian, axis=0)
+    basis, _ = np.linalg.qr(side.jacobian[:, size > 0] / size[size > 0])
+    costs = np.sum(rights**2, axis=0) - np.sum((basis.T @ rights) ** 2, axis=0)
+    lag = float(lags[np.argmin(costs)])
+    if costs.min() > (1.0 - _PROMISE) * costs[_LAGS // 2]:
+        return []
+    cause = "delay of the recorded torques"
+    return [_Candidate(cause, _late(lag), torques=_shifted(known, lag))]
+
+
+def _of_log(problem: TorqueProblem) -> list[_Candidate]:
+    """Exchanges, signs and scales of recorded torques."""
+    known = _efforts(problem)
+    part = problem.sequences[0].data
+    names = joint_names(part.model, part.sources.dofs)
+    out = []
+    for k, j in combinations(known, 2):
+        pair = (names[k], names[j])
+        cause = f"exchanged torques of {' and '.join(pair)}"
+        out.append(_Candidate(cause, _exchanged(pair), torques=_swapped(k, j)))
+    for k in known:
+        cause, column = f"scale of the torque of {names[k]}", Column("scale", k, names[k])
+        out.append(_Candidate(cause, _scaled(names[k]), (column,)))
+    return out
+
+
+def _efforts(problem: TorqueProblem) -> list[int]:
+    """Joints with a recorded torque, as indices among those of all recordings."""
+    part = problem.sequences[0].data
+    if any(s.data.sources.dofs != part.sources.dofs for s in problem.sequences):
+        return []
+    return [k for k, dof in enumerate(part.sources.dofs) if part.is_effort(dof)]
+
+
+def _of_model(problem: TorqueProblem) -> list[_Candidate]:
+    """Masses, centres of mass, payloads, gravity, encoder zeros, springs and constant torques."""
+    return [
+        _Candidate(cause, words, columns, lowest=lowest)
+        for cause, columns, words, lowest in columns_of(problem)
+    ]
+
+
+def _shifted(known: Sequence[int], lag: float) -> _Torques:
+    def undo(sequence: Any, applied: np.ndarray) -> np.ndarray:
+        times = sequence.times
+        at = np.clip(times + lag, times[0], times[-1])
+        out = applied.copy()
+        out[:, known] = CubicSpline(times, applied[:, known])(at)
+        return out
+
+    return undo
+
+
+def _swapped(k: int, j: int) -> _Torques:
+    def undo(sequence: Any, applied: np.ndarray) -> np.ndarray:
+        del sequence
+        out = applied.copy()
+        out[:, [k, j]] = applied[:, [j, k]]
+        return out
+
+    return undo
+
+
+def _late(lag: float) -> Words:
+    side = "late" if lag > 0 else "early"
+    return lambda values: (
+        "late-torques",
+        f"The recorded torques are {side} by {abs(lag):.2g} s against the motion",
+        "Correct their times: they have another clock, or a filter delays them.",
+    )
+
+
+def _exchanged(pair: tuple[str, str]) -> Words:
+    return lambda values: (
+        "exchanged-torques",
+        f"The recorded torques of {' and '.join(pair)} look exchanged",
+        "Exchange the columns under controls.",
+    )
+
+
+def _scaled(name: str) -> Words:
+    def words(values: np.ndarray) -> tuple[str, str, str]:
+        factor = 1.0 + float(values[0])
+        if _SIGN[0] < -factor < _SIGN[1]:
+            return (
+                "torque-sign",
+                f"The recorded torque of {name} has the opposite sign",
+                "Give scale: -1 in controls, or correct the axis of the joint.",
+            )
+        return (
+            "torque-scale",
+            f"The torque of {name} is {factor:.3g} times the recorded one",
+            "Check its unit, gear and torque constant, and give scale in controls.",
+        )
+
+    return words

@@ -1,0 +1,123 @@
+"""Error of inverse dynamics itself, by inverse dynamics of a simulation of the model.
+
+Inverse dynamics compares torques that are held over a control step, friction that is soft at rest,
+and damping that an integrator evaluates at the end of a step with accelerations and directions of
+a filtered motion. Applied to a simulated recording of a model with known values, it leaves a torque
+that noise does not explain; on the same motion it leaves the same torque in the recording of the
+machine. It is subtracted from the recorded torque (indirect inference: C. Gourieroux, A. Monfort
+and E. Renault, J. Applied Econometrics 8, 1993).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trueup.errors import ModelError
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.signals import InterpolationMethod
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit
+from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
+from trueup.sysid.torque.data import torque_data_of
+from trueup.sysid.torque.followed_motion import follow
+from trueup.sysid.torque.joint_motion import smooth_motion, torque_sources
+from trueup.sysid.torque.known_errors import OwnErrors
+from trueup.sysid.torque.problem import TorqueProblem
+
+_ITERATIONS = 50
+
+_ROUNDS = (
+    3  # simulations, each with the values of the last fit: most of the error is left after one
+)
+_OTHER = 0.9
+"""Largest ratio of the cost with another interpolation of the controls to that with the one of the
+experiment at which the other one is used."""
+
+
+def own_errors(
+    problem: TorqueProblem,
+    groups: Sequence[ModelSequences],
+    x: np.ndarray,
+    control: InterpolationMethod,
+) -> OwnErrors:
+    """Simulate the model along recordings, and apply inverse dynamics to the simulations.
+
+    Args:
+      problem: torque problem with the models and the filter.
+      groups: models with their recordings; a subset of those of an experiment.
+      x: values ``(p,)``.
+      control: interpolation of controls, ``zoh`` or ``linear``.
+    """
+    bandwidth = problem.bandwidth
+    series: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for group, variant in zip(groups, problem.variants_of(groups), strict=True):
+        try:
+            spec = variant.spec_at(x)
+        except ModelError:
+            continue
+        for trajectory in group.measured_rollout:
+            driven = problem.driven_in(trajectory)
+            sources = torque_sources(trajectory.model, trajectory.sensordata, driven)
+            if not sources.has_torque:
+                continue
+            followed = follow(spec, trajectory, sources, bandwidth.corner, control)
+            if followed is None:
+                continue
+            motion = smooth_motion(followed.trajectory, bandwidth.corner, bandwidth.slowest)
+            part = torque_data_of(trajectory.model, motion, sources)
+            left = problem.left_over(x, part, variant)
+            for k, dof in enumerate(sources.dofs):
+                if dof in followed.followers:
+                    left[:, k] += motion.controls[:, followed.followers[dof]]
+            if np.isfinite(left).all():
+                series[trajectory.name] = (motion.times, left)
+    return OwnErrors(x, control, series)
+
+
+def fitted(
+    problem: TorqueProblem, x: np.ndarray, time_limit: float = np.inf
+) -> tuple[np.ndarray, float]:
+    """Values ``(p,)`` of a fit to torques from a start, and its cost."""
+    settings = LeastSquaresSettings(max_iters=_ITERATIONS, **TORQUE_SETTINGS)
+    begin = np.clip(x, problem.space.lower, problem.space.upper)
+    fit = inner_fit(problem, LeastSquares(problem.space, settings, begin), time_limit, busy_seconds)
+    return fit.x, float(fit.cost)
+
+
+def found_own_errors(
+    problem: TorqueProblem,
+    training: Sequence[ModelSequences],
+    others: Sequence[ModelSequences],
+    control: InterpolationMethod,
+) -> OwnErrors | None:
+    """Own errors at the values of a fit without them, found together with these values.
+
+    A recorded torque may be a held command or a sample of a continuous torque: the interpolation
+    with the smaller remaining error is used. None if neither reduces the error, because the
+    machine does not move like a simulation of its model.
+
+    Args:
+      problem: torque problem of the training recordings, without own errors.
+      training: the training recordings.
+      others: further recordings, whose own errors are added.
+      control: interpolation of controls in the experiment, which is tried first.
+    """
+    start, plain = fitted(problem, problem.space.start)
+    best: tuple[float, np.ndarray, OwnErrors] | None = None
+    other: InterpolationMethod = "linear" if control == "zoh" else "zoh"
+    for method in (control, other):
+        own = own_errors(problem, training, start, method)
+        x, cost = fitted(problem.with_own_errors(own), start)
+        limit = plain if best is None else best[0]
+        if own.series and cost < limit * (1.0 if method == control else _OTHER):
+            best = cost, x, own
+    if best is None:
+        return None
+    for _ in range(_ROUNDS - 1):
+        own = own_errors(problem, training, best[1], best[2].control)
+        x, cost = fitted(problem.with_own_errors(own), best[1])
+        if not own.series or not cost < plain:
+            break
+        best = cost, x, own
+    more = own_errors(problem, others, best[2].x, best[2].control)
+    return OwnErrors(best[2].x, best[2].control, {**best[2].series, **more.series})
