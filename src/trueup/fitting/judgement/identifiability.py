@@ -382,7 +382,13 @@ def _weak_directions(
             WeakDirection(
                 {name: float(vector[i]) for name, i in zip(names, order)},
                 uncertainty,
-                weak_sentence(names, vector[order], by_range[chosen[order]], uncertainty),
+                weak_sentence(
+                    names,
+                    vector[order],
+                    by_range[chosen[order]],
+                    uncertainty,
+                    float(scale[chosen[order[0]]]),
+                ),
             )
         )
     return tuple(weak)

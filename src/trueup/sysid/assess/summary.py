@@ -14,6 +14,7 @@ from trueup.sysid.assess.assessment import Assessment
 from trueup.sysid.assess.doubts import doubts, evidence_at_limits
 from trueup.sysid.assess.horizons import HorizonError, horizon_rows
 from trueup.sysid.assess.insights import insights, still_components
+from trueup.sysid.assess.links import link_rows
 from trueup.sysid.assess.missing_terms import MissingTerm
 from trueup.sysid.assess.verdict import verdict_of
 from trueup.sysid.experiment.initial_unknowns import estimated_starts
@@ -80,6 +81,7 @@ def summarise(
         "level": 1.0 - assessment.covariance.alpha,
         "parameters": [r for r, wanted in zip(rows, is_asked, strict=True) if wanted],
         "window_states": [r for r, wanted in zip(rows, is_asked, strict=True) if not wanted],
+        "links": _links(problem, final, solution, assessment),
         "fixed": fixed_rows(final),
         "covariance": {
             "names": [problem.space.names[i] for i in asked],
@@ -119,6 +121,18 @@ def _asked_of(record: dict[str, Any], asked: np.ndarray) -> dict[str, Any]:
     if "x" not in record:  # candidates are in the store
         return dict(record)
     return {**record, "x": [record["x"][i] for i in asked]}
+
+
+def _links(
+    problem: GrayBoxProblem, final: ParameterDict, solution: Solution, assessment: Assessment
+) -> list[dict[str, Any]]:
+    """Physical quantities of links; without an optimum they have no intervals."""
+    covariance = assessment.value_covariance
+    if not solution.success or assessment.flaw:
+        covariance = np.full_like(covariance, np.nan)
+    # a residual function of the toolbox has parameters without models
+    models = [variant.model for variant in getattr(problem, "variants", ())]
+    return link_rows(final, models, covariance, 1.0 - assessment.covariance.alpha)
 
 
 def parameter_rows(
