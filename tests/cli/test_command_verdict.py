@@ -43,7 +43,7 @@ def test_the_same_verdict_stands_everywhere(files: pendulum.Files, capsys):
     page = (files.run / "report.html").read_text()
     for reason in said["reasons"]:
         assert reason["sentence"] in page
-    assert page.index('id="verdict"') < page.index('id="overview"')
+    assert page.index('id="verdict"') < page.index('id="parameters"')
     # errors of what the fit has not seen, beside what costs nothing
     unseen = [c for c in said["comparisons"] if c["held_out"]]
     assert {c["channel"] for c in unseen} == {"angle", "speed"}

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _SIDE = 1000  # width of a view in its own units: positions are integers
 _MARGIN = 60
 _STROBE = 6  # instants drawn without a script
-_SECOND_VIEW = 0.1  # share of the motion across the first view from which there is a second one
+_SECOND_VIEW = 0.03  # share of the motion across the first view from which there is a second one
+_UPRIGHT = 1.5  # preference for a view with the vertical axis
 _VIEWS = ((0, 2), (1, 2), (0, 1))  # horizontal and vertical axis of each view
 
 
@@ -113,7 +114,9 @@ def _chosen_views(points: np.ndarray) -> list[tuple[int, int]]:
     motion = points.var(axis=1).mean(axis=(0, 1))
     if not motion.any():
         motion = points.var(axis=(0, 1, 2))
-    first = max(_VIEWS, key=lambda view: motion[list(view)].sum() * (1.01 if 2 in view else 1.0))
+    first = max(
+        _VIEWS, key=lambda view: motion[list(view)].sum() * (_UPRIGHT if 2 in view else 1.0)
+    )
     (left_out,) = {0, 1, 2} - set(first)
     if motion[left_out] < _SECOND_VIEW * motion.sum():
         return [first]

@@ -77,9 +77,8 @@ def counted(number: int, noun: str) -> str:
 def cause_sentence(cause: Mapping[str, Any]) -> str:
     """Sentence on a likely cause, with the share of the error that it explains."""
     text = str(cause.get("sentence") or cause.get("cause") or "").rstrip(".")
-    share = cause.get("share")
-    known = isinstance(share, int | float) and math.isfinite(share) and share > 0
-    if known and "%" not in text:
+    share = float(cause.get("share") or 0.0)
+    if math.isfinite(share) and share > 0 and "%" not in text:
         text += f" ({100 * share:.0f} % of the error)"
     return f"{text}."
 

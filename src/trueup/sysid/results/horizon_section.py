@@ -27,7 +27,6 @@ def horizon_section(
         group = horizon_label(horizon)
         columns += [
             reports.Column("identified", digits=3, align="right", group=group),
-            reports.Column("before", digits=3, group=group),
             reports.Column("held", digits=3, group=group),
         ]
     body: list[list[object]] = []
@@ -61,11 +60,10 @@ def horizon_section(
 def _cells(row: dict[str, Any] | None) -> list[object]:
     """Errors of one channel at one horizon."""
     if row is None:
-        return [None] * 3
+        return [None] * 2
     name = min(("state_held", "velocity_held"), key=row.__getitem__)
     better = row["identified"] < row[name]
     return [
         reports.Cell(row["identified"], "" if better else "serious"),
-        row["initial"],
         reports.Cell(row[name], note=name.replace("_", " ")),
     ]

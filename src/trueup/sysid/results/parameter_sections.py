@@ -252,7 +252,7 @@ def _folded(summary: dict[str, Any], rows: Sequence[dict[str, Any]]) -> list[Any
         )
         content.append(reports.Group("Estimates between their bounds", figure, collapsed=True))
     found = summary["covariance"]
-    notes = [reports.Text(text) for text in (found["reason"], *found["remarks"]) if text]
+    notes: list[Any] = [reports.Text(text) for text in (found["reason"], *found["remarks"]) if text]
     names = {r["name"] for r in rows}
     kept = [i for i, name in enumerate(found["names"]) if name in names]
     if len(kept) > 1:

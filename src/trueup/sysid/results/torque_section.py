@@ -51,8 +51,8 @@ def _errors(torque: dict[str, Any], is_fit: bool) -> reports.Table:
         ["joint", "data", *(reports.Column(title, digits=3) for title, _ in kinds)],
         [[r["channel"], r["part"], *(r[key] for _, key in kinds)] for r in rows],
         notes=[
-            "Root mean square difference between the recorded torque and the torque from inverse "
-            f"dynamics of the recorded motion [N m, N]. {second}Least squares: "
+            "Root mean square difference between the recorded torque, not filtered, and that of "
+            f"inverse dynamics of the recorded motion [N m, N]. {second}Least squares: "
             f"{rows[0]['columns']} free columns, possibly not physical. Motion after a zero-phase "
             f"filter of {torque['corner']:g} Hz; error on the last quarters of training "
             f"recordings, over the spread: {tried}."
