@@ -53,7 +53,7 @@ def format_interval(value: float, half_width: float) -> str:
 def format_rounded(value: float, half_width: float) -> str:
     """Return ``value`` alone, rounded as in :func:`format_interval`: to compare it with others."""
     value, half_width = float(value), abs(float(half_width))
-    if not math.isfinite(value) or not math.isfinite(half_width) or half_width == 0:
+    if not math.isfinite(value) or not math.isfinite(half_width) or 0 in (value, half_width):
         return format_number(value, 4)
     decimals, power = _places(half_width, max(abs(value), half_width))
     return f"{_at(value, decimals, power)}e{power:d}" if power else _at(value, decimals)

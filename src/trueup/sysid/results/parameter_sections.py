@@ -125,7 +125,7 @@ def base_table(rows: Sequence[dict[str, Any]]) -> reports.Table:
             [
                 p["words"],
                 reports.format_interval(_number(p["value"]), _number(p["half_width"])),
-                reports.format_number(_number(p["model_value"]), 4),
+                reports.format_rounded(_number(p["model_value"]), _number(p["half_width"])),
             ]
             for p in rows
         ],

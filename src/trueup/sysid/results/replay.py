@@ -17,7 +17,7 @@ import numpy as np
 
 from trueup import reports
 from trueup._input_files import DAMAGED_ARCHIVE
-from trueup.errors import RunDirectoryError
+from trueup.errors import ReportError, RunDirectoryError
 from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.fit.compared_channels import channels_of
@@ -132,7 +132,7 @@ def read_replay(directory: RunDirectory) -> reports.Replay | None:
             measured, fitted = file["positions"].astype(float)
             title, caption = (str(text) for text in file["texts"])
             return replay_figure(file["times"], file["edges"], measured, fitted, title, caption)
-    except DAMAGED_ARCHIVE as error:
+    except (ReportError, *DAMAGED_ARCHIVE) as error:
         raise RunDirectoryError(f"{path} is damaged: {error}") from error
 
 
