@@ -104,7 +104,7 @@ def test_a_fit_that_did_not_converge_is_not_to_be_used_and_has_no_interval(files
         assert row["low"] is None and row["high"] is None and row["standard_error"] is None
         assert not row["determined"]
     assert not any(i["severity"] == "good" for i in said["insights"])
-    assert "no interval: the fit is not an optimum" in (files.run / "report.html").read_text()
+    assert "No intervals: the fit is not an optimum" in (files.run / "report.html").read_text()
 
 
 def test_a_value_on_a_bound_is_not_to_be_used(files, command):

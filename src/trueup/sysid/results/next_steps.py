@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.fitting.judgement.identifiability_words import by_vector
-from trueup.reports import Step, cause_sentence
+from trueup.reports import Step
 
 _SHOWN = 4
 
@@ -24,14 +24,15 @@ def next_steps(summary: Mapping[str, Any], directory: Path | None = None) -> lis
         "Find what the model lacks, by freeing each candidate alone:", f"trueup explain {run}"
     )
     if grade == "do not use":
-        first = Step(f"Mend the first cause: {_first_cause(summary)}")
+        mend = [Step("Mend the most likely cause, and identify again.")]
+        known = mend if summary.get("causes") else []
         if summary.get("success", True):
-            return [first, explain]
+            return [*known, explain]
         check = Step(
             "The search did not end at an optimum. Check data, units and start values:",
             "trueup check EXPERIMENT",
         )
-        return [first, check]
+        return [*known, check]
     model = Step(f"Load the identified model: {_model(directory)}")
     loose = by_vector([r["name"] for r in summary["parameters"] if not r["determined"]])
     design = Step(
@@ -92,12 +93,3 @@ _PLACES = {
     "course": "the history of the search",
     "data-quality": "the findings on the recordings",
 }
-
-
-def _first_cause(summary: Mapping[str, Any]) -> str:
-    causes = summary.get("causes") or ()
-    if causes:
-        return cause_sentence(causes[0])
-    reasons = (summary.get("verdict") or {}).get("reasons", ())
-    sentence = reasons[0]["sentence"] if reasons else "see the findings"
-    return sentence if sentence.endswith(".") else f"{sentence}."

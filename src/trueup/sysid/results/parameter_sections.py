@@ -49,8 +49,12 @@ def parameter_section(
         content.append(_link_table(summary["links"], _level(summary)))
     if joints:
         content += _joint_table(joints, _level(summary))
+    if any(np.isnan(_number(r["low"])) for r in rows):
+        content.append(reports.Text("No intervals: the fit is not an optimum."))
     if others:
-        content.append(_table(others, _level(summary), "Other parameters" if content else ""))
+        content.append(
+            _table(others, _level(summary), "Other parameters" if joints or of_links else "")
+        )
     base = (summary.get("torque") or {}).get("base_parameters") if of_links else None
     if base:
         content.append(reports.Group("Base parameters", base_table(base), collapsed=True))
@@ -70,8 +74,6 @@ def remark(row: dict[str, Any]) -> str:
     """What a reader has to know of an estimate; empty if nothing."""
     remarks = []
     low, high = _number(row["low"]), _number(row["high"])
-    if np.isnan(low):
-        remarks.append("no interval: the fit is not an optimum")
     if row["at_bound"]:
         remarks.append("on a bound")
     if not row["determined"] and not np.isnan(low):
