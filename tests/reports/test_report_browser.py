@@ -167,7 +167,7 @@ def test_a_replay_is_stepped_through_and_a_wide_table_keeps_its_first_column(bro
     arm[:, 1] = np.stack([np.sin(times), 0 * times, -np.cos(times)], axis=1)
     figures = [
         reports.StickFigure("robot", "measured", arm),
-        reports.StickFigure("model", "fitted", arm + [[[0, 0, 0], [0.02, 0, 0]]]),
+        reports.StickFigure("model", "fitted", arm + np.array([[0, 0, 0], [0.02, 0, 0]])),
     ]
     columns = ["name", *(f"a long heading {k}" for k in range(12))]
     wide = reports.Table(columns, [[f"row {k}", *range(12)] for k in (1, 2)])
