@@ -49,6 +49,13 @@ def test_what_is_not_determined_is_designed_for():
     assert any(text.startswith("link (2 elements) is not determined") for text in texts)
 
 
+def test_a_design_for_motors_says_that_it_needs_the_controller():
+    settings = {"model": {"actuators": "torque"}, "search": {"method": "inverse-dynamics"}}
+    found = summary("look", parameters=loose(), provenance={"settings": settings})
+    assert any("actuators: position" in step.sentence for step in next_steps(found))
+    assert not any("actuators: position" in step.sentence for step in next_steps(summary("look")))
+
+
 def test_a_result_not_to_use_leads_with_its_first_cause():
     causes = [{"cause": "delay", "share": 0.83, "sentence": "Commands act 12 ms late"}]
     first, *_ = next_steps(summary("do not use", causes=causes))

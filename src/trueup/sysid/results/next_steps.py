@@ -36,7 +36,8 @@ def next_steps(summary: Mapping[str, Any], directory: Path | None = None) -> lis
     model = Step(f"Load the identified model: {_model(directory)}")
     loose = by_vector([r["name"] for r in summary["parameters"] if not r["determined"]])
     design = Step(
-        f"{_subject(loose)} not determined. Design the recording that determines more:",
+        f"{_subject(loose)} not determined. Design the recording that determines more"
+        f"{_controller(summary)}:",
         f"trueup design {run}",
     )
     wanted = [design] if loose else []
@@ -57,6 +58,18 @@ def _subject(names: list[str]) -> str:
         return f"{', '.join(names[:_SHOWN])} and {more} more are"
     *others, last = names or [""]
     return f"{', '.join(others)} and {last} are" if others else f"{last} is"
+
+
+def _controller(summary: Mapping[str, Any]) -> str:
+    """What a design needs besides the run where the model has no controller."""
+    settings = (summary.get("provenance") or {}).get("settings") or {}
+    model, search = (settings.get(part) or {} for part in ("model", "search"))
+    if model.get("actuators") != "torque" and search.get("method") != "inverse-dynamics":
+        return ""
+    return (
+        " (give it the robot's controller: model: {actuators: position, kp: ..., kd: ...} in the "
+        "experiment)"
+    )
 
 
 def _model(directory: Path | None) -> str:
