@@ -10,6 +10,7 @@ from trueup.networks.runtime.numpy_file import load_numpy_network
 from trueup.runs import RunDirectory
 from trueup.signals.npz_archive import read_npz
 from trueup.sysid.results.outputs import read_signals
+from trueup.sysid.results.replay import read_replay
 
 READERS = {
     "series.npz": read_npz,
@@ -17,6 +18,7 @@ READERS = {
     "network.npz": load_numpy_network,
     "motion.npz": lambda file: read_arrays(RunDirectory(file.parent), ("state",)),
     "signals.npz": lambda file: read_signals(RunDirectory(file.parent)),
+    "replay.npz": lambda file: read_replay(RunDirectory(file.parent)),
 }
 
 

@@ -43,7 +43,7 @@ def test_the_same_verdict_stands_everywhere(files: pendulum.Files, capsys):
     page = (files.run / "report.html").read_text()
     for reason in said["reasons"]:
         assert reason["sentence"] in page
-    assert page.index('id="verdict"') < page.index('id="overview"')
+    assert page.index('id="verdict"') < page.index('id="parameters"')
     # errors of what the fit has not seen, beside what costs nothing
     unseen = [c for c in said["comparisons"] if c["held_out"]]
     assert {c["channel"] for c in unseen} == {"angle", "speed"}
@@ -104,7 +104,7 @@ def test_a_fit_that_did_not_converge_is_not_to_be_used_and_has_no_interval(files
         assert row["low"] is None and row["high"] is None and row["standard_error"] is None
         assert not row["determined"]
     assert not any(i["severity"] == "good" for i in said["insights"])
-    assert "no interval: the fit is not an optimum" in (files.run / "report.html").read_text()
+    assert "No intervals: the fit is not an optimum" in (files.run / "report.html").read_text()
 
 
 def test_a_value_on_a_bound_is_not_to_be_used(files, command):

@@ -158,7 +158,7 @@ RESULTS = {"solution.json", "signals.npz", "model.xml", "identified_parameters.y
         ("trueup.sysid.fit.run.write_models", {"solution.json", "signals.npz"}),
         ("trueup.sysid.assess.judge.summarise", RESULTS - {"signals.npz"}),
         ("trueup.sysid.results.outputs.pack_signals", RESULTS - {"signals.npz"}),
-        ("trueup.sysid.report._overview", RESULTS),
+        ("trueup.sysid.report._answer", RESULTS),
     ],
 )
 def test_a_failure_after_the_search_loses_no_other_result(

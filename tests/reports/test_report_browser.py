@@ -159,3 +159,39 @@ def test_tables_and_findings_need_no_script(browser, saved):
         browser.command("Emulation.setScriptExecutionDisabled", value=False)
     assert "The figures of this report need JavaScript" in text
     assert shown > 50
+
+
+def test_a_replay_is_stepped_through_and_a_wide_table_keeps_its_first_column(browser, tmp_path):
+    times = np.linspace(0, 1, 11)
+    arm = np.zeros((11, 2, 3))
+    arm[:, 1] = np.stack([np.sin(times), 0 * times, -np.cos(times)], axis=1)
+    figures = [
+        reports.StickFigure("robot", "measured", arm),
+        reports.StickFigure("model", "fitted", arm + np.array([[0, 0, 0], [0.02, 0, 0]])),
+    ]
+    columns = ["name", *(f"a long heading {k}" for k in range(12))]
+    wide = reports.Table(columns, [[f"row {k}", *range(12)] for k in (1, 2)])
+    page = reports.Page("Arm")
+    page.add(reports.Section("Replay", content=reports.Replay(times, np.array([[0, 1]]), figures)))
+    page.add(reports.Section("Wide", content=wide))
+    browser.window(390, 800, phone=True)
+    browser.open(page.save(tmp_path / "arm.html"))
+    drawn = "document.querySelectorAll('.replay .now')[1].getAttribute('d')"
+    first = browser.wait_for(drawn)
+    slider = "document.querySelector('.replay input')"
+    browser.evaluate(f"{slider}.value = 10; {slider}.dispatchEvent(new Event('input'))")
+    assert browser.evaluate(drawn) != first
+    said = browser.evaluate("document.querySelector('.replay output').textContent")
+    assert said == "1.00 s · largest distance 20 mm"
+    visible = "getComputedStyle(document.querySelector('.replay .strobe')).display"
+    assert browser.evaluate(visible) == "none"
+    assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    browser.evaluate("document.querySelector('#wide .scroll').scrollLeft = 300")
+    browser.wait_for("document.querySelector('#wide .scroll').classList.contains('scrolled')")
+    left = "document.querySelector('#wide tbody th').getBoundingClientRect().left"
+    assert 0 <= browser.evaluate(left) < 30
+    browser.command("Emulation.setEmulatedMedia", media="print")
+    assert browser.evaluate(visible) == "inline"
+    assert browser.evaluate("getComputedStyle(document.querySelector('.player')).display") == "none"
+    browser.command("Emulation.setEmulatedMedia", media="")
+    assert browser.complaints() == []

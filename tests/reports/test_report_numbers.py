@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -9,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.reports import format_number
-from trueup.reports.numbers import format_interval, rounded_significant, rounded_to_span
+from trueup.reports.numbers import (
+    format_estimate,
+    format_interval,
+    format_range,
+    format_rounded,
+    rounded_significant,
+    rounded_to_span,
+)
 
 
 @pytest.mark.parametrize(
@@ -76,3 +84,69 @@ def test_rounded_numbers_are_json(values):
 
 def test_significant_digits_for_logarithmic_axes():
     assert rounded_significant([1.23456789e-12, 3e8]) == [1.23457e-12, 300000000]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "text"),
+    [
+        ((0.350025, 0.349938, 0.350112), "0.350025 ± 0.000087"),
+        ((0.02, 0.0199, 0.0203), "0.02000 (0.01990 to 0.02030)"),
+        ((0.012, 0.003, 0.04), "0.0120 (0.0030 to 0.0400)"),
+        ((0.99, 0.8904, 1.0896), "0.99 ± 0.10"),
+        ((0.0, 0.0, 0.003), "0 (0 to 0.0030)"),
+        ((1e-6, -3e-6, 5e-6), "(1.0 ± 4.0)e-6"),
+        ((2.0, -math.inf, math.inf), "2 (undetermined)"),
+        ((2.0, 1.9, math.inf), "2.00 (1.90 to ∞)"),
+        ((0.5, math.nan, math.nan), "0.5"),
+        ((1.25, 1.25, 1.25), "1.25"),
+    ],
+)
+def test_an_estimate_is_rounded_by_its_interval(estimate, text):
+    assert format_estimate(*estimate) == text
+
+
+SIZES = st.floats(1e-12, 1e9)
+
+
+@given(st.floats(-1e6, 1e6), SIZES, SIZES)
+def test_an_estimate_can_be_read_back_and_never_collapses(value, below, above):
+    low, high = value - below, value + above
+    text = format_estimate(value, low, high)
+    scale = 10.0 ** int(found[1]) if (found := re.search(r"e(-?\d+)$", text)) else 1.0
+    number = r"-?[\d.]+"
+    symmetric = re.fullmatch(rf"\(?({number}) ± ({number})\)?(e-?\d+)?", text)
+    ends = re.fullmatch(rf"({number}) \(({number}) to ({number})\)( e-?\d+)?", text)
+    if symmetric:
+        shown, half = (scale * float(part) for part in symmetric.groups()[:2])
+        assert half == pytest.approx(max(value - low, high - value), rel=0.06)
+        assert len(symmetric[2].replace(".", "").strip("0")) <= 2
+        assert abs(shown - value) <= 0.06 * half + 1e-9 * abs(value)
+    elif ends:
+        shown, first, last = (scale * float(part) for part in ends.groups()[:3])
+        assert first < last, "never 0.02 (0.02 to 0.02)"
+        assert abs(shown - value) <= 0.06 * (high - low) + 1e-9 * abs(value)
+        assert first <= shown <= last
+    else:  # an interval that floating point cannot hold
+        assert low == value == high
+
+
+@given(st.floats(-1e6, 1e6), SIZES)
+def test_ends_of_a_range_differ(low, width):
+    high = low + width
+    if high == low:
+        return
+    found = re.fullmatch(r"\(?(\S+) to ([^)]+?)\)?(?:e-?\d+)?", format_range(low, high))
+    first, last = found.groups()
+    assert float(first) < float(last)
+
+
+def test_ranges_without_ends_are_words():
+    assert format_range(-math.inf, math.inf) == "anything"
+    assert format_range(math.nan, math.nan) == "none"
+    assert format_range(0.0, math.inf) == "0 to ∞"
+
+
+def test_a_value_is_rounded_like_the_one_it_is_compared_with():
+    assert format_rounded(0.123456, 0.0021) == "0.1235"
+    assert format_rounded(3.2109e-6, 4.5e-8) == "3.211e-6"
+    assert format_rounded(0.123456, math.inf) == "0.1235"

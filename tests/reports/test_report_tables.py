@@ -129,3 +129,41 @@ def test_groups_fold_and_rows_wrap():
 def test_long_names_may_break_without_changing():
     html = shown(reports.Table(["name"], [["left_knee/damping.<x>"]]))
     assert cells(html) == [("long", "left_<wbr>knee/<wbr>damping.&lt;x&gt;")]
+
+
+def test_columns_of_a_group_share_a_heading_and_may_share_titles():
+    columns = [
+        "channel",
+        *(reports.Column("RMSE", group=part) for part in ("held-out", "training")),
+    ]
+    table = reports.Table(
+        [*columns, reports.Column("fit", "%", group="training")], [["q", 1, 2, 3]]
+    )
+    html = reports.Page("t").add(reports.Section("s", content=table)).html()
+    assert re.findall(r'colspan="(\d)">([\w-]*)<', html) == [
+        ("1", ""),
+        ("1", "held-out"),
+        ("2", "training"),
+    ]
+    assert html.count('<span class="heading">RMSE') == 2
+    with pytest.raises(ReportError, match="must be unique"):
+        reports.Table([reports.Column("RMSE", group="a"), reports.Column("RMSE", group="a")], [])
+
+
+def test_rules_and_mappings_name_a_column_of_a_group():
+    columns = ["channel", reports.Column("RMSE", group="new"), reports.Column("RMSE", group="old")]
+    table = reports.Table(
+        columns,
+        [{"channel": "q", "new: RMSE": 3, "old: RMSE": 2}],
+        highlights=[reports.Highlight("new: RMSE", lambda value: value > 2.5, "serious")],
+    )
+    html = reports.Page("t").add(reports.Section("s", content=table)).html()
+    assert re.findall(r'<td class="right tone-serious"[^>]*>(\d)', html) == ["3"]
+
+
+def test_a_second_value_below_the_first_is_escaped():
+    cell = reports.Stacked("<1> ± 2", "CAD & 3", muted=True)
+    html = (
+        reports.Page("t").add(reports.Section("s", content=reports.Table(["a"], [[cell]]))).html()
+    )
+    assert '<span class="stacked muted">&lt;1&gt; ± 2<span class="under">CAD &amp; 3' in html

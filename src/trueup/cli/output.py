@@ -85,12 +85,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     return value
-
-
-def interval_text(low: float, high: float) -> str:
-    """Text of an interval in a table."""
-    if np.isinf(low) and np.isinf(high):
-        return "anything"
-    if np.isnan(low):
-        return "none: no optimum"
-    return f"{low:.5g} to {high:.5g}"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trueup.cli.output import Output
+from trueup.reports.verdict import MOST_REASONS
 from trueup.runs import Outcome
 
 DONE, NOT_CONVERGED = 0, 3
@@ -19,7 +20,7 @@ def print_outcome(outcome: Outcome, output: Output, show: Callable[[Outcome, Out
     """
     output.result(outcome_content(outcome))
     if outcome.verdict is not None:
-        output.text("", *outcome.verdict.lines())
+        output.text("", *outcome.verdict.lines(MOST_REASONS))
     show(outcome, output)
     return DONE if outcome.complete else NOT_CONVERGED
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from trueup import runs
 from trueup._marks import KEY
-from trueup.cli.output import Output, interval_text
+from trueup.cli.output import Output
+from trueup.reports import format_estimate
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.store.solution_file import interval_of
 from trueup.sysid.report import save_path_of
@@ -62,7 +63,7 @@ def _value(record: dict[str, Any] | None) -> str:
     ends = interval_of(record)
     if ends is None:  # a search over costs has no intervals
         return f"{record['value']:.5g}"
-    return f"{record['value']:.5g} ({interval_text(*ends)})"
+    return format_estimate(record["value"], *ends)
 
 
 def _score(scores: list[dict[str, Any]], part: str, channel: str) -> str:

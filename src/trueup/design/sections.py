@@ -33,7 +33,6 @@ def notes_section(summary: dict[str, Any]) -> list[reports.Section]:
 
 def interval_table(summary: dict[str, Any]) -> list[Any]:
     """Predicted intervals compared with those of a chirp."""
-    number = reports.format_number
     followed = summary["after"] is not None
     rows = []
     for r in summary["parameters"]:
@@ -41,8 +40,7 @@ def interval_table(summary: dict[str, Any]) -> list[Any]:
         rows.append(
             [
                 r["name"],
-                number(r["value"]),
-                f"{number(r['low'])} to {number(r['high'])}",
+                reports.format_estimate(r["value"], r["low"], r["high"]),
                 r["unit"],
                 _percent(r["relative"]),
                 _percent(r["chirp"]),
@@ -52,7 +50,7 @@ def interval_table(summary: dict[str, Any]) -> list[Any]:
         )
     level = f"{100 * summary['level']:.3g} % interval"
     columns = [
-        "parameter", "present value", f"predicted {level}", "unit", "share",
+        "parameter", f"present value, predicted {level}", "unit", "share",
         "chirp", *(("with former", "chirp with former") if followed else ()), "over draws",
     ]  # fmt: skip
     notes = [

@@ -134,14 +134,15 @@ def _parameters(summary: dict[str, Any]) -> reports.Section:
             [
                 p["name"],
                 number(p["model"], 4) if np.isfinite(p["model"]) else "none",
-                number(p["value"], 4),
-                f"{number(p['low'], 3)} to {number(p['high'], 3)}",
+                reports.format_estimate(p["value"], p["low"], p["high"]),
                 p["unit"],
                 "on a bound" if p["at_bound"] else "changed" if p["changed"] else "",
             ]
             for p in row["parameters"]
         ]
-        columns = ["unknown", "model", "freed", *_interval_title(summary), "unit", "remark"]
+        (level,) = _interval_title(summary)
+        freed = reports.Column(f"freed, {level} interval", align="right")
+        columns = ["unknown", "model", freed, "unit", "remark"]
         title = f"{row['label']}: {row['check']}"
         content.append(reports.Group(title, reports.Table(columns, body)))
     note = reports.Note(

@@ -36,16 +36,21 @@ def reconcile_report(content: dict[str, Any]) -> reports.Page:
     rows = [
         [
             p["name"],
-            number(p["common"]),
-            f"{number(p['low'])} to {number(p['high'])}",
-            number(p["spread"]),
-            f"{number(p['spread_low'])} to {number(p['spread_high'])}",
+            reports.format_estimate(p["common"], p["low"], p["high"]),
+            number(p["spread"], 3),
+            reports.format_range(p["spread_low"], p["spread_high"]),
             p["unit"],
         ]
         for p in content["parameters"]
     ]
     percent = f"{100 * content['level']:.3g} %"
-    columns = ["parameter", "common", percent, "spread", f"{percent} of the spread", "unit"]
+    columns = [
+        "parameter",
+        reports.Column(f"common, {percent} interval", align="right"),
+        "spread",
+        f"{percent} of the spread",
+        "unit",
+    ]
     notes = "Spread: standard deviation between runs; outlying runs are excluded from both."
     page.add(
         reports.Section(

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from trueup._secrets import mask
 from trueup.reports.rendering import Content, Context, Text, as_contents
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["Code", "Content", "Group", "Html", "Note", "Row", "Text", "Yaml"]
+__all__ = ["Code", "Content", "Group", "Html", "Note", "Row", "Stacked", "Text", "Yaml"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,29 @@ class Html:
     def __html__(self) -> str:
         """Return the source: templates and table cells treat it as safe."""
         return self.source
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """Value of a cell with a second one in small print below it.
+
+    Attributes:
+        value: the text.
+        under: the text below it, such as a reference value.
+        muted: shown as of little weight.
+    """
+
+    value: str
+    under: str
+    muted: bool = False
+
+    def __html__(self) -> "Markup":
+        """Return the value, escaped."""
+        from markupsafe import Markup
+
+        return Markup('<span class="{}">{}<span class="under">{}</span></span>').format(
+            "stacked muted" if self.muted else "stacked", mask(self.value), mask(self.under)
+        )
 
 
 @dataclass(frozen=True)
@@ -118,11 +142,14 @@ _MOST_ROWS = 20  # maximum rows of a list of inputs
 def provenance_rows(provenance: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
     """Return nested plain data as rows (key, text), keys joined by dots.
 
-    A list of mappings, such as inputs with their hashes, has one row each, up to a maximum.
+    A list of mappings, such as inputs with their hashes, has one row each, up to a maximum. Values
+    that were not given are omitted.
     """
     rows: list[tuple[str, str]] = []
     for key, value in provenance.items():
         name = f"{prefix}{key}"
+        if value is None:
+            continue
         if isinstance(value, Mapping):
             rows.extend(provenance_rows(value, f"{name}."))
         elif isinstance(value, list | tuple) and any(isinstance(each, Mapping) for each in value):

@@ -63,8 +63,8 @@ class Page:
         subtitle: one line below it.
         provenance: plain data, may be nested (versions, seed, hashes of inputs): a folded table at
             the end of the page.
-        lead: parts above the first section, such as :class:`~trueup.reports.KeyFigures` and
-            :class:`~trueup.reports.Findings`.
+        lead: parts above the first section, or after it if that is the verdict, such as
+            :class:`~trueup.reports.KeyFigures` and :class:`~trueup.reports.Findings`.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Page:
         self.sections: list[Section] = []
 
     def add(self, *parts: "Section | Content | str") -> "Page":
-        """Add sections in order; any other part goes above the first section. Returns the page.
+        """Add sections in order; any other part becomes part of the lead. Returns the page.
 
         Raises:
             ReportError: a part cannot be shown, or an anchor is in use already.
@@ -109,13 +109,15 @@ class Page:
         context.anchors.update(section.anchor for section in self.sections if section.anchor)
         mark = self.mark or current_mark()
         marks = [] if mark is None else [Findings([("serious", f"This page was {mark}.")])]
-        lead = context.parts([*marks, *self.lead])
+        lead = context.parts(self.lead)
         sections = [self._shown_section(section, context) for section in self.sections]
         return str(
             context.render(
                 "page.html",
                 page=self,
+                marks=context.parts(marks),
                 lead=lead,
+                answer_first=bool(self.sections) and self.sections[0].anchor == "verdict",
                 sections=sections,
                 provenance=provenance_rows(self.provenance),
                 version=__version__,

@@ -130,12 +130,12 @@ def asset(name: str) -> "Markup":
 def breakable(text: object) -> "Markup":
     """Return escaped text with optional line breaks after ``_``, ``/`` and ``.``.
 
-    Copying it gives the text unchanged.
+    Numbers are not broken. Copying it gives the text unchanged.
     """
     from markupsafe import Markup, escape
 
     escaped = str(escape(mask(str(text))))
-    return Markup(re.sub(r"(?<=\w)([_/.])(?=\w)", r"\1<wbr>", escaped))
+    return Markup(re.sub(r"(?<=\w)([_/]|(?<!\d)\.|\.(?!\d))(?=\w)", r"\1<wbr>", escaped))
 
 
 def json_for_script(value: object) -> "Markup":

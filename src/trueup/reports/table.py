@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,12 +24,14 @@ class Column:
     """A column of a table.
 
     Attributes:
-        title: its heading, and its key where rows are mappings and in highlight rules.
+        title: its heading, and its key where rows are mappings and in highlight rules. In a group
+            the key is ``group: title``.
         unit: shown small below the heading.
         digits: significant digits of numbers.
         format: function from a value to its text; default: numbers with ``digits``.
         align: ``"left"``, ``"right"`` or empty: right if the column contains numbers.
         note: explanation shown as a tooltip of the heading.
+        group: heading above this column and its neighbours of the same group.
     """
 
     title: str
@@ -37,6 +40,12 @@ class Column:
     format: Callable[[object], str] | None = None
     align: str = ""
     note: str = ""
+    group: str = ""
+
+    @property
+    def key(self) -> str:
+        """Name of the column within its table."""
+        return f"{self.group}: {self.title}" if self.group else self.title
 
 
 @dataclass(frozen=True)
@@ -125,7 +134,7 @@ class Table:
         columns = [
             column if isinstance(column, Column) else Column(column) for column in self.columns
         ]
-        titles = [column.title for column in columns]
+        titles = [column.key for column in columns]
         if not columns:
             raise ReportError("a table requires at least one column")
         if len(set(titles)) != len(titles):
@@ -150,6 +159,7 @@ class Table:
             "table.html",
             table=self,
             columns=list(zip(columns, right)),
+            groups=_groups(columns),
             rows=rows,
             notes=[note for note in notes if note],
             legend=legend,
@@ -164,7 +174,7 @@ class Table:
     def _shown_row(
         self, columns: list[Column], right: list[bool], row: list[object], used: set[int]
     ) -> list[_ShownCell]:
-        titles = [column.title for column in columns]
+        titles = [column.key for column in columns]
         plain = dict(zip(titles, map(_plain, row)))
         tones = dict.fromkeys(titles, "")
         for number, rule in enumerate(self.highlights):
@@ -174,9 +184,15 @@ class Table:
             for title in titles if rule.whole_row else [rule.column]:
                 tones[title] = tones[title] or rule.tone
         return [
-            _shown_cell(column, value, tones[column.title], is_right)
+            _shown_cell(column, value, tones[column.key], is_right)
             for column, value, is_right in zip(columns, row, right)
         ]
+
+
+def _groups(columns: list[Column]) -> list[tuple[str, int]]:
+    """Heading and width of each run of columns of one group; empty without groups."""
+    runs = [(group, len(list(run))) for group, run in groupby(columns, lambda c: c.group)]
+    return runs if any(group for group, _ in runs) else []
 
 
 def _shown_cell(column: Column, value: object, tone: str, right: bool) -> _ShownCell:

@@ -1,13 +1,19 @@
-"""Section of a page with the verdict on a result."""
+"""Section of a page with the verdict on a result: the answer first, the rest folded."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trueup.errors import ReportError, listing
+from trueup.reports.content import Group
 from trueup.reports.findings import Finding, Findings, KeyFigure, KeyFigures
 from trueup.reports.page import Section
 from trueup.reports.rendering import Content
+from trueup.reports.steps import Step, Steps
 from trueup.reports.table import Cell, Column, Highlight, Table
+
+MOST_REASONS = 3
+"""Number of reasons for a verdict that are shown without unfolding."""
 
 _TONES = {"use": "good", "look": "warning", "do not use": "serious"}
 
@@ -16,29 +22,75 @@ def verdict_section(
     verdict: Mapping[str, Any],
     title: str = "Verdict",
     anchors: Mapping[str, str] | None = None,
+    *,
+    figures: Sequence[KeyFigure] = (),
+    causes: Sequence[Mapping[str, Any]] = (),
+    steps: Sequence[Step] = (),
+    further: Sequence[Finding] = (),
+    compared: bool = True,
 ) -> Section:
-    """Section with the grade, its reasons, and the errors compared with those of the baselines.
+    """Section with the grade, at most three of its reasons, and what to do next.
+
+    The other reasons, the errors compared with those of the baselines, and the criteria are folded.
 
     Args:
         verdict: plain data of a :class:`trueup.fitting.Verdict`, as in ``solution.json``.
         title: heading.
         anchors: section of a reason -> anchor on the page if different, such as
             ``{"scores": "errors"}``.
+        figures: further big numbers after the grade.
+        causes: likely causes of an error, ranked: ``cause``, ``share`` of the error that it
+            explains, ``sentence``.
+        steps: what to do next.
+        further: findings that are folded with the reasons beyond the third.
+        compared: include the table of errors; False if the page has it elsewhere.
 
     Raises:
         ReportError: a grade is unknown.
     """
     grade, places = verdict["grade"], anchors or {}
     findings = [_finding(reason, places) for reason in verdict["reasons"]]
-    content: list[Content] = [
-        KeyFigures([KeyFigure(grade, "verdict", tone=_tone(grade))]),
-        Findings(findings),
-    ]
-    if verdict["comparisons"]:
-        content.append(_comparisons(verdict["comparisons"]))
+    more = [*findings[MOST_REASONS:], *further]
+    content: list[Content] = [KeyFigures([KeyFigure(grade, "grade", tone=_tone(grade)), *figures])]
+    if causes:
+        content.append(_causes(causes, places))
+    content.append(Findings(findings[:MOST_REASONS]))
+    if more:
+        content.append(Group(counted(len(more), "further finding"), Findings(more), True))
+    if steps:
+        content.append(Steps(steps))
+    if verdict["comparisons"] and compared:
+        errors = _comparisons(verdict["comparisons"])
+        content.append(Group("Errors compared with the baselines", errors, collapsed=True))
     if verdict["criteria"]:
-        content.append(_criteria(verdict["criteria"]))
+        met = sum(bool(row["met"]) for row in verdict["criteria"])
+        name = f"Criteria: {met} of {len(verdict['criteria'])} met"
+        content.append(Group(name, _criteria(verdict["criteria"]), collapsed=True))
     return Section(title, "verdict", content=content)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: ``1 further finding``, ``2 further findings``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def cause_sentence(cause: Mapping[str, Any]) -> str:
+    """Sentence on a likely cause, with the share of the error that it explains."""
+    text = str(cause.get("sentence") or cause.get("cause") or "").rstrip(".")
+    share = float(cause.get("share") or 0.0)
+    if math.isfinite(share) and share > 0 and "%" not in text:
+        text += f" ({100 * share:.0f} % of the error)"
+    return f"{text}."
+
+
+def _causes(causes: Sequence[Mapping[str, Any]], places: Mapping[str, str]) -> Content:
+    """The first cause, and the others folded."""
+    found = [Finding("warning", cause_sentence(c), places.get("causes", "")) for c in causes]
+    content: list[Content] = [Findings(found[:1])]
+    if found[1:]:
+        name = counted(len(found) - 1, "other candidate")
+        content.append(Group(name, Findings(found[1:]), collapsed=True))
+    return Group("Most likely cause", content)
 
 
 def _finding(reason: Mapping[str, Any], anchors: Mapping[str, str]) -> Finding:
@@ -89,7 +141,6 @@ def _comparisons(rows: list[Mapping[str, Any]]) -> Table:
             *(Column(name, digits=3) for name in names),
         ],
         body,
-        title="Errors compared with the baselines",
         notes=notes,
     )
 
@@ -107,7 +158,6 @@ def _criteria(rows: list[Mapping[str, Any]]) -> Table:
             ]
             for row in rows
         ],
-        title="Criteria",
         highlights=[Highlight("met", lambda word: word == "no", "warning")],
     )
 

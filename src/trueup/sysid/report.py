@@ -1,8 +1,8 @@
-"""HTML report of an identification, from plain data."""
+"""HTML report of an identification, from plain data: the answer first, the rest folded."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,24 @@ from trueup.runs.store.solution_file import read_solution
 from trueup.runs.study_page.record import read_study
 from trueup.runs.study_page.report import study_report
 from trueup.sysid.assess.assessment import SequenceSignals
+from trueup.sysid.results.error_section import channel_errors, error_section
 from trueup.sysid.results.horizon_section import horizon_section
+from trueup.sysid.results.identifiability_section import identifiability_section
+from trueup.sysid.results.next_steps import next_steps
 from trueup.sysid.results.outputs import read_signals
+from trueup.sysid.results.parameter_sections import parameter_section
 from trueup.sysid.results.recording_sections import (
     quality_section,
     residual_section,
     signal_section,
 )
+from trueup.sysid.results.replay import read_replay
 from trueup.sysid.results.torque_section import torque_section
 
-_DIRECTIONS = 6  # maximum number of drawn directions
 _SEVERITY = {"problem": "serious", "warning": "warning", "good": "good"}
+_ITERATIONS = 60  # maximum number of iterations in the table
+_NAMED = 3  # maximum number of recordings in the subtitle by name
+_COLUMNS = 12  # maximum number of parameters as columns of a table
 
 
 class ReportBuilder(reports.Page):
@@ -44,7 +51,12 @@ def report_of_run(directory: RunDirectory) -> reports.Page:
     """Report of a run directory; that of the search if the run is not finished."""
     if not directory.solution.is_file() and directory.study.is_file():
         return study_report(read_study(directory))
-    return identification_report(read_solution(directory), read_signals(directory))
+    return identification_report(
+        read_solution(directory),
+        read_signals(directory),
+        directory=directory.path,
+        replay=read_replay(directory),
+    )
 
 
 def identification_report(
@@ -52,296 +64,148 @@ def identification_report(
     signals: Sequence[SequenceSignals],
     videos: Sequence[reports.Content] = (),
     title: str | None = None,
+    *,
+    directory: Path | None = None,
+    replay: reports.Replay | None = None,
 ) -> ReportBuilder:
     """Build the report.
+
+    Verdict, parameters, and measured and predicted signals are shown; everything else is folded.
 
     Args:
       summary: content of ``solution.json``.
       signals: measured, initial and fitted signals of every sequence.
       videos: overlay videos, or a note with the reason for none.
       title: heading; None: the name of the run.
+      directory: run directory, for the commands of the next steps.
+      replay: step-through figure of the motion.
     """
     page = ReportBuilder(
         title or summary["name"],
-        subtitle=f"{summary['status']}: {summary['message']}",
+        subtitle=_subtitle(summary, signals),
         provenance=summary.get("provenance") or {},
     )
-    if summary.get("verdict"):  # missing in older runs
-        page.add(reports.verdict_section(summary["verdict"]))
-    page.add(_overview(summary))
-    page.add(_parameters(summary))
-    page.add(signal_section(signals))
-    page.add(_scores(summary, signals))
+    findings = findings_by_section(summary)
+    used = {"parameters", "scores", "identifiability", "residuals", "cross-validation", "course"}
+    used |= {"horizons"} if summary.get("horizons") else set()
+    used |= {"inverse-dynamics"} if summary.get("torque") else set()
+    other = [f for section, found in findings.items() if section not in used for f in found]
+    page.add(_answer(summary, other, directory))
+    page.add(parameter_section(summary, findings.get("parameters", ())))
+    page.add(signal_section(signals, replay))
+    if videos:
+        page.add(reports.Section("Film", "motion", content=list(videos)))
+    units = {c: u for s in signals for c, u in zip(s.channels, s.units, strict=False)}
+    page.add(error_section(summary, units, findings.get("scores", ())))
     if summary.get("horizons"):
-        page.add(horizon_section(summary["horizons"]))
+        page.add(horizon_section(summary["horizons"], findings.get("horizons", ())))
+    page.add(identifiability_section(summary, findings.get("identifiability", ())))
     if summary.get("torque"):
-        page.add(torque_section(summary["torque"]))
-    page.add(_identifiability(summary))
-    page.add(residual_section(signals, summary.get("residuals", ())))
+        is_fit = bool(signals) and all(c.endswith(" torque") for c in signals[0].channels)
+        found = findings.get("inverse-dynamics", ())
+        page.add(torque_section(summary["torque"], found, not summary.get("links"), is_fit))
+    page.add(residual_section(signals, summary.get("residuals", ()), findings.get("residuals", ())))
     if summary.get("cross_validation"):
-        page.add(_cross_validation(summary))
-    page.add(_course(summary))
+        page.add(_cross_validation(summary, findings.get("cross-validation", ())))
+    page.add(_course(summary, findings.get("course", ())))
     if summary.get("quality") or summary.get("notes"):
         page.add(quality_section(summary["quality"], summary["notes"]))
-    if videos:
-        page.add(reports.Section("Motion", "motion", content=list(videos)))
     return page
 
 
-def _overview(summary: dict[str, Any]) -> reports.Section:
-    rows = summary["parameters"]
+def _subtitle(summary: Mapping[str, Any], signals: Sequence[SequenceSignals]) -> str:
+    """What was fitted to what; the end of the search if it failed or no verdict says it."""
+    if not summary.get("verdict") or not summary["success"]:
+        return f"{summary['status']}: {summary['message']}"
+    names = [s.name for s in signals if not s.held_out], [s.name for s in signals if s.held_out]
+    training, held_out = (_names_of(part) for part in names)
+    text = f"{reports.counted(len(summary['parameters']), 'parameter')} fitted to {training}"
+    return f"{text}, tested on {held_out}" if held_out else text
+
+
+def _names_of(names: Sequence[str]) -> str:
+    """Names of a few recordings, the number of many."""
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} recordings"
+
+
+def findings_by_section(summary: Mapping[str, Any]) -> dict[str, list[reports.Finding]]:
+    """Findings by the section that they are about, without the reasons of the verdict.
+
+    Those on single coordinates of the inertia of a link, which mean nothing to a reader, are one.
+    """
+    coordinates = [f"{link['parameter']}[" for link in summary.get("links") or ()]
+    left_out = 0
+    reasons = (summary.get("verdict") or {}).get("reasons", ())
+    known = {r["sentence"].rstrip(".").lower() for r in reasons}
+    found: dict[str, list[reports.Finding]] = {}
+    for insight in summary["insights"]:
+        if insight["sentence"].rstrip(".").lower() in known:
+            continue
+        if any(name in insight["sentence"] for name in coordinates):
+            left_out += 1
+            continue
+        section, text = insight.get("section", ""), _sentence(insight["sentence"])
+        finding = reports.Finding(_SEVERITY[insight["severity"]], text)
+        found.setdefault(section, []).append(finding)
+    if left_out:
+        text = (
+            "The recordings determine base parameters, not each mass, centre and moment: "
+            f"{reports.counted(left_out, 'combination')} of them stay at the prior, or at the "
+            "model where there is none."
+        )
+        found.setdefault("identifiability", []).append(reports.Finding("info", text))
+    return found
+
+
+def _answer(
+    summary: dict[str, Any], further: Sequence[reports.Finding], directory: Path | None
+) -> reports.Section:
+    """Verdict with the figures that a reader asks for first, and what to do next."""
+    figures, steps = _figures(summary), next_steps(summary, directory)
+    if summary.get("verdict"):
+        return reports.verdict_section(
+            summary["verdict"],
+            figures=figures,
+            causes=summary.get("causes") or (),
+            steps=steps,
+            further=further,
+            compared=False,
+        )
+    # a report of the toolbox, and older runs
+    content = [reports.KeyFigures(figures), reports.Findings(further), reports.Steps(steps)]
+    return reports.Section("Overview", "verdict", content=content)
+
+
+def _figures(summary: dict[str, Any]) -> list[reports.KeyFigure]:
+    """Number of determined parameters, and the fit of the worst channel."""
+    links = summary.get("links") or ()
+    inertias = {link["parameter"] for link in links}
+    rows = [r for r in summary["parameters"] if r["parameter"] not in inertias]
+    determined = [r["determined"] and not r["at_bound"] for r in rows]
+    determined += [q["from_data"] for link in links for q in link["quantities"]]
     figures = [
-        reports.KeyFigure(len(rows), "parameters identified"),
         reports.KeyFigure(
-            sum(r["determined"] and not r["at_bound"] for r in rows),
-            "determined",
-            note="neither on a bound nor confounded with another",
-        ),
+            f"{sum(determined)} of {len(determined)}",
+            "quantities determined" if links else "parameters determined",
+            tone="" if all(determined) else "warning",
+        )
     ]
-    for part, label in (("training", "fit, training"), ("held-out", "fit, held out")):
-        found = _fits(summary, part, "identified")
+    errors = channel_errors(summary)
+    for part, label in (("held-out", "fit on held-out data"), ("training", "fit on training data")):
+        found = {c: e[part].fit_percent for c, e in errors.items() if part in e}
         if found:
-            worst = min(found, key=lambda channel: found[channel])
-            before = _fits(summary, part, "initial")
-            was = f", {before[worst]:.3g} % before" if worst in before else ""
+            worst = min(found, key=found.__getitem__)
             figures.append(
                 reports.KeyFigure(
                     found[worst],
                     f"{label}, worst channel",
                     "%",
-                    f"{worst}{was}; 100 is exact, 0 the mean of the data",
+                    f"{worst}; 100 is exact, 0 the mean of the data",
                     "serious" if found[worst] <= 0 else "",
                 )
             )
-    findings = [
-        reports.Finding(_SEVERITY[i["severity"]], _sentence(i["sentence"]), i.get("section", ""))
-        for i in summary["insights"]
-    ]
-    return reports.Section(
-        "Overview", "overview", content=[reports.KeyFigures(figures), reports.Findings(findings)]
-    )
-
-
-def _fits(summary: dict[str, Any], part: str, predictor: str) -> dict[str, float]:
-    """NRMSE fit [%] of each channel."""
-    return {
-        r["channel"]: r["fit_percent"]
-        for r in summary["scores"]
-        if r["part"] == part and r["predictor"] == predictor
-    }
-
-
-def _parameters(summary: dict[str, Any]) -> reports.Section:
-    rows = summary["parameters"]
-    level = f"{100 * summary['level']:.3g} %"
-    with_nominal = any(r["nominal"] != r["start"] for r in rows)
-    columns = [
-        reports.Column("parameter"),
-        reports.Column("identified"),
-        reports.Column("unit"),
-        reports.Column(f"{level} interval", align="right"),
-        reports.Column("start"),
-        *([reports.Column("nominal")] if with_nominal else []),
-        reports.Column("bounds", align="right"),
-        reports.Column("remark"),
-    ]
-    body = []
-    for r in rows:
-        body.append(
-            {
-                "parameter": r["name"],
-                "identified": r["value"],
-                "unit": r["unit"],
-                f"{level} interval": _span(r["low"], r["high"]),
-                "start": r["start"],
-                **({"nominal": r["nominal"]} if with_nominal else {}),
-                "bounds": _span(r["lower"], r["upper"]),
-                "remark": _remark(r),
-            }
-        )
-    table = reports.Table(
-        columns,
-        body,
-        highlights=[reports.Highlight("remark", bool, "warning")],
-        notes=[summary["covariance"]["reason"], *summary["covariance"]["remarks"]],
-    )
-    content: list[Any] = [
-        table,
-        reports.interval_figure(
-            [r["name"] for r in rows],
-            [r["value"] for r in rows],
-            low=[r["low"] for r in rows],
-            high=[r["high"] for r in rows],
-            lower=[r["lower"] for r in rows],
-            upper=[r["upper"] for r in rows],
-            initial=[r["start"] for r in rows],
-            nominal=[r["nominal"] for r in rows] if with_nominal else None,
-            units=[r["unit"] for r in rows],
-            log=[r["log"] for r in rows],
-            title="Identified values and their intervals between the bounds",
-        ),
-    ]
-    if summary["fixed"]:
-        content.append(
-            reports.Table(
-                ["parameter", "value", "unit", "state"],
-                [
-                    [
-                        f["name"],
-                        np.array2string(np.asarray(f["value"]), precision=5),
-                        f["unit"],
-                        f["state"],
-                    ]
-                    for f in summary["fixed"]
-                ],
-                title="Not fitted",
-            )
-        )
-    if len(rows) > 1:
-        content.append(
-            reports.heatmap_figure(
-                np.asarray(summary["covariance"]["correlation"], float),
-                summary["covariance"]["names"],
-                title="Correlation of the estimates",
-                caption="Near +1 or -1: the data determine only a combination of the two.",
-            )
-        )
-    return reports.Section("Parameters", "parameters", content=content)
-
-
-def _remark(row: dict[str, Any]) -> str:
-    remarks = []
-    if np.isnan(row["low"]):
-        remarks.append("no interval: the fit is not an optimum")
-    if row["at_bound"]:
-        remarks.append("on a bound")
-    if not row["determined"] and not np.isnan(row["low"]):
-        fills = np.isfinite([row["low"], row["high"]]).all()
-        remarks.append("not determined" + (": the interval covers the bounds" if fills else ""))
-    if row.get("model_error_ratio", 0.0) > row.get("model_error_limit", 1.0):
-        remarks.append(
-            f"held-out data give {row['held_out_value']:.5g}, a difference "
-            f"{row['model_error_ratio']:.1f} "
-            f"times that of noise"
-        )
-    if "profile_low" in row:
-        remarks.append(f"profile {_span(row['profile_low'], row['profile_high'])}")
-    return "; ".join(remarks)
-
-
-def _span(low: float, high: float) -> str:
-    if np.isinf(low) and np.isinf(high):
-        return "anything"
-    if np.isnan(low):
-        return "none"
-    return f"{reports.format_number(low, 5)} to {reports.format_number(high, 5)}"
-
-
-def _scores(summary: dict[str, Any], signals: Sequence[SequenceSignals]) -> reports.Section:
-    units = {c: u for s in signals for c, u in zip(s.channels, s.units, strict=False)}
-    found: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
-    for r in summary["scores"]:
-        found.setdefault((r["part"], r["channel"]), {})[r["predictor"]] = r
-    rows = []
-    for (part, channel), by in found.items():
-        own = by["identified"]
-        others = {name: r for name, r in by.items() if name not in ("identified", "initial")}
-        trivial = min(others, key=lambda name: others[name]["rmse"])
-        better = [
-            name
-            for name in ("initial", trivial)
-            if name in by and by[name]["rmse"] < own["rmse"] * (1 - 1e-9)
-        ]
-        rows.append(
-            [
-                part,
-                channel,
-                units.get(channel, ""),
-                own["rmse"],
-                by["initial"]["rmse"] if "initial" in by else None,
-                others[trivial]["rmse"],
-                own["fit_percent"],
-                own["vaf"],
-                own["r2"],
-                f"worse than {' and '.join(better)}" if better else "",
-            ]
-        )
-    table = reports.Table(
-        [
-            "data",
-            "channel",
-            "unit",
-            reports.Column("RMSE identified", digits=3),
-            reports.Column("RMSE initial", digits=3),
-            reports.Column("RMSE trivial", digits=3, note="the better of two constants"),
-            reports.Column("fit", "%", format=_percent),
-            reports.Column("VAF", "%", format=_percent),
-            reports.Column("R2", format=_four_places),
-            "remark",
-        ],
-        rows,
-        notes=[
-            "Fit: 100 (1 - |error| / |measured - mean|); 100 is exact, 0 as good as the mean, "
-            "negative worse. Trivial: the better of the mean of the training data and the first "
-            "value held, without the model."
-        ],
-        highlights=[reports.Highlight("remark", bool, "serious")],
-    )
-    return reports.Section("Scores", "scores", content=[table])
-
-
-def _percent(value: Any) -> str:
-    return f"{value:.2f}"
-
-
-def _four_places(value: Any) -> str:
-    return f"{value:.4f}"
-
-
-def _identifiability(summary: dict[str, Any]) -> reports.Section:
-    found = summary["identifiability"]
-    content: list[Any] = [reports.Text(_sentence(s)) for s in found["sentences"]]
-    content.append(
-        reports.bar_figure(
-            [str(i + 1) for i in range(len(found["singular_values"]))],
-            np.asarray(found["singular_values"], float),
-            label="singular value",
-            name_label="direction",
-            log=True,
-            title="Sensitivity to each direction of relative changes (singular values)",
-        )
-    )
-    content += _directions(found, [r["name"] for r in summary["parameters"]])
-    return reports.Section("Identifiability", "identifiability", content=content)
-
-
-def _directions(found: dict[str, Any], names: list[str]) -> list[Any]:
-    """Undetermined and weakly determined directions that involve parameters."""
-    rows = [
-        (title, [d["coefficients"].get(n, 0.0) for n in names])
-        for title, kind in (("not determined", "directions"), ("weak", "weak"))
-        for d in found[kind]
-    ]
-    # skip initial states of windows, which are unknowns but not parameters
-    shown = [(title, row) for title, row in rows if np.any(row)]
-    content: list[Any] = []
-    if shown:
-        content.append(
-            reports.direction_figure(
-                names,
-                np.array([row for _, row in shown[:_DIRECTIONS]]),
-                titles=[title for title, _ in shown[:_DIRECTIONS]],
-                title="Combinations that the data do not determine",
-                caption="Relative change of each parameter along the direction.",
-            )
-        )
-    left_out = len(rows) - len(shown)
-    if left_out:
-        what = "combination holds" if left_out == 1 else "combinations hold"
-        content.append(
-            reports.Text(f"{left_out} {what} initial states of windows only, and is not drawn.")
-        )
-    return content
+            break
+    return figures
 
 
 def _sentence(text: str) -> str:
@@ -349,11 +213,19 @@ def _sentence(text: str) -> str:
     return text + ("" if text.endswith((".", "!", "?")) else ".")
 
 
-def _cross_validation(summary: dict[str, Any]) -> reports.Section:
-    crossed = summary["cross_validation"]
+def _column_names(summary: dict[str, Any]) -> list[str]:
+    """Parameters as columns of a table; none where they are too many to read."""
     names = [r["name"] for r in summary["parameters"]]
+    return names if len(names) <= _COLUMNS else []
+
+
+def _cross_validation(
+    summary: dict[str, Any], findings: Sequence[reports.Finding]
+) -> reports.Section:
+    crossed = summary["cross_validation"]
+    names = _column_names(summary)
     rows = [
-        [", ".join(part), train, held, *values]
+        [", ".join(part), train, held, *values[: len(names)]]
         for part, train, held, values in zip(
             crossed["held_out"],
             crossed["training_error"],
@@ -365,13 +237,18 @@ def _cross_validation(summary: dict[str, Any]) -> reports.Section:
     return reports.Section(
         "Cross-validation",
         "cross-validation",
-        content=[reports.Table(["held out", "error fitted", "error held out", *names], rows)],
+        content=[
+            *([reports.Findings(list(findings))] if findings else []),
+            reports.Table(["held out", "error fitted", "error held out", *names], rows),
+        ],
+        collapsed=True,
     )
 
 
-def _course(summary: dict[str, Any]) -> reports.Section:
+def _course(summary: dict[str, Any], findings: Sequence[reports.Finding]) -> reports.Section:
+    """History of the search."""
     history = [h for h in summary["history"] if np.isfinite(h["cost"])]
-    content: list[Any] = []
+    content: list[Any] = [reports.Findings(list(findings))] if findings else []
     if history:
         evaluations = [h["evaluations"] for h in history]
         content.append(
@@ -384,15 +261,16 @@ def _course(summary: dict[str, Any]) -> reports.Section:
                 title="History of the fit",
             )
         )
-        names = [r["name"] for r in summary["parameters"]]
+        names = _column_names(summary)
         body = [
-            [h["iteration"], h["evaluations"], h["cost"], h["mu"], h["step"], *h["x"]]
+            [h["iteration"], h["evaluations"], h["cost"], h["mu"], h["step"], *h["x"][: len(names)]]
             for h in history
             if "mu" in h  # an iteration of least squares; generations have no single candidate
         ]
         content.append(
             reports.Table(
-                ["iteration", "simulations", "cost", "regulariser", "step", *names], body[-60:]
+                ["iteration", "simulations", "cost", "regulariser", "step", *names],
+                body[-_ITERATIONS:],
             )
         )
     stats = summary["stats"]
@@ -403,7 +281,7 @@ def _course(summary: dict[str, Any]) -> reports.Section:
         )
     )
     content += [reports.Note(sentence) for sentence in summary.get("models", ())]
-    return reports.Section("Course", "course", content=content)
+    return reports.Section("Search", "course", content=content, collapsed=True)
 
 
 def save_path_of(path: str | Path) -> Path:

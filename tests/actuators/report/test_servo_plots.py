@@ -143,7 +143,7 @@ def test_the_report_of_a_model_without_statistics(tmp_path):
     logs = logs_of(M3)
     page = servo_report(M3, logs[:4], logs[4:], path=tmp_path)
     titles = [section.title for section in page.sections]
-    assert titles == ["Overview", "Parameters", "Errors", "Motions", "Residuals", "Friction"]
+    assert titles == ["Overview", "Parameters", "Motions", "Errors", "Residuals", "Friction"]
     text = (tmp_path / "report.html").read_text().replace("<wbr>", "")
     for name in (*M3.names, *(log.name for log in logs)):
         assert name in text
@@ -180,7 +180,7 @@ def test_the_report_of_a_fit_flags_bounds_and_what_is_not_determined():
     assert "At a bound: R." in text
     assert "At zero: friction_base." in text
     assert "The logs do not determine armature, friction_viscous." in text
-    assert "90 % interval" in text and "0.36 to 0.38" in text
+    assert "90 % interval" in text and "0.370 ± 0.010" in text
     assert "a remark &lt;b&gt;" in text and "record other masses" in text
     assert text.count("kt and R are told apart") == 1 and "left out: broken.json" in text
     assert "not fitted" in text  # q_offset, of which the statistics say nothing

@@ -5,6 +5,7 @@ import pytest
 
 from trueup.errors import FitError
 from trueup.fitting.judgement.identifiability import analyse
+from trueup.fitting.judgement.identifiability_words import by_vector
 
 RNG = np.random.default_rng(0)
 A, B, C, D = RNG.standard_normal((4, 400))
@@ -134,6 +135,20 @@ def test_collinearity_is_that_of_the_definition():
     assert pair.collinearity == pytest.approx(found.collinearity)
     assert pair.correlation == pytest.approx(-cosine)
     assert "correlated by -0.960" in found.sentences[0]
+
+
+def test_a_value_near_zero_is_uncertain_in_its_unit_not_in_percent():
+    covariance = np.diag([0.5**2, 0.01**2])
+    (weak,) = analyse(
+        np.column_stack([A, B]), np.array([0.002, 1.0]), ["a", "b"], covariance=covariance
+    ).weak
+    assert weak.sentence.endswith("a is uncertain by ± 0.98, more than its value")
+    assert "%" not in weak.sentence
+
+
+def test_elements_of_a_vector_are_listed_once():
+    names = ["mass", "link[0]", "link[3]", "other[1]"]
+    assert by_vector(names) == ["mass", "link (2 elements)", "other[1]"]
 
 
 def test_weak_directions_follow_the_covariance():

@@ -159,7 +159,7 @@ def test_a_walk_without_a_stride_is_shown_over_time(short):
     look = look_at(short, short.parameters.start)
     page = walk_report(look, "Short")
     titles = [section.title for section in page.sections]
-    assert titles == ["Verdict", "Stick figures", "Cost", "Over time"]
+    assert titles == ["Verdict", "Stick figures", "Over time", "Cost"]
     html = page.html()
     assert "There is no complete stride" in html and "The whole walk" in html
 

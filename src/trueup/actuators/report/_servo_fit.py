@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,20 +91,31 @@ def servo_report(
         f"{model.friction.title}; {len(logs)} training logs, {len(held_out)} held out",
         provenance=dict(known.get("provenance") or model.provenance),
     )
+    figures, findings = _overview(errors, held, trivial, known, rows, kind)
     if known.get("verdict"):  # from a fit, not from a parameter file
-        page.add(reports.verdict_section(known["verdict"], anchors={"scores": "errors"}))
-    page.add(_overview(errors, held, trivial, known, rows, kind))
-    if choice is not None:
-        page.add(choice_section(choice))
+        page.add(
+            reports.verdict_section(
+                known["verdict"],
+                anchors={"scores": "errors"},
+                figures=figures,
+                steps=servo_steps(known),
+                further=findings,
+            )
+        )
+    else:
+        content = [reports.KeyFigures(figures), reports.Findings(findings)]
+        page.add(reports.Section("Overview", "overview", content=content))
     page.add(parameter_section(rows, known, model))
-    if known.get("confidence"):
-        page.add(_identifiability(known))
-    page.add(_errors(errors, held, trivial, kind))
     page.add(_overlays(errors, held, kind))
-    page.add(residual_section(errors, held))
-    page.add(friction_section(model, errors))
+    details = [_errors(errors, held, trivial, kind)]
+    if choice is not None:
+        details.append(choice_section(choice))
+    if known.get("confidence"):
+        details.append(_identifiability(known))
+    details += [residual_section(errors, held), friction_section(model, errors)]
     if known.get("history"):
-        page.add(_course(known))
+        details.append(_course(known))
+    page.add(*(replace(section, collapsed=True) for section in details))
     if path is not None:
         path = Path(path)
         page.save(path if path.suffix.lower() in (".html", ".htm") else path / "report.html")
@@ -141,6 +154,33 @@ def servo_fit_report(
     )
 
 
+def servo_steps(known: Mapping[str, Any]) -> list[reports.Step]:
+    """What to do after a fit, by its verdict, with the commands.
+
+    Args:
+        known: plain data of the fit, as in its ``solution.json``.
+    """
+    file = shlex.quote(str(known.get("output") or "PARAMETERS.json"))
+    grade = known["verdict"]["grade"]
+    if grade == "use":
+        export = f"trueup actuator export --params {file} --form mujoco -o servo.py"
+        draws = f"trueup export dr {file} --form isaac-lab"
+        return [
+            reports.Step("Write the servo for a simulator (or --form mjlab, isaac-lab):", export),
+            reports.Step("Train a policy over what remains uncertain:", draws),
+        ]
+    more = reports.Step(
+        "Design the logs that determine more, and record them:", f"trueup design {file}"
+    )
+    if grade == "look":
+        return [more]
+    compare = "trueup actuator compare --logdir LOGS"
+    return [
+        reports.Step("Compare friction models and terms: one that lacks here may fit:", compare),
+        more,
+    ]
+
+
 def _overview(
     errors: ModelErrors,
     held: np.ndarray,
@@ -148,7 +188,9 @@ def _overview(
     known: Mapping[str, Any],
     rows: Sequence[Mapping[str, Any]],
     kind: str,
-) -> reports.Section:
+) -> tuple[list[reports.KeyFigure], list[reports.Finding]]:
+    """Big numbers, and findings that the verdict does not contain."""
+    is_judged = bool(known.get("verdict"))
     values = errors.error(kind) * _MRAD
     training = float(values[~held].mean())
     figures = [reports.KeyFigure(training, "training error", "mrad", "mean over logs")]
@@ -166,7 +208,7 @@ def _overview(
                     "do not show.",
                 )
             )
-    else:
+    elif not is_judged:
         findings.append(("info", "No log is held out: the error on new motions is unknown."))
     nearest = min(trivial, key=lambda name: float(trivial[name][part].mean()))
     simple = float(trivial[nearest][part].mean()) * _MRAD
@@ -175,11 +217,11 @@ def _overview(
     figures.append(
         reports.KeyFigure(float(values[worst]), "worst log", "mrad", errors.logs[worst].name)
     )
-    if judged >= simple:
+    if judged >= simple and not is_judged:
         findings.append(("serious", f"A trivial prediction, {nearest}, has a smaller error."))
     if not np.isfinite(values).all():
         findings.append(("serious", "The simulation diverges in a log."))
-    if known.get("status"):
+    if known.get("status") and not is_judged:
         sentence = ". ".join(str(known[k]) for k in ("message", "advice") if known.get(k))
         tone = "good" if known.get("success") else "info"
         findings.append((tone, f"The search ended: {sentence}"))
@@ -198,9 +240,7 @@ def _overview(
     findings += [("warning", sentence) for sentence in warned]
     sentences = _sentences(known) | set(warned)
     findings += [("info", str(n)) for n in known.get("notes") or () if n not in sentences]
-    return reports.Section(
-        "Overview", "overview", content=[reports.KeyFigures(figures), reports.Findings(findings)]
-    )
+    return figures, [reports.Finding(*finding) for finding in findings]
 
 
 def _identifiability(known: Mapping[str, Any]) -> reports.Section:
@@ -306,7 +346,7 @@ def _overlays(errors: ModelErrors, held: np.ndarray, kind: str) -> reports.Secti
         reports.Group(
             f"{errors.logs[i].name}: {what}, {values[i] * _MRAD:.1f} mrad",
             [overlay_figure(errors.logs[i], motions_of([errors], i))],
-            collapsed=place > 1,
+            collapsed=place > 0,
         )
         for place, (i, what) in enumerate(chosen.items())
     ]

@@ -94,20 +94,19 @@ def parameter_section(
     with_start = any(row["start"] is not None for row in rows)
     columns = [
         reports.Column("parameter"),
-        reports.Column("value"),
+        reports.Column(f"estimate, {level}" if with_interval else "value", align="right"),
         reports.Column("unit"),
-        *([reports.Column(level, align="right")] if with_interval else []),
-        *([reports.Column("start")] if with_start else []),
-        reports.Column("bounds", align="right"),
+        *([reports.Column("start", digits=4)] if with_start else []),
+        *([] if with_interval else [reports.Column("bounds", align="right")]),
         reports.Column("remark"),
     ]
     body = []
     for row in rows:
         name = reports.Cell(row["name"], note=row["description"])
-        cells: list[object] = [name, row["value"], row["unit"]]
-        cells += [_span(row["low"], row["high"])] if with_interval else []
+        cells: list[object] = [name, _estimate(row), row["unit"]]
         cells += [row["start"]] if with_start else []
-        body.append([*cells, _span(row["lower"], row["upper"]), remark_of(row)])
+        bounds = [] if with_interval else [_span(row["lower"], row["upper"])]
+        body.append([*cells, *bounds, remark_of(row)])
     notes = meanings_of(remark_of(row) for row in rows)
     notes += [str(remark) for remark in confidence.get("remarks", ())]
     if model.friction.name == "m6":
@@ -125,21 +124,25 @@ def parameter_section(
         )
     ]
     fitted = [row for row in rows if row["fitted"]]
-    content.append(
-        reports.interval_figure(
-            [row["name"] for row in fitted],
-            [row["value"] for row in fitted],
-            low=[row["low"] for row in fitted],
-            high=[row["high"] for row in fitted],
-            lower=[row["lower"] for row in fitted],
-            upper=[row["upper"] for row in fitted],
-            initial=[row["start"] for row in fitted] if with_start else None,
-            units=[row["unit"] for row in fitted],
-            log=[row["log"] for row in fitted],
-            title="Values between their bounds",
-        )
+    figure = reports.interval_figure(
+        [row["name"] for row in fitted],
+        [row["value"] for row in fitted],
+        low=[row["low"] for row in fitted],
+        high=[row["high"] for row in fitted],
+        lower=[row["lower"] for row in fitted],
+        upper=[row["upper"] for row in fitted],
+        initial=[row["start"] for row in fitted] if with_start else None,
+        units=[row["unit"] for row in fitted],
+        log=[row["log"] for row in fitted],
     )
+    content.append(reports.Group("Values between their bounds", figure, collapsed=True))
     return reports.Section("Parameters", "parameters", content=content)
+
+
+def _estimate(row: Mapping[str, Any]) -> str:
+    """Value with its interval, rounded by it; of a parameter that was not fitted, the value."""
+    low, high = (float("nan") if row[end] is None else float(row[end]) for end in ("low", "high"))
+    return reports.format_estimate(float(row["value"]), low, high)
 
 
 def _span(low: float | None, high: float | None) -> str:

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import numpy as np
-
 from trueup import runs
 from trueup.actuators import FitSpec, ServoFit
 from trueup.actuators.catalogue.parameter_file import beyond_bam
+from trueup.actuators.report._servo_fit import servo_steps
 from trueup.actuators.report.parameter_section import meanings_of, parameter_rows, remark_of
 from trueup.actuators.search import run
 from trueup.actuators.search.prepared_fit import start_model
@@ -16,6 +15,7 @@ from trueup.cli.actuator.evaluate import milli, show_evaluation, trivial_sentenc
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.errors import FitError
+from trueup.reports import Steps, format_estimate
 from trueup.runs import Execution, Outcome
 from trueup.runs.loop.progress import duration
 
@@ -80,13 +80,12 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     units = space.units or ("",) * space.size
     remarks = _remarks(result)
     output.table(
-        ["parameter", "value", "unit", f"{100 * result.settings.level:g} % interval", ""],
+        ["parameter", f"estimate, {100 * result.settings.level:g} % interval", "unit", ""],
         [
             [
                 name,
-                f"{solution.x[i]:.5g}",
+                format_estimate(solution.x[i], *result.assessment.intervals[i]),
                 units[i],
-                _interval(*result.assessment.intervals[i]),
                 remarks[i],
             ]
             for i, name in enumerate(space.names)
@@ -108,6 +107,7 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     output.text(*(f"  - {sentence}" for sentence in sentences))
     output.text(*(f"  ! {message}" for message in (*result.findings, *result.skipped)))
     output.text(*(f"  - {sentence}" for sentence in beyond_bam(model)))
+    output.text("", *Steps(servo_steps(result.to_dict())).lines())
     files = [] if result.output is None else [f"Parameters: {result.output}"]
     output.text("", *files, f"Report:     {outcome.report}", f"Run:        {outcome.directory}")
 
@@ -164,7 +164,3 @@ def _remarks(result: ServoFit) -> list[str]:
     """Remark on each parameter in the table, as in the report."""
     rows = {row["name"]: row for row in parameter_rows(result.model, result.to_dict())}
     return [remark_of(rows[name]) for name in result.problem.space.names]
-
-
-def _interval(low: float, high: float) -> str:
-    return f"{low:.4g} to {high:.4g}" if np.isfinite([low, high]).all() else "not determined"

@@ -3,12 +3,13 @@
 import time
 from pathlib import Path
 
-from trueup.cli.output import Output, interval_text
+from trueup.cli.output import Output
 from trueup.errors import RunDirectoryError
 from trueup.fitting.judgement.verdict import Verdict
 from trueup.sysid import identify
 from trueup.sysid.demo import TRUE, write_demo
 from trueup.sysid.experiment.file import load_experiment
+from trueup.sysid.results.parameter_sections import estimate
 
 
 def run_demo(folder: Path, overwrite: bool, seed: int, output: Output) -> int:
@@ -40,8 +41,7 @@ def run_demo(folder: Path, overwrite: bool, seed: int, output: Output) -> int:
                 r["unit"],
                 f"{r['start']:.4g}",
                 f"{true:.4g}",
-                f"{r['value']:.4g}",
-                interval_text(r["low"], r["high"]),
+                estimate(r),
                 "inside" if inside else "outside",
             ]
         )
@@ -58,7 +58,7 @@ def run_demo(folder: Path, overwrite: bool, seed: int, output: Output) -> int:
     )
     output.text("", *Verdict.from_dict(result.summary["verdict"]).lines(), "")
     output.table(
-        ["parameter", "unit", "start", "true", "identified", "95 % interval", "true value"], rows
+        ["parameter", "unit", "start", "true", "estimate, 95 % interval", "true value"], rows
     )
     output.text(
         f"Done in {seconds:.1f} s. Report: {result.report}",

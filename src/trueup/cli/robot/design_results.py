@@ -7,7 +7,7 @@ from typing import Any
 from trueup import runs
 from trueup.cli.output import Output
 from trueup.cli.run_results import print_outcome
-from trueup.reports.numbers import format_number
+from trueup.reports.numbers import format_estimate, format_number
 
 Show = Callable[[Any, Output], None]
 """Function that prints a plan or an outcome."""
@@ -124,8 +124,7 @@ def _show_intervals(summary: dict[str, Any], output: Output) -> None:
     rows = [
         [
             r["name"],
-            format_number(r["value"]),
-            f"{format_number(r['low'])} to {format_number(r['high'])}",
+            format_estimate(r["value"], r["low"], r["high"]),
             r["unit"],
             _percent(r["relative"]),
             _percent(r["chirp"]),
@@ -133,7 +132,7 @@ def _show_intervals(summary: dict[str, Any], output: Output) -> None:
         ]
         for r in summary["parameters"]
     ]
-    columns = ["parameter", "present", "predicted", "unit", "of bounds", "chirp"]
+    columns = ["parameter", "present, predicted interval", "unit", "of bounds", "chirp"]
     output.text("")
     output.table([*columns, *(("with earlier", "chirp with earlier") if followed else ())], rows)
     for r in summary["parameters"]:

@@ -6,12 +6,17 @@ from typing import Any
 from trueup import runs
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
+from trueup.errors import RunDirectoryError
 from trueup.explain.report import cause_row
 from trueup.explain.run import plan_explanation, run_explanation
 from trueup.explain.spec import ExplanationSpec
 from trueup.runs import Outcome
+from trueup.runs.kinds import read_spec
 from trueup.runs.loop.progress import duration
+from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.experiment.file import load_experiment
+from trueup.sysid.experiment.settings import Experiment
+from trueup.sysid.fit.spec import IdentificationSpec
 from trueup.sysid.results.recording_sections import shortened
 
 
@@ -29,10 +34,10 @@ def run_explain(
     output: Output,
 ) -> int:
     """Run the command; returns the exit code."""
-    experiment = load_experiment(path)
+    experiment, folder = _experiment_of(path)
     if seed is not None:
         experiment = experiment.model_copy(update={"seed": seed})
-    spec = ExplanationSpec.of(experiment, path.parent, causes, level, anyway)
+    spec = ExplanationSpec.of(experiment, folder, causes, level, anyway)
     directory = spec.run_directory(target)
     if dry_run:
         plan = runs.plan(plan_explanation, spec, directory, overwrite=True)
@@ -46,6 +51,23 @@ def run_explain(
         verbose=verbose,
     )
     return print_outcome(outcome, output, show_summary)
+
+
+def _experiment_of(path: Path) -> tuple[Experiment, Path]:
+    """Experiment of a file, or of the run directory of an identification, with its folder.
+
+    Raises:
+      RunDirectoryError: a run of another kind.
+    """
+    if not path.is_dir():
+        return load_experiment(path), path.parent
+    spec = read_spec(RunDirectory.open(path))
+    if not isinstance(spec, IdentificationSpec):
+        raise RunDirectoryError(
+            f"{path} is the run directory of {spec.noun}; explain requires an experiment file, or "
+            "the run directory of an identification"
+        )
+    return spec.experiment, spec.folder
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:

@@ -17,6 +17,7 @@ class Explain(OfRuns):
 
     Examples:
       trueup explain experiment.yaml
+      trueup explain runs/arm
       trueup explain experiment.yaml --causes delay friction
       trueup explain experiment.yaml --resume
       trueup explain experiment.yaml --dry-run --json
@@ -27,8 +28,9 @@ class Explain(OfRuns):
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
-    experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT")]
-    """Experiment file; write one with trueup init or trueup import."""
+    experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT|RUN")]
+    """Experiment file, written with trueup init or trueup import, or run directory of an
+    identification."""
     causes: tuple[CauseName, ...] = ()
     """Causes to free; by default all."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None

@@ -3,17 +3,21 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from trueup import runs
-from trueup.cli.output import Output, interval_text
+from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
+from trueup.reports import Steps, cause_sentence, counted, format_number
 from trueup.runs import Outcome
 from trueup.sysid.experiment.file import load_experiment
 from trueup.sysid.fit.run import plan_identification, run_identification
 from trueup.sysid.fit.spec import IdentificationSpec
-from trueup.sysid.results.horizon_section import horizon_label
+from trueup.sysid.report import findings_by_section
+from trueup.sysid.results.error_section import channel_errors, parts_of
+from trueup.sysid.results.next_steps import next_steps
+from trueup.sysid.results.parameter_sections import estimate, link_quantity, remark
 from trueup.sysid.results.recording_sections import shortened
+
+_FINDINGS = 5  # maximum number of findings that are printed
 
 
 def run_identify(
@@ -44,102 +48,76 @@ def run_identify(
         overwrite=overwrite,
         verbose=verbose,
     )
-    return print_outcome(outcome, output, lambda o, where: show_summary(o, where, path))
+    return print_outcome(outcome, output, show_summary)
 
 
-def show_summary(outcome: Outcome, output: Output, path: Path | None = None) -> None:
-    """Print the outcome of an identification of an experiment file."""
+def show_summary(outcome: Outcome, output: Output) -> None:
+    """Print the outcome of an identification, in the order of its report."""
     summary = outcome.summary
-    level = f"{100 * summary['level']:.3g} % interval"
-    output.text(f"\n{summary['name']}: {summary['status']}. {summary['message']}\n")
-    rows = [
-        [
-            r["name"],
-            f"{r['value']:.6g}",
-            r["unit"],
-            interval_text(r["low"], r["high"]),
-            f"{r['start']:.6g}",
-            _remark(r),
-        ]
-        for r in summary["parameters"]
-    ]
-    output.table(["parameter", "identified", "unit", level, "start", ""], rows)
-    output.table(*score_table(summary["scores"]))
-    if summary["horizons"]:
-        output.table(*horizon_table(summary["horizons"]))
-    if summary["torque"] is not None:
-        output.table(*torque_table(summary["torque"]))
-    for insight in summary["insights"]:
-        mark = {"problem": "!", "warning": "-", "good": "+"}[insight["severity"]]
-        output.text(f"  {mark} {insight['sentence']}")
+    for cause in (summary.get("causes") or ())[:1]:
+        output.text(f"  Most likely cause: {cause_sentence(cause)}")
+    output.text("")
+    for columns, rows in parameter_tables(summary):
+        output.table(columns, rows)
+    output.table(*error_table(summary))
+    found = [f for part in findings_by_section(summary).values() for f in part]
+    marks = {"serious": "!", "warning": "-", "info": " ", "good": "+"}
+    for finding in found[:_FINDINGS]:
+        output.text(f"  {marks[finding.severity]} {finding.sentence}")
+    if found[_FINDINGS:]:
+        more = counted(len(found) - _FINDINGS, "more finding")
+        output.text(f"  {more} in the report.")
     for note in shortened(summary["notes"]):
         output.text(f"  - {note}")
-    for step in summary.get("next", ()):
-        output.text("", f"Next: {_command(step['command'], outcome, path)}", f"  {step['why']}")
+    steps = Steps(next_steps(summary, outcome.directory))
+    output.text("", *steps.lines())
     output.text("", f"Report: {outcome.report}", f"Files:  {outcome.directory}")
 
 
-def _command(name: str, outcome: Outcome, path: Path | None) -> str:
-    """Command line of a next step."""
-    experiment = "EXPERIMENT" if path is None else path
-    return f"trueup {name} {outcome.directory if name == 'design' else experiment}"
+def parameter_tables(summary: dict[str, Any]) -> list[tuple[list[str], list[list[str]]]]:
+    """Columns and rows of the tables of links, joints and other parameters, as in the report."""
+    level = f"{100 * summary['level']:.3g} % interval"
+    links = summary.get("links") or ()
+    of_links = {link["parameter"] for link in links}
+    rows = [r for r in summary["parameters"] if r["parameter"] not in of_links]
+    tables = []
+    if links:
+        names = list(dict.fromkeys(q["name"] for link in links for q in link["quantities"]))
+        heads, body = [f"link (model), {level}"], []
+        for link in links:
+            by = {q["name"]: link_quantity(q) for q in link["quantities"]}
+            body.append(
+                [link["body"], *(f"{by[n][0]} ({by[n][1]})" if n in by else "" for n in names)]
+            )
+        units = {q["name"]: link_quantity(q)[2] for link in links for q in link["quantities"]}
+        heads += [f"{name} [{units[name]}]" for name in names]
+        tables.append((heads, body))
+    others = [
+        [r["name"], estimate(r), r["unit"], format_number(r["start"], 4), remark(r)] for r in rows
+    ]
+    if others:
+        tables.append((["parameter", f"estimate, {level}", "unit", "start", ""], others))
+    return tables
 
 
-def _remark(row: dict[str, Any]) -> str:
-    if row["at_bound"]:
-        return "on a bound"
-    return "" if row["determined"] or np.isnan(row["low"]) else "not determined"
-
-
-def score_table(scores: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Columns, and one row per channel and data set, of identified, initial and trivial scores.
-
-    Trivial predictors require no model; the best of them is shown.
-    """
-    rows = []
-    for part, channel in dict.fromkeys((s["part"], s["channel"]) for s in scores):
-        found = {s["predictor"]: s for s in scores if (s["part"], s["channel"]) == (part, channel)}
-        trivial = max(
-            (s["fit_percent"] for p, s in found.items() if p not in ("identified", "initial")),
-            default=float("nan"),
-        )
-        rows.append(
-            [
-                channel,
-                part,
-                f"{found['identified']['rmse']:.4g}",
-                f"{found['identified']['fit_percent']:.2f} %",
-                f"{found['initial']['fit_percent']:.1f} %",
-                f"{trivial:.1f} %",
-            ]
-        )
-    return ["channel", "data", "RMSE", "fit", "fit before", "fit without a model"], rows
-
-
-def horizon_table(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Columns, and one row per channel with the error at each horizon and the best trivial
-    error."""
-    horizons = list(dict.fromkeys(r["horizon"] for r in rows))
-    table = []
-    for channel in dict.fromkeys(r["channel"] for r in rows):
-        by = {r["horizon"]: r for r in rows if r["channel"] == channel}
-        cells = []
-        for horizon in horizons:
-            r = by.get(horizon)
-            trivial = np.inf if r is None else min(r["state_held"], r["velocity_held"])
-            cells.append("" if r is None else f"{r['identified']:.3g} ({trivial:.3g})")
-        table.append([channel, *cells])
-    heads = [f"error, {horizon_label(h)}" for h in horizons]
-    return [f"channel, {rows[0]['part']} (state or velocity held)", *heads], table
-
-
-def torque_table(torque: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Columns, and one row per joint with the errors of the inverse-dynamics torque."""
-    rows = torque["errors"]
-    keys = ("identified", "initial", "torque_fit", "plain_least_squares")
-    table = [[r["channel"], *(f"{r[key]:.3g}" for key in keys)] for r in rows]
-    columns = f"least squares, {rows[0]['columns']} columns"
-    return [f"joint, {rows[0]['part']}", "identified", "before", "torque fit", columns], table
+def error_table(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Columns, and one row per channel and part of the data; each error stands once."""
+    errors = channel_errors(summary)
+    rows = [
+        [
+            channel,
+            part,
+            format_number(e.identified, 3),
+            format_number(e.before, 3),
+            format_number(e.baseline, 3),
+            f"{e.fit_percent:.2f} %",
+            f"worse than {' and '.join(e.better)}" if e.better else "",
+        ]
+        for part in parts_of(errors)
+        for channel, by_part in errors.items()
+        if (e := by_part.get(part)) is not None
+    ]
+    return ["channel", "data", "RMSE", "before", "best baseline", "fit", ""], rows
 
 
 def _show_plan(name: str, plan: dict[str, Any], output: Output) -> int:

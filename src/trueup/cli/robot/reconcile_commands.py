@@ -41,7 +41,7 @@ class Reconcile(OfRuns):
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
         from trueup.reconcile.reconciled import reconcile
-        from trueup.reports.numbers import format_number
+        from trueup.reports.numbers import format_estimate, format_number
 
         if self.joint and self.output is None:
             raise RunDirectoryError("--joint requires a folder: give it with --output")
@@ -75,15 +75,16 @@ class Reconcile(OfRuns):
         rows = [
             [
                 p["name"],
-                format_number(p["common"]),
-                f"{format_number(p['low'])} to {format_number(p['high'])}",
+                format_estimate(p["common"], p["low"], p["high"]),
                 "" if p["same"] else format_number(p["spread"]),
                 p["unit"],
             ]
             for p in content["parameters"]
         ]
         output.text("")
-        output.table(["parameter", "common", percent, "spread between runs", "unit"], rows)
+        output.table(
+            ["parameter", f"common, {percent} interval", "spread between runs", "unit"], rows
+        )
         if self.output is not None:
             output.text(str(self.output / "report.html"))
         if joint is not None:

@@ -392,7 +392,14 @@ def _weak_directions(
             WeakDirection(
                 {name: float(vector[i]) for name, i in zip(names, order)},
                 uncertainty,
-                weak_sentence(names, vector[order], by_range[chosen[order]], uncertainty, size),
+                weak_sentence(
+                    names,
+                    vector[order],
+                    by_range[chosen[order]],
+                    uncertainty,
+                    size,
+                    float(scale[chosen[order[0]]]),
+                ),
             )
         )
     return tuple(weak)

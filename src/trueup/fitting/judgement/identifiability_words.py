@@ -71,6 +71,7 @@ def weak_sentence(
     by_range: np.ndarray,
     uncertainty: float | None,
     size_word: str = "value",
+    scale: float = 1.0,
 ) -> str:
     """Describe a weakly determined direction of parameters.
 
@@ -81,12 +82,17 @@ def weak_sentence(
         uncertainty: Half-width of the 95 % interval along the direction, as a relative change of
             the first parameter; None if the noise is unknown.
         size_word: What a relative change refers to.
+        scale: What a relative change of the first parameter refers to, in its unit.
     """
     subject = _and(names)
     size = ""
     if uncertainty is not None:
         reference = "range" if by_range[0] else size_word
-        size = f": {names[0]} is uncertain by {100.0 * uncertainty:.0f} % of its {reference}"
+        if uncertainty <= 1.0:
+            size = f"{100.0 * uncertainty:.0f} % of its {reference}"
+        else:  # a share of a value near zero says nothing
+            size = f"± {uncertainty * scale:.2g}, more than its {reference}"
+        size = f": {names[0]} is uncertain by {size}"
     if len(names) == 1:
         return f"{subject} is weakly determined by the recorded signals{size}"
     return (
@@ -102,6 +108,17 @@ def no_effect_sentence(name: str) -> str:
         f"{name} has no effect on the recorded signals: fix it, or record a motion that "
         "excites it (and check its target)"
     )
+
+
+def by_vector(names: Sequence[str]) -> list[str]:
+    """Names with the elements of a vector as one: ``link1 (3 elements)`` for ``link1[0]`` etc."""
+    owners = [name.split("[")[0] if name.endswith("]") else name for name in names]
+    counts = {owner: owners.count(owner) for owner in owners}
+    found = dict(zip(owners, names, strict=True))
+    return [
+        found[owner] if count == 1 else f"{owner} ({count} elements)"
+        for owner, count in counts.items()
+    ]
 
 
 def _changes(names: Sequence[str], relative: np.ndarray, by_range: np.ndarray) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trueup.fitting.judgement.identifiability_words import by_vector
 from trueup.fitting.judgement.verdict import Comparison, Criterion, Grade, Reason, Verdict
 from trueup.fitting.problem import LARGE_COST
 from trueup.fitting.solution import Solution, Status
@@ -340,7 +341,7 @@ def _unknowns(estimates: Estimates, with_data: bool) -> list[Reason]:
             )
             found.append(Reason(Grade.USE, text, "parameters"))
     if estimates.undetermined:
-        text = f"The data do not determine {_listed(estimates.undetermined)}."
+        text = f"The data do not determine {_listed(by_vector(estimates.undetermined))}."
         found.append(_look(text, "identifiability"))
     found += [_look(sentence, "parameters") for sentence in estimates.contradicted]
     return found

@@ -151,12 +151,19 @@ class Verdict:
             return Grade.LOOK
         return Grade.worst([reason.grade for reason in self.reasons])
 
-    def lines(self) -> list[str]:
-        """The verdict as lines of text: the grade, then the reasons, most severe first."""
+    def lines(self, most: int | None = None) -> list[str]:
+        """The verdict as lines of text: the grade, then the reasons, most severe first.
+
+        Args:
+            most: maximum number of reasons, after which the others are counted; None: all.
+        """
+        left_out = 0 if most is None else max(len(self.reasons) - most, 0)
+        shown = self.reasons[: len(self.reasons) - left_out]
         marks = {Grade.USE: "+", Grade.LOOK: "-", Grade.DO_NOT_USE: "!"}
         return [
             f"Verdict: {self.grade.value}",
-            *(f"  {marks[reason.grade]} {reason.sentence}" for reason in self.reasons),
+            *(f"  {marks[reason.grade]} {reason.sentence}" for reason in shown),
+            *([f"  and {left_out} more in the report"] if left_out else []),
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -545,7 +545,8 @@ class LeastSquares:
 
     def _finish(self, status: Status, message: str) -> None:
         self.status = status
-        self.message = f"{message} ({self.iteration} iterations, {self.evaluations} simulations)"
+        steps = "1 iteration" if self.iteration == 1 else f"{self.iteration} iterations"
+        self.message = f"{message} ({steps}, {self.evaluations} simulations)"
         self.history.append(
             {
                 "iteration": self.iteration,

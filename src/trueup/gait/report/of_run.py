@@ -1,5 +1,6 @@
 """Reports of runs of gait optimisations: the best walk and its search."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, read_terms
 from trueup.gait.search.staged_problem import StagedProblem
 from trueup.gait.walk.perturbations import PerturbationSizes
-from trueup.reports import Finding, Findings, Page
+from trueup.reports import Finding, Findings, Page, Step
 from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.study_page.record import read_study
@@ -89,6 +90,7 @@ def page_of_run(
         survivals=survivals,
         provenance=record.provenance,
         verdict=verdict,
+        steps=_steps(verdict, directory),
     )
     words = [f"{how_it_walks(problem)}.", *trunk_notes(problem)]
     if is_reevaluated(problem, configuration.search):
@@ -160,3 +162,13 @@ def _changed(former: float | None, now: float) -> list[Finding]:
         return []
     words = f"The cost of the best walk was {former:.6g} in the search and is {now:.6g} now"
     return [Finding("serious", f"{words}: the model, trueup or MuJoCo has changed since.")]
+
+
+def _steps(verdict: Mapping[str, Any] | None, directory: RunDirectory) -> list[Step]:
+    """What to do after a search, with the commands."""
+    run = shlex.quote(str(directory.path))
+    steps = [Step("Watch the walk:", f"trueup gait video {run} --output walk.mp4")]
+    if verdict is not None and verdict["grade"] == "use":
+        export = f"trueup gait export {run} --output walk.mot"
+        steps.append(Step("Write it for OpenSim, or as a table (.csv):", export))
+    return steps

@@ -1,7 +1,7 @@
 """Report of a walk as an HTML page: verdict, cost, curves compared with a norm, strides."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,7 @@ def walk_report(
     provenance: Mapping[str, Any] | None = None,
     video: bytes | None = None,
     verdict: Mapping[str, Any] | None = None,
+    steps: Sequence[reports.Step] = (),
 ) -> reports.Page:
     """Report of a walk, with its verdict first.
 
@@ -117,6 +118,7 @@ def walk_report(
       provenance: JSON values for the end of the page.
       video: video of the walk.
       verdict: verdict as JSON values; by default from ``judge_walk``.
+      steps: what to do next.
     """
     page = reports.Page(title, subtitle, provenance)
     scenarios = look.problem.scenarios
@@ -125,7 +127,7 @@ def walk_report(
     )
     if verdict is None:
         verdict = judge_walk(look.problem, look.vector, norms=norms, survivals=survivals).to_dict()
-    page.add(reports.verdict_section(verdict))
+    page.add(reports.verdict_section(verdict, steps=steps))
     for k, scenario in enumerate(scenarios):
         prefix = f"{scenario.name}: " if len(scenarios) > 1 else ""
         series = look.series[k][0]
@@ -149,12 +151,14 @@ def walk_report(
         page.add(first)
         if video is not None and k == 0:
             page.add(reports.Section("Video", content=[reports.Video(video, width=960)]))
-        page.add(_cost_section(look, k, prefix, start_name))
+        page.add(*rest[:1])
+        details = [_cost_section(look, k, prefix, start_name)]
         if survived is not None:
-            page.add(survival_section(survived, prefix))
-        page.add(*rest)
+            details.append(survival_section(survived, prefix))
+        details += rest[1:]
         if max_torques:
-            page.add(dose_section(dose_response(scenario, look.vector, max_torques), prefix))
+            details.append(dose_section(dose_response(scenario, look.vector, max_torques), prefix))
+        page.add(*(replace(section, collapsed=True) for section in details))
     return page
 
 

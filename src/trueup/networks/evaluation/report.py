@@ -1,7 +1,9 @@
 """Reports of networks as HTML pages: of a training run, and of a network on recordings."""
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +160,19 @@ def _page(
     title = f"Learned actuator {folder.name}"
     page = reports.Page(title, _description(network), _shown_provenance(network), lead)
     verdict = metrics.get("verdict") or training_verdict(metrics).to_dict()
-    return page.add(reports.verdict_section(verdict))
+    return page.add(reports.verdict_section(verdict, steps=_steps(verdict, folder)))
+
+
+def _steps(verdict: Mapping[str, Any], folder: Path) -> list[reports.Step]:
+    """What to do after a training, by its verdict, with the commands."""
+    run = shlex.quote(str(folder))
+    if verdict["grade"] == "use":
+        export = f"trueup network export {run} --form isaac-lab --output network.pt"
+        return [
+            reports.Step("Write the network for a simulator (or --form mjlab, newton):", export)
+        ]
+    score = f"trueup network evaluate {run} --data RECORDINGS"
+    return [reports.Step("Score it on recordings that the training has not seen:", score)]
 
 
 def _start_notes(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -182,9 +196,9 @@ def _score_sections(
     sections = [reports.Section("Scores", "" if name else "scores", content=tables)]
     if recordings:
         sections.append(time_series_section(recordings[:_SHOWN_RECORDINGS], len(recordings)))
-        sections.append(scatter_section(recordings))
+        sections.append(replace(scatter_section(recordings), collapsed=True))
     bands = bands_section(metrics)
-    return [*sections, *([] if bands is None else [bands])]
+    return [*sections, *([] if bands is None else [replace(bands, collapsed=True)])]
 
 
 def _parts(section: reports.Section) -> list[Any]:
@@ -269,7 +283,7 @@ def _curves_section(
     content: list[Any] = list(figures) or [reports.Text("No history of epochs was kept.")]
     seconds = [m["training_seconds"] for m in (folds or {"": metrics}).values()]
     content.append(reports.Text(f"Total training time: {sum(seconds):.0f} s."))
-    return reports.Section("Training", "training", content=content)
+    return reports.Section("Training", "training", content=content, collapsed=True)
 
 
 def _reading_section(scored: Sequence[Mapping[str, Any]]) -> reports.Section:
@@ -279,7 +293,7 @@ def _reading_section(scored: Sequence[Mapping[str, Any]]) -> reports.Section:
     lines: list[Any] = [reports.Text(f"{note[0].upper()}{note[1:]}.") for note in notes]
     if not lines:
         lines = [reports.Text("The samples were used without processing.")]
-    return reports.Section("Processing of the recordings", "reading", content=lines)
+    return reports.Section("Processing of the recordings", "reading", content=lines, collapsed=True)
 
 
 def _check_sections(folder: Path) -> list[reports.Section]:

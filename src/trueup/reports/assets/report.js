@@ -297,9 +297,13 @@
   openTarget();
 
   /* ---- tables ---- */
+  document.addEventListener("scroll", function (event) {
+    var box = event.target;
+    if (box.classList && box.classList.contains("scroll")) box.classList.toggle("scrolled", box.scrollLeft > 0);
+  }, true);
   document.querySelectorAll("table[data-sortable]").forEach(function (table) {
     var body = table.tBodies[0];
-    table.querySelectorAll("thead th").forEach(function (heading, column) {
+    table.querySelectorAll("thead tr:last-child th").forEach(function (heading, column) {
       var label = heading.querySelector(".heading"), button = document.createElement("button");
       button.type = "button"; button.className = "sort"; button.textContent = label.textContent;
       label.replaceChildren(button);
@@ -321,6 +325,43 @@
     if (y !== undefined) return 1;
     return a.textContent.localeCompare(b.textContent, "en", { numeric: true });
   }
+
+  /* ---- replay: one instant of the stick figures, chosen by a slider or played in real time ---- */
+  document.querySelectorAll(".replay").forEach(function (figure) {
+    var data = JSON.parse(figure.querySelector("script").textContent), times = data.times;
+    var slider = figure.querySelector("input"), shown = figure.querySelector("output"), button = figure.querySelector(".play");
+    var pictures = Array.prototype.map.call(figure.querySelectorAll("svg"), function (svg) { return svg.querySelectorAll(".now"); });
+    var playing = 0;
+    function distance(metres) {
+      return metres < 0.1 ? (1000 * metres).toPrecision(2) + " mm" : metres.toPrecision(2) + " m";
+    }
+    function show(frame) {
+      pictures.forEach(function (paths, view) {
+        paths.forEach(function (path, k) {
+          var points = data.views[view][k][frame];
+          path.setAttribute("d", data.edges.map(function (edge) {
+            return "M" + edge.map(function (node) { return points[2 * node] + " " + points[2 * node + 1]; }).join("L");
+          }).join(""));
+        });
+      });
+      slider.value = frame;
+      shown.textContent = times[frame].toFixed(2) + " s" + (data.apart.length ? " · largest distance " + distance(data.apart[frame]) : "");
+    }
+    function stop() { cancelAnimationFrame(playing); playing = 0; button.textContent = "▶"; button.setAttribute("aria-label", "Play"); }
+    slider.addEventListener("input", function () { stop(); show(Number(slider.value)); });
+    button.addEventListener("click", function () {
+      if (playing) { stop(); return; }
+      var frame = Number(slider.value) % (times.length - 1), since = performance.now() - 1000 * (times[frame] - times[0]);
+      button.textContent = "❚❚"; button.setAttribute("aria-label", "Pause");
+      playing = requestAnimationFrame(function step(now) {
+        while (frame < times.length - 1 && times[frame + 1] - times[0] <= (now - since) / 1000) frame++;
+        show(frame);
+        if (frame < times.length - 1) playing = requestAnimationFrame(step); else stop();
+      });
+    });
+    figure.classList.add("live");
+    show(Number(slider.value));
+  });
 
   /* ---- code ---- */
   document.querySelectorAll(".copy").forEach(function (button) {

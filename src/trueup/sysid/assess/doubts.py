@@ -27,13 +27,18 @@ def cause_reasons(causes: Sequence[Mapping[str, Any]]) -> list[Reason]:
 
 
 def ranked_causes(
-    missing: Sequence[MissingTerm], quality: Mapping[str, QualityReport]
+    missing: Sequence[MissingTerm],
+    quality: Mapping[str, QualityReport],
+    torque: Mapping[str, Any] | None = None,
+    by_torques: bool = False,
 ) -> list[dict[str, Any]]:
     """Causes of the error of a fit: faults of the recordings, then others by what they explain.
 
     Args:
       missing: causes that fits confirm.
       quality: checks of the recordings, by name.
+      torque: ``torque`` of a summary, with the causes of torque errors; None without torques.
+      by_torques: whether the fit is one to torques, so that those causes are its own.
     """
     faults = [
         {"cause": finding.cause, "share": None, "sentence": f"{name}: {finding.sentence}"}
@@ -41,7 +46,11 @@ def ranked_causes(
         for finding in report.findings
         if finding.cause
     ]
-    return [*faults, *(term.to_dict() for term in sorted(missing, key=_unexplained))]
+    terms = [term.to_dict() for term in sorted(missing, key=_unexplained)]
+    of_torques = list((torque or {}).get("causes", ()))
+    first, second = (of_torques, terms) if by_torques else (terms, of_torques)
+    kinds = {cause["kind"] for cause in first}
+    return [*faults, *first, *(cause for cause in second if cause["kind"] not in kinds)]
 
 
 def _unexplained(term: MissingTerm) -> float:

@@ -21,14 +21,15 @@ from trueup.sysid.assess.doubts import (
 )
 from trueup.sysid.assess.horizons import HorizonError, horizon_rows
 from trueup.sysid.assess.insights import insights, still_components
+from trueup.sysid.assess.links import link_rows
 from trueup.sysid.assess.missing_terms import MissingTerm
-from trueup.sysid.assess.next_steps import next_steps
 from trueup.sysid.assess.verdict import verdict_of
 from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.unseen_ends import UnseenEnds
 from trueup.sysid.fit.window_states import element_labels
+from trueup.sysid.torque.problem import TorqueProblem
 
 FORMAT_VERSION = 1
 
@@ -54,7 +55,8 @@ def summarise(
         unseen = crossed.signals
     elif ends is not None:
         unseen, how = ends.signals, ends.reason
-    ranked = ranked_causes(missing, quality or {})
+    by_torques = isinstance(problem, TorqueProblem)
+    ranked = ranked_causes(missing, quality or {}, torque, by_torques)
     causes = cause_reasons(ranked)
     doubtful = [*windows, *doubts(assessment.signals, horizons, torque)]
     # initial states of windows are nuisance parameters: kept separate
@@ -82,13 +84,11 @@ def summarise(
         causes,
         little,
     )
-    undetermined = [r["name"] for r in rows if "#" not in r["name"] and not r["determined"]]
     return {
         "format_version": FORMAT_VERSION,
         "trueup": __version__,
         "name": name,
         "verdict": verdict.to_dict(),
-        "next": next_steps(verdict, ranked, undetermined if solution.success else []),
         "status": solution.status.value,
         "success": solution.success,
         "message": solution.message,
@@ -97,6 +97,7 @@ def summarise(
         "level": 1.0 - assessment.covariance.alpha,
         "parameters": [r for r, wanted in zip(rows, is_asked, strict=True) if wanted],
         "window_states": [r for r, wanted in zip(rows, is_asked, strict=True) if not wanted],
+        "links": _links(problem, final, solution, assessment),
         "fixed": fixed_rows(final),
         "covariance": {
             "names": [problem.space.names[i] for i in asked],
@@ -136,6 +137,18 @@ def _asked_of(record: dict[str, Any], asked: np.ndarray) -> dict[str, Any]:
     if "x" not in record:  # candidates are in the store
         return dict(record)
     return {**record, "x": [record["x"][i] for i in asked]}
+
+
+def _links(
+    problem: GrayBoxProblem, final: ParameterDict, solution: Solution, assessment: Assessment
+) -> list[dict[str, Any]]:
+    """Physical quantities of links; without an optimum they have no intervals."""
+    covariance = assessment.value_covariance
+    if not solution.success or assessment.flaw:
+        covariance = np.full_like(covariance, np.nan)
+    # a residual function of the toolbox has parameters without models
+    models = [variant.model for variant in getattr(problem, "variants", ())]
+    return link_rows(final, models, covariance, 1.0 - assessment.covariance.alpha)
 
 
 def parameter_rows(

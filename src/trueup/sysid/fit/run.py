@@ -35,6 +35,7 @@ from trueup.sysid.fit.second_optimum import SecondOptimum, second_optimum
 from trueup.sysid.fit.spec import IdentificationSpec
 from trueup.sysid.results.outputs import write_models, write_signals
 from trueup.sysid.results.reduced_experiment import reduced_set, write_reduced
+from trueup.sysid.results.replay import motion_replay, read_replay, write_replay
 from trueup.sysid.torque.load_check import torque_notes
 
 _LEAST_SHARE = 0.1  # minimum share of a time limit for the search after finding a start
@@ -155,9 +156,12 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
 
 
 def write_results(result: Identification, directory: RunDirectory) -> None:
-    """Write the signals, and the experiment with undetermined parameters frozen."""
+    """Write signals and motion, and the experiment with undetermined parameters frozen."""
     prepared, problem = result.prepared, result.problem
     write_signals(result.assessment.signals, directory)
+    replay = motion_replay(result)
+    if replay is not None:
+        write_replay(replay, directory)
     reduced = reduced_set(result.assessment.identifiability, problem.parameters)
     if reduced is not None and reduced.frozen and result.solution.success:
         final = problem.parameters.copy()
@@ -175,7 +179,13 @@ def page_of(outcome: Outcome) -> Page | None:
     if not output.report:
         return None
     videos = overlay_videos(result) if output.video else []
-    return report.identification_report(outcome.summary, result.assessment.signals, videos)
+    return report.identification_report(
+        outcome.summary,
+        result.assessment.signals,
+        videos,
+        directory=result.directory,
+        replay=read_replay(RunDirectory(result.directory)),
+    )
 
 
 def plan_identification(spec: IdentificationSpec, execution: Execution) -> dict[str, Any]:

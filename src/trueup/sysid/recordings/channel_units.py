@@ -12,6 +12,11 @@ _ANGLE_OR_LENGTH = {
     int(_S.mjSENS_JOINTPOS): ("rad", "m"),
     int(_S.mjSENS_JOINTVEL): ("rad/s", "m/s"),
 }
+_OF_JOINT = (
+    ("_qpos", ("rad", "m")),
+    ("_qvel", ("rad/s", "m/s")),
+    (" torque", ("N m", "N")),  # a channel of a fit to torques
+)
 _FORCE = (int(_S.mjSENS_JOINTACTFRC), int(_S.mjSENS_JOINTLIMITFRC))
 _FIXED = {
     int(_S.mjSENS_ACCELEROMETER): "m/s^2",
@@ -39,7 +44,7 @@ def signal_units(models: Sequence[mujoco.MjModel], signals: Sequence[str]) -> tu
 
     Args:
       models: models; the first one with a signal determines its unit.
-      signals: names: sensors, or joints with ``_qpos`` and ``_qvel``.
+      signals: names: sensors, or joints with ``_qpos``, ``_qvel`` and `` torque``.
     """
     return tuple(next((u for m in models if (u := _unit(m, s))), "") for s in signals)
 
@@ -75,7 +80,7 @@ def _unit(model: mujoco.MjModel, signal: str) -> str:
     sensor = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, signal)
     if sensor >= 0:
         return _of_sensor(model, sensor)
-    for suffix, units in (("_qpos", ("rad", "m")), ("_qvel", ("rad/s", "m/s"))):
+    for suffix, units in _OF_JOINT:
         if signal.endswith(suffix):
             name = signal.removesuffix(suffix)
             joint = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)

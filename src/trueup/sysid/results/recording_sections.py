@@ -11,39 +11,84 @@ import numpy as np
 
 from trueup import reports
 from trueup.sysid.assess.assessment import SequenceSignals
+from trueup.sysid.results.identifiability_section import tone_of
 
 MOST_SHOWN = 12
 """Number of recordings, or parts of them, up to which all are shown."""
 _WORST = 8
+_CHANNELS = 8  # maximum number of channels of a recording that are not folded
+_WORST_CHANNELS = 6  # of more, how many are not folded
 _LISTED = 20  # maximum recordings in a table, or lines in a list
 _GRAVITY = ("refuse", "warning", "info")
 
 
-def signal_section(signals: Sequence[SequenceSignals]) -> reports.Section:
-    """Measured and predicted signals."""
+def signal_section(
+    signals: Sequence[SequenceSignals], replay: reports.Content | None = None
+) -> reports.Section:
+    """Measured and predicted signals: held-out data first, the data of the fit folded.
+
+    Args:
+      signals: signals of all recordings.
+      replay: step-through figure of the motion.
+    """
     shown = shown_parts(signals)
-    content: list[Any] = [] if len(shown) == len(signals) else _spread(signals, len(shown))
-    for s in shown:
-        title = f"{s.name}: held out of the fit" if s.held_out else s.name
-        if s.held_out and s.name.endswith("(held out)"):
-            title = s.name
-        panels = [_panel(s, c) for c in range(len(s.channels))]
-        content.append(reports.time_series_figure(panels, title=title))
-    return reports.Section("Signals", "signals", content=content)
+    content: list[Any] = [] if replay is None else [replay]
+    if len(shown) != len(signals):
+        content += _spread(signals, len(shown))
+    open_parts = [s for s in shown if s.held_out] or shown[:1]
+    for s in open_parts:
+        content += _figures(s, signals)
+    folded = [s for s in shown if s not in open_parts]
+    if folded:
+        title = "Data of the fit" if open_parts[0].held_out else "Other recordings"
+        parts = [part for s in folded for part in _figures(s, signals, whole=True)]
+        content.append(reports.Group(title, parts, collapsed=True))
+    return reports.Section("Measured and predicted", "signals", content=content)
+
+
+def _figures(
+    s: SequenceSignals, signals: Sequence[SequenceSignals], whole: bool = False
+) -> list[reports.Content]:
+    """Panels of the channels; of many, those with the largest errors, and the others folded."""
+    title = f"{s.name}: held out of the fit" if s.held_out else s.name
+    if s.held_out and s.name.endswith("(held out)"):
+        title = s.name
+    # errors of the only recording are those of the table of errors
+    scored = sum(other.held_out == s.held_out for other in signals) > 1
+    panels = [_panel(s, c, scored) for c in range(len(s.channels))]
+    if whole or len(panels) <= _CHANNELS:
+        return [reports.time_series_figure(panels, title=title)]
+    spread = np.maximum(np.std(s.measured, axis=0), 1e-300)
+    error = np.sqrt(np.mean((s.measured - s.fitted) ** 2, axis=0)) / spread
+    worst = set(np.argsort(-error, kind="stable")[:_WORST_CHANNELS].tolist())
+    first = [p for c, p in enumerate(panels) if c in worst]
+    rest = [p for c, p in enumerate(panels) if c not in worst]
+    return [
+        reports.time_series_figure(
+            first, title=f"{title}, the {len(first)} channels with the largest errors"
+        ),
+        reports.Group(
+            f"{len(rest)} more channels", reports.time_series_figure(rest), collapsed=True
+        ),
+    ]
 
 
 def residual_section(
-    signals: Sequence[SequenceSignals], residuals: Sequence[dict[str, Any]]
+    signals: Sequence[SequenceSignals],
+    residuals: Sequence[dict[str, Any]],
+    findings: Sequence[reports.Finding] = (),
 ) -> reports.Section:
     """Size and correlation of the residuals, as figures without a threshold.
 
     Args:
       signals: signals of all recordings.
       residuals: from :func:`trueup.sysid.assess.summary.residual_rows`.
+      findings: findings on the residuals.
     """
     fitted = [s for s in shown_parts(signals) if not s.held_out]
     names = [s.name for s in fitted]
     content: list[Any] = [
+        *([reports.Findings(list(findings))] if findings else []),
         reports.Text(
             "Predictable is the share of the variance that the residual's own past predicts: zero "
             "for white noise. The rest is an error of the model, noise of a measured start, or a "
@@ -76,7 +121,7 @@ def residual_section(
         ),
     ]
     if len({r["sequence"] for r in residuals}) > MOST_SHOWN:
-        content.insert(0, reports.Text("The recordings with the largest errors:"))
+        content.insert(-1, reports.Text("The recordings with the largest errors:"))
     for s in fitted[:2]:
         for c, channel in list(enumerate(s.channels))[:4]:
             error = s.measured[:, c] - s.fitted[:, c]
@@ -95,7 +140,9 @@ def residual_section(
                     columns=2,
                 )
             )
-    return reports.Section("Residuals", "residuals", content=content)
+    return reports.Section(
+        "Residuals", "residuals", content=content, collapsed=True, tone=tone_of(findings)
+    )
 
 
 def quality_section(quality: dict[str, Any], notes: Sequence[str]) -> reports.Section:
@@ -116,7 +163,7 @@ def quality_section(quality: dict[str, Any], notes: Sequence[str]) -> reports.Se
                 "see solution.json."
             )
         )
-    return reports.Section("Data quality", "data-quality", content=content)
+    return reports.Section("Recordings", "data-quality", content=content, collapsed=True)
 
 
 def shortened(lines: Sequence[str]) -> list[str]:
@@ -185,15 +232,15 @@ def _spread(signals: Sequence[SequenceSignals], shown: int) -> list[Any]:
     ]
 
 
-def _panel(s: SequenceSignals, c: int) -> reports.Panel:
+def _panel(s: SequenceSignals, c: int, scored: bool) -> reports.Panel:
     """One channel: measured, initial, identified and the residual."""
     measured, fitted = s.measured[:, c], s.fitted[:, c]
     error = measured - fitted
     unit = s.units[c] if s.units else ""
+    score = ""
     rmse, spread = np.sqrt(np.mean(error**2)), np.std(measured)
-    score = f"RMSE {rmse:.3g} {unit}".rstrip()
-    if spread > 0:
-        score = f"fit {100 * (1 - rmse / spread):.1f} %, {score}"
+    if scored and spread > 0:
+        score = f"fit {100 * (1 - rmse / spread):.1f} %"
     traces = [
         reports.Trace("measured", s.times, measured, "measured"),
         reports.Trace("initial", s.times, shown_initial(s.initial[:, c], measured), "initial"),

@@ -1,84 +1,84 @@
 """Section of the report on inverse dynamics."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from trueup import reports
+from trueup.sysid.results.identifiability_section import tone_of
+from trueup.sysid.results.parameter_sections import base_table
 
 
-def torque_section(torque: dict[str, Any]) -> reports.Section:
+def torque_section(
+    torque: dict[str, Any],
+    findings: Sequence[reports.Finding] = (),
+    with_base: bool = True,
+    is_fit: bool = False,
+) -> reports.Section:
     """Torque errors, the cross-check and base parameters.
 
     Args:
       torque: ``torque`` of a summary.
+      findings: findings on inverse dynamics.
+      with_base: include the base parameters; False if the page has them elsewhere.
+      is_fit: whether the parameters were fitted to torques, so that there is no second fit.
     """
+    content: list[Any] = [reports.Findings(list(findings))] if findings else []
+    content.append(_errors(torque, is_fit))
+    compared = [r for r in torque["parameters"] if not is_fit]
+    if compared:
+        content.append(_compared(compared))
+    if torque["base_parameters"] and with_base:
+        table = base_table(torque["base_parameters"])
+        content.append(reports.Group("Base parameters", table, collapsed=True))
+    return reports.Section(
+        "Inverse dynamics",
+        "inverse-dynamics",
+        content=content,
+        collapsed=True,
+        tone=tone_of(findings),
+    )
+
+
+def _errors(torque: dict[str, Any], is_fit: bool) -> reports.Table:
     rows = torque["errors"]
+    kinds = [("identified", "identified"), ("before", "initial")]
+    if not is_fit:
+        kinds.append(("fit to torques", "torque_fit"))
+    kinds.append(("least squares", "plain_least_squares"))
     tried = ", ".join(f"{corner:g} Hz {error:.3g}" for corner, error in torque["tried"])
-    content: list[Any] = [
-        reports.Table(
-            [
-                "joint",
-                "data",
-                reports.Column("RMSE identified", digits=3),
-                reports.Column("RMSE initial", digits=3),
-                reports.Column("RMSE torque fit", digits=3),
-                reports.Column("RMSE least squares", digits=3),
-            ],
-            [
-                [
-                    r["channel"],
-                    r["part"],
-                    r["identified"],
-                    r["initial"],
-                    r["torque_fit"],
-                    r["plain_least_squares"],
-                ]
-                for r in rows
-            ],
-            notes=[
-                "Root mean square difference between the recorded torque and the torque from "
-                "inverse "
-                "dynamics of the recorded motion [N m, N]. Torque fit: the same parameters fitted "
-                "to "
-                f"torques. Least squares: {rows[0]['columns']} free columns, possibly not "
-                f"physical. Motion after a zero-phase filter of {torque['corner']:g} Hz; error on "
-                f"the last quarters of training recordings, over the spread: {tried}.",
-                _own_error(torque.get("own_error")),
-            ],
-        )
-    ]
-    if torque["parameters"]:
-        content.append(
-            reports.Table(
-                ["parameter", "simulation", "torque", "+-", "remark"],
-                [
-                    [
-                        r["name"],
-                        r["simulation"],
-                        r["torque"],
-                        r["torque_half_width"],
-                        "" if r["agrees"] else "disagree",
-                    ]
-                    for r in torque["parameters"]
-                ],
-                highlights=[reports.Highlight("remark", bool, "serious")],
-            )
-        )
-    if torque["base_parameters"]:
-        content.append(
-            reports.Table(
-                ["combination", "value", "+-", "model"],
-                [
-                    [p["words"], p["value"], p["half_width"], p["model_value"]]
-                    for p in torque["base_parameters"]
-                ],
-                notes=[
-                    "Combinations that the motion determines, by least squares with the noise of "
-                    "each joint; m mass, mc first moment, I moment of inertia about the origin of "
-                    "the body."
-                ],
-            )
-        )
-    return reports.Section("Inverse dynamics", "inverse-dynamics", content=content)
+    second = "" if is_fit else "Fit to torques: the same parameters fitted to torques. "
+    return reports.Table(
+        ["joint", "data", *(reports.Column(title, digits=3) for title, _ in kinds)],
+        [[r["channel"], r["part"], *(r[key] for _, key in kinds)] for r in rows],
+        notes=[
+            "Root mean square difference between the recorded torque, not filtered, and that of "
+            f"inverse dynamics of the recorded motion [N m, N]. {second}Least squares: "
+            f"{rows[0]['columns']} free columns, possibly not physical. Motion after a zero-phase "
+            f"filter of {torque['corner']:g} Hz; error on the last quarters of training "
+            f"recordings, over the spread: {tried}.",
+            _own_error(torque.get("own_error")),
+        ],
+    )
+
+
+def _compared(rows: Sequence[dict[str, Any]]) -> reports.Table:
+    """Values of the simulation and of torques, both rounded by the interval of the second."""
+    body = []
+    for r in rows:
+        half = r["torque_half_width"]
+        torque = reports.format_interval(r["torque"], half)
+        own = reports.format_rounded(r["simulation"], half)
+        body.append([r["name"], own, torque, "" if r["agrees"] else "disagree"])
+    return reports.Table(
+        [
+            "parameter",
+            reports.Column("simulation", align="right"),
+            reports.Column("torque", align="right"),
+            "remark",
+        ],
+        body,
+        highlights=[reports.Highlight("remark", bool, "serious")],
+    )
 
 
 def _own_error(found: dict[str, Any] | None) -> str:

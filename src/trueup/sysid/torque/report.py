@@ -105,7 +105,6 @@ def torque_summary(
     matters = [f for f in friction if _matters(f, joints)]
     causes = _causes(prepared, x, values, where) if where else []
     doubts = [
-        *(c.sentence for c in causes),
         *behind_sentences(where, joints, columns, is_torque),
         *(f.sentence for f in matters),
         *contradictions,
