@@ -15,6 +15,7 @@ from trueup.cli.network.options import (
 )
 from trueup.cli.network.trained_recordings import NamedRecordings, trained_on
 from trueup.cli.output import Output
+from trueup.cli.run_results import code_of
 from trueup.errors import ExperimentError, RecordingError, listing
 from trueup.networks import (
     ActuatorSeries,
@@ -105,7 +106,7 @@ def _evaluate(
         result["report"] = str(page.save(report))
         output.text(f"Report: {result['report']}")
     output.result(result)
-    return 0
+    return code_of(verdict)
 
 
 def run_predict(named: NamedRecordings, folder: Path, output: Output) -> int:
