@@ -19,7 +19,7 @@ REPEATS = 20
 """Default number of repeats."""
 
 LAST = 2.0
-"""End of a repeat over which its speed is compared with that of the walk [s]: one to two strides."""
+"""Last part of a repeat, whose speed is compared with that of the walk [s]: one to two strides."""
 
 SLOWED = 0.5
 """Fraction of the speed of the walk below which a repeat does not survive at its end."""

@@ -1,4 +1,4 @@
-"""Whether a walk is natural: criteria on its stops, knees, steps, ground reaction, trunk and energy.
+"""Criteria of a natural walk: stops, knees, steps, ground reaction, trunk and energy.
 
 Each limit is that of people: mean and deviation of the norms and the literature, with 2.33 standard
 deviations (one person of a hundred) where a deviation is known.
@@ -42,8 +42,8 @@ CADENCE_DEVIATION = 0.08
 Motor Control of Human Gait, 1991)."""
 
 GROUND_REACTION = 1.5
-"""Largest upright force of the ground on a foot [body weights]: that of people at 3 m/s, the fastest
-walk (Nilsson and Thorstensson, Acta Physiol. Scand. 136, 1989)."""
+"""Largest upright force of the ground on a foot [body weights]: that of people at 3 m/s, their
+fastest walk (Nilsson and Thorstensson, Acta Physiol. Scand. 136, 1989)."""
 
 TRUNK_RANGE = 12.0
 """Largest range of the lean of the trunk in a stride [deg]: that of people at any walking speed
@@ -212,8 +212,8 @@ class _JudgedWalk:
             float(energy[end] - energy[begin]) / (self.records.mass * time),
             METABOLIC * adult_metabolic_rate(speed),
             "W/kg",
-            advice=f"Adults need {adult_metabolic_rate(speed):.1f} W/kg at this speed. Increase the "
-            "weight of the energy (weights=metabolic:10).",
+            advice=f"Adults need {adult_metabolic_rate(speed):.1f} W/kg at this speed. Increase "
+            "the weight of the energy (weights=metabolic:10).",
             section="muscles",
         )
 
