@@ -1,7 +1,7 @@
 """Entry point of the ``trueup`` command: parses arguments, runs a command, reports errors.
 
-Exit codes: 0 done, 2 wrong input, 3 did not converge or "do not use", 130 interrupted,
-143 terminated.
+Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+interrupted, 143 terminated.
 """
 
 import contextlib
@@ -51,8 +51,8 @@ Examples:
   trueup network train                 learned actuators: train, score and export networks
   trueup gait list                     walking: reflex controllers and exoskeletons
 
-Exit codes: 0 done, 2 wrong input, 3 did not converge or "do not use", 130 interrupted,
-143 terminated.
+Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+interrupted, 143 terminated.
 """
 
 

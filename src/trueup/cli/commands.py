@@ -29,8 +29,8 @@ class Identify:
       trueup identify experiment.yaml --dry-run --json
 
     Ctrl-C saves the state and prints the command to resume.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge or "do not use", 130 interrupted,
-    143 terminated.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+    interrupted, 143 terminated.
     """
 
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT")]
@@ -199,8 +199,8 @@ class Demo:
       trueup demo
       trueup demo --output /tmp/demo
 
-    Exit codes: 0 done, 2 wrong input, 3 did not converge or "do not use", 130 interrupted,
-    143 terminated.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+    interrupted, 143 terminated.
     """
 
     output: Annotated[Path, arg(aliases=["-o"], metavar="DIRECTORY")] = Path("trueup-demo")

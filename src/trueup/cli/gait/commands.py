@@ -66,8 +66,8 @@ class OptimizeGait(GaitOptions, GaitLimits, OfRuns):
     resolved configuration, also as .sh and .bat, every evaluation with its terms, the vectors
     *_Best.txt and *_BestLast.txt, outcmaes/ for the package cma, and the verdict: whether the walk
     is steady and natural. Ctrl-C saves and prints the command that resumes.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge or "do not use", 130 interrupted,
-    143 terminated.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+    interrupted, 143 terminated.
     """
 
     KEYS: ClassVar[type] = GaitConfiguration
