@@ -1,14 +1,16 @@
 """Verdict on a servo fit: comparison with simpler predictions, and status of each parameter."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from trueup.actuators.assess._evaluate import Evaluation
+from trueup.actuators.assess.bench_causes import BenchCause, causes_in_words
 from trueup.actuators.assess.cross_validation_errors import WORDS, CrossValidationErrors
 from trueup.actuators.assess.fit_assessment import ServoAssessment
 from trueup.actuators.assess.held_out_logs import HeldOutRefit
+from trueup.actuators.assess.odd_logs import OddLog
 from trueup.actuators.equations.friction_models import STRIBECK_SHAPE
 from trueup.actuators.search.fit_settings import uses_up_trials
 from trueup.fitting import Comparison, Estimates, Grade, Reason, SearchEnd, Verdict, judge
@@ -30,6 +32,8 @@ def verdict_of(
     method: str,
     unseen: HeldOutRefit | None = None,
     left_out: CrossValidationErrors | None = None,
+    odd: Sequence[OddLog] = (),
+    causes: Sequence[BenchCause] = (),
 ) -> Verdict:
     """Judge a servo fit by the rules of :func:`trueup.fitting.judge`.
 
@@ -37,6 +41,11 @@ def verdict_of(
     a servo that is at its goal, one that stays at its start, and the model before the fit, with the
     catalogue's values. After a model selection, its cross-validation errors are
     compared with these and with the error of the simplest model.
+
+    Where residuals are errors of the model, a fit is at best ``look``. A log that contradicts the
+    others, or a bench whose description explains most of the error, is named first. A value on a
+    bound is ``look`` where the fit predicts logs that it has not seen better than every baseline:
+    predictions are what a servo model is used for.
 
     Args:
         solution: result of the search.
@@ -46,6 +55,8 @@ def verdict_of(
         method: search method.
         unseen: errors of a second fit on logs that were held out of it.
         left_out: cross-validation errors of the model selection.
+        odd: training logs with an error far above that of the others.
+        causes: descriptions of the bench that explain most of the error.
     """
     if unseen is not None:
         held_out = (unseen.fitted, unseen.before)
@@ -65,16 +76,60 @@ def verdict_of(
         for name, error in found.by_log.items()
         if not np.isfinite(error)
     ]
-    return judge(
+    estimates = _estimates(solution, space, assessment)
+    bounds: list[Reason] = []
+    if estimates.on_bounds and _predicts_unseen(comparisons):
+        bounds = [_bounds_that_predict(estimates.on_bounds)]
+        estimates = replace(estimates, on_bounds=())
+    leading = [
+        *(Reason(Grade.DO_NOT_USE, one.sentence, "errors") for one in odd if one.contradicts),
+        *([Reason(Grade.DO_NOT_USE, causes_in_words(causes), "errors")] if causes else []),
+    ]
+    error = []
+    if not leading and assessment.spread is not None:
+        error = [_model_error(assessment.model_error, comparisons)]
+    found = judge(
         search=SearchEnd.of(solution, converges=not uses_up_trials(method)),
         comparisons=comparisons,
-        estimates=_estimates(solution, space, assessment),
+        estimates=estimates,
         diverged=diverged,
         look_at=[
             *([] if shown is None else [Reason(Grade.USE, shown.sentence, "errors")]),
+            *error,
+            *(Reason(Grade.LOOK, one.sentence, "errors") for one in odd if not one.contradicts),
+            *bounds,
             *_shape_limits(solution, space, assessment),
         ],
     )
+    return replace(found, reasons=(*leading, *found.reasons))
+
+
+def _predicts_unseen(comparisons: Sequence[Comparison]) -> bool:
+    """Whether each part of unseen logs is predicted better than by every baseline."""
+    unseen = [one for one in comparisons if one.held_out]
+    return bool(unseen) and all(one.ratio(name) < 1.0 for one in unseen for name in one.baselines)
+
+
+def _bounds_that_predict(names: Sequence[str]) -> Reason:
+    sentence = (
+        f"{', '.join(names)} ended on a bound: as a value of the motor it means nothing, and the "
+        "values that it depends on neither. The predictions of unseen logs hold with it. Fix it at "
+        "its datasheet value, or record what determines it."
+    )
+    return Reason(Grade.LOOK, sentence, "parameters")
+
+
+def _model_error(ratio: float, comparisons: Sequence[Comparison]) -> Reason:
+    """Reason to look at a fit whose residuals are errors of the model."""
+    unseen = [one for one in comparisons if one.held_out] or list(comparisons)
+    error = max(one.error for one in unseen)
+    where = "unseen logs" if unseen[0].held_out else "the logs"
+    sentence = (
+        f"The position is off by {1e3 * error:.3g} mrad on {where}, and the residuals are "
+        f"{ratio:.2g} times the noise of the sensor: the model lacks an effect of the servo or the "
+        "bench. Check that this error is small enough for its use."
+    )
+    return Reason(Grade.LOOK, sentence, "errors")
 
 
 def _comparison(found: Evaluation, before: Evaluation, held_out: bool) -> Comparison:

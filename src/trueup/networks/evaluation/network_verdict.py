@@ -219,13 +219,6 @@ def _held_out_reasons(found: HeldOutScores) -> list[Reason]:
     if found.worst is not None:
         text += f"; largest: {found.worst[1]:.3g} ({found.worst[0]})"
     reasons = [Reason(Grade.USE, f"{text}.", "scores")]
-    if found.taken in SIMPLE:
-        what = SIMPLE[found.taken]
-        sentence = (
-            f"{what[0].upper()}{what[1:]} was taken: no network predicts recordings held out "
-            "better by more than 1 %."
-        )
-        reasons.append(Reason(Grade.USE, sentence, "scores"))
     if found.error > (1.0 - EXPLAINS) * found.constant:
         unit = "of the torque's standard deviation"
         reasons.append(_explains_nothing("Held out: ", found.error, found.constant, unit))
@@ -270,6 +263,14 @@ def _reasons(
                 "training",
             )
         )
+    taken = (metrics.get("choice") or {}).get("taken")
+    if taken in SIMPLE:
+        what = SIMPLE[taken]
+        sentence = (
+            f"{where}{what[0].upper()}{what[1:]} was taken: no network is better by more than 1 % "
+            "on what the choice was made by."
+        )
+        found.append(Reason(Grade.USE, sentence, "scores"))
     reference = metrics["others_settled"].get("reference")
     if reference is not None and not metrics.get("not_deployable"):
         found.append(
