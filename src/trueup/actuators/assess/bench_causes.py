@@ -106,6 +106,8 @@ def bench_causes(
         return []
     residuals = np.concatenate([values for _, values, _ in blocks])
     jacobian = np.concatenate([slopes for _, _, slopes in blocks], axis=1)
+    # a value on its bound cannot make up for the bench
+    jacobian = jacobian[~problem.space.at_bound(x, 1e-6)]
     promising = []
     for scaled in _quantities(logs, benches):
         factor = float(np.exp(_STEP))

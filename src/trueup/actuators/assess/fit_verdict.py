@@ -10,8 +10,10 @@ from trueup.actuators.assess.bench_causes import BenchCause, causes_in_words
 from trueup.actuators.assess.cross_validation_errors import WORDS, CrossValidationErrors
 from trueup.actuators.assess.fit_assessment import ServoAssessment
 from trueup.actuators.assess.held_out_logs import HeldOutRefit
+from trueup.actuators.assess.jackknife import MODEL_ERROR
 from trueup.actuators.assess.odd_logs import OddLog
 from trueup.actuators.equations.friction_models import STRIBECK_SHAPE
+from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import uses_up_trials
 from trueup.fitting import Comparison, Estimates, Grade, Reason, SearchEnd, Verdict, judge
 from trueup.fitting.judgement import baselines
@@ -20,6 +22,10 @@ from trueup.parameters import Space
 
 AT_GOAL = "a servo that is at its goal"
 AT_REST = "a servo that stays at its start"
+
+MOVES = 3.0
+"""Smallest error of a servo that stays at its start relative to that of a fit whose residuals are
+noise, for logs with motion."""
 
 
 def verdict_of(
@@ -32,6 +38,7 @@ def verdict_of(
     method: str,
     unseen: HeldOutRefit | None = None,
     left_out: CrossValidationErrors | None = None,
+    logs: Sequence[ServoLog] = (),
     odd: Sequence[OddLog] = (),
     causes: Sequence[BenchCause] = (),
 ) -> Verdict:
@@ -55,6 +62,7 @@ def verdict_of(
         method: search method.
         unseen: errors of a second fit on logs that were held out of it.
         left_out: cross-validation errors of the model selection.
+        logs: the training logs.
         odd: training logs with an error far above that of the others.
         causes: descriptions of the bench that explain most of the error.
     """
@@ -81,7 +89,9 @@ def verdict_of(
     if estimates.on_bounds and _predicts_unseen(comparisons):
         bounds = [_bounds_that_predict(estimates.on_bounds)]
         estimates = replace(estimates, on_bounds=())
+    found, _ = training
     leading = [
+        *([] if found is None else _no_motion(found, assessment.model_error)),
         *(Reason(Grade.DO_NOT_USE, one.sentence, "errors") for one in odd if one.contradicts),
         *([Reason(Grade.DO_NOT_USE, causes_in_words(causes), "errors")] if causes else []),
     ]
@@ -95,13 +105,44 @@ def verdict_of(
         diverged=diverged,
         look_at=[
             *([] if shown is None else [Reason(Grade.USE, shown.sentence, "errors")]),
+            *(Reason(Grade.LOOK, one.sentence, "errors") for one in odd if not leading),
             *error,
-            *(Reason(Grade.LOOK, one.sentence, "errors") for one in odd if not one.contradicts),
+            *_conditions(logs),
             *bounds,
             *_shape_limits(solution, space, assessment),
         ],
     )
     return replace(found, reasons=(*leading, *found.reasons))
+
+
+def _no_motion(training: Evaluation, ratio: float) -> list[Reason]:
+    """Reason against a fit to logs in which the joint moves no more than the noise."""
+    if not (training.at_rest < MOVES * training.mae and ratio < MODEL_ERROR):
+        return []
+    sentence = (
+        f"The joint does not move in the logs: a servo that stays at its start is off by "
+        f"{1e3 * training.at_rest:.3g} mrad, the fit by {1e3 * training.mae:.3g} mrad, the noise "
+        "of the sensor. Record motion: steps, sines and a fall with torque off."
+    )
+    return [Reason(Grade.DO_NOT_USE, sentence, "errors")]
+
+
+def _conditions(logs: Sequence[ServoLog]) -> list[Reason]:
+    """What the loads and gains of the logs say, and what they leave open."""
+    if not logs:
+        return []
+    gains, masses = ({getattr(log, name) for log in logs} for name in ("kp", "mass"))
+    if len(gains) == 1 and len(masses) == 1:
+        sentence = (
+            f"All logs have the gain {gains.pop():g} and the load {masses.pop():g} kg: predictions "
+            "at others are unknown. Record a second gain and a second load."
+        )
+        return [Reason(Grade.LOOK, sentence, "errors")]
+    sentence = (
+        "Torque constant, friction and armature scale with the loads of the logs: a scale that is "
+        "10 % off makes all of them 10 % off, which no motion shows."
+    )
+    return [Reason(Grade.USE, sentence, "parameters")]
 
 
 def _predicts_unseen(comparisons: Sequence[Comparison]) -> bool:

@@ -106,6 +106,7 @@ class ServoFit:
             method=self.settings.method,
             unseen=self.unseen,
             left_out=self._left_out(),
+            logs=self.training_logs,
             odd=self.odd_logs,
             causes=self.bench_causes,
         )
