@@ -85,13 +85,18 @@ def verdict_of(
         if not np.isfinite(error)
     ]
     estimates = _estimates(solution, space, assessment)
-    bounds: list[Reason] = []
-    if estimates.on_bounds and _predicts_unseen(comparisons):
-        bounds = [_bounds_that_predict(estimates.on_bounds)]
+    bounds = _shape_limits(solution, space, assessment)
+    if _predicts_unseen(comparisons):
+        bounds = []
+        reached = (*estimates.on_bounds, *_shapes_on_bounds(solution, space, assessment))
+        if reached:
+            bounds = [_bounds_that_predict(reached, assessment.spread is None)]
         estimates = replace(estimates, on_bounds=())
-    found, _ = training
+    spare = [n for n in estimates.at_limits if n in estimates.not_needed]
+    if spare:
+        estimates = replace(estimates, at_limits=[n for n in estimates.at_limits if n not in spare])
     leading = [
-        *([] if found is None else _no_motion(found, assessment.model_error)),
+        *([] if training[0] is None else _no_motion(training[0], assessment.model_error)),
         *(Reason(Grade.DO_NOT_USE, one.sentence, "errors") for one in odd if one.contradicts),
         *([Reason(Grade.DO_NOT_USE, causes_in_words(causes), "errors")] if causes else []),
     ]
@@ -109,7 +114,7 @@ def verdict_of(
             *error,
             *_conditions(logs),
             *bounds,
-            *_shape_limits(solution, space, assessment),
+            *([_without(spare)] if spare else []),
         ],
     )
     return replace(found, reasons=(*leading, *found.reasons))
@@ -151,13 +156,33 @@ def _predicts_unseen(comparisons: Sequence[Comparison]) -> bool:
     return bool(unseen) and all(one.ratio(name) < 1.0 for one in unseen for name in one.baselines)
 
 
-def _bounds_that_predict(names: Sequence[str]) -> Reason:
+def _bounds_that_predict(names: Sequence[str], only_noise: bool) -> Reason:
+    """Reason about values on bounds of a fit that predicts unseen logs.
+
+    Numbers of the motor are looked at. Terms of the friction are, where residuals are more than
+    noise: otherwise the predictions are the same with another value.
+    """
+    motor = [name for name in names if "friction" not in name and name not in STRIBECK_SHAPE]
+    if motor or not only_noise:
+        sentence = (
+            f"{', '.join(names)} ended on a bound: as a value it means nothing, and the "
+            "values that it depends on neither. The predictions of unseen logs hold with it. Fix "
+            "it at its datasheet value, or record what determines it (friction: slow ramps)."
+        )
+        return Reason(Grade.LOOK, sentence, "parameters")
     sentence = (
-        f"{', '.join(names)} ended on a bound: as a value of the motor it means nothing, and the "
-        "values that it depends on neither. The predictions of unseen logs hold with it. Fix it at "
-        "its datasheet value, or record what determines it."
+        f"{', '.join(names)} ended on a bound, and the residuals are noise: the logs do not show "
+        "this part of the friction, and the predictions hold without its value."
     )
-    return Reason(Grade.LOOK, sentence, "parameters")
+    return Reason(Grade.USE, sentence, "parameters")
+
+
+def _without(names: Sequence[str]) -> Reason:
+    """Supporting reason on terms at zero, with or without which the predictions are the same."""
+    sentence = (
+        f"{', '.join(names)} ended at 0, and the cost increases from there: the fit does without."
+    )
+    return Reason(Grade.USE, sentence, "parameters")
 
 
 def _model_error(ratio: float, comparisons: Sequence[Comparison]) -> Reason:
@@ -204,14 +229,19 @@ def _estimates(solution: Solution, space: Space, found: ServoAssessment) -> Esti
     return replace(own, on_bounds=[name for name in own.on_bounds if name not in STRIBECK_SHAPE])
 
 
+def _shapes_on_bounds(solution: Solution, space: Space, found: ServoAssessment) -> list[str]:
+    """Shape parameters of the Stribeck curve that are on a bound."""
+    own = Estimates.of(space, solution.x, found.at_bound)
+    return [name for name in own.on_bounds if name in STRIBECK_SHAPE]
+
+
 def _shape_limits(solution: Solution, space: Space, found: ServoAssessment) -> list[Reason]:
     """Shape parameters of the Stribeck curve that are on a bound.
 
     Their bounds span the curves in use (exponents from 1: below, the curve has infinite slope at
     rest); they are no limits of motors. The errors of such a fit show how well it predicts.
     """
-    own = Estimates.of(space, solution.x, found.at_bound)
-    names = [name for name in own.on_bounds if name in STRIBECK_SHAPE]
+    names = _shapes_on_bounds(solution, space, found)
     if not names:
         return []
     sentence = (

@@ -27,6 +27,7 @@ from trueup.actuators.search.fit_settings import REFINE, RESTARTED, FitSettings
 from trueup.actuators.search.nested_models import nested_sub_models
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.problem import ServoProblem
+from trueup.actuators.search.refit import refitted
 from trueup.actuators.search.servo_fit import ServoFit
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
 from trueup.actuators.search.spec import FitSpec
@@ -207,7 +208,7 @@ class Prepared:
         if held_out is None and choice is None and solution.success:
             unseen = held_out_refit(self.simulator, self.training_logs, self.problem, x, begin)
         odd = odd_logs(self.training_logs, [one[0] for one in fine.simulate(x[None]).position])
-        causes = self._bench_causes(x, odd, report) if solution.success else []
+        causes = self._bench_causes(x, odd, report)
         slope = self.space.slope(x)
         solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
         solution.intervals = assessment.intervals
@@ -244,7 +245,8 @@ class Prepared:
         kept = [log for number, log in enumerate(self.training_logs) if number not in wrong]
         problem = ServoProblem(self.simulator(kept), self.settings.objective)
         benches = [self.bench_of(log) for log in kept]
-        return bench_causes(self.simulator, problem, x, kept, benches)
+        # an optimum: otherwise the end of the search, and not the bench, would explain the error
+        return bench_causes(self.simulator, problem, refitted(problem, x), kept, benches)
 
 
 def prepare(spec: FitSpec, logs: Sequence[ServoLog], workers: int | None = None) -> Prepared:
