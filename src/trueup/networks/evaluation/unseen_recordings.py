@@ -14,7 +14,7 @@ EXPLAINS = 0.02
 BY_CHANCE = 0.05
 """Probability that a network no better than a simpler one counts as better over the recordings."""
 
-_FEWEST = 4
+_FEWEST = 3
 """Number of recordings from which they, rather than their pieces, say what chance gives."""
 
 _SHOWN = 3
@@ -50,7 +50,18 @@ def gain_over(recordings: Sequence[UnseenRecording], baseline: str) -> tuple[flo
     else:
         mine, its = np.concatenate(own), np.concatenate(other)
     gain = 1.0 - float(np.sqrt(np.mean(np.square(errors)) / np.mean(np.square(baseline_errors))))
-    return gain, gain > 0.0 and is_clearly_worse(its, mine, BY_CHANCE)
+    return gain, gain > 0.0 and _is_larger(its, mine)
+
+
+def _is_larger(other: np.ndarray, own: np.ndarray) -> bool:
+    """Whether errors are larger by more than chance: Student's t of their logarithms, one-sided."""
+    from scipy.stats import t as student
+
+    floor = 1e-12 * float(other.sum())
+    logarithms = np.log((other + floor) / (own + floor))
+    spread = float(logarithms.std(ddof=1)) / np.sqrt(len(logarithms))
+    limit = float(student.isf(BY_CHANCE, len(logarithms) - 1))
+    return bool(logarithms.mean() > limit * spread)
 
 
 def judged_recordings(recordings: Sequence[UnseenRecording], constant: str) -> list[Reason]:
