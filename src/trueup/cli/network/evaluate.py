@@ -30,6 +30,7 @@ from trueup.networks import (
     roll_out_in_model,
     score,
 )
+from trueup.networks.data.agreement import contradictions
 from trueup.networks.data.check import read_checked
 from trueup.networks.data.features import FEATURES
 from trueup.networks.evaluation.baseline_networks import base_alone
@@ -80,7 +81,8 @@ def _evaluate(
         output.text(known.sentence)
     motions = {"closed_loop": [each.to_dict() for each in rollouts]} if rollouts else {}
     unseen = None if known is None else known.count == 0
-    verdict = evaluation_verdict({**scores.to_dict(), **motions}, unseen)
+    odd = {"contradictions": [one.to_dict() for one in contradictions(series, network.inputs)]}
+    verdict = evaluation_verdict({**scores.to_dict(), **motions, **odd}, unseen)
     output.text(*verdict.lines())
     result = {
         "network": str(named.network),
@@ -91,6 +93,7 @@ def _evaluate(
         "verdict": verdict.to_dict(),
         **scores.to_dict(),
         **motions,
+        **odd,
     }
     ensemble = named_ensemble(named.network, named.anyway)
     if ensemble is not None:

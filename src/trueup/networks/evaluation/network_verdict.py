@@ -59,7 +59,7 @@ def training_verdict(metrics: Mapping[str, Any]) -> Verdict:
             *(r for name, fold in parts.items() for r in _reasons(fold, name, held_out is None)),
         ],
     )
-    shown = [*judged.comparisons, *(each.comparison for each in recordings)]
+    shown = [*(each.comparison for each in recordings), *judged.comparisons]
     return _contradictions_first(replace(judged, comparisons=tuple(shown)), parts.values())
 
 
