@@ -184,10 +184,20 @@ def test_the_worst_group_held_out_decides():
     assert training_verdict({"folds": {"a": good, "b": good}}).grade is Grade.USE
     verdict = training_verdict({"folds": {"a": good, "b": worse}})
     assert verdict.grade is not Grade.USE
-    far = {**good, "files": [{**good["files"][0], "out_of_range": 0.4}]}
-    verdict = training_verdict({"folds": {"a": good, "b": far}})
+
+
+def test_samples_outside_the_range_of_training_are_looked_at_unless_they_are_predicted():
+    good = metrics()
+    file = {**good["files"][0], "out_of_range": 0.4}
+    verdict = training_verdict({"folds": {"a": good, "b": {**good, "files": [file]}}})
+    assert verdict.grade is Grade.USE
+    reasons = [r for r in verdict.reasons if r.sentence.startswith("b: More than 5 % of unseen")]
+    assert "better than every baseline there" in reasons[0].sentence
+    # no better than chance gives
+    file["settled"] = {**file["settled"], "pieces": file["others_settled"]["linear"]["pieces"]}
+    verdict = training_verdict({"folds": {"a": good, "b": {**good, "files": [file]}}})
     assert verdict.grade is Grade.LOOK
-    assert any(r.sentence.startswith("b: More than 5 %") for r in verdict.reasons)
+    assert "the network extrapolates there" in verdict.reasons[0].sentence
 
 
 def test_an_evaluation_says_whether_the_recordings_were_seen():

@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from trueup.errors import listing
 from trueup.fitting import Comparison, Grade, Reason, SearchEnd, Status, Verdict, judge
 from trueup.fitting.judgement.baselines import CONSTANT, LINEAR
+from trueup.fitting.judgement.paired_errors import is_clearly_worse
 from trueup.networks.evaluation.cross_validation import (
     SIMPLE,
     HeldOutScores,
@@ -138,6 +141,19 @@ def late_gain(scores: Sequence[float]) -> float | None:
     if not before or min(before) <= 0:
         return None
     return max(0.0, 1.0 - min(scores) / min(before))
+
+
+def _beats_all(file: Mapping[str, Any], metrics: Mapping[str, Any]) -> bool:
+    """Whether a network is better than every baseline on a recording, by more than chance."""
+    own = np.asarray(file["settled"].get("pieces", ()), float)
+    graded = graded_estimates(metrics)
+    others = [
+        np.asarray(scores.get("pieces", ()), float)
+        for name, scores in file.get("others_settled", {}).items()
+        if name in graded
+    ]
+    same = bool(others) and all(len(own) and len(each) == len(own) for each in others)
+    return same and all(is_clearly_worse(each, own) for each in others)
 
 
 def _gain_reason(unseen: Sequence[UnseenRecording], compared: Comparison) -> Reason | None:
@@ -288,12 +304,23 @@ def _reasons(
     measured = metrics.get("not_deployable")
     if measured:
         found.append(Reason(Grade.LOOK, where + deployable_words(metrics), "scores"))
-    far = [each["name"] for each in metrics["files"] if (each["out_of_range"] or 0.0) > _FAR_OUT]
-    if far:
+    far = [each for each in metrics["files"] if (each["out_of_range"] or 0.0) > _FAR_OUT]
+    tested = [each["name"] for each in far if _beats_all(each, metrics)]
+    if tested:
+        found.append(
+            Reason(
+                Grade.USE,
+                f"{where}More than 5 % of {', '.join(tested)} lies outside the range of "
+                "training, and the network is better than every baseline there.",
+                "scores",
+            )
+        )
+    names = [each["name"] for each in far if each["name"] not in tested]
+    if names:
         found.append(
             Reason(
                 Grade.LOOK,
-                f"{where}More than 5 % of the samples of {', '.join(far)} lie outside the range of "
+                f"{where}More than 5 % of {', '.join(names)} lies outside the range of "
                 "training: the network extrapolates there.",
                 "scores",
             )
