@@ -6,11 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import driven_pendulum as pendulum
+import numpy as np
 import pytest
 import yaml
 
 from trueup.cli import main
-from trueup.fitting import Verdict
+from trueup.cli.run_results import code_of
+from trueup.fitting import Grade, Reason, Verdict
+from trueup.gait import Walker, WalkSettings, WalkSimulation
 
 SEED_WITHOUT_FRICTION = 3
 """Noise with which the fit puts the friction at zero, where the truth is."""
@@ -174,3 +177,18 @@ def test_a_study_without_a_valid_candidate_is_not_to_be_used(command, tmp_path):
     _, said = command("study", "run", f"{file}:lost", *options)
     assert said["verdict"]["grade"] == "do not use"
     assert "No candidate was valid" in sentences(said["verdict"])
+
+
+def test_do_not_use_has_its_exit_code(tmp_path, capsys):
+    """3 for a result that is not to be used, whatever the kind of it; 0 for use and look."""
+    codes = {grade: code_of(Verdict((Reason(grade, "."),))) for grade in Grade}
+    assert codes == {Grade.USE: 0, Grade.LOOK: 0, Grade.DO_NOT_USE: 3}
+    assert code_of(None) == 0 and code_of(None, complete=False) == 3
+    # a walk that falls
+    settings = WalkSettings(duration=0.1, threads=1)
+    np.savetxt(
+        tmp_path / "walk.txt", WalkSimulation(Walker.load("planar22"), settings).parameters.start
+    )
+    words = ["gait", "evaluate", str(tmp_path / "walk.txt"), "model_file=planar22", "--json"]
+    assert main([*words, "sim_time=0.2"]) == 0
+    assert main([*words, "sim_time=8"]) == 3

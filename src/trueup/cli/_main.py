@@ -1,6 +1,7 @@
 """Entry point of the ``trueup`` command: parses arguments, runs a command, reports errors.
 
-Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
+Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+interrupted, 143 terminated.
 """
 
 import contextlib
@@ -50,7 +51,8 @@ Examples:
   trueup network train                 learned actuators: train, score and export networks
   trueup gait list                     walking: reflex controllers and exoskeletons
 
-Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
+Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+interrupted, 143 terminated.
 """
 
 

@@ -23,7 +23,8 @@ class Identify:
       trueup identify experiment.yaml --dry-run --json
 
     Ctrl-C saves the state and prints the command to resume.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+    interrupted, 143 terminated.
     """
 
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT")]
@@ -192,7 +193,8 @@ class Demo:
       trueup demo
       trueup demo --output /tmp/demo
 
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+    interrupted, 143 terminated.
     """
 
     output: Annotated[Path, arg(aliases=["-o"], metavar="DIRECTORY")] = Path("trueup-demo")

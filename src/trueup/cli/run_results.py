@@ -4,10 +4,23 @@ from collections.abc import Callable
 from typing import Any
 
 from trueup.cli.output import Output
+from trueup.fitting import Grade, Verdict
 from trueup.reports.verdict import MOST_REASONS
 from trueup.runs import Outcome
 
-DONE, NOT_CONVERGED = 0, 3
+DONE, NOT_USABLE = 0, 3
+"""Exit codes: finished, and finished without convergence or with the verdict "do not use"."""
+
+
+def code_of(verdict: Verdict | None, complete: bool = True) -> int:
+    """Exit code of a result.
+
+    Args:
+      verdict: its verdict; None without one.
+      complete: whether its search is complete.
+    """
+    refused = verdict is not None and verdict.grade is Grade.DO_NOT_USE
+    return DONE if complete and not refused else NOT_USABLE
 
 
 def print_outcome(outcome: Outcome, output: Output, show: Callable[[Outcome, Output], None]) -> int:
@@ -19,10 +32,11 @@ def print_outcome(outcome: Outcome, output: Output, show: Callable[[Outcome, Out
       show: function that prints the text for the kind of the run.
     """
     output.result(outcome_content(outcome))
-    if outcome.verdict is not None:
-        output.text("", *outcome.verdict.lines(MOST_REASONS))
+    verdict = outcome.verdict
+    if verdict is not None:
+        output.text("", *verdict.lines(MOST_REASONS))
     show(outcome, output)
-    return DONE if outcome.complete else NOT_CONVERGED
+    return code_of(verdict, outcome.complete)
 
 
 def outcome_content(outcome: Outcome) -> dict[str, Any]:

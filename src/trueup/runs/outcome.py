@@ -16,7 +16,8 @@ class Outcome:
     summary: dict[str, Any]
     """Content of ``solution.json``; its ``verdict`` is plain data."""
     complete: bool = True
-    """Whether the search is complete; exit code 0 or 3 on the command line."""
+    """Whether the search is complete; otherwise the exit code of the command line is 3, as for the
+    verdict "do not use"."""
     kind: str = ""
     """Kind of the run; set by :mod:`trueup.runs`."""
     directory: Path = Path()

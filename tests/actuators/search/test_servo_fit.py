@@ -19,6 +19,7 @@ from trueup.actuators import (
 )
 from trueup.actuators.assess.experiment_advice import Coverage, experiments
 from trueup.actuators.assess.fit_verdict import verdict_of
+from trueup.actuators.assess.jackknife import JackknifeSpread
 from trueup.actuators.search.fit_settings import parse_values
 from trueup.actuators.search.live_parameters import LiveParameters
 from trueup.actuators.search.nested_models import SubModelProblem, nested_sub_models
@@ -481,28 +482,44 @@ def test_the_model_before_the_fit_keeps_what_is_fixed(logs):
     )
 
 
-def test_a_shape_of_friction_on_its_bound_is_looked_at(fitted):
+def on_bound(fitted, name, noise_only=True, held_out=True):
+    """Verdict on a fit in which a parameter of this name is on a bound."""
     space = fitted.problem.space
-    hit = np.array([name == "friction_base" for name in space.names])
-    assessment = dataclasses.replace(fitted.assessment, at_bound=hit)
-    names = {"friction_base": "alpha"}
+    hit = np.array([own == "friction_base" for own in space.names])
+    spread = None if noise_only else JackknifeSpread(("log",), 6, hit * 0.0, hit * 0.0)
+    assessment = dataclasses.replace(fitted.assessment, at_bound=hit, spread=spread)
     space = dataclasses.replace(space, lower=space.lower + 1e-9)  # 0 is a limit of what exists
-    shaped = dataclasses.replace(space, names=tuple(names.get(n, n) for n in space.names))
-    verdicts = [
-        verdict_of(
-            fitted.solution, each, assessment, training=(fitted.training, fitted.training_start),
-            held_out=(fitted.held_out, fitted.held_out_start), method="least-squares",
-        )
-        for each in (shaped, space)
-    ]  # fmt: skip
-    assert [verdict.grade for verdict in verdicts] == [Grade.LOOK, Grade.DO_NOT_USE]
-    assert any("alpha ended on a bound" in r.sentence for r in verdicts[0].reasons)
+    names = {"friction_base": name}
+    space = dataclasses.replace(space, names=tuple(names.get(n, n) for n in space.names))
+    return verdict_of(
+        fitted.solution, space, assessment, training=(fitted.training, fitted.training_start),
+        held_out=(fitted.held_out, fitted.held_out_start) if held_out else (None, None),
+        method="least-squares",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("method", "grade"),
-    [("least-squares", Grade.DO_NOT_USE), ("random", Grade.LOOK)],
+    ("name", "noise_only", "held_out", "grade"),
+    [
+        # the motor: its value means nothing
+        ("kt", True, True, Grade.LOOK),
+        ("kt", True, False, Grade.DO_NOT_USE),
+        # friction that the logs do not show: predictions hold without its value
+        ("friction_base", True, True, Grade.USE),
+        ("alpha", True, True, Grade.USE),
+        ("friction_base", False, True, Grade.LOOK),
+        ("alpha", False, True, Grade.LOOK),
+        # nothing says that unseen logs are predicted
+        ("friction_base", True, False, Grade.DO_NOT_USE),
+        ("alpha", True, False, Grade.LOOK),
+    ],
 )
+def test_a_value_on_a_bound_is_judged_by_predictions(fitted, name, noise_only, held_out, grade):
+    verdict = on_bound(fitted, name, noise_only, held_out)
+    assert verdict.grade is grade
+    assert any(f"{name} ended on a bound" in r.sentence for r in verdict.reasons)
+
+
 def test_a_search_that_its_trials_ended_is_judged_by_whether_it_can_converge(logs, method, grade):
     found = fit("xl330", "m1", logs, settings=FitSettings(method, 8, validation_kp=(100,)))
     assert not found.solution.success

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from given_configurations import FIRST_WALK
+from made_up_walks import walk
 
 from trueup.cli import main
 from trueup.gait import PerturbationSizes, Survival, Walker, WalkSettings, WalkSimulation, survival
 from trueup.gait.report.survival_section import survival_figure, survival_section
+from trueup.gait.walk.frames import FRAME
 from trueup.reports import Page
 
 LASTED = np.array([10.0, 3.0, 10.0, 0.0, 6.0])
@@ -75,16 +77,44 @@ def test_section_of_the_repeats(found):
     assert section.summary.startswith("2 of 5 repeats")
     assert "6.96 m in 5.80 s" in section.summary and "± 50 N" in section.summary
     html = Page("Walk").add(section).html()
-    for word in ("stays up", "fell", "diverged", "could not start"):
+    for word in ("keeps walking", "fell", "diverged", "could not start"):
         assert word in html
     (group,) = section.content[1:]
     (table,) = group.content if isinstance(group.content, list | tuple) else (group.content,)
     assert [row[3] for row in table.rows] == [
-        "stays up", "fell", "stays up", "could not start", "diverged",
+        "keeps walking", "fell", "keeps walking", "could not start", "diverged",
     ]  # fmt: skip
     assert [row[4] for row in table.rows] == [40.0, None, 10.0, None, None]
     nothing = replace(found, sizes=PerturbationSizes(0.0, 0.0, 0.0, 0.0, 0.0))
     assert "No perturbation" in survival_section(nothing).summary
+
+
+def test_a_repeat_that_slows_to_half_its_speed_has_not_survived(simulation, monkeypatch):
+    """The end of each repeat is compared with the speed of the walk without perturbations."""
+    shares = np.array([1.0, 0.55, 0.45, 0.0])
+
+    def walks(X, perturbations=None):
+        """Walks of 10 s, of which the repeats have a part of the speed from half of the time."""
+        alone = perturbations is None
+        records = walk(speed=1.2)
+        n = 1 if alone else len(shares)
+        frames = np.repeat(records.frames, n, axis=0)
+        if not alone:
+            time = records.column("time")[0]
+            slow = 1.2 * (np.minimum(time, 5.0) + shares[:, None] * np.maximum(time - 5.0, 0.0))
+            frames[:, :, FRAME.index("x")] = slow
+        return replace(
+            records, frames=frames, length=np.repeat(records.length, n), ended=np.zeros(n, int)
+        )
+
+    monkeypatch.setattr(simulation, "run", walks)
+    found = survival(simulation, simulation.parameters.start, n=4)
+    assert found.slowed.tolist() == [False, False, True, True]
+    assert found.survived == found.to_dict()["survived"] == 2
+    assert found.to_dict()["ended"] == ["keeps walking", "keeps walking", "slowed", "slowed"]
+    section = survival_section(found)
+    assert "2 of 4 repeats" in section.summary and "2 slowed to less than half" in section.summary
+    assert "slowed" in Page("Walk").add(section).html()
 
 
 def called(capsys, *words):
@@ -101,7 +131,7 @@ def test_the_report_of_a_vector_shows_it(capsys, tmp_path, simulation):
     code, answer = called(capsys, *words, "--report", tmp_path / "walk.html")
     assert code == 0 and answer["survival"] == alone["survival"]
     html = (tmp_path / "walk.html").read_text()
-    assert "<h2>Under perturbations</h2>" in html and "perturbed repeats without a fall" in html
+    assert "<h2>Under perturbations</h2>" in html and "perturbed repeats that keep walking" in html
     code, answer = called(capsys, *words[:-1], -1)
     assert code == 2 and "must be from 0 to" in answer["message"]
 

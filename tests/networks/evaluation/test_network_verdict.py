@@ -138,9 +138,14 @@ def test_recordings_left_out_stand_in_for_a_test_part():
     assert training_verdict({**scores, "scored_on": "validation"}).grade is Grade.USE
 
 
-def test_a_linear_model_that_was_taken_is_no_better_than_itself():
+def test_a_linear_model_that_was_taken_is_compared_with_what_is_simpler():
     scores, _ = left_out("linear", network=POOR)
-    assert training_verdict(scores).grade is Grade.LOOK
+    verdict = training_verdict(scores)
+    assert verdict.grade is Grade.USE
+    assert {name for c in verdict.comparisons for name in c.baselines} == {"a constant"}
+    assert any("A linear model was taken" in r.sentence for r in verdict.reasons)
+    useless, _ = left_out("linear", network=POOR, linear=[2.0, 4.0, 9.9])
+    assert training_verdict(useless).grade is Grade.DO_NOT_USE
 
 
 def test_a_network_that_a_baseline_beats_is_never_green():
@@ -151,9 +156,13 @@ def test_a_network_that_a_baseline_beats_is_never_green():
     page = evaluation_report(POOR, UNSEEN, score(POOR, UNSEEN, {"linear": GOOD}), verdict=worse)
     text = html.unescape(page.html())
     assert worse.reasons[0].sentence in text
-    # a controller's own estimate is a baseline too, here one without error
+    # the controller's estimate, here one without error, grades only what is deployed with it
     told = [replace(UNSEEN[0], reference_torque=UNSEEN[0].torque + 1e-9)]
-    verdict = training_verdict(metrics(POOR, fit_linear(told, FEATURE_NAMES[:1], 1), told))
+    informed = metrics(POOR, fit_linear(told, FEATURE_NAMES[:1], 1), told)
+    verdict = training_verdict(informed)
+    assert verdict.grade is Grade.USE
+    assert any("The controller's estimate, which uses" in r.sentence for r in verdict.reasons)
+    verdict = training_verdict({**informed, "not_deployable": ["current_a"]})
     assert verdict.grade is Grade.DO_NOT_USE
     assert any("the controller's estimate" in r.sentence for r in verdict.reasons)
 
@@ -175,10 +184,20 @@ def test_the_worst_group_held_out_decides():
     assert training_verdict({"folds": {"a": good, "b": good}}).grade is Grade.USE
     verdict = training_verdict({"folds": {"a": good, "b": worse}})
     assert verdict.grade is not Grade.USE
-    far = {**good, "files": [{**good["files"][0], "out_of_range": 0.4}]}
-    verdict = training_verdict({"folds": {"a": good, "b": far}})
+
+
+def test_samples_outside_the_range_of_training_are_looked_at_unless_they_are_predicted():
+    good = metrics()
+    file = {**good["files"][0], "out_of_range": 0.4}
+    verdict = training_verdict({"folds": {"a": good, "b": {**good, "files": [file]}}})
+    assert verdict.grade is Grade.USE
+    reasons = [r for r in verdict.reasons if r.sentence.startswith("b: More than 5 % of unseen")]
+    assert "better than every baseline there" in reasons[0].sentence
+    # no better than chance gives
+    file["settled"] = {**file["settled"], "pieces": file["others_settled"]["linear"]["pieces"]}
+    verdict = training_verdict({"folds": {"a": good, "b": {**good, "files": [file]}}})
     assert verdict.grade is Grade.LOOK
-    assert any(r.sentence.startswith("b: More than 5 %") for r in verdict.reasons)
+    assert "the network extrapolates there" in verdict.reasons[0].sentence
 
 
 def test_an_evaluation_says_whether_the_recordings_were_seen():

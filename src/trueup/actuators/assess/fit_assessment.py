@@ -62,6 +62,8 @@ class ServoAssessment:
     """Spread of fits without parts of the logs; None if the residuals are pure noise."""
     gradient: np.ndarray | None = None
     """Gradient of the objective in search coordinates ``(p,)``."""
+    model_error: float = float("nan")
+    """Ratio of position residuals to the noise of the sensor; NaN if the noise is unknown."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -81,6 +83,7 @@ class ServoAssessment:
         return {
             "level": level,
             "method": self.covariance.method,
+            "model_error": self.model_error,
             "left_out": None if self.spread is None else self.spread.to_dict(),
             "intervals": {
                 name: [float(low), float(high)]
@@ -172,7 +175,8 @@ def assess(
     freed = estimated(None)[1] if at_bound.any() else covariance
     reach = extension_factors(problem, x, sampled, covariance, curvatures)
     spread = None
-    if model_error(problem, x) > MODEL_ERROR:
+    ratio = model_error(problem, x)
+    if ratio > MODEL_ERROR:
         spread = jackknife_spread(problem, x, logs, level, report)
     plain = covariance.matrix * np.outer(slope, slope)
     identifiability = analyse(
@@ -205,6 +209,7 @@ def assess(
         widening=widening,
         spread=spread,
         gradient=gradient,
+        model_error=ratio,
     )
 
 

@@ -1,15 +1,19 @@
 """Verdict on a servo fit: comparison with simpler predictions, and status of each parameter."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from trueup.actuators.assess._evaluate import Evaluation
+from trueup.actuators.assess.bench_causes import BenchCause, causes_in_words
 from trueup.actuators.assess.cross_validation_errors import WORDS, CrossValidationErrors
 from trueup.actuators.assess.fit_assessment import ServoAssessment
 from trueup.actuators.assess.held_out_logs import HeldOutRefit
+from trueup.actuators.assess.jackknife import MODEL_ERROR
+from trueup.actuators.assess.odd_logs import OddLog
 from trueup.actuators.equations.friction_models import STRIBECK_SHAPE
+from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import uses_up_trials
 from trueup.fitting import Comparison, Estimates, Grade, Reason, SearchEnd, Verdict, judge
 from trueup.fitting.judgement import baselines
@@ -18,6 +22,10 @@ from trueup.parameters import Space
 
 AT_GOAL = "a servo that is at its goal"
 AT_REST = "a servo that stays at its start"
+
+MOVES = 3.0
+"""Smallest error of a servo that stays at its start relative to that of a fit whose residuals are
+noise, for logs with motion."""
 
 
 def verdict_of(
@@ -30,6 +38,9 @@ def verdict_of(
     method: str,
     unseen: HeldOutRefit | None = None,
     left_out: CrossValidationErrors | None = None,
+    logs: Sequence[ServoLog] = (),
+    odd: Sequence[OddLog] = (),
+    causes: Sequence[BenchCause] = (),
 ) -> Verdict:
     """Judge a servo fit by the rules of :func:`trueup.fitting.judge`.
 
@@ -37,6 +48,11 @@ def verdict_of(
     a servo that is at its goal, one that stays at its start, and the model before the fit, with the
     catalogue's values. After a model selection, its cross-validation errors are
     compared with these and with the error of the simplest model.
+
+    Where residuals are errors of the model, a fit is at best ``look``. A log that contradicts the
+    others, or a bench whose description explains most of the error, is named first. A value on a
+    bound is ``look`` where the fit predicts logs that it has not seen better than every baseline:
+    predictions are what a servo model is used for.
 
     Args:
         solution: result of the search.
@@ -46,6 +62,9 @@ def verdict_of(
         method: search method.
         unseen: errors of a second fit on logs that were held out of it.
         left_out: cross-validation errors of the model selection.
+        logs: the training logs.
+        odd: training logs with an error far above that of the others.
+        causes: descriptions of the bench that explain most of the error.
     """
     if unseen is not None:
         held_out = (unseen.fitted, unseen.before)
@@ -65,16 +84,118 @@ def verdict_of(
         for name, error in found.by_log.items()
         if not np.isfinite(error)
     ]
-    return judge(
+    estimates = _estimates(solution, space, assessment)
+    bounds = _shape_limits(solution, space, assessment)
+    if _predicts_unseen(comparisons):
+        bounds = []
+        reached = (*estimates.on_bounds, *_shapes_on_bounds(solution, space, assessment))
+        if reached:
+            bounds = [_bounds_that_predict(reached, assessment.spread is None)]
+        estimates = replace(estimates, on_bounds=())
+    spare = [n for n in estimates.at_limits if n in estimates.not_needed]
+    if spare:
+        estimates = replace(estimates, at_limits=[n for n in estimates.at_limits if n not in spare])
+    leading = [
+        *([] if training[0] is None else _no_motion(training[0], assessment.model_error)),
+        *(Reason(Grade.DO_NOT_USE, one.sentence, "errors") for one in odd if one.contradicts),
+        *([Reason(Grade.DO_NOT_USE, causes_in_words(causes), "errors")] if causes else []),
+    ]
+    error = []
+    if not leading and assessment.spread is not None:
+        error = [_model_error(assessment.model_error, comparisons)]
+    found = judge(
         search=SearchEnd.of(solution, converges=not uses_up_trials(method)),
         comparisons=comparisons,
-        estimates=_estimates(solution, space, assessment),
+        estimates=estimates,
         diverged=diverged,
         look_at=[
             *([] if shown is None else [Reason(Grade.USE, shown.sentence, "errors")]),
-            *_shape_limits(solution, space, assessment),
+            *(Reason(Grade.LOOK, one.sentence, "errors") for one in odd if not leading),
+            *error,
+            *_conditions(logs),
+            *bounds,
+            *([_without(spare)] if spare else []),
         ],
     )
+    return replace(found, reasons=(*leading, *found.reasons))
+
+
+def _no_motion(training: Evaluation, ratio: float) -> list[Reason]:
+    """Reason against a fit to logs in which the joint moves no more than the noise."""
+    if not (training.at_rest < MOVES * training.mae and ratio < MODEL_ERROR):
+        return []
+    sentence = (
+        f"The joint does not move in the logs: a servo that stays at its start is off by "
+        f"{1e3 * training.at_rest:.3g} mrad, the fit by {1e3 * training.mae:.3g} mrad, the noise "
+        "of the sensor. Record motion: steps, sines and a fall with torque off."
+    )
+    return [Reason(Grade.DO_NOT_USE, sentence, "errors")]
+
+
+def _conditions(logs: Sequence[ServoLog]) -> list[Reason]:
+    """What the loads and gains of the logs say, and what they leave open."""
+    if not logs:
+        return []
+    gains, masses = ({getattr(log, name) for log in logs} for name in ("kp", "mass"))
+    if len(gains) == 1 and len(masses) == 1:
+        sentence = (
+            f"All logs have the gain {gains.pop():g} and the load {masses.pop():g} kg: predictions "
+            "at others are unknown. Record a second gain and a second load."
+        )
+        return [Reason(Grade.LOOK, sentence, "errors")]
+    sentence = (
+        "Torque constant, friction and armature scale with the loads of the logs: a scale that is "
+        "10 % off makes all of them 10 % off, which no motion shows."
+    )
+    return [Reason(Grade.USE, sentence, "parameters")]
+
+
+def _predicts_unseen(comparisons: Sequence[Comparison]) -> bool:
+    """Whether each part of unseen logs is predicted better than by every baseline."""
+    unseen = [one for one in comparisons if one.held_out]
+    return bool(unseen) and all(one.ratio(name) < 1.0 for one in unseen for name in one.baselines)
+
+
+def _bounds_that_predict(names: Sequence[str], only_noise: bool) -> Reason:
+    """Reason about values on bounds of a fit that predicts unseen logs.
+
+    Numbers of the motor are looked at. Terms of the friction are, where residuals are more than
+    noise: otherwise the predictions are the same with another value.
+    """
+    motor = [name for name in names if "friction" not in name and name not in STRIBECK_SHAPE]
+    if motor or not only_noise:
+        sentence = (
+            f"{', '.join(names)} ended on a bound: as a value it means nothing, and the "
+            "values that it depends on neither. The predictions of unseen logs hold with it. Fix "
+            "it at its datasheet value, or record what determines it (friction: slow ramps)."
+        )
+        return Reason(Grade.LOOK, sentence, "parameters")
+    sentence = (
+        f"{', '.join(names)} ended on a bound, and the residuals are noise: the logs do not show "
+        "this part of the friction, and the predictions hold without its value."
+    )
+    return Reason(Grade.USE, sentence, "parameters")
+
+
+def _without(names: Sequence[str]) -> Reason:
+    """Supporting reason on terms at zero, with or without which the predictions are the same."""
+    sentence = (
+        f"{', '.join(names)} ended at 0, and the cost increases from there: the fit does without."
+    )
+    return Reason(Grade.USE, sentence, "parameters")
+
+
+def _model_error(ratio: float, comparisons: Sequence[Comparison]) -> Reason:
+    """Reason to look at a fit whose residuals are errors of the model."""
+    unseen = [one for one in comparisons if one.held_out] or list(comparisons)
+    error = max(one.error for one in unseen)
+    where = "unseen logs" if unseen[0].held_out else "the logs"
+    sentence = (
+        f"The position is off by {1e3 * error:.3g} mrad on {where}, and the residuals are "
+        f"{ratio:.2g} times the noise of the sensor: the model lacks an effect of the servo or the "
+        "bench. Check that this error is small enough for its use."
+    )
+    return Reason(Grade.LOOK, sentence, "errors")
 
 
 def _comparison(found: Evaluation, before: Evaluation, held_out: bool) -> Comparison:
@@ -108,14 +229,19 @@ def _estimates(solution: Solution, space: Space, found: ServoAssessment) -> Esti
     return replace(own, on_bounds=[name for name in own.on_bounds if name not in STRIBECK_SHAPE])
 
 
+def _shapes_on_bounds(solution: Solution, space: Space, found: ServoAssessment) -> list[str]:
+    """Shape parameters of the Stribeck curve that are on a bound."""
+    own = Estimates.of(space, solution.x, found.at_bound)
+    return [name for name in own.on_bounds if name in STRIBECK_SHAPE]
+
+
 def _shape_limits(solution: Solution, space: Space, found: ServoAssessment) -> list[Reason]:
     """Shape parameters of the Stribeck curve that are on a bound.
 
     Their bounds span the curves in use (exponents from 1: below, the curve has infinite slope at
     rest); they are no limits of motors. The errors of such a fit show how well it predicts.
     """
-    own = Estimates.of(space, solution.x, found.at_bound)
-    names = [name for name in own.on_bounds if name in STRIBECK_SHAPE]
+    names = _shapes_on_bounds(solution, space, found)
     if not names:
         return []
     sentence = (

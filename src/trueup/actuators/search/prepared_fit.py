@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from trueup.actuators.assess._evaluate import check_servo, evaluation
+from trueup.actuators.assess.bench_causes import BenchCause, bench_causes
 from trueup.actuators.assess.current_limits import current_findings
 from trueup.actuators.assess.fit_assessment import assess
 from trueup.actuators.assess.held_out_logs import held_out_refit
-from trueup.actuators.assess.jackknife import ReportStep, no_report
+from trueup.actuators.assess.jackknife import MODEL_ERROR, ReportStep, model_error, no_report
+from trueup.actuators.assess.odd_logs import OddLog, odd_logs
 from trueup.actuators.bench.loads import Bench, bench_of
 from trueup.actuators.bench.objective import OBJECTIVES, Objective
 from trueup.actuators.bench.simulator import MAX_STEP, BenchSimulator
@@ -24,6 +26,8 @@ from trueup.actuators.logs.splits import split_logs
 from trueup.actuators.search.fit_settings import REFINE, RESTARTED, FitSettings
 from trueup.actuators.search.nested_models import nested_sub_models
 from trueup.actuators.search.nested_search import NestedServoSearch
+from trueup.actuators.search.problem import ServoProblem
+from trueup.actuators.search.refit import refitted
 from trueup.actuators.search.servo_fit import ServoFit
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
 from trueup.actuators.search.spec import FitSpec
@@ -89,7 +93,7 @@ class Prepared:
         fine = self.simulator(self.training_logs)
         coarse = None
         if settings.scheme == "semi-implicit":
-            coarse = self.simulator(self.training_logs, max(_COARSE_STEP, MAX_STEP))
+            coarse = self.simulator(self.training_logs, max_step=max(_COARSE_STEP, MAX_STEP))
         self.problem = StagedProblem(fine, coarse, settings.objective)
         self.catalogue_start = self.problem.space.start.copy()
         """Values before the fit ``(p,)``: those of the catalogue, which do not depend on the logs.
@@ -120,14 +124,19 @@ class Prepared:
         two = self.settings.method == "nsgaii"
         return PositionAndSpeed(self.problem) if two else self.problem
 
-    def simulator(self, logs: Sequence[ServoLog], max_step: float = MAX_STEP) -> BenchSimulator:
-        """Simulator of the free parameters on some of the logs."""
+    def simulator(
+        self,
+        logs: Sequence[ServoLog],
+        benches: Sequence[Bench] | None = None,
+        max_step: float = MAX_STEP,
+    ) -> BenchSimulator:
+        """Simulator of the free parameters on some of the logs, by default with their loads."""
         settings = self.settings
         return BenchSimulator(
             self.start_model,
             logs,
             free=self.free,
-            benches=[self.bench_of(log) for log in logs],
+            benches=[self.bench_of(log) for log in logs] if benches is None else benches,
             scheme=settings.scheme,
             max_step=max_step,
             reset_period=settings.reset_period,
@@ -198,6 +207,8 @@ class Prepared:
         unseen = None
         if held_out is None and choice is None and solution.success:
             unseen = held_out_refit(self.simulator, self.training_logs, self.problem, x, begin)
+        odd = odd_logs(self.training_logs, [one[0] for one in fine.simulate(x[None]).position])
+        causes = self._bench_causes(x, odd, report)
         slope = self.space.slope(x)
         solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
         solution.intervals = assessment.intervals
@@ -216,7 +227,26 @@ class Prepared:
             findings=tuple(findings),
             unseen=unseen,
             choice=choice,
+            odd_logs=tuple(odd),
+            bench_causes=tuple(causes),
         )
+
+    def _bench_causes(
+        self, x: np.ndarray, odd: Sequence[OddLog], report: ReportStep
+    ) -> list[BenchCause]:
+        """Descriptions of the bench that explain the error of the model, if it has one.
+
+        Logs that contradict the others are left out.
+        """
+        if not model_error(self.problem, x) > MODEL_ERROR:
+            return []
+        report("testing the description of the bench", None)
+        wrong = {one.number for one in odd if one.contradicts}
+        kept = [log for number, log in enumerate(self.training_logs) if number not in wrong]
+        problem = ServoProblem(self.simulator(kept), self.settings.objective)
+        benches = [self.bench_of(log) for log in kept]
+        # an optimum: otherwise the end of the search, and not the bench, would explain the error
+        return bench_causes(self.simulator, problem, refitted(problem, x), kept, benches)
 
 
 def prepare(spec: FitSpec, logs: Sequence[ServoLog], workers: int | None = None) -> Prepared:

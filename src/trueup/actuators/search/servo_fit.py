@@ -8,6 +8,7 @@ import numpy as np
 
 from trueup._version import __version__
 from trueup.actuators.assess._evaluate import Evaluation
+from trueup.actuators.assess.bench_causes import BenchCause
 from trueup.actuators.assess.cross_validation_errors import (
     CrossValidationErrors,
     cross_validation_errors,
@@ -15,6 +16,7 @@ from trueup.actuators.assess.cross_validation_errors import (
 from trueup.actuators.assess.fit_assessment import ServoAssessment
 from trueup.actuators.assess.fit_verdict import verdict_of
 from trueup.actuators.assess.held_out_logs import HeldOutRefit
+from trueup.actuators.assess.odd_logs import OddLog
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import FitSettings, uses_up_trials
@@ -71,6 +73,12 @@ class ServoFit:
     choice: ModelChoice | None = None
     """Selection of friction model and terms; None if they were given."""
 
+    odd_logs: tuple[OddLog, ...] = ()
+    """Training logs with an error far above that of the others."""
+
+    bench_causes: tuple[BenchCause, ...] = ()
+    """Descriptions of the bench that explain most of the error if they are scaled."""
+
     @property
     def reached_its_end(self) -> bool:
         """Whether the search converged, or used up its trials if it is a method that always
@@ -98,6 +106,9 @@ class ServoFit:
             method=self.settings.method,
             unseen=self.unseen,
             left_out=self._left_out(),
+            logs=self.training_logs,
+            odd=self.odd_logs,
+            causes=self.bench_causes,
         )
 
     def _left_out(self) -> CrossValidationErrors | None:
@@ -147,6 +158,8 @@ class ServoFit:
             "known": self.assessment.known.to_dict(),
             "widening": self.assessment.widening.tolist(),
             "confidence": self.assessment.to_dict(space.names, self.settings.level),
+            "odd_logs": [one.to_dict() for one in self.odd_logs],
+            "bench_causes": [one.to_dict() for one in self.bench_causes],
             "choice": None if self.choice is None else self.choice.to_dict(),
             "front": None if self.solution.front is None else _front(self.solution.front),
             "findings": list(self.findings),

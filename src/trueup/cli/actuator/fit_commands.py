@@ -52,7 +52,8 @@ class FitServo(TrackerOptions, FitOptions, WithKeys):
     During the fit the parameter file contains the best parameters so far. The run directory next to
     it, m6.run for m6.json, contains the state of the search: Ctrl-C saves it; --resume or trueup
     study resume continues.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+    interrupted, 143 terminated.
     """
 
     KEYS: ClassVar[type] = FitKeys

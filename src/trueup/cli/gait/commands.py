@@ -66,7 +66,8 @@ class OptimizeGait(GaitOptions, GaitLimits, OfRuns):
     resolved configuration, also as .sh and .bat, every evaluation with its terms, the vectors
     *_Best.txt and *_BestLast.txt, outcmaes/ for the package cma, and the verdict: whether the walk
     is steady and natural. Ctrl-C saves and prints the command that resumes.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+    interrupted, 143 terminated.
     """
 
     KEYS: ClassVar[type] = GaitConfiguration
@@ -138,7 +139,7 @@ class EvaluateGait(WalkOfTarget):
     A run is evaluated with the configuration of its search; for a file, --config selects one. By
     default a vector walks without neural delays, with an exoskeleton of 100 N m if it has entries
     of one, and tracks MyoAssist's reference kinematics if they are near the model or the vector.
-    Exit codes: 0 done, 2 wrong input.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use".
     """
 
     report: Annotated[Path | None, arg(aliases=["-o", "--output"], metavar="FILE")] = None

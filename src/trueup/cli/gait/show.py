@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from trueup.cli.output import Output
+from trueup.cli.run_results import code_of
 from trueup.errors import GaitError
 from trueup.gait import load_configuration, observe_walks, write_walk_video
 from trueup.gait.report.evaluation import WalkEvaluation, evaluate_walk
@@ -72,7 +73,7 @@ def run_gait_evaluate(
     output.text(*survival_lines(repeats))
     shown = answer.get("report")
     output.text("For a report add  --report walk.html" if shown is None else f"Report: {shown}")
-    return 0
+    return code_of(found.verdict)
 
 
 def run_gait_video(

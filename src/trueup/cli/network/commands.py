@@ -101,7 +101,7 @@ class EvaluateNetwork(OfRuns):
       trueup network evaluate outputs/arm --data data/real --inertia 0.083 --report scores.html
       trueup network evaluate outputs/arm --data data/real --model-file arm.xml --joint elbow
 
-    Exit codes: 0 done, 2 wrong input.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use".
     """
 
     network: Annotated[Positional[Path], arg(metavar="RUN|FILE")]

@@ -15,6 +15,7 @@ from trueup.cli.network.options import (
 )
 from trueup.cli.network.trained_recordings import NamedRecordings, trained_on
 from trueup.cli.output import Output
+from trueup.cli.run_results import code_of
 from trueup.errors import ExperimentError, RecordingError, listing
 from trueup.networks import (
     ActuatorSeries,
@@ -29,6 +30,7 @@ from trueup.networks import (
     roll_out_in_model,
     score,
 )
+from trueup.networks.data.agreement import contradictions
 from trueup.networks.data.check import read_checked
 from trueup.networks.data.features import FEATURES
 from trueup.networks.evaluation.baseline_networks import base_alone
@@ -79,7 +81,8 @@ def _evaluate(
         output.text(known.sentence)
     motions = {"closed_loop": [each.to_dict() for each in rollouts]} if rollouts else {}
     unseen = None if known is None else known.count == 0
-    verdict = evaluation_verdict({**scores.to_dict(), **motions}, unseen)
+    odd = {"contradictions": [one.to_dict() for one in contradictions(series, network.inputs)]}
+    verdict = evaluation_verdict({**scores.to_dict(), **motions, **odd}, unseen)
     output.text(*verdict.lines())
     result = {
         "network": str(named.network),
@@ -90,6 +93,7 @@ def _evaluate(
         "verdict": verdict.to_dict(),
         **scores.to_dict(),
         **motions,
+        **odd,
     }
     ensemble = named_ensemble(named.network, named.anyway)
     if ensemble is not None:
@@ -105,7 +109,7 @@ def _evaluate(
         result["report"] = str(page.save(report))
         output.text(f"Report: {result['report']}")
     output.result(result)
-    return 0
+    return code_of(verdict)
 
 
 def run_predict(named: NamedRecordings, folder: Path, output: Output) -> int:

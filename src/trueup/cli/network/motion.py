@@ -53,7 +53,7 @@ class TrainMotion(MotionOptions, OfRuns):
       trueup network train-motion --resume -o runs/knee
 
     Ctrl-C finishes the gradient step, saves the state and prints the command to resume.
-    Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use", 130 interrupted, 143 terminated.
     """
 
     KEYS: ClassVar[type] = SettingsOfMotion

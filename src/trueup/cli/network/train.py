@@ -28,7 +28,7 @@ class TrainNetwork(OfRuns):
     hydra.run.dir=DIRECTORY is the same as --output.
     --dry-run prints every key with its value. Ctrl-C finishes the epoch, saves the state and prints
     the command to resume; the best network so far is kept. A second Ctrl-C stops immediately.
-    Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use", 130 interrupted, 143 terminated.
     """
 
     keys: Annotated[Positional[tuple[str, ...]], arg(metavar="[KEY=VALUE ...]")] = ()

@@ -38,7 +38,8 @@ class StudyRun(TrackerOptions, StudyOptions):
 
     mine.py:problem is a function without arguments in a Python file that returns a
     trueup.fitting.Problem. Ctrl-C saves the state and prints the command to resume.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+    interrupted, 143 terminated.
     """
 
     KEYS: ClassVar[type] = SettingsOfStudy
@@ -98,7 +99,8 @@ class StudyResume(TrackerOptions, BudgetOptions):
       trueup study resume runs/arm
 
     The history is that of a run without interruption. Limits that are not given are unchanged.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
+    Exit codes: 0 done, 2 wrong input, 3 "do not use" or not converged, 130
+    interrupted, 143 terminated.
     """
 
     KEYS: ClassVar[type] = SettingsOfResume

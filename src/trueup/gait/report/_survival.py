@@ -12,11 +12,17 @@ from trueup.gait.walk.perturbations import (
     PerturbationSizes,
     perturbed_vectors,
 )
-from trueup.gait.walk.records import End
+from trueup.gait.walk.records import End, WalkRecords
 from trueup.gait.walk.simulation import WalkSimulation
 
 REPEATS = 20
 """Default number of repeats."""
+
+LAST = 2.0
+"""Last part of a repeat, whose speed is compared with that of the walk [s]: one to two strides."""
+
+SLOWED = 0.5
+"""Fraction of the speed of the walk below which a repeat does not survive at its end."""
 
 ENDS: dict[int, str] = {
     End.running: "",
@@ -35,6 +41,8 @@ class Survival:
       walked: distance of each repeat ``(n,)`` [m].
       lasted: time before a fall ``(n,)`` [s].
       fell: whether a repeat fell, diverged or could not start ``(n,)`` bool.
+      slowed: whether a repeat stayed up, and at its end was slower than half the speed of the
+        walk without perturbations ``(n,)`` bool.
       duration: duration of a complete walk [s].
       ended: reason for the end of each repeat ``(n,)``; a key of :data:`ENDS`.
       draws: drawn perturbations of each repeat.
@@ -48,6 +56,7 @@ class Survival:
     walked: np.ndarray
     lasted: np.ndarray
     fell: np.ndarray
+    slowed: np.ndarray
     duration: float
     ended: np.ndarray
     draws: Draws
@@ -58,8 +67,16 @@ class Survival:
 
     @property
     def survived(self) -> int:
-        """Number of complete repeats."""
-        return int(np.sum(~self.fell))
+        """Number of repeats that neither fell nor slowed."""
+        return int(np.sum(~self.fell & ~self.slowed))
+
+    @property
+    def ends(self) -> list[str]:
+        """End of each repeat in words."""
+        return [
+            "slowed" if slow else ENDS[int(kind)] or "keeps walking"
+            for kind, slow in zip(self.ended, self.slowed, strict=True)
+        ]
 
     @property
     def turned(self) -> np.ndarray:
@@ -84,7 +101,8 @@ class Survival:
             "walked_m": self.walked.tolist(),
             "lasted_s": self.lasted.tolist(),
             "fell": self.fell.tolist(),
-            "ended": [ENDS[int(kind)] or "stayed up" for kind in self.ended],
+            "slowed": self.slowed.tolist(),
+            "ended": self.ends,
             "push_N": self.draws.push.tolist(),
             "push_at_s": self.draws.push_start.tolist(),
             "friction": self.draws.friction.tolist(),
@@ -116,6 +134,9 @@ def survival(
     repeats = Perturbations(n, seed, sizes=sizes, stream=SURVIVAL)
     X, parameters = np.atleast_2d(vector)[:1], simulation.parameters
     records = simulation.run(X, perturbations=repeats)
+    alone = simulation.run(X)
+    pace = float(alone.walked[0]) / max(float(alone.length[0] * alone.period), alone.period)
+    fell = records.ended != End.running
     duration = simulation.settings.duration
     draws = repeats.draws(parameters, duration)
     rows = perturbed_vectors(X, parameters, simulation.walker, draws)
@@ -123,7 +144,8 @@ def survival(
     return Survival(
         walked=records.walked,
         lasted=records.length * records.period,
-        fell=records.ended != End.running,
+        fell=fell,
+        slowed=~fell & (_last_speeds(records) < SLOWED * pace),
         duration=duration,
         ended=records.ended.copy(),
         draws=draws,
@@ -132,3 +154,11 @@ def survival(
         sizes=sizes,
         frontal=simulation.walker.frontal,
     )
+
+
+def _last_speeds(records: WalkRecords) -> np.ndarray:
+    """Mean speed of walks ``(n,)`` over their last :data:`LAST` seconds [m/s]."""
+    x, rows = records.column("x"), np.arange(len(records.length))
+    last = np.maximum(records.length - 1, 1)
+    first = np.maximum(last - round(LAST / records.period), 0)
+    return (x[rows, last] - x[rows, first]) / ((last - first) * records.period)

@@ -206,7 +206,7 @@ def _key_figures(
         figures.append(reports.KeyFigure(terms["effort"], "effort"))
     if survived is not None:
         share = f"{survived.survived} of {len(survived.fell)}"
-        figures.append(reports.KeyFigure(share, "perturbed repeats without a fall"))
+        figures.append(reports.KeyFigure(share, "perturbed repeats that keep walking"))
     return reports.KeyFigures(figures)
 
 

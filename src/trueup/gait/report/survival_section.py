@@ -3,12 +3,12 @@
 import numpy as np
 
 from trueup import reports
-from trueup.gait.report._survival import ENDS, Survival
+from trueup.gait.report._survival import Survival
 from trueup.reports.figure import Figure, Json, LegendEntry, Plot, axis_title
 from trueup.reports.numbers import rounded_to_span
 
 STAYS, FALLS = "series-1", "series-2"
-"""Colours of repeats without and with a fall."""
+"""Colours of repeats that keep walking, and of those that fall or slow."""
 
 _ROW, _TALLEST = 15, 640  # height per repeat, and largest total height [pixels]
 
@@ -29,10 +29,12 @@ def survival_section(found: Survival, prefix: str = "") -> reports.Section:
 
 
 def said(found: Survival) -> str:
-    """Summary of the number of repeats without a fall and their distance."""
+    """Summary of the number of repeats that keep walking and their distance."""
+    slowed = int(found.slowed.sum())
+    half = f"; {slowed} slowed to less than half the speed of the walk" if slowed else ""
     return (
-        f"{found.survived} of {len(found.fell)} repeats under perturbations complete the "
-        f"{found.duration:g} s. On average a repeat walks {found.walked.mean():.2f} m in "
+        f"{found.survived} of {len(found.fell)} repeats under perturbations walk for the "
+        f"{found.duration:g} s{half}. On average a repeat walks {found.walked.mean():.2f} m in "
         f"{found.lasted.mean():.2f} s; the shortest ends after {found.lasted.min():.2f} s and "
         f"{found.walked[int(found.lasted.argmin())]:.2f} m."
     )
@@ -96,9 +98,9 @@ def survival_figure(found: Survival) -> Figure:
         _plot(lasted, order, "lasted", "s", "Time", height, [to_last]),
         _plot(_bars(found, order, found.walked, "m"), order, "walked", "m", "Distance", height),
     ]
-    legend = [LegendEntry("no fall", STAYS, "bar", "up")]
-    if found.fell.any():
-        legend.append(LegendEntry("fall", FALLS, "bar", "down"))
+    legend = [LegendEntry("keeps walking", STAYS, "bar", "up")]
+    if _failed(found).any():
+        legend.append(LegendEntry("falls or slows", FALLS, "bar", "down"))
     if pushed.any():
         legend.append(LegendEntry("time of the push", "ink", "line", "push"))
     legend.append(LegendEntry("duration of a complete walk", "muted", "dash"))
@@ -111,11 +113,17 @@ def _pushed(found: Survival) -> np.ndarray:
     return (found.draws.push != 0.0) & (found.draws.push_start < found.lasted)
 
 
+def _failed(found: Survival) -> np.ndarray:
+    """Whether each repeat fell or slowed ``(n,)`` bool."""
+    return found.fell | found.slowed
+
+
 def _bars(found: Survival, order: np.ndarray, values: np.ndarray, unit: str) -> list[Json]:
-    """Horizontal bars of the repeats without and with a fall."""
+    """Horizontal bars of the repeats that keep walking, and of the others."""
     bars: list[Json] = []
-    for group, fell, colour in (("up", False, STAYS), ("down", True, FALLS)):
-        places = [k for k, row in enumerate(order) if bool(found.fell[row]) == fell]
+    failed = _failed(found)
+    for group, fails, colour in (("up", False, STAYS), ("down", True, FALLS)):
+        places = [k for k, row in enumerate(order) if bool(failed[row]) == fails]
         rows = order[places]
         if not len(rows):
             continue
@@ -130,15 +138,14 @@ def _bars(found: Survival, order: np.ndarray, values: np.ndarray, unit: str) -> 
                 "hovertext": [_hover(found, int(row), float(values[row]), unit) for row in rows],
                 "hoverinfo": "text",
                 "legendgroup": group,
-                "name": "no fall" if group == "up" else "fall",
+                "name": "keeps walking" if group == "up" else "falls or slows",
             }
         )
     return bars
 
 
 def _hover(found: Survival, row: int, value: float, unit: str) -> str:
-    end = ENDS[int(found.ended[row])]
-    return f"repeat {row + 1}: {value:.2f} {unit}{f', {end}' if end else ''}"
+    return f"repeat {row + 1}: {value:.2f} {unit}, {found.ends[row]}"
 
 
 def _plot(
@@ -188,7 +195,7 @@ def _table(found: Survival) -> reports.Table:
             i + 1,
             float(found.lasted[i]),
             float(found.walked[i]),
-            ENDS[int(found.ended[i])] or "stays up",
+            found.ends[i],
             float(draws.push[i]) if pushed[i] else None,
             *([float(np.rad2deg(draws.heading[i])) if pushed[i] else None] * found.frontal),
             float(draws.push_start[i]) if pushed[i] else None,
@@ -198,5 +205,5 @@ def _table(found: Survival) -> reports.Table:
         ]
         for i in range(len(found.fell))
     ]
-    fallen = reports.Highlight("end", lambda end: end != "stays up", "warning")
+    fallen = reports.Highlight("end", lambda end: end != "keeps walking", "warning")
     return reports.Table(columns, rows, highlights=[fallen])

@@ -11,6 +11,7 @@ from trueup.gait.costs.reference import GaitReference
 from trueup.gait.costs.stages import WalkObjective
 from trueup.gait.models.anatomy import LEGS
 from trueup.gait.report._survival import Survival
+from trueup.gait.report.natural_walk import natural_walk, sensed_stops
 from trueup.gait.search.problem import GaitProblem, Scenario
 from trueup.gait.walk.gait_cycle import mean_cycle, resampled, strides_of
 from trueup.gait.walk.records import WalkRecords
@@ -20,7 +21,7 @@ SPEED_KEPT = 0.05
 """Largest deviation of the mean speed from the target for a steady walk [m/s]."""
 
 STAY_UP, MOST_FALL = 75.0, 50.0
-"""Fraction of perturbed repeats without a fall [%]: required for a steady walk, and limit below
+"""Fraction of perturbed repeats that keep walking [%]: required for a steady walk, and limit below
 which a walk is not usable."""
 
 NATURAL = {"hip": 9.0, "knee": 10.0, "ankle": 9.0}
@@ -41,9 +42,10 @@ def judge_walk(
 ) -> Verdict:
     """Verdict on the walk of a vector ``(size,)``, simulated once in each scenario.
 
-    A steady walk is complete, keeps its target speed, and does not fall in most repeats under
-    perturbations that are not used in searches. A natural walk has the joint angles of the norm. A
-    walk that falls, or falls in most perturbed repeats, is ``do not use``. Any other failed
+    A steady walk is complete, keeps its target speed, and keeps walking in most repeats under
+    perturbations that are not used in searches. A natural walk has the joint angles of the norm,
+    and meets the criteria of :func:`~trueup.gait.report.natural_walk.natural_walk`. A
+    walk that falls, or does not survive most perturbed repeats, is ``do not use``. Any other failed
     criterion is ``look``, as is a walk without a test of its steadiness.
 
     Args:
@@ -67,17 +69,11 @@ def judge_walk(
         if survivals:
             criteria.append(_survival(survivals[k], prefix))
         norm = None if norms is None else norms[k]
+        natural = natural_walk(scenario, records, norm, prefix)
         if norm is not None:
-            natural = _naturalness(scenario, records, norm.reference, prefix)
-            criteria += natural
-            if not natural:
-                reasons.append(
-                    Reason(
-                        Grade.LOOK,
-                        f"{prefix}Its naturalness is unknown: it has no complete stride of "
-                        f"both legs to compare with {norm.name}. Walk longer (--sim-time).",
-                    )
-                )
+            natural += _naturalness(scenario, records, norm.reference, prefix)
+        criteria += natural
+        reasons += _not_judged(scenario, norm, bool(natural), prefix)
     if stays_up and not survivals:
         reasons.append(
             Reason(
@@ -87,6 +83,31 @@ def judge_walk(
             )
         )
     return judge(search=search, criteria=criteria, look_at=reasons)
+
+
+def _not_judged(
+    scenario: Scenario, norm: GaitNorm | None, has_strides: bool, prefix: str
+) -> list[Reason]:
+    """What cannot be said about the naturalness of a walk."""
+    if not has_strides:
+        compared = "" if norm is None else f" to compare with {norm.name}"
+        return [
+            Reason(
+                Grade.LOOK,
+                f"{prefix}Its naturalness is unknown: it has no complete stride of "
+                f"both legs{compared}. Walk longer (--sim-time).",
+            )
+        ]
+    missing = [joint for joint in NATURAL if joint not in sensed_stops(scenario)]
+    if not missing:
+        return []
+    return [
+        Reason(
+            Grade.LOOK,
+            f"{prefix}Whether it leans on the stops of {' and '.join(missing)} is unknown: the "
+            "model has no sensors of these joint limits (jointlimitfrc).",
+        )
+    ]
 
 
 def _lasting(scenario: Scenario, records: WalkRecords, prefix: str) -> Criterion:
@@ -123,14 +144,16 @@ def _speed(scenario: Scenario, records: WalkRecords, prefix: str) -> Criterion:
 
 def _survival(found: Survival, prefix: str) -> Criterion:
     part = 100.0 * found.survived / len(found.fell)
+    slowed = int(np.sum(found.slowed))
+    said = f"{slowed} of {len(found.fell)} slow to less than half its speed. " if slowed else ""
     return Criterion(
-        f"{prefix}repeats under unseen perturbations without a fall",
+        f"{prefix}repeats under unseen perturbations that keep walking",
         part,
         STAY_UP,
         at_most=False,
         unit="%",
         missed=Grade.DO_NOT_USE if part < MOST_FALL else Grade.LOOK,
-        advice="Search over more perturbed repeats (perturbed_repeats=8).",
+        advice=f"{said}Search over more perturbed repeats (perturbed_repeats=8).",
         section="under-perturbations",
     )
 

@@ -75,7 +75,7 @@ def survival_lines(repeats: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """
     return [
         f"Under {found['perturbations']} perturbations{f' at {name}' if name else ''}: "
-        f"{found['survived']} without a fall; on average it walks {found['mean_walked_m']:.2f} m "
+        f"{found['survived']} keep walking; on average it walks {found['mean_walked_m']:.2f} m "
         f"in {found['mean_lasted_s']:.2f} s of {found['duration_s']:g} s"
         for name, found in repeats.items()
     ]

@@ -8,6 +8,7 @@ import numpy as np
 
 from trueup.errors import RecordingError, TrueupError, listing
 from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.agreement import contradictions
 from trueup.networks.data.command_checks import (
     check_commands,
     check_gains,
@@ -23,6 +24,9 @@ from trueup.signals.clocks.even import sampling_rate
 
 # a recording with a constant command is useful together with others
 _ACCEPTED = ("excitation",)
+AGREEMENT = "agreement"
+"""Check of the recordings against each other."""
+
 _REPAIRED = ("time order", "duplicate times", "finite")
 
 
@@ -282,4 +286,9 @@ def _with_reading(
             sentence = f"{name}: the torque is constant: nothing can be learned from it."
             severity = "warning" if TORQUE in settings.accept else "refuse"
             findings.append(Finding(TORQUE, severity, TORQUE, sentence))
+    if len({each.rate for each in series}) == 1:
+        findings += [
+            Finding(AGREEMENT, "warning", TORQUE, each.sentence, {"slope": each.slope})
+            for each in contradictions(series, settings.features)
+        ]
     return replace(found, findings=(*found.findings, *findings))

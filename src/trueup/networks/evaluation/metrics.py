@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import SignalError
+from trueup.fitting.judgement.paired_errors import block_sums
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.features import VELOCITY
 from trueup.networks.model.network import Network
@@ -19,6 +20,9 @@ FREQUENCY_BANDS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 
 SETTLING = 0.5
 """Time after a cold start excluded from the settled scores [s]."""
+
+PIECES = 8
+"""Number of pieces of a recording with separate sums of squared errors."""
 
 RATE_TOLERANCE = 1e-3
 
@@ -36,10 +40,13 @@ class Scores:
     """Mean absolute error [N m]."""
     r2: float
     """Coefficient of determination: explained fraction of variance; NaN for a constant torque."""
+    pieces: tuple[float, ...] = ()
+    """Sums of squared errors over consecutive pieces of a recording [N2 m2], which say how much a
+    difference of errors varies; empty over several recordings."""
 
     @classmethod
-    def of(cls, torque: np.ndarray, predicted: np.ndarray) -> "Scores":
-        """Score a prediction, shapes (n,) [N m]."""
+    def of(cls, torque: np.ndarray, predicted: np.ndarray, pieces: int = 0) -> "Scores":
+        """Score a prediction, shapes (n,) [N m], with sums over a number of pieces."""
         error = predicted - torque
         square = float(np.mean(error**2))
         variance = float(np.var(torque))
@@ -49,6 +56,7 @@ class Scores:
             rmse=float(np.sqrt(square)),
             mae=float(np.mean(np.abs(error))),
             r2=1.0 - square / variance if variance > 0 else float("nan"),
+            pieces=tuple(block_sums(error**2, pieces).tolist()) if pieces else (),
         )
 
 
@@ -210,10 +218,10 @@ def score(
             name=each.name,
             group=each.group,
             scores=Scores.of(each.torque, predicted),
-            settled=Scores.of(each.torque[_settled(each)], predicted[_settled(each)]),
+            settled=Scores.of(each.torque[_settled(each)], predicted[_settled(each)], PIECES),
             others={name: Scores.of(each.torque, other) for name, other in estimate_of.items()},
             others_settled={
-                name: Scores.of(each.torque[_settled(each)], other[_settled(each)])
+                name: Scores.of(each.torque[_settled(each)], other[_settled(each)], PIECES)
                 for name, other in estimate_of.items()
             },
             out_of_range=_share_out_of_range(network, each),

@@ -4,19 +4,29 @@ Settled errors are compared, without the first half second of each recording: th
 contains only the first sample, which penalises a linear model at a start in motion.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from trueup.errors import listing
 from trueup.fitting import Comparison, Grade, Reason, SearchEnd, Status, Verdict, judge
-from trueup.networks.evaluation.cross_validation import BASELINES, HeldOutScores, held_out_scores
+from trueup.fitting.judgement.baselines import CONSTANT, LINEAR
+from trueup.fitting.judgement.paired_errors import is_clearly_worse
+from trueup.networks.evaluation.cross_validation import (
+    SIMPLE,
+    HeldOutScores,
+    UnseenRecording,
+    graded_estimates,
+    held_out_scores,
+    tested_recordings,
+)
+from trueup.networks.evaluation.unseen_recordings import EXPLAINS, gain_over, judged_recordings
 from trueup.networks.model.network import Network
 
 ENOUGH_GAIN = 0.01
 """Largest relative improvement in the last tenth of the epochs of a converged training."""
-
-EXPLAINS = 0.02
-"""Smallest relative improvement on a constant; with less the network has learned nothing."""
 
 _FAR_OUT = 0.05
 _LONG_START = 1.2
@@ -25,27 +35,35 @@ _LONG_START = 1.2
 def training_verdict(metrics: Mapping[str, Any]) -> Verdict:
     """Verdict on a training: of its single split, or of all held-out groups together.
 
-    Recordings held out in turn are compared one by one, in addition to the test part, which has
-    fewer recordings and may be easier.
+    Recordings held out in turn decide, in addition to the test part, which has fewer recordings
+    and may be easier. Recordings that contradict the others are named first.
     """
     folds = metrics.get("folds")
     parts = {"": metrics} if folds is None else folds
     ends = [end for fold in parts.values() if (end := _search_end(fold)) is not None]
     held_out = None if folds is not None else held_out_scores(metrics)
-    return judge(
+    recordings = [] if held_out is None else held_out.recordings()
+    unseen = recordings or [one for fold in parts.values() for one in tested_recordings(fold)]
+    compared, simple = [], []
+    if held_out is not None:
+        compared.append(held_out.whole())
+    compared += [
+        _comparison(fold, f"torque of {name}" if name else "torque") for name, fold in parts.items()
+    ]
+    if gain := _gain_reason(unseen, compared[0]):
+        simple.append(gain)
+    judged = judge(
         search=min(ends, key=lambda end: end.status.success, default=None),
-        comparisons=[
-            *([] if held_out is None else held_out.comparisons()),
-            *(
-                _comparison(fold, f"torque of {name}" if name else "torque")
-                for name, fold in parts.items()
-            ),
-        ],
+        comparisons=compared,
         look_at=[
             *([] if held_out is None else _held_out_reasons(held_out)),
+            *judged_recordings(unseen, CONSTANT),
+            *simple,
             *(r for name, fold in parts.items() for r in _reasons(fold, name, held_out is None)),
         ],
     )
+    shown = [*(each.comparison for each in recordings), *judged.comparisons]
+    return _contradictions_first(replace(judged, comparisons=tuple(shown)), parts.values())
 
 
 def evaluation_verdict(metrics: Mapping[str, Any], held_out: bool | None) -> Verdict:
@@ -55,7 +73,7 @@ def evaluation_verdict(metrics: Mapping[str, Any], held_out: bool | None) -> Ver
         metrics: content of ``NetworkScores.to_dict``, and ``closed_loop`` where it was driven.
         held_out: whether none of the recordings was used in training; None where this is unknown.
     """
-    reasons = _reasons(metrics, "")
+    reasons = [*judged_recordings(tested_recordings(metrics), CONSTANT), *_reasons(metrics, "")]
     if held_out is None:
         reasons.append(
             Reason(
@@ -66,7 +84,7 @@ def evaluation_verdict(metrics: Mapping[str, Any], held_out: bool | None) -> Ver
             )
         )
     compared = _comparison(metrics, "torque", held_out=held_out is not False)
-    return judge(comparisons=[compared], look_at=reasons)
+    return _contradictions_first(judge(comparisons=[compared], look_at=reasons), [metrics])
 
 
 def start_note(metrics: Mapping[str, Any]) -> str:
@@ -125,12 +143,64 @@ def late_gain(scores: Sequence[float]) -> float | None:
     return max(0.0, 1.0 - min(scores) / min(before))
 
 
+def _beats_all(file: Mapping[str, Any], metrics: Mapping[str, Any]) -> bool:
+    """Whether a network is better than every baseline on a recording, by more than chance."""
+    own = np.asarray(file["settled"].get("pieces", ()), float)
+    graded = graded_estimates(metrics)
+    others = [
+        np.asarray(scores.get("pieces", ()), float)
+        for name, scores in file.get("others_settled", {}).items()
+        if name in graded
+    ]
+    same = bool(others) and all(len(own) and len(each) == len(own) for each in others)
+    return same and all(is_clearly_worse(each, own) for each in others)
+
+
+def _gain_reason(unseen: Sequence[UnseenRecording], compared: Comparison) -> Reason | None:
+    """Gain over the best linear model on unseen recordings; a gain that chance gives is named."""
+    linear = [name for name in compared.baselines if name.startswith(LINEAR)]
+    if not linear or not unseen:
+        return None
+    known = [name for name in linear if all(name in each.baselines for each in unseen)]
+    best = min(known, key=compared.baselines.__getitem__, default=None)
+    found = None if best is None else gain_over(unseen, best)
+    if best is None or found is None or compared.ratio(best) >= 1.0:
+        return None  # the comparison says that it is not better
+    gain, is_certain = found
+    size = f"{100.0 * gain:.2g} % better than {best}"
+    over = f"{len(unseen)} recording{'s' * (len(unseen) > 1)}"
+    if is_certain:
+        return Reason(Grade.USE, f"The network is {size} over {over} held out.", "scores")
+    return Reason(
+        Grade.LOOK,
+        f"{best[0].upper()}{best[1:]} is enough: over {over} held out the network is {size}, which "
+        "chance gives too. Use  trueup network export RUN/linear.safetensors, or record more.",
+        "scores",
+    )
+
+
+def _contradictions_first(verdict: Verdict, parts: Iterable[Mapping[str, Any]]) -> Verdict:
+    """The verdict, led by recordings that contradict the others."""
+    found = {
+        one["sentence"]: bool(one["certain"])
+        for metrics in parts
+        for one in metrics.get("contradictions") or ()
+    }
+    leading = [
+        Reason(Grade.DO_NOT_USE if certain else Grade.LOOK, sentence, "recordings")
+        for sentence, certain in found.items()
+    ]
+    reasons = sorted((*leading, *verdict.reasons), key=lambda reason: -reason.grade.severity)
+    return replace(verdict, reasons=tuple(reasons))
+
+
 def _comparison(metrics: Mapping[str, Any], channel: str, held_out: bool = True) -> Comparison:
     others = metrics["others_settled"]
+    graded = graded_estimates(metrics)
     return Comparison(
         channel=channel,
         error=metrics["settled"]["rmse"],
-        baselines={own: others[name]["rmse"] for name, own in BASELINES.items() if name in others},
+        baselines={own: others[name]["rmse"] for name, own in graded.items() if name in others},
         held_out=held_out and metrics.get("scored_on", "test") == "test",
         unit="N m",
     )
@@ -209,6 +279,24 @@ def _reasons(
                 "training",
             )
         )
+    taken = (metrics.get("choice") or {}).get("taken")
+    if taken in SIMPLE:
+        what = SIMPLE[taken]
+        sentence = (
+            f"{where}{what[0].upper()}{what[1:]} was taken: no network is better by more than 1 % "
+            "on what the choice was made by."
+        )
+        found.append(Reason(Grade.USE, sentence, "scores"))
+    reference = metrics["others_settled"].get("reference")
+    if reference is not None and not metrics.get("not_deployable"):
+        found.append(
+            Reason(
+                Grade.USE,
+                f"{where}The controller's estimate, which uses what no simulator has, errs by "
+                f"{reference['rmse']:.3g} N m, the network by {metrics['settled']['rmse']:.3g}.",
+                "scores",
+            )
+        )
     nothing = metrics["others_settled"].get("mean")
     if nothing is not None and metrics["settled"]["rmse"] > (1.0 - EXPLAINS) * nothing["rmse"]:
         settled = metrics["settled"]["rmse"]
@@ -216,12 +304,23 @@ def _reasons(
     measured = metrics.get("not_deployable")
     if measured:
         found.append(Reason(Grade.LOOK, where + deployable_words(metrics), "scores"))
-    far = [each["name"] for each in metrics["files"] if (each["out_of_range"] or 0.0) > _FAR_OUT]
-    if far:
+    far = [each for each in metrics["files"] if (each["out_of_range"] or 0.0) > _FAR_OUT]
+    tested = [each["name"] for each in far if _beats_all(each, metrics)]
+    if tested:
+        found.append(
+            Reason(
+                Grade.USE,
+                f"{where}More than 5 % of {', '.join(tested)} lies outside the range of "
+                "training, and the network is better than every baseline there.",
+                "scores",
+            )
+        )
+    names = [each["name"] for each in far if each["name"] not in tested]
+    if names:
         found.append(
             Reason(
                 Grade.LOOK,
-                f"{where}More than 5 % of the samples of {', '.join(far)} lie outside the range of "
+                f"{where}More than 5 % of {', '.join(names)} lies outside the range of "
                 "training: the network extrapolates there.",
                 "scores",
             )

@@ -261,7 +261,7 @@ def held_out_table(metrics: Mapping[str, Any]) -> list[reports.Table]:
     found = held_out_scores(metrics)
     if found is None or found.table is None:
         return []
-    table, names = found.table, [found.taken, "linear", "constant"]
+    table, names = found.table, [found.taken, *reversed(found.simpler)]
     columns = [
         reports.Column("recording"),
         reports.Column("torque's standard deviation", "N m", digits=4),

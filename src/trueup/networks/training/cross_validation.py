@@ -70,6 +70,8 @@ class HeldOutErrors:
     """RMSE on each whole recording [N m], by network, the simplest first."""
     settled: dict[str, list[float]]
     """RMSE without the first half second [N m], by network."""
+    pieces: dict[str, list[list[float]]]
+    """Sums of squared settled errors over pieces of each recording [N2 m2], by network."""
 
     def relative(self) -> dict[str, float]:
         """RMS over the recordings of the error in standard deviations of the torque, by network."""
@@ -94,6 +96,7 @@ def held_out_errors(
     deviations: list[float] = []
     rmse: dict[str, list[float]] = {}
     settled: dict[str, list[float]] = {}
+    pieces: dict[str, list[list[float]]] = {}
     for number, fold in enumerate(folds):
         network = trained(fold, number)
         judged = refitted(simple, fold.training)
@@ -105,8 +108,10 @@ def held_out_errors(
             found = score(each, fold.test)
             rmse.setdefault(name, []).append(found.total.rmse)
             settled.setdefault(name, []).append(found.settled.rmse)
+            sums = [piece for own in found.series for piece in own.settled.pieces]
+            pieces.setdefault(name, []).append(sums)
     names = tuple(Path(fold.name).stem for fold in folds)
-    return HeldOutErrors(names, tuple(deviations), rmse, settled)
+    return HeldOutErrors(names, tuple(deviations), rmse, settled, pieces)
 
 
 def mixtures(

@@ -89,6 +89,24 @@ def refitted(simple: dict[str, Network], training: Sequence[ActuatorSeries]) -> 
     return found
 
 
+def linear_baseline(
+    split: DataSplit, features: tuple[str, ...], base: Base | None, torque_limit: float | None
+) -> Network:
+    """The linear network that a trained one is compared with, within the same torque limit.
+
+    Args:
+        split: parts for training and validation.
+        features: inputs.
+        base: analytic base that both correct.
+        torque_limit: bound of the torque of the trained network [N m]; None: none.
+    """
+    plain = fit_linear_chosen(split.training, split.validation, features, base)
+    if torque_limit is None:
+        return plain
+    limited = _limited(split, features, base, plain.history, torque_limit)
+    return replace(_with_ranges(limited, split.training), torque_limit=torque_limit)
+
+
 def start_of(split: DataSplit, simple: dict[str, Network]) -> Network:
     """The initial linear network of a training, with a torque limit where that is better."""
     errors = {n: relative_error(score(simple[n], split.validation), split)

@@ -9,9 +9,10 @@ import numpy as np
 
 from trueup._marks import KEY, marked
 from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.agreement import contradictions
 from trueup.networks.data.features import not_deployable
-from trueup.networks.data.splits import DataSplit
-from trueup.networks.evaluation.baseline_networks import base_alone, fit_linear_chosen
+from trueup.networks.data.splits import DataSplit, file_of
+from trueup.networks.evaluation.baseline_networks import base_alone
 from trueup.networks.evaluation.closed_loop import RollOut, has_motion, joint_of, roll_out
 from trueup.networks.evaluation.metrics import NetworkScores, predict_series, score
 from trueup.networks.evaluation.model_rollout import roll_out_in_model
@@ -35,6 +36,7 @@ from trueup.networks.training.settings import ModelSettings
 from trueup.networks.training.simple_networks import (
     TRAINED,
     better_of,
+    linear_baseline,
     simple_networks,
     validation_errors,
 )
@@ -170,6 +172,16 @@ def _member(
     return result.network, result.seconds
 
 
+def _recordings(split: DataSplit) -> list[ActuatorSeries]:
+    """The longest part of each recording of a split, in order."""
+    longest: dict[str, ActuatorSeries] = {}
+    for each in (*split.training, *split.validation, *split.test):
+        name = f"{file_of(each)}/{each.name}"
+        if name not in longest or len(each) > len(longest[name]):
+            longest[name] = each
+    return list(longest.values())
+
+
 def _trained_on(split: DataSplit) -> list[str]:
     """Hashes of the files of the training and validation parts."""
     return sorted({each.sha256 for each in (*split.training, *split.validation)})
@@ -193,9 +205,9 @@ def _scored(
     if len(networks) > 1 or choice is not None:
         save_network(network, folder / run_files.NETWORK)
         run_files.write_description(folder, configuration, network, split.training)
-    linear = fit_linear_chosen(
-        split.training, split.validation, configuration.data.features, asked.base
-    )
+    features = configuration.data.features
+    limit = network.torque_limit if trained else None
+    linear = linear_baseline(split, features, asked.base, limit)
     linear = replace(linear, provenance={"split": split.name, "trained_on": _trained_on(split)})
     save_network(linear, folder / run_files.LINEAR)
     judged, scored_on = (split.test, "test") if split.test else (split.validation, "validation")
@@ -212,6 +224,8 @@ def _scored(
         "tested_by": split.tested_by,
         "choice": choice,
         "ended": _end_of_training(folder, len(networks), best) if trained else None,
+        "linear_limit": linear.torque_limit,
+        "contradictions": [each.to_dict() for each in contradictions(_recordings(split), features)],
         "validation": score(network, split.validation).to_dict(),
         "training_seconds": seconds,
     }
