@@ -1,0 +1,143 @@
+"""Results of the bank: rows of cases, and whether each answer is good."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bank.answers import NOT_WARNED, Answered
+from bank.grading import MATTERS
+from bank.situation import Situation
+
+
+@dataclass
+class Row:
+    """One case.
+
+    Attributes:
+      situation: what was played.
+      size: size of the fault.
+      seed: seed.
+      cpu: CPU time [s].
+      answered: what was answered.
+    """
+
+    situation: Situation
+    size: int
+    seed: int
+    cpu: float
+    answered: Answered
+
+    @property
+    def absorbed(self) -> bool:
+        """Whether a planted fault does not change what the result predicts."""
+        away = self.answered.distance
+        return away is not None and away < MATTERS
+
+    @property
+    def held(self) -> int:
+        """Intervals that hold the truth."""
+        return sum(low <= true <= high for low, high, true in self.answered.intervals.values())
+
+    @property
+    def good(self) -> bool:
+        """Whether the answer is what is right for the case."""
+        answered = self.answered
+        use = answered.grade == "use"
+        match self.situation.sort:
+            case "right":
+                return use
+            case "refused":
+                return answered.code == 2
+            case "little":
+                return not use or self.harmless
+        return not use or (self.absorbed and (self.place is not None or self.harmless))
+
+    @property
+    def harmless(self) -> bool:
+        """Whether the result predicts well and its intervals hold the truth."""
+        missed = len(self.answered.intervals) - self.held
+        return self.absorbed and missed <= 0.2 * len(self.answered.intervals)
+
+    @property
+    def listed(self) -> list[str]:
+        """Causes as they are ranked: the list of the answer, else reasons, else the refusal."""
+        answered = self.answered
+        if answered.grade == "none":
+            return [answered.message, *answered.check.get("warned", [])]
+        return answered.causes or answered.reasons
+
+    @property
+    def place(self) -> int | None:
+        """Place of the planted cause among those listed, from 0; None where it is not named."""
+        named = [any(w in text.lower() for w in self.situation.causes) for text in self.listed]
+        return named.index(True) if True in named else None
+
+    @property
+    def warnings(self) -> list[tuple[str, str]]:
+        """Where and what the answer warns."""
+        answered = self.answered
+        found = [("reason", text) for text in answered.reasons]
+        found += [("insight", t) for s, t in answered.insights if s not in NOT_WARNED]
+        found += [("cause", text) for text in answered.causes]
+        found += [("check", text) for text in answered.check.get("warned", [])]
+        if answered.grade == "none":
+            found.append(("refusal", answered.message))
+        return found
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether ``check`` said that all is determined, and the result does not, or the reverse."""
+        said = self.answered.check.get("identifiable")
+        if said is None or self.answered.grade == "none":
+            return False
+        return bool(said) == bool(self.answered.undetermined)
+
+
+def kind_of(text: str, words: list[str]) -> str:
+    """A sentence without its numbers and names: what sentences of one kind have in common."""
+    for word in sorted(set(words), key=len, reverse=True):
+        text = re.sub(rf"\b{re.escape(word)}\b", "X", text, flags=re.IGNORECASE)
+    text = re.sub(r"\bX(_\w+)?( \((control|held out)\))?", "X", text)
+    text = re.sub(r"[-+]?\d[\d.]*(e[-+]?\d+)?", "#", text)
+    text = re.sub(r"X(,? (and )?X)+|X( X)+", "X", text)
+    # what follows the first statement is figures
+    return re.split(r"(?<=[a-z)])[:;(]| compared with| beside", text)[0].strip()[:140]
+
+
+def append(file: Path, row: Row) -> None:
+    """Add a row to a file of results."""
+    content = {
+        "situation": row.situation.name,
+        "capability": row.situation.capability,
+        "size": row.size,
+        "seed": row.seed,
+        "cpu": row.cpu,
+        **asdict(row.answered),
+    }
+    with file.open("a", encoding="utf-8") as out:
+        out.write(json.dumps(content) + "\n")
+
+
+def read(files: list[Path], known: list[Situation]) -> list[Row]:
+    """Rows of files of results; rows of situations that no longer exist are left out."""
+    by_name = {(s.capability, s.name): s for s in known}
+    rows = []
+    for file in files:
+        for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
+            content = json.loads(line)
+            key = content.pop("capability"), content.pop("situation")
+            size, seed, cpu = (content.pop(name) for name in ("size", "seed", "cpu"))
+            if key in by_name:
+                rows.append(Row(by_name[key], size, seed, cpu, Answered(**content)))
+    return rows
+
+
+def alarms(rows: list[Row]) -> tuple[Counter, int]:
+    """False alarms of right models used or not: pages on which each kind was raised, and pages."""
+    pages = [row for row in rows if row.situation.sort == "right"]
+    found: Counter = Counter()
+    for row in pages:
+        found.update({(where, kind_of(t, row.answered.words)) for where, t in row.warnings})
+    return found, len(pages)
