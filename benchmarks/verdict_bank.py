@@ -99,7 +99,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="part of the names of situations")
     parser.add_argument("--sort", nargs="+", choices=SORTS, default=SORTS)
     parser.add_argument("--capability", nargs="+", choices=CAPABILITIES, default=CAPABILITIES)
-    parser.add_argument("--part", default="1/1", metavar="K/N", help="every N-th case from the K-th")
+    parser.add_argument(
+        "--part", default="1/1", metavar="K/N", help="every N-th case from the K-th"
+    )
     parser.add_argument("--keep", action="store_true", help="keep the folders of the cases")
     parser.add_argument("--table", action="store_true", help="print the table of all results only")
     parser.add_argument("--page", type=Path, help="write the page of the documentation only")

@@ -221,5 +221,3 @@ def same_held_out(setup: Setup, size: int, rng: Rng) -> None:
         ),
         (r"(?m)^  fraction: .*", "  recordings: [copy]"),
     ]
-
-

@@ -15,7 +15,12 @@ MATTERS = 2.0
 
 
 def distance(
-    machine: Machine, wiring: Wiring, fitted: Path, rng: np.random.Generator, noise: float
+    machine: Machine,
+    wiring: Wiring,
+    recorded: Motion,
+    fitted: Path,
+    rng: np.random.Generator,
+    noise: float,
 ) -> float:
     """Error of a fitted model on a fresh motion over the noise of the log; infinite if it diverges.
 
@@ -23,7 +28,9 @@ def distance(
     positions; torque-driven ones by the torques that they need for the motion of the machine.
     Faults of the log are not in the machine: its true motion and torques count.
     """
-    motion = Motion.draw(machine, rng, seconds=FRESH, rate=1.0 / machine.step)
+    # as fast as the recorded motion, and large even where that was still
+    size = recorded.size if recorded.size > 0.1 else 1.0
+    motion = Motion.draw(machine, rng, FRESH, 1.0 / machine.step, size, recorded.band)
     log = record(machine, motion, wiring, rng, noise=0.0)
     model = mujoco.MjModel.from_xml_path(str(fitted))
     if machine.drive == "servo":

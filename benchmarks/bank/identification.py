@@ -108,7 +108,9 @@ class Identification(Situation):
         found.check, found.about = said, about
         found.words += [*machine.joints, *_names(machine)]
         if (out / "model.xml").is_file():
-            found.distance = distance(machine, setup.wiring, out / "model.xml", rng, setup.noise)
+            found.distance = distance(
+                machine, setup.wiring, setup.motion, out / "model.xml", rng, setup.noise
+            )
         return found
 
 

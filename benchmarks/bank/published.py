@@ -48,8 +48,6 @@ def make_published(robot: str, drive: str, rng: np.random.Generator) -> Machine:
     limited = model.jnt_limited.astype(bool)
     middle = np.where(limited, model.jnt_range.mean(axis=1), 0.0)
     half = np.where(limited, 0.5 * np.ptp(model.jnt_range, axis=1), np.pi)
-    kind = Kind(
-        "", tuple(middle), tuple(np.minimum(0.8, 0.5 * half)), (0.0, 0.0), velocities=True
-    )
+    kind = Kind("", tuple(middle), tuple(np.minimum(0.8, 0.5 * half)), (0.0, 0.0), velocities=True)
     names = [model.joint(j).name for j in range(model.njnt)]
     return Machine(kind, drive, float(model.opt.timestep), file, real, names, truth)

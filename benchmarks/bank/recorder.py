@@ -66,6 +66,7 @@ class Motion:
       frequencies: ``(k, nu)`` [Hz].
       phases: ``(k, nu)`` [rad].
       size: factor of the reach.
+      band: lowest and highest frequency of the draw [Hz].
     """
 
     seconds: float
@@ -73,6 +74,7 @@ class Motion:
     frequencies: np.ndarray
     phases: np.ndarray
     size: float = 1.0
+    band: tuple[float, float] = (0.15, 1.5)
 
     @classmethod
     def draw(
@@ -85,7 +87,8 @@ class Motion:
         band: tuple[float, float] = (0.15, 1.5),
     ) -> "Motion":
         shape = (5, len(machine.joints))
-        return cls(seconds, rate, rng.uniform(*band, shape), rng.uniform(0, 2 * np.pi, shape), size)
+        frequencies, phases = rng.uniform(*band, shape), rng.uniform(0, 2 * np.pi, shape)
+        return cls(seconds, rate, frequencies, phases, size, band)
 
     def at(self, machine: Machine, now: float) -> np.ndarray:
         """Reference ``(nu,)`` at a time [s]; it starts at rest in the rest pose."""

@@ -8,7 +8,7 @@ from bank.identification import Identification, Setup
 
 ARMS = ("arm2", "arm3", "leg", "wrist")
 """Machines that situations take in turn."""
-SLOW = {"band": (0.05, 0.5), "size": 0.6, "seconds": 20.0}
+SLOW = {"band": (0.05, 0.5), "size": 0.6}
 """Motion that published robots follow within their torques."""
 
 
@@ -67,10 +67,10 @@ def published() -> list[Identification]:
             name=robot,
             machines=(robot,),
             drive=drive,
-            motion={**SLOW, "rate": 500.0 if drive == "torque" else 100.0},
+            motion={**SLOW, "rate": rate, "seconds": seconds},
         )
         for robot in ("fr3", "z1", "hc20", "iiwa14")
-        for drive in ("servo", "torque")
+        for drive, rate, seconds in (("servo", 100.0, 16.0), ("torque", 500.0, 12.0))
     ]
 
 

@@ -22,8 +22,11 @@ def by_situation(rows: list[Row]) -> None:
           f"{'dist':>9}{'first':>6}{'3':>4}{'CPU s':>7}")  # fmt: skip
     keys = dict.fromkeys((r.situation.capability, r.situation.name, r.size) for r in rows)
     for capability, name, size in sorted(keys, key=lambda k: CAPABILITIES.index(k[0])):
-        own = [r for r in rows
-               if (r.situation.capability, r.situation.name, r.size) == (capability, name, size)]
+        own = [
+            r
+            for r in rows
+            if (r.situation.capability, r.situation.name, r.size) == (capability, name, size)
+        ]
         count = [sum(r.answered.grade == g for r in own) for g in GRADES]
         held = f"{sum(r.held for r in own)}/{sum(len(r.answered.intervals) for r in own)}"
         away = [r.answered.distance for r in own if r.answered.distance is not None]
