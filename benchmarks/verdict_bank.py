@@ -71,7 +71,7 @@ def played(situation: Situation, size: int, seed: int, options: argparse.Namespa
         before = _cpu()
         try:
             answered = situation.play(size, seed, folder)
-        except Exception:  # noqa: BLE001: a bank that runs for hours goes on
+        except Exception:  # a bank that runs for hours goes on
             answered = Answered(code=1, message=traceback.format_exc())
     print(f"{time.strftime('%H:%M:%S')} {situation.capability}: {situation.name} {size} {seed} "
           f"{answered.grade}", flush=True)  # fmt: skip
@@ -99,9 +99,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="part of the names of situations")
     parser.add_argument("--sort", nargs="+", choices=SORTS, default=SORTS)
     parser.add_argument("--capability", nargs="+", choices=CAPABILITIES, default=CAPABILITIES)
-    parser.add_argument(
-        "--part", default="1/1", metavar="K/N", help="every N-th case from the K-th"
-    )
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="every N-th from the K-th")
     parser.add_argument("--keep", action="store_true", help="keep the folders of the cases")
     parser.add_argument("--table", action="store_true", help="print the table of all results only")
     parser.add_argument("--page", type=Path, help="write the page of the documentation only")

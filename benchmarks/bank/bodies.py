@@ -70,7 +70,8 @@ WRIST = """<body name="fork" pos="0 0 1"><joint name="pan" axis="0 0 1"/>
 <inertial pos=".06 0 .02" mass=".5" diaginertia=".001 .002 .002"/></body></body>"""
 
 CART = """<body name="cart" pos="0 0 1"><joint name="rail" type="slide" axis="1 0 0"
-armature="2" damping="8" frictionloss="2"/><inertial pos="0 0 0" mass="3" diaginertia=".02 .02 .02"/>
+armature="2" damping="8" frictionloss="2"/>
+<inertial pos="0 0 0" mass="3" diaginertia=".02 .02 .02"/>
 <body name="boom"><joint name="lift" axis="0 1 0"/>
 <inertial pos=".2 0 0" mass=".9" diaginertia=".002 .012 .012"/></body></body>"""
 

@@ -1,4 +1,4 @@
-"""What is right for a case: the fitted model and the machine move side by side on a fresh motion."""
+"""What is right for a case: fitted model and machine move side by side on a fresh motion."""
 
 from pathlib import Path
 

@@ -106,7 +106,7 @@ def draw_joints(
     truth = {}
     for joint in real.joints:
         middles = (float(joint.armature), scalar(joint.damping), float(joint.frictionloss))
-        values = [max(m, l) * rng.uniform(0.6, 1.8) for m, l in zip(middles, least, strict=True)]
+        values = [max(pair) * rng.uniform(0.6, 1.8) for pair in zip(middles, least, strict=True)]
         values[2] *= friction
         joint.armature, joint.frictionloss = values[0], values[2]
         set_damping(joint, values[1])

@@ -1,6 +1,6 @@
 """All situations of the bank."""
 
-from bank import right_models, servo_benches, wrong_models
+from bank import learned, right_models, servo_benches, walks, wrong_models
 from bank.situation import Situation
 
 
@@ -10,4 +10,6 @@ def all_situations() -> list[Situation]:
         *right_models.situations(),
         *wrong_models.situations(),
         *servo_benches.situations(),
+        *learned.situations(),
+        *walks.situations(),
     ]

@@ -88,7 +88,7 @@ class Row:
 
     @property
     def contradicts(self) -> bool:
-        """Whether ``check`` said that all is determined, and the result does not, or the reverse."""
+        """Whether ``check`` and the result disagree about what is determined."""
         said = self.answered.check.get("identifiable")
         if said is None or self.answered.grade == "none":
             return False

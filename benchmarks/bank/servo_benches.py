@@ -127,10 +127,13 @@ def wrong() -> list[ServoBench]:
                 causes=("delay", "late")),
         replace(plain, name="saturation missing", terms={"torque_saturation": (0.6, 0.4)},
                 causes=("saturat", "limit")),
-        replace(plain, name="mass of the pendulum", plant=heavier, causes=("mass", "load", "inertia")),
+        replace(plain, name="mass of the pendulum", plant=heavier,
+                causes=("mass", "load", "inertia")),
         replace(plain, name="gain of the firmware", plant=stiffer, causes=("gain", "kp")),
-        replace(plain, name="one log of another load", plant=one_heavier, causes=("log", "mass")),
-        replace(plain, name="sign of one log", plant=one_reversed, causes=("sign", "log", "revers")),
+        replace(plain, name="one log of another load", plant=one_heavier,
+                causes=("log", "mass")),
+        replace(plain, name="sign of one log", plant=one_reversed,
+                causes=("sign", "log", "revers")),
     ]  # fmt: skip
 
 

@@ -16,8 +16,8 @@ class Situation(ABC):
 
     Attributes:
       name: name, unique within its capability.
-      sort: ``"right"``: the model holds the machine; ``"wrong"``: a planted fault; ``"little"``: too
-        little data or excitation; ``"refused"``: input that has to be refused.
+      sort: ``"right"``: the model holds the machine; ``"wrong"``: a planted fault; ``"little"``:
+        too little data or excitation; ``"refused"``: input that has to be refused.
       causes: words of which a text that names the cause has one.
       sizes: sizes of the fault.
     """

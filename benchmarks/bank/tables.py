@@ -87,7 +87,8 @@ def figures(rows: list[Row]) -> dict[str, tuple[int, int]]:
             sum(r.held for r in used), sum(len(r.answered.intervals) for r in used)),
         "wrong: use": (sum(r.answered.grade == "use" for r in matter), len(matter)),
         "cause first": (sum(r.place == 0 for r in matter), len(matter)),
-        "cause among three": (sum(r.place is not None and r.place < 3 for r in matter), len(matter)),
+        "cause among three": (
+            sum(r.place is not None and r.place < 3 for r in matter), len(matter)),
         "absorbed and good": (sum(r.good for r in absorbed), len(absorbed)),
         "too little and good": (sum(r.good for r in little), len(little)),
         "refused": (sum(r.good for r in refused), len(refused)),
