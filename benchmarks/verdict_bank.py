@@ -26,6 +26,9 @@ from bank.registry import all_situations
 from bank.results import Row
 from bank.situation import CAPABILITIES, SORTS, Situation
 
+STOPPED = (130, 143)
+"""Exit codes of a command that was interrupted or terminated."""
+
 
 def main() -> None:
     """Run the cases that are missing, print the table, or write the page."""
@@ -37,7 +40,10 @@ def main() -> None:
             # another part may have done it meanwhile
             done = {(id(r.situation), r.size, r.seed) for r in results.read([file], known)}
             if (id(situation), size, seed) not in done:
-                results.append(file, played(situation, size, seed, options))
+                row = played(situation, size, seed, options)
+                if row.answered.code in STOPPED:
+                    raise SystemExit(row.answered.code)  # the case is played again
+                results.append(file, row)
     rows = [r for r in results.read([file], known) if _chosen(r.situation, options)]
     if options.page:
         from bank.page import write_page

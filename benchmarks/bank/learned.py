@@ -15,7 +15,8 @@ STEPS = 200
 """Gradient steps of a training."""
 NONLINEAR = {"coulomb": 0.4, "viscous": 0.05, "no_load_speed": 12.0, "torque_limit": 3.0}
 """An actuator that no linear model is."""
-TORQUE = "Motor_Torque"
+TORQUE = "Acc_Y"
+"""Column that the torque follows from: inertia x acceleration / radius."""
 
 Rows = list[dict[str, str]]
 Plant = Callable[[Rows, int, np.random.Generator], Rows]
@@ -59,8 +60,8 @@ class Learned(Situation):
                     writer = csv.DictWriter(out, list(changed[0]))
                     writer.writeheader()
                     writer.writerows(changed)
-        run, target = folder / "run", f"data.target_name={TORQUE}"
-        words = (f"data.data_base_dir={folder / 'data'}", target, f"train.max_steps={STEPS}")
+        run = folder / "run"
+        words = (f"data.data_base_dir={folder / 'data'}", f"train.max_steps={STEPS}")
         code, answer = called("network", "train", *words, "--output", run, "--quiet")
         found = Answered.of(code, answer)
         found.insights = [(f["severity"], f["sentence"]) for f in answer.get("findings", [])]
@@ -68,10 +69,9 @@ class Learned(Situation):
         if (run / "network.safetensors").is_file() and found.grade != "none":
             fresh = synthesize(settings, folder / "fresh", seed=10_000 + seed)
             floor = fresh.noise_floors[next(iter(fresh.noise_floors))]
-            words = (run / "network.safetensors", "--data", folder / "fresh", target, "--anyway")
+            words = (run / "network.safetensors", "--data", folder / "fresh", "--anyway")
             error = called("network", "evaluate", *words)[1].get("rmse", np.inf)
             # of the torque itself: what the noise adds is the same for every model
-            floor = max(floor, settings.torque_noise)
             found.distance = float(np.sqrt(max(error**2 - floor**2, 0.0)) / floor)
         return found
 
@@ -81,7 +81,7 @@ def situations() -> list[Learned]:
     wrong = Learned(name="", sort="wrong", causes=("file", "recording", "torque", "unit", "sign"))
     return [
         Learned(name="friction and a limit"),
-        Learned(name="linear actuator", actuator={}),
+        Learned(name="linear actuator", actuator={"torque_limit": 100.0}),
         replace(wrong, name="shuffled torque", plant=shuffled, all_files=True),
         replace(wrong, name="torque of one file reversed", plant=reversed_torque),
         replace(wrong, name="torque of one file in other units", plant=other_units),

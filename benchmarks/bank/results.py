@@ -99,9 +99,11 @@ def kind_of(text: str, words: list[str]) -> str:
     """A sentence without its numbers and names: what sentences of one kind have in common."""
     for word in sorted(set(words), key=len, reverse=True):
         text = re.sub(rf"\b{re.escape(word)}\b", "X", text, flags=re.IGNORECASE)
-    text = re.sub(r"\bX(_\w+)?( \((control|held out)\))?", "X", text)
+    text = re.sub(r"\([^()]*\)", "", text)
+    text = re.sub(r"\bX_\w+", "X", text)
     text = re.sub(r"[-+]?\d[\d.]*(e[-+]?\d+)?", "#", text)
-    text = re.sub(r"X(,? (and )?X)+|X( X)+", "X", text)
+    text = re.sub(r"X( torque)?((,? and|,)? X( torque)?)+", "X", text)
+    text = re.sub(r" +", " ", text)
     # what follows the first statement is figures
     return re.split(r"(?<=[a-z)])[:;(]| compared with| beside", text)[0].strip()[:140]
 

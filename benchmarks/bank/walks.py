@@ -43,7 +43,8 @@ class Walk(Situation):
         shipped = Path(trueup.gait.__file__).parent / "search" / "planar22_walk.json"
         content = json.loads(shipped.read_text(encoding="utf-8"))
         moved = {
-            name: value * (1.0 + self.spread[size] * rng.normal())
+            # activations at the start are bounded from below
+            name: value * (1.0 + self.spread[size] * rng.normal() * ("activation" not in name))
             for name, value in content["parameters"].items()
         }
         file = folder / "walk.json"
@@ -73,6 +74,6 @@ def situations() -> list[Walk]:
              causes=("stop", "limit")),
         Walk(name="slows under a push", sort="wrong", spread=(0.005, 0.02), measure="slowed",
              causes=("slow", "speed", "unseen perturbations")),
-        Walk(name="falls", sort="wrong", spread=(0.1, 0.3), measure="fall",
+        Walk(name="falls", sort="wrong", spread=(0.1, 0.2), measure="fall",
              causes=("fall", "time before")),
     ]  # fmt: skip
