@@ -103,6 +103,11 @@ def test_what_a_good_answer_is(bank):
 
     assert good(right, grade="use")
     assert not good(right, grade="look")
+    # one interval of six misses by chance, three do not
+    missed = {n: (0.0, 1.0, 2.0) for n in "abc"}
+    held = {n: (0.0, 1.0, 0.5) for n in "def"}
+    assert good(right, grade="use", intervals={**held, "a": missed["a"], "g": held["d"]})
+    assert not good(right, grade="use", intervals={**held, **missed})
     wrong = by_sort["wrong"]
     assert good(wrong, grade="look", distance=9.0)
     assert not good(wrong, grade="use", distance=9.0)
@@ -137,7 +142,7 @@ def test_page_and_table_are_made_of_results(bank, tmp_path, capsys):
     rows = results.read([file], known)
     assert [(r.situation, r.size) for r in rows] == [(s, z) for s in known for z in s.sizes]
     bank("tables").show(rows)
-    assert "false alarms on" in capsys.readouterr().out
+    assert "warnings on pages of right models" in capsys.readouterr().out
     bank("page").write_page(rows, known, tmp_path / "trust.md")
     text = (tmp_path / "trust.md").read_text()
     assert "| identification by torques |" in text

@@ -8,13 +8,15 @@ from bank.tables import figures
 
 HEAD = """# How far the verdict can be trusted
 
-`use`, `look`, `do not use` is a judgement, and judgements can be wrong. How often was measured on machines whose truth
-is known. A bank of situations makes them: right models, planted faults of two sizes, and too little data. Each case
-takes the path of a user (`import`, `check`, `identify`; `actuator fit`; `network train`; `gait evaluate`). What the
-answer should have been is computed: the result and the machine move side by side on a motion that no fit has seen. A
-planted fault that makes the prediction err by twice the noise or more must never be called `use`.
+`use`, `look`, `do not use` is a judgement, and judgements can be wrong. How often was measured on
+machines whose truth is known. A bank of situations makes them: right models, planted faults of
+two sizes, and too little data. Each case takes the path of a user (`import`, `check`, `identify`;
+`actuator fit`; `network train`; `gait evaluate`). What the answer should have been is computed:
+the result and the machine move side by side on a motion that no fit has seen. A planted fault
+that makes the prediction err by twice the noise or more must never be called `use`.
 
-{cases} cases of {situations} situations, {drawn}. `benchmarks/verdict_bank.py` runs them and writes this page:
+{cases} cases of {situations} situations, {drawn}. `benchmarks/verdict_bank.py` runs them and
+writes this page:
 
 <!-- not executed: hours -->
 ```console
@@ -34,8 +36,8 @@ NAMES = {
 RIGHT = """
 ## Right models
 
-A right model should be `use`, with a page that warns of nothing, and intervals of 95 % should hold the truth in 95 of
-100 parameters.
+A right model should be `use`, with a page that warns of nothing, and intervals of 95 % should
+hold the truth in 95 of 100 parameters.
 
 | capability | cases | called `use` | without a warning | intervals that hold |
 |---|---|---|---|---|
@@ -44,8 +46,9 @@ A right model should be `use`, with a page that warns of nothing, and intervals 
 WRONG = """
 ## Wrong models and logs
 
-Counted are the faults that the parameters do not absorb. None should be `use`. A cause counts as named where a sentence
-of the verdict names it, or something that the data cannot distinguish from it.
+Counted are the faults that the parameters do not absorb. None should be `use`. A cause counts as
+named where a sentence of the verdict names it, or something that the data cannot distinguish from
+it.
 
 | capability | cases | called `use` | cause first | cause among the first three |
 |---|---|---|---|---|
@@ -54,9 +57,10 @@ of the verdict names it, or something that the data cannot distinguish from it.
 OTHERS = """
 ## Absorbed faults, too little data, refusals
 
-An absorbed fault does no harm to the prediction; it is answered well where it is not `use`, is named, or has left the
-intervals right. Too little data is answered well where the result is not `use`, or is right all the same. Input that
-says nothing, such as a held-out recording that is a copy of the training recording, has to be refused.
+An absorbed fault does no harm to the prediction; it is answered well where it is not `use`, is
+named, or has left the intervals right. Too little data is answered well where the result is not
+`use`, or is right all the same. Input that says nothing, such as a held-out recording that is a
+copy of the training recording, has to be refused.
 
 | capability | absorbed, answered well | too little data, answered well | refused |
 |---|---|---|---|
@@ -65,7 +69,8 @@ says nothing, such as a held-out recording that is a copy of the training record
 CHECK = """
 ## check
 
-`check` and the result that follows it disagreed about what the data determine in {0} of {1} cases.
+`check` and the result that follows it disagreed about what the data determine in {0} of {1}
+cases.
 """
 
 
@@ -162,10 +167,11 @@ def _situations(rows: list[Row], known: list[Situation]) -> str:
 NOT_COVERED = """
 ## What is not covered
 
-- Machines that stand or walk on the ground, and objects that are pushed: a finger that touches the ground is the only
-  contact.
+- Machines that stand or walk on the ground, and objects that are pushed: a finger that touches
+  the ground is the only contact.
 - Faults in combination. Each case has one.
 - Temperature, wear, and friction with memory.
 - Logs of real machines, whose truth nobody knows.
-- Natural walks. Each walk of the shipped walker leans on its joint stops, so that the bank holds no right walk.
+- Natural walks. Each walk of the shipped walker leans on its joint stops, so that the bank holds
+  no right walk.
 """

@@ -2,13 +2,33 @@
 
 import json
 import re
-from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from scipy.stats import binom
 
 from bank.answers import NOT_WARNED, Answered
 from bank.grading import MATTERS
 from bank.situation import Situation
+
+
+CHANCE = 0.01
+"""Chance of so many intervals of 95 % without the truth, below which they do not hold."""
+
+TRUE_THERE = (
+    "weakly d",
+    "hardly d",
+    "not distinguishable",
+    "can only be determined as",
+    "no effect on the recorded signals",
+    "the recorded signals determine",
+    "do not determine",
+    "fit as well with",
+    "the response lags its command",
+    "looks clipped",
+    "nothing moves for the first",
+)
+"""Parts of sentences that are true of a right model: what its recordings hold, or do not."""
 
 
 @dataclass
@@ -47,7 +67,7 @@ class Row:
         use = answered.grade == "use"
         match self.situation.sort:
             case "right":
-                return use
+                return use and self.intervals_hold
             case "refused":
                 return answered.code == 2
             case "little":
@@ -57,8 +77,13 @@ class Row:
     @property
     def harmless(self) -> bool:
         """Whether the result predicts well and its intervals hold the truth."""
-        missed = len(self.answered.intervals) - self.held
-        return self.absorbed and missed <= 0.2 * len(self.answered.intervals)
+        return self.absorbed and self.intervals_hold
+
+    @property
+    def intervals_hold(self) -> bool:
+        """Whether no more intervals miss the truth than chance explains."""
+        count = len(self.answered.intervals)
+        return bool(binom.sf(count - self.held - 1, count, 0.05) > CHANCE)
 
     @property
     def listed(self) -> list[str]:
@@ -85,6 +110,11 @@ class Row:
         if answered.grade == "none":
             found.append(("refusal", answered.message))
         return found
+
+    @property
+    def false_warnings(self) -> list[tuple[str, str]]:
+        """Warnings that are not true of a right model."""
+        return [(w, t) for w, t in self.warnings if not any(n in t.lower() for n in TRUE_THERE)]
 
     @property
     def contradicts(self) -> bool:
@@ -136,10 +166,36 @@ def read(files: list[Path], known: list[Situation]) -> list[Row]:
     return rows
 
 
-def alarms(rows: list[Row]) -> tuple[Counter, int]:
-    """False alarms of right models used or not: pages on which each kind was raised, and pages."""
-    pages = [row for row in rows if row.situation.sort == "right"]
-    found: Counter = Counter()
-    for row in pages:
-        found.update({(where, kind_of(t, row.answered.words)) for where, t in row.warnings})
-    return found, len(pages)
+@dataclass
+class Alarm:
+    """A kind of sentence that right models got.
+
+    Attributes:
+      where: what raised it.
+      kind: the sentence without numbers and names.
+      pages: pages that hold it, by capability.
+      true: whether it is true of right models.
+    """
+
+    where: str
+    kind: str
+    pages: dict[str, int]
+    true: bool
+
+
+def alarms(rows: list[Row]) -> tuple[list[Alarm], dict[str, int]]:
+    """Kinds of warnings on pages of right models, the most frequent first, and pages."""
+    found: dict[tuple[str, str], Alarm] = {}
+    count: dict[str, int] = {}
+    for row in rows:
+        if row.situation.sort != "right":
+            continue
+        capability = row.situation.capability
+        count[capability] = count.get(capability, 0) + 1
+        false = set(row.false_warnings)
+        kinds = {(w, kind_of(t, row.answered.words), (w, t) not in false) for w, t in row.warnings}
+        for where, kind, true in kinds:
+            alarm = found.setdefault((where, kind), Alarm(where, kind, {}, true))
+            alarm.pages[capability] = alarm.pages.get(capability, 0) + 1
+    order = sorted(found.values(), key=lambda alarm: (alarm.true, -sum(alarm.pages.values())))
+    return order, count

@@ -38,11 +38,13 @@ def by_situation(rows: list[Row]) -> None:
 
 
 def false_alarms(rows: list[Row]) -> None:
-    """Kinds of sentences that right models got."""
-    found, pages = alarms(rows)
-    print(f"\nfalse alarms on {pages} pages of right models")
-    for (where, kind), count in found.most_common():
-        print(f"{count:5d} {100 * count / pages:5.1f} %  {where:8} {kind}")
+    """Kinds of sentences that warn on pages of right models."""
+    found, count = alarms(rows)
+    pages = ", ".join(f"{n} {name}" for name, n in count.items())
+    print(f"\nwarnings on pages of right models ({pages}); those after * are true there")
+    for alarm in found:
+        shown = ", ".join(f"{name} {n} of {count[name]}" for name, n in alarm.pages.items())
+        print(f"{'*' if alarm.true else ' '} {alarm.where:8} {shown}: {alarm.kind}")
 
 
 def wrong_verdicts(rows: list[Row]) -> None:
@@ -82,7 +84,7 @@ def figures(rows: list[Row]) -> dict[str, tuple[int, int]]:
     compared = [r for r in rows if r.answered.check]
     return {
         "right: use": (len(used), len(right)),
-        "right: without a false warning": (sum(not r.warnings for r in right), len(right)),
+        "right: without a false warning": (sum(not r.false_warnings for r in right), len(right)),
         "intervals of these that hold": (
             sum(r.held for r in used), sum(len(r.answered.intervals) for r in used)),
         "wrong: use": (sum(r.answered.grade == "use" for r in matter), len(matter)),
