@@ -104,15 +104,14 @@ def test_what_a_good_answer_is(bank):
     assert good(right, grade="use")
     assert not good(right, grade="look")
     # one interval of six misses by chance, three do not
-    missed = {n: (0.0, 1.0, 2.0) for n in "abc"}
-    held = {n: (0.0, 1.0, 0.5) for n in "def"}
+    missed = dict.fromkeys("abc", (0.0, 1.0, 2.0))
+    held = dict.fromkeys("def", (0.0, 1.0, 0.5))
     assert good(right, grade="use", intervals={**held, "a": missed["a"], "g": held["d"]})
     assert not good(right, grade="use", intervals={**held, **missed})
     wrong = by_sort["wrong"]
     assert good(wrong, grade="look", distance=9.0)
     assert not good(wrong, grade="use", distance=9.0)
     # absorbed: named, or with intervals that hold
-    held, missed = {"a": (0.0, 1.0, 0.5)}, {"a": (0.0, 1.0, 2.0)}
     assert good(wrong, grade="use", distance=0.5, intervals=held)
     assert not good(wrong, grade="use", distance=0.5, intervals=missed)
     text = f"The {wrong.causes[0]} cannot be distinguished."

@@ -11,7 +11,6 @@ from bank.answers import NOT_WARNED, Answered
 from bank.grading import MATTERS
 from bank.situation import Situation
 
-
 CHANCE = 0.01
 """Chance of so many intervals of 95 % without the truth, below which they do not hold."""
 
