@@ -34,7 +34,7 @@ class Answered:
       intervals: by name of a parameter with a known truth: low, high, truth.
       undetermined: parameters that the data do not determine.
       distance: error of the result on a fresh motion in units of the noise; None if not computed.
-      check: exit code, sentences that warn, and whether all is said to be determined.
+      check: exit code, sentences that warn, whether all is said to be determined, decision.
       words: names of joints, parameters and recordings, which sentences may hold.
       about: what the case was played on.
     """
@@ -70,7 +70,7 @@ class Answered:
             grade=verdict.get("grade", "none"),
             reasons=[r["sentence"] for r in verdict.get("reasons", []) if r["grade"] != "use"],
             insights=[(i["severity"], i["sentence"]) for i in answer.get("insights") or []],
-            causes=[" ".join(_texts(cause)) for cause in answer.get("causes") or []],
+            causes=[f"{c['cause']}: {c['sentence']}" for c in answer.get("causes") or []],
             message=str(answer.get("message", "")),
             intervals={
                 p["name"]: (p["low"], p["high"], known[p["name"]])
@@ -82,14 +82,8 @@ class Answered:
         )
 
 
-def _texts(cause: object) -> list[str]:
-    if isinstance(cause, dict):
-        return [str(value) for value in cause.values() if isinstance(value, str)]
-    return [str(cause)]
-
-
 def checked(code: int, answer: dict) -> dict:
-    """What ``check`` said: exit code, sentences that warn, determined or not, conclusion."""
+    """What ``check`` said: exit code, sentences that warn, determined or not, decision."""
     quality = answer.get("quality") or {}
     warned = [
         finding["sentence"]
@@ -100,10 +94,13 @@ def checked(code: int, answer: dict) -> dict:
     found = answer.get("identifiability") or {}
     if not found.get("identifiable", True):
         warned += found.get("sentences", [])
+    concluded = answer.get("conclusion") or {}
+    warned += [*answer.get("simulation", []), *concluded.get("reasons", [])]
+    if code:
+        warned.append(str(answer.get("message", ""))[:300])
     return {
         "code": code,
-        "warned": [*warned, *answer.get("simulation", []), *answer.get("warnings", [])],
+        "warned": list(dict.fromkeys(warned)),
         "identifiable": found.get("identifiable"),
-        "conclusion": answer.get("conclusion"),
-        "message": str(answer.get("message", ""))[:300],
+        "decision": concluded.get("decision"),
     }

@@ -118,10 +118,12 @@ class Row:
     @property
     def contradicts(self) -> bool:
         """Whether ``check`` and the result disagree about what is determined."""
-        said = self.answered.check.get("identifiable")
-        if said is None or self.answered.grade == "none":
+        check, answered = self.answered.check, self.answered
+        if check.get("identifiable") is None or answered.grade == "none":
             return False
-        return bool(said) == bool(self.answered.undetermined)
+        if check.get("decision") == "stop" and answered.grade == "use":
+            return True
+        return bool(check["identifiable"]) == bool(answered.undetermined)
 
 
 def kind_of(text: str, words: list[str]) -> str:
