@@ -8,7 +8,7 @@ from bank.identification import Identification, Setup
 
 ARMS = ("arm2", "arm3", "leg", "wrist")
 """Machines that situations take in turn."""
-SLOW = {"band": (0.05, 0.5), "size": 0.6}
+SLOW = {"band": (0.1, 0.7), "size": 0.6}
 """Motion that published robots follow within their torques."""
 
 
@@ -70,7 +70,7 @@ def published() -> list[Identification]:
             motion={**SLOW, "rate": rate, "seconds": seconds},
         )
         for robot in ("fr3", "z1", "hc20", "iiwa14")
-        for drive, rate, seconds in (("servo", 100.0, 16.0), ("torque", 500.0, 12.0))
+        for drive, rate, seconds in (("servo", 100.0, 8.0), ("torque", 500.0, 12.0))
     ]
 
 
