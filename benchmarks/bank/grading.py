@@ -10,6 +10,8 @@ from bank.recorder import SETTLE, Log, Motion, Wiring, record
 
 FRESH = 6.0
 """Length of the fresh motion [s]."""
+BRIEF = 0.02
+"""Time over which errors of torques are averaged: what rattles faster, no filter shows [s]."""
 MATTERS = 2.0
 """Error in units of the noise from which a fault is not absorbed."""
 
@@ -25,7 +27,8 @@ def distance(
     """Error of a fitted model on a fresh motion over the noise of the log; infinite if it diverges.
 
     Servo-driven models are simulated with the commands as they were sent, and compared by
-    positions; torque-driven ones by the torques that they need for the motion of the machine.
+    positions; torque-driven ones by the torques that they need for the motion of the machine,
+    averaged over :data:`BRIEF`, while the noise is that of single samples.
     Faults of the log are not in the machine: its true motion and torques count.
     """
     # as fast as the recorded motion, and large even where that was still
@@ -68,7 +71,10 @@ def _by_torques(machine: Machine, model: mujoco.MjModel, log: Log, noise: float)
         data.qpos[:n], data.qvel[:n], data.qacc[:n] = q, before, (after - before) / step
         mujoco.mj_inverse(model, data)
         needed.append(data.qfrc_inverse[:n].copy())
-    error = np.sqrt(np.mean((np.array(needed) - log.controls[1:-1]) ** 2, axis=0))
+    brief = np.ones(round(BRIEF / step)) / round(BRIEF / step)
+    away = np.array(needed) - log.controls[1:-1]
+    away = np.stack([np.convolve(column, brief, "valid") for column in away.T], axis=1)
+    error = np.sqrt(np.mean(away**2, axis=0))
     return float(np.max(error / (torque_noise(log.controls) * max(noise, 1.0))))
 
 
