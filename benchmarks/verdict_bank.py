@@ -78,7 +78,7 @@ def played(situation: Situation, size: int, seed: int, options: argparse.Namespa
         try:
             answered = situation.play(size, seed, folder)
         except Exception:  # a bank that runs for hours goes on
-            answered = Answered(code=1, message=traceback.format_exc())
+            answered = Answered(code=results.CRASHED, message=traceback.format_exc())
     print(f"{time.strftime('%H:%M:%S')} {situation.capability}: {situation.name} {size} {seed} "
           f"{answered.grade}", flush=True)  # fmt: skip
     return Row(situation, size, seed, round(_cpu() - before, 1), answered)

@@ -120,6 +120,7 @@ def test_what_a_good_answer_is(bank):
     assert not good(by_sort["little"], grade="use", distance=50.0)
     assert good(by_sort["refused"], code=2)
     assert not good(by_sort["refused"], code=0, grade="look")
+    assert not good(wrong, code=1)  # an exception is no answer
 
 
 def test_sentences_of_one_kind_are_counted_as_one(bank):

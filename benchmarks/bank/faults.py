@@ -172,6 +172,15 @@ def sign(setup: Setup, size: int, rng: Rng) -> None:
     setup.wiring.reversed_torque = (0, len(setup.machine.joints) - 1)[size]
 
 
+def sign_of_friction(setup: Setup, size: int, rng: Rng) -> None:
+    """The torque of an upright joint, which is mostly friction, has the wrong sign."""
+    machine = setup.machine
+    joint = machine.real.joints[0]
+    joint.frictionloss = float(joint.frictionloss) * (2.0, 5.0)[size]
+    machine.truth[f"{joint.name}_frictionloss"] = float(joint.frictionloss)
+    setup.wiring.reversed_torque = 0
+
+
 def exchanged(setup: Setup, size: int, rng: Rng) -> None:
     """Two encoders are exchanged: the last two, or the outer ones."""
     setup.wiring.exchanged = _pair(setup, size)

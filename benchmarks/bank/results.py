@@ -14,6 +14,9 @@ from bank.situation import Situation
 CHANCE = 0.01
 """Chance of so many intervals of 95 % without the truth, below which they do not hold."""
 
+CRASHED = 1
+"""Exit code of a case that ended in an exception."""
+
 TRUE_THERE = (
     "weakly d",
     "hardly d",
@@ -63,6 +66,8 @@ class Row:
     def good(self) -> bool:
         """Whether the answer is what is right for the case."""
         answered = self.answered
+        if answered.code == CRASHED:
+            return False
         use = answered.grade == "use"
         match self.situation.sort:
             case "right":
