@@ -37,7 +37,7 @@ class Learned(Situation):
     actuator: dict[str, float] = field(default_factory=lambda: dict(NONLINEAR))
     plant: Plant | None = None
     all_files: bool = False
-    repeats: int = 2
+    repeats: int = 3
     seconds: float = 10.0
 
     @property
@@ -48,7 +48,7 @@ class Learned(Situation):
         """Synthesize, change, train, and score the network on fresh recordings."""
         rng = np.random.default_rng([seed, size, *map(ord, self.name)])
         settings = SyntheticSettings(
-            signals=("multisine", "chirp", "sine"), repeats=self.repeats, duration=self.seconds,
+            signals=("multisine", "sine"), repeats=self.repeats, duration=self.seconds,
             **self.actuator,  # type: ignore[arg-type]
         )  # fmt: skip
         synthesize(settings, folder / "data", seed=1000 * size + seed)

@@ -14,13 +14,12 @@ from bank.bodies import Kind
 from bank.machines import Machine, draw_joints
 
 LEAST = {
-    "fr3": (0.05, 0.3, 0.2),
+    "fr3": (0.02, 0.3, 0.2),
     "z1": (0.02, 0.3, 0.2),
-    "hc20": (0.3, 3.0, 2.0),
-    "ur10e": (0.1, 1.0, 0.5),
-    "iiwa14": (0.1, 0.5, 0.3),
+    "hc20": (0.3, 0.3, 0.2),
+    "iiwa14": (0.02, 0.3, 0.2),
 }
-"""Robots, with the smallest middle of armature, damping and friction."""
+"""Robots, with the smallest middle of armature, damping and friction, where the model has none."""
 
 
 def folder() -> Path:
