@@ -14,7 +14,7 @@ import trueup.gait
 from bank.answers import Answered, called
 from bank.situation import Situation
 
-SECONDS, REPEATS = 5.0, 2
+SECONDS, REPEATS = 8.0, 4
 STOP_TORQUE = 1.0
 """Mean torque of the joint limits from which a walk leans on them [N m/kg]."""
 SLOWED = 0.5
