@@ -1,4 +1,4 @@
-"""What is right for a situation: the fitted model beside the machine on a fresh motion."""
+"""What is right for a case: fitted model and machine move side by side on a fresh motion."""
 
 from pathlib import Path
 
@@ -6,57 +6,76 @@ import mujoco
 import numpy as np
 
 from bank.machines import Machine
-from bank.recorder import Motion, Wiring, record
+from bank.recorder import SETTLE, Log, Motion, Wiring, record
+
+FRESH = 6.0
+"""Length of the fresh motion [s]."""
+BRIEF = 0.02
+"""Time over which errors of torques are averaged: what rattles faster, no filter shows [s]."""
+MATTERS = 2.0
+"""Error in units of the noise from which a fault is not absorbed."""
 
 
 def distance(
-    machine: Machine, wiring: Wiring, fitted: Path, rng: np.random.Generator, noise: float
+    machine: Machine,
+    wiring: Wiring,
+    recorded: Motion,
+    fitted: Path,
+    rng: np.random.Generator,
+    noise: float,
 ) -> float:
     """Error of a fitted model on a fresh motion over the noise of the log; infinite if it diverges.
 
-    Servo-driven models are simulated with the logged commands and compared by positions, torque-
-    driven ones by the torques that they need for the motion of the machine.
+    Servo-driven models are simulated with the commands as they were sent, and compared by
+    positions; torque-driven ones by the torques that they need for the motion of the machine,
+    averaged over :data:`BRIEF`, while the noise is that of single samples.
+    Faults of the log are not in the machine: its true motion and torques count.
     """
-    motion = Motion.draw(machine, rng, seconds=6.0)
+    # as fast as the recorded motion, and large even where that was still
+    size = recorded.size if recorded.size > 0.1 else 1.0
+    motion = Motion.draw(machine, rng, FRESH, 1.0 / machine.step, size, recorded.band)
     log = record(machine, motion, wiring, rng, noise=0.0)
     model = mujoco.MjModel.from_xml_path(str(fitted))
     if machine.drive == "servo":
-        return _by_positions(machine, model, log, noise * machine.kind.noise)
-    return _by_torques(machine, model, motion, log, noise)
+        counts = wiring.quantum / np.sqrt(12.0)
+        return _by_positions(machine, model, log, np.hypot(noise * machine.kind.noise, counts))
+    return _by_torques(machine, model, log, noise)
 
 
-def _by_positions(machine: Machine, model, log, noise: float) -> float:
+def _by_positions(machine: Machine, model: mujoco.MjModel, log: Log, noise: float) -> float:
     data = mujoco.MjData(model)
     n = model.nu
-    data.qpos[:n] = machine.kind.rest
-    for _ in range(round(3.0 / model.opt.timestep)):
-        data.ctrl[:] = machine.kind.rest
+    data.qpos[:n] = data.ctrl[:] = machine.kind.rest
+    for _ in range(round(SETTLE / model.opt.timestep)):
         mujoco.mj_step(model, data)
-    shown, steps = [], round(log.time[1] / model.opt.timestep)
-    for command in log.command:
+    # a model with a longer step sees every so manieth command
+    every = max(1, round(model.opt.timestep / machine.step))
+    shown = []
+    for command in log.controls[::every]:
         shown.append(data.qpos[:n].copy())
         data.ctrl[:] = command
-        for _ in range(steps):
-            mujoco.mj_step(model, data)
-    error = np.sqrt(np.mean((np.array(shown) - log.position) ** 2, axis=0))
-    worst = float(np.max(error)) if np.isfinite(error).all() else np.inf
-    return worst / noise
+        mujoco.mj_step(model, data)
+    error = np.sqrt(np.mean((np.array(shown) - log.clean[::every]) ** 2, axis=0))
+    return float(np.max(error)) / noise if np.isfinite(error).all() else np.inf
 
 
-def _by_torques(machine: Machine, model, motion: Motion, log, noise: float) -> float:
+def _by_torques(machine: Machine, model: mujoco.MjModel, log: Log, noise: float) -> float:
+    # steps of MuJoCo backwards: the same numbers in the model as in the machine need its torques
+    model.opt.timestep = machine.step
+    model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_INVDISCRETE
     data = mujoco.MjData(model)
-    n, step = model.nu, log.time[1] - log.time[0]
-    velocity = np.gradient(log.clean, step, axis=0)
-    acceleration = np.gradient(velocity, step, axis=0)
+    n, step = len(machine.joints), machine.step
+    velocity = np.diff(log.clean, axis=0) / step
     needed = []
-    for q, v, a in zip(log.clean, velocity, acceleration, strict=True):
-        data.qpos[:n], data.qvel[:n], data.qacc[:n] = q, v, a
+    for q, before, after in zip(log.clean[1:-1], velocity[:-1], velocity[1:], strict=True):
+        data.qpos[:n], data.qvel[:n], data.qacc[:n] = q, before, (after - before) / step
         mujoco.mj_inverse(model, data)
         needed.append(data.qfrc_inverse[:n].copy())
-    inside = slice(50, -50)
-    error = np.sqrt(np.mean((np.array(needed) - log.command)[inside] ** 2, axis=0))
-    size = torque_noise(log.command) * max(noise, 1.0)
-    return float(np.max(error / size))
+    brief = np.ones(round(BRIEF / step)) / round(BRIEF / step)
+    away = np.array(needed) - log.controls[1:-1]
+    away = np.stack([np.convolve(column, brief, "valid") for column in away.T], axis=1)
+    error = np.sqrt(np.mean(away**2, axis=0))
+    return float(np.max(error / (torque_noise(log.controls) * max(noise, 1.0))))
 
 
 def torque_noise(torques: np.ndarray) -> np.ndarray:

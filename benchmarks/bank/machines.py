@@ -10,67 +10,11 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
+from bank.bodies import KINDS, Kind, head
+
 TERMS = ("armature", "damping", "frictionloss")
-
-HEAD = """<mujoco model="{name}"><option timestep="{step}" integrator="implicitfast"/>
-<compiler angle="radian"/><default><joint armature=".03" damping=".3" frictionloss=".15"/>
-</default><worldbody>"""
-
-ARM2 = """<body name="upper" pos="0 0 1"><joint name="shoulder" axis="0 1 0"/>
-<inertial pos="0 0 -.15" mass="1.2" diaginertia=".012 .012 .002"/>
-<body name="lower" pos="0 0 -.3"><joint name="elbow" axis="0 1 0"/>
-<inertial pos="0 0 -.13" mass=".8" diaginertia=".006 .006 .001"/></body></body>"""
-
-ARM3 = """<body name="base" pos="0 0 1"><joint name="yaw" axis="0 0 1"/>
-<inertial pos="0 0 0" mass="1" diaginertia=".02 .02 .02"/>
-<body name="upper"><joint name="shoulder" axis="0 1 0"/>
-<inertial pos="0 0 -.15" mass="1.2" diaginertia=".012 .012 .002"/>
-<body name="lower" pos="0 0 -.3"><joint name="elbow" axis="0 1 0"/>
-<inertial pos="0 0 -.13" mass=".8" diaginertia=".006 .006 .001"/></body></body></body>"""
-
-LEG = """<body name="thigh" pos="0 0 1"><joint name="hip" axis="0 1 0"/>
-<inertial pos="0 0 -.13" mass=".9" diaginertia=".008 .008 .002"/>
-<body name="shank" pos="0 0 -.27"><joint name="knee" axis="0 1 0"/>
-<inertial pos="0 0 -.12" mass=".4" diaginertia=".004 .004 .001"/>
-<body name="foot" pos="0 0 -.25"><joint name="ankle" axis="0 1 0"/>
-<inertial pos=".04 0 -.02" mass=".15" diaginertia=".0006 .0006 .0004"/></body></body></body>"""
-
-AXIS = """<body name="carriage" pos="0 0 1"><joint name="slide" type="slide" axis="1 0 0"
-armature="60" damping="140" frictionloss="18"/>
-<inertial pos="0 0 0" mass="35" diaginertia=".2 .2 .2"/></body>"""
-
-WRIST = """<body name="fork" pos="0 0 1"><joint name="pan" axis="0 0 1"/>
-<inertial pos=".05 0 0" mass=".7" diaginertia=".003 .004 .004"/>
-<body name="head" pos=".1 0 .05"><joint name="tilt" axis="0 1 0"/>
-<inertial pos=".06 0 .02" mass=".5" diaginertia=".001 .002 .002"/></body></body>"""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of machine.
-
-    Attributes:
-      body: MJCF of its bodies.
-      rest: pose that motions are about [rad, m].
-      reach: amplitude of commands [rad, m].
-      servo: gains kp [N m/rad, N/m] and kv of its position servos.
-      noise: noise of its encoders [rad, m].
-    """
-
-    body: str
-    rest: tuple[float, ...]
-    reach: tuple[float, ...]
-    servo: tuple[float, float]
-    noise: float = 2e-4
-
-
-KINDS = {
-    "arm2": Kind(ARM2, (0.4, 0.5), (0.7, 0.8), (60.0, 2.0)),
-    "arm3": Kind(ARM3, (0.0, 0.4, 0.5), (0.8, 0.7, 0.8), (60.0, 2.0)),
-    "leg": Kind(LEG, (0.3, -0.7, 0.2), (0.5, 0.6, 0.5), (50.0, 1.5)),
-    "axis": Kind(AXIS, (0.0,), (0.12,), (60000.0, 2500.0), 2e-6),
-    "wrist": Kind(WRIST, (0.2, -0.3), (0.9, 0.6), (30.0, 1.0)),
-}
+BUFFER = 30
+"""Length of the delay buffers of servos [time steps]."""
 
 
 @dataclass
@@ -81,25 +25,29 @@ class Machine:
       kind: what it is.
       drive: ``"servo"`` or ``"torque"``.
       step: time step [s].
-      model: MJCF that the user has.
-      real: the machine.
+      model: MJCF that the user has, or its file.
+      real: the machine; its actuated joints come first, in the order of its actuators.
+      joints: names of the actuated joints.
       truth: values of its unknowns by name.
     """
 
     kind: Kind
     drive: str
     step: float
-    model: str
+    model: str | Path
     real: mujoco.MjSpec
+    joints: list[str]
     truth: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def joints(self) -> list[str]:
-        return [joint.name for joint in self.real.joints]
 
 
 def make_machine(
-    name: str, drive: str, rng: np.random.Generator, step: float = 0.002, friction: float = 1.0
+    name: str,
+    drive: str,
+    rng: np.random.Generator,
+    step: float = 0.002,
+    friction: float = 1.0,
+    hard: bool = False,
+    buffer: bool = False,
 ) -> Machine:
     """A machine of a kind with unknowns drawn about those of its model.
 
@@ -109,39 +57,63 @@ def make_machine(
       rng: random numbers.
       step: time step [s].
       friction: factor of its dry friction; 0: machine and model have none.
+      hard: whether dry friction is hard, in machine and model.
+      buffer: whether the servos of machine and model have a buffer of delays.
     """
     kind = KINDS[name]
-    kp, kv = kind.servo
-    text = [HEAD.format(name=name, step=step), kind.body, "</worldbody><actuator>"]
-    joints = [
-        joint.name
-        for joint in mujoco.MjSpec.from_string(text[0] + kind.body + "</worldbody></mujoco>").joints
-    ]
-    for joint in joints:
-        text.append(
-            f'<position name="m_{joint}" joint="{joint}" kp="{kp:g}" kv="{kv:g}"/>'
-            if drive == "servo"
-            else f'<motor name="m_{joint}" joint="{joint}"/>'
-        )
-    text.append("</actuator><sensor>")
+    text = [head(name, step, hard), kind.body, "</worldbody>"]
+    bare = mujoco.MjSpec.from_string("".join([*text, "</mujoco>"]))
+    joints = [joint.name for joint in bare.joints]
+    text.append(_actuators(kind, drive, joints, step if buffer else None))
+    text.append("<sensor>")
     text += [f'<jointpos name="{joint}_pos" joint="{joint}"/>' for joint in joints]
     text.append("</sensor></mujoco>")
     model = "".join(text)
     real = mujoco.MjSpec.from_string(model)
-    truth = {}
-    for joint in real.joints:
-        joint.armature = float(joint.armature) * rng.uniform(0.6, 1.8)
-        damping = scalar(joint.damping) * rng.uniform(0.6, 1.8)
-        set_damping(joint, damping)
-        joint.frictionloss = float(joint.frictionloss) * rng.uniform(0.6, 1.8) * friction
-        values = (float(joint.armature), damping, float(joint.frictionloss))
-        for term, value in zip(TERMS, values, strict=True):
-            if friction or term != "frictionloss":
-                truth[f"{joint.name}_{term}"] = value
+    truth = draw_joints(real, rng, friction=friction)
     if not friction:
         model = model.replace('frictionloss=".15"', 'frictionloss="0"')
         model = model.replace('frictionloss="18"', 'frictionloss="0"')
-    return Machine(kind, drive, step, model, real, truth)
+    return Machine(kind, drive, step, model, real, joints, truth)
+
+
+def _actuators(kind: Kind, drive: str, joints: list[str], buffer: float | None) -> str:
+    kp, kv = kind.servo
+    delays = f' delay="{buffer}" nsample="{BUFFER}" interp="linear"' if buffer else ""
+    lines = [
+        f'<position name="m_{joint}" joint="{joint}" kp="{kp:g}" kv="{kv:g}"{delays}/>'
+        if drive == "servo"
+        else f'<motor name="m_{joint}" joint="{joint}"/>'
+        for joint in joints
+    ]
+    return f"<actuator>{''.join(lines)}</actuator>"
+
+
+def draw_joints(
+    real: mujoco.MjSpec,
+    rng: np.random.Generator,
+    least: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    friction: float = 1.0,
+) -> dict[str, float]:
+    """Draw armature, damping and friction about those of the model, and return them by name.
+
+    Args:
+      real: the machine, changed in place.
+      rng: random numbers.
+      least: smallest middle of the draws of armature, damping and friction.
+      friction: factor of the dry friction; 0: it is no unknown.
+    """
+    truth = {}
+    for joint in real.joints:
+        middles = (float(joint.armature), scalar(joint.damping), float(joint.frictionloss))
+        values = [max(pair) * rng.uniform(0.6, 1.8) for pair in zip(middles, least, strict=True)]
+        values[2] *= friction
+        joint.armature, joint.frictionloss = values[0], values[2]
+        set_damping(joint, values[1])
+        for term, value in zip(TERMS, values, strict=True):
+            if friction or term != "frictionloss":
+                truth[f"{joint.name}_{term}"] = value
+    return truth
 
 
 def scalar(value: object) -> float:
@@ -151,12 +123,19 @@ def scalar(value: object) -> float:
 
 def set_damping(joint: "mujoco.MjsJoint", value: float) -> None:
     """Set the linear damping of a joint [N m s/rad]."""
-    current = np.ravel(np.asarray(joint.damping))
-    joint.damping = value if current.size == 1 else [value, *current[1:]]
+    joint.damping = with_first(joint.damping, value)
 
 
-def write_model(machine: Machine, folder: Path) -> Path:
-    """Write the model of a machine as the user has it."""
+def with_first(coefficients: object, value: float) -> object:
+    """A coefficient with another first entry, in the form in which this MuJoCo has it."""
+    current = np.ravel(np.asarray(coefficients))
+    return value if current.size == 1 else [value, *current[1:]]
+
+
+def model_file(machine: Machine, folder: Path) -> Path:
+    """File of the model as the user has it; written where it is the bank's own."""
+    if isinstance(machine.model, Path):
+        return machine.model
     file = folder / "model.xml"
     file.write_text(machine.model)
     return file
