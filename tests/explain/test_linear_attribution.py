@@ -10,7 +10,7 @@ from trueup.explain.attribution import ALL, MODEL, attribute, key_of
 from trueup.explain.elimination import eliminated
 from trueup.explain.held_out import held_out_fit
 from trueup.parameters import Space
-from trueup.sysid.assess.freed import Freed, FreedFit, fit_freed, space_of
+from trueup.sysid.causes.freed import Freed, FreedFit, fit_freed, space_of
 
 CAUSES = {"delay": [0], "gains": [1], "friction": [2, 3], "limits": [4]}
 

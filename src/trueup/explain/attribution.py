@@ -16,7 +16,7 @@ import numpy as np
 from trueup.explain.elimination import eliminated
 from trueup.explain.held_out import HeldOutErrors, HeldOutFit, held_out_fit
 from trueup.explain.log import ExplainedLog
-from trueup.sysid.assess.freed import FreedFit, fit_freed
+from trueup.sysid.causes.freed import FreedFit, fit_freed
 
 CHANCE = 0.05
 """Probability of naming any cause if there is no gap (familywise error rate)."""

@@ -13,7 +13,7 @@ from trueup.explain.situation import LONGEST_DELAY, Situation
 from trueup.parameters import InertiaType, Parameter
 from trueup.simulation.targets.actuator_targets import actuator_value
 from trueup.simulation.targets.actuator_types import actuator_type, velocity_gain
-from trueup.sysid.assess.machine_candidates import GAINS, gain_names
+from trueup.sysid.causes.machine_candidates import GAINS, gain_names
 from trueup.sysid.model_modifier import body_inertia_param
 
 _GAIN = 4.0  # largest factor of a gain

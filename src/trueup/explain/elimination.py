@@ -5,7 +5,7 @@ import numpy as np
 from trueup.explain.log import ExplainedLog
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.uncertainty.start_noise import inverse_of
-from trueup.sysid.assess.freed import Freed, FreedFit
+from trueup.sysid.causes.freed import Freed, FreedFit
 
 
 def eliminated(log: ExplainedLog, fit: FreedFit, most: int) -> list[tuple[str, ...]]:

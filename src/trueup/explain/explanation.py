@@ -17,7 +17,7 @@ from trueup.fitting.uncertainty.start_noise import noise_from_changes
 from trueup.reports.numbers import format_number
 from trueup.sysid.assess.assessment import value_intervals
 from trueup.sysid.assess.fit_covariance import residual_covariance
-from trueup.sysid.assess.freed import Freed, FreedFit
+from trueup.sysid.causes.freed import Freed, FreedFit
 from trueup.sysid.recordings.channel_units import signal_units
 
 FORMAT_VERSION = 1

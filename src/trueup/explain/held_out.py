@@ -22,7 +22,7 @@ from trueup.fitting.problem import Failures
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.uncertainty.autoregressive import AutoregressiveModel, fit_autoregressive
 from trueup.fitting.uncertainty.start_noise import noise_from_changes
-from trueup.sysid.assess.freed import Freed
+from trueup.sysid.causes.freed import Freed
 from trueup.sysid.fit._inner_fit import inner_fit
 from trueup.sysid.fit.problem import GrayBoxProblem
 

@@ -19,7 +19,7 @@ from trueup.runs.outcome import Outcome
 from trueup.runs.session import Run, Session
 from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
-from trueup.sysid.assess.freed import ITERATIONS, FreedFit
+from trueup.sysid.causes.freed import ITERATIONS, FreedFit
 from trueup.sysid.experiment.run_inputs import mark_of_models
 
 FITS = "fits.json"

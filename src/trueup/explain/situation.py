@@ -11,7 +11,7 @@ from trueup.signals import InterpolationMethod, TimeSeries
 from trueup.simulation.engine.control_layout import control_columns
 from trueup.simulation.targets.actuator_types import actuator_type
 from trueup.simulation.targets.variants import compile_spec
-from trueup.sysid.assess.simulated_peaks import simulated_peaks
+from trueup.sysid.causes.simulated_peaks import simulated_peaks
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.importing.column_matching import joint_of_actuator

@@ -10,7 +10,7 @@ from trueup.fitting.judgement.paired_errors import CHANCE, block_sums, is_clearl
 from trueup.signals import QualityReport
 from trueup.sysid.assess.assessment import SequenceSignals
 from trueup.sysid.assess.horizons import HorizonError, beaten_sentences
-from trueup.sysid.assess.missing_terms import MissingTerm
+from trueup.sysid.causes.missing_terms import MissingTerm
 
 _SMALL = 0.1  # errors below this share of the spread of a channel over all recordings are ignored
 _SHOWN = 3

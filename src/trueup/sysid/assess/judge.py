@@ -10,9 +10,9 @@ from trueup.fitting.solution import Status
 from trueup.sysid.assess.assessment import Assessment, assess
 from trueup.sysid.assess.excitation import joint_motions, too_little
 from trueup.sysid.assess.horizons import horizon_errors
-from trueup.sysid.assess.missing_terms import missing_terms
 from trueup.sysid.assess.summary import summarise
 from trueup.sysid.assess.window_length import window_reasons
+from trueup.sysid.causes.missing_terms import missing_terms
 from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit._inner_fit import AfterFit

@@ -22,8 +22,8 @@ from trueup.sysid.assess.doubts import (
 from trueup.sysid.assess.horizons import HorizonError, horizon_rows
 from trueup.sysid.assess.insights import insights, still_components
 from trueup.sysid.assess.links import link_rows
-from trueup.sysid.assess.missing_terms import MissingTerm
 from trueup.sysid.assess.verdict import verdict_of
+from trueup.sysid.causes.missing_terms import MissingTerm
 from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem

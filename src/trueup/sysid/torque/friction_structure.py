@@ -15,8 +15,8 @@ import numpy as np
 from scipy.stats import chi2
 
 from trueup.fitting.judgement.paired_errors import CHANCE
-from trueup.sysid.assess.friction_shapes import FALLS, GONE, REST
-from trueup.sysid.assess.term_candidates import TURNS
+from trueup.sysid.causes.friction_shapes import FALLS, GONE, REST
+from trueup.sysid.causes.term_candidates import TURNS
 from trueup.sysid.torque.data import TorqueData, joint_names
 from trueup.sysid.torque.linear_fit import (
     LinearColumns,

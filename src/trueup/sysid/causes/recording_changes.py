@@ -17,7 +17,7 @@ from trueup.signals.model_signals import control_mapping
 from trueup.simulation.engine.control_layout import control_in_model_order
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
-from trueup.sysid.assess.term_candidates import PREFIX, SCALAR, TURNS
+from trueup.sysid.causes.term_candidates import PREFIX, SCALAR, TURNS
 from trueup.sysid.fit.late_controls import late_controls
 from trueup.sysid.recordings.measured_state import state_columns
 

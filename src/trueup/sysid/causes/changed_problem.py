@@ -7,7 +7,7 @@ import numpy as np
 
 from trueup.fitting.problem import Failures, Problem
 from trueup.simulation.measured.model_sequences import ModelSequences
-from trueup.sysid.assess.recording_changes import Change
+from trueup.sysid.causes.recording_changes import Change
 
 _KEPT = 8  # problems of other values that are kept
 

@@ -17,8 +17,8 @@ from trueup.simulation.targets.actuator_types import (
     holds_position,
 )
 from trueup.simulation.targets.resolution import resolve
-from trueup.sysid.assess.recording_changes import measured_joints
-from trueup.sysid.assess.term_candidates import (
+from trueup.sysid.causes.recording_changes import measured_joints
+from trueup.sysid.causes.term_candidates import (
     PREFIX,
     SCALAR,
     TURNS,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trueup.sysid.assess.friction_shapes import SHAPES
-from trueup.sysid.assess.term_candidates import KINDS
+from trueup.sysid.causes.friction_shapes import SHAPES
+from trueup.sysid.causes.term_candidates import KINDS
 
 SHOWN = 6
 """Maximum number of joints in a sentence."""

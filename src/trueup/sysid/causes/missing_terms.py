@@ -14,7 +14,22 @@ from trueup.errors import SimulationError, TrueupError
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.uncertainty.start_noise import noise_from_changes
-from trueup.sysid.assess.cause_search import (
+from trueup.sysid.assess.fit_covariance import residual_covariance, sequence_rows
+from trueup.sysid.causes.friction_shapes import shape_candidates
+from trueup.sysid.causes.machine_candidates import (
+    NO_LIMIT,
+    limits,
+    machine_candidates,
+    payloads,
+)
+from trueup.sysid.causes.recording_changes import (
+    clock_rate,
+    exchanges,
+    gravity_tilts,
+    late_commands,
+    sensor_changes,
+)
+from trueup.sysid.causes.search import (
     AT_NOISE,
     ITERATIONS,
     CauseSearch,
@@ -22,24 +37,9 @@ from trueup.sysid.assess.cause_search import (
     Found,
     Trial,
 )
-from trueup.sysid.assess.cause_texts import WORDINGS, enumerated
-from trueup.sysid.assess.fit_covariance import residual_covariance, sequence_rows
-from trueup.sysid.assess.friction_shapes import shape_candidates
-from trueup.sysid.assess.machine_candidates import (
-    NO_LIMIT,
-    limits,
-    machine_candidates,
-    payloads,
-)
-from trueup.sysid.assess.recording_changes import (
-    clock_rate,
-    exchanges,
-    gravity_tilts,
-    late_commands,
-    sensor_changes,
-)
-from trueup.sysid.assess.simulated_peaks import simulated_peaks
-from trueup.sysid.assess.term_candidates import KINDS, candidates
+from trueup.sysid.causes.simulated_peaks import simulated_peaks
+from trueup.sysid.causes.term_candidates import KINDS, candidates
+from trueup.sysid.causes.texts import WORDINGS, enumerated
 from trueup.sysid.fit._inner_fit import busy_seconds
 from trueup.sysid.fit.late_controls import pause_of
 from trueup.sysid.fit.unseen_ends import beginnings_and_ends, obstacle_to_ends

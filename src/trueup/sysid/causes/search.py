@@ -19,14 +19,14 @@ from trueup.fitting.searches.box_step import box_step
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.parameters import ParameterDict
 from trueup.simulation.measured.model_sequences import ModelSequences
-from trueup.sysid.assess.cause_texts import WORDINGS
-from trueup.sysid.assess.changed_problem import ChangedProblem
 from trueup.sysid.assess.fit_covariance import gram_matrix
-from trueup.sysid.assess.freed import line_search
-from trueup.sysid.assess.friction_shapes import with_forces
-from trueup.sysid.assess.machine_candidates import Addition, with_additions
-from trueup.sysid.assess.recording_changes import Change, Exchange
-from trueup.sysid.assess.term_candidates import Candidate, extended
+from trueup.sysid.causes.changed_problem import ChangedProblem
+from trueup.sysid.causes.freed import line_search
+from trueup.sysid.causes.friction_shapes import with_forces
+from trueup.sysid.causes.machine_candidates import Addition, with_additions
+from trueup.sysid.causes.recording_changes import Change, Exchange
+from trueup.sysid.causes.term_candidates import Candidate, extended
+from trueup.sysid.causes.texts import WORDINGS
 from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit
 
 PROMISE = 0.02

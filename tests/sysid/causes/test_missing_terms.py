@@ -7,8 +7,8 @@ import pytest
 from driven_arms import ARMATURE, DAMPING, FRICTION, Plant, experiment, model_of, record
 
 from trueup import sysid
-from trueup.sysid.assess.friction_shapes import shape_candidates
-from trueup.sysid.assess.missing_terms import missing_terms
+from trueup.sysid.causes.friction_shapes import shape_candidates
+from trueup.sysid.causes.missing_terms import missing_terms
 from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 

@@ -1,0 +1,1 @@
+"""Causes of the error that a fit leaves, each tested by freeing it."""
