@@ -227,7 +227,7 @@ class LineSearch:
 
 
 def line_search(
-    whole: GrayBoxProblem,
+    whole: Problem,
     at: np.ndarray,
     columns: np.ndarray,
     guesses: Sequence[Sequence[float]],
@@ -292,7 +292,7 @@ def _points(
 
 
 def _costs(
-    whole: GrayBoxProblem, X: np.ndarray, failures: Failures, loss: Loss
+    whole: Problem, X: np.ndarray, failures: Failures, loss: Loss
 ) -> tuple[np.ndarray, np.ndarray]:
     """Costs ``(n,)``, infinite for failures, and which candidates differ from the first."""
     total, size = np.zeros(len(X)), 0.0

@@ -60,7 +60,7 @@ def columns_of(problem: TorqueProblem) -> Iterator[tuple[str, tuple[Column, ...]
     targets = [t for p in problem.parameters.values() for t in p.targets]
     bodies = {p.inertia_body for p in problem.parameters.values() if p.inertia_type is not None}
     for b in range(1, model.nbody):
-        name = model.body(b).name or f"body {b}"
+        name = str(model.body(b).name or f"body {b}")
         fitted = name in bodies or any(t.startswith(f"body/{name}/") for t in targets)
         moves = any(
             np.abs(s.data.links[:, :, 10 * b : 10 * b + 10]).max() > 1e-9 for s in problem.sequences

@@ -112,9 +112,10 @@ def torque_causes(
     candidates = [*_late_torques(seen, sides[0]), *_of_log(seen), *_of_model(seen)]
     chosen: list[_Candidate] = []
     out: list[TorqueCause] = []
-    before = first = _Trial.of(sides, bounds, [])
+    first = _Trial.of(sides, bounds, [])
     if first is None:
         return []
+    before = first
     for _ in range(_ROUNDS):
         left = [c for c in candidates if c not in chosen]
         found = [(c, _Trial.of(sides, bounds, [*chosen, c], before.cost)) for c in left]
@@ -222,7 +223,7 @@ class _Trial:
             return None
         size[~acts] = 1.0
         designs = [np.where(acts, each, 0.0) for each in designs]
-        R = np.linalg.qr(np.column_stack([designs[0] / size, rights[0]]), mode="r")
+        R = np.asarray(np.linalg.qr(np.column_stack([designs[0] / size, rights[0]]), mode="r"))
         count = len(size)
         rest = np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=1e-10)[0]
         if float(np.sum(np.square(R[:, :-1] @ rest - R[:, -1]))) > (1.0 - _PROMISE) * limit:
