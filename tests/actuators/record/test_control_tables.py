@@ -49,6 +49,8 @@ _VALUES = {
         "speed": (1024 + 100, -11.1 * _RPM),
         "load": (500, 0.5),
         "volts": (74, 7.4),
+        "lowest_volts": (60, 6.0),
+        "highest_volts": (90, 9.0),
         "lowest_angle": (0, -math.radians(300) * 512 / 1023),
         "highest_angle": (512, 0.0),
     },
@@ -58,6 +60,10 @@ _VALUES = {
         "speed": (1024 + 100, -11.4 * _RPM),
         "load": (1024 + 300, -0.3),
         "volts": (120, 12.0),
+        "lowest_volts": (95, 9.5),
+        "highest_volts": (160, 16.0),
+        "lowest_angle": (0, -math.pi),
+        "highest_angle": (4095, math.pi * 2047 / 2048),
     },
     "sts3215": {
         "position": (3072, math.pi / 2),
@@ -66,6 +72,10 @@ _VALUES = {
         "load": (1024 + 300, -0.3),
         "current": (100, 0.65),
         "volts": (74, 7.4),
+        "lowest_volts": (40, 4.0),
+        "highest_volts": (80, 8.0),
+        "lowest_angle": (0, -math.pi),
+        "highest_angle": (4095, math.pi * 2047 / 2048),
     },
 }
 _VALUES["mx106"] = _VALUES["mx64"]
@@ -82,6 +92,12 @@ def test_addresses_and_sizes_are_those_of_the_manual(motor):
     used = [*vars(table).values(), *settings]
     found = {each.address: each.size for each in used if hasattr(each, "decode")}
     assert found == _SIZES[motor]
+
+
+@pytest.mark.parametrize("motor", sorted(_VALUES))
+def test_every_register_in_counts_has_its_value_here(motor):
+    registers = {name: each for name, each in vars(_table(motor)).items() if hasattr(each, "unit")}
+    assert {name for name, each in registers.items() if each.unit != 1.0} == set(_VALUES[motor])
 
 
 @pytest.mark.parametrize(
