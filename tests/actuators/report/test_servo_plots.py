@@ -179,7 +179,8 @@ def test_the_report_of_a_fit_flags_bounds_and_what_is_not_determined():
             "remarks": ["a remark <b>"],
             "advice": [{"sentence": "record other masses"}],
         },
-        "notes": ["kt and R are told apart", "left out: broken.json"],
+        "findings": ["the supply voltage sags"],
+        "notes": ["kt and R are told apart", "left out: broken.json", "the supply voltage sags"],
         "history": [{"evaluations": 64, "cost": 0.1, "stage": "scan"}],
         "stats": {"evaluations": 64, "seconds": 1.0},
         "provenance": {"seed": 3},
@@ -191,6 +192,7 @@ def test_the_report_of_a_fit_flags_bounds_and_what_is_not_determined():
     assert "90 % interval" in text and "0.36 to 0.38" in text
     assert "a remark &lt;b&gt;" in text and "record other masses" in text
     assert text.count("kt and R are told apart") == 1 and "left out: broken.json" in text
+    assert text.count("the supply voltage sags") == 1
     assert "not fitted" in text  # q_offset, of which the statistics say nothing
     assert "at any load" in text
 
