@@ -12,10 +12,10 @@ from trueup.errors import FitError
 from trueup.fitting import minimise
 from trueup.fitting.losses import LOSSES
 from trueup.fitting.problem import LARGE_RESIDUAL, PerCandidate, Problem, Vectorised
-from trueup.fitting.searches._scipy_least_squares import (
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.searches.scipy_least_squares import (
     scipy_least_squares as minimise_with_scipy,
 )
-from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.solution import Status
 
 

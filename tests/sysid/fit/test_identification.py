@@ -275,7 +275,7 @@ def test_ctrl_c_says_what_scipy_keeps(recorded, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trueup.fitting.searches._scipy_least_squares.scipy_least_squares", stop)
+    monkeypatch.setattr("trueup.fitting.searches.scipy_least_squares.scipy_least_squares", stop)
     with pytest.raises(RunInterrupted) as stopped:
         run(recorded, experiment(recorded, 1, name="stopped", search={"method": "scipy"}))
     assert "the fit is not saved" in str(stopped.value)

@@ -119,7 +119,7 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
     part, problem, made = spec.experiment.search, ready.problem, ready.search
     notes, limits = ready.notes, spec.limits
     if part.method in SCIPY_METHODS:
-        from trueup.fitting.searches._scipy_least_squares import scipy_least_squares
+        from trueup.fitting.searches.scipy_least_squares import scipy_least_squares
 
         run.describe()
         parallel = part.method == "scipy_parallel_fd"
