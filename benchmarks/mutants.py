@@ -130,7 +130,7 @@ def main() -> int:
     given = parser.parse_args()
     root, results = given.folder.resolve() / "project", given.folder / "mutants.json"
     if not root.exists():
-        shutil.copytree(PROJECT, root, ignore=shutil.ignore_patterns(".git", "shared"))
+        shutil.copytree(PROJECT, root, ignore=shutil.ignore_patterns(".git", ".venv*", "shared"))
     shutil.rmtree(root / "tests")
     shutil.copytree(PROJECT / "tests", root / "tests")
     done = json.loads(results.read_text()) if results.exists() else []

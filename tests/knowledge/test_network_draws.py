@@ -37,9 +37,11 @@ def ensemble_run(recordings, tmp_path_factory):
 
 
 def test_members_are_the_rows_and_their_band_lies_over_the_test(ensemble_run, tmp_path):
+    shares = []
     made = export_randomisation(
-        ensemble_run, tmp_path / "isaac", "isaac-lab", joints=3, anyway=True
+        ensemble_run, tmp_path / "isaac", "isaac-lab", joints=3, anyway=True, progress=shares.append
     )
+    assert shares == sorted(shares) and shares[-1] == 1.0
     np.testing.assert_array_equal(made.draws.values[:, 0], [0, 1])
     names = {file.name for file in made.files}
     assert {"posterior_network.pt", "posterior_network.py", "report.html"} <= names

@@ -51,7 +51,12 @@ def test_files_say_what_each_row_writes(exported):
     (band,) = description["band"]
     assert all(0.75 < share <= 1.0 for share in band["inside"].values())
     assert description["correlation_factor"] > 1.5
-    assert "correlation" in (exported.directory / "report.html").read_text().lower()
+    page = (exported.directory / "report.html").read_text()
+    assert "correlation" in page.lower()
+    assert (
+        f"{description['drawn']} draws were simulated over the held-out recordings: "
+        f"{description['excluded']} are excluded by them, {description['failed']} fail"
+    ) in page
 
 
 def test_the_same_seed_gives_the_same_rows(exported, pendulum_run, tmp_path):

@@ -152,6 +152,29 @@ def test_scores_are_one_row_a_channel_and_name_what_is_better():
     assert "worse than" not in text_of(identification_report(summary(), [signals()]))
 
 
+def test_errors_are_shown_with_three_digits():
+    scores = [
+        score("identified", "angle", 0.0123456),
+        score("initial", "angle", 1.2345678),
+        score("mean of training", "angle", 23.456789),
+    ]
+    horizons = [
+        {
+            "horizon": 0.5,
+            "part": "training",
+            "channel": "angle",
+            "unit": "rad",
+            "identified": 0.0345678,
+            "initial": 0.456789,
+            "state_held": 5.6789123,
+            "velocity_held": 67.891234,
+        }
+    ]
+    text = text_of(identification_report(summary(scores=scores, horizons=horizons), [signals()]))
+    assert "angle rad 0.0123 1.23 23.5 " in text
+    assert "training angle rad 0.0346 0.457 5.68 67.9" in text
+
+
 def test_the_worst_channel_is_the_key_figure():
     scores = [score("identified", "angle", 0.01), score("identified", "speed", 0.4)]
     scores += [score("mean of training", c, 1.0) for c in CHANNELS]

@@ -14,7 +14,7 @@ from distinct_servos import (
     motor_states,
 )
 
-from trueup.actuators import FRICTION_MODELS, friction_model, motor_torque
+from trueup.actuators import EXTENDED_TERMS, FRICTION_MODELS, friction_model, motor_torque
 from trueup.actuators.equations import servo_equations as equations
 from trueup.actuators.equations._parameter_layout import ParameterValues
 from trueup.actuators.equations.servo_laws import law_parameters
@@ -136,6 +136,11 @@ def test_bus_voltage_and_resistance_follow_what_was_measured():
     p = ParameterValues({"measured_voltage": 0.3, "R": 2.0, "resistance_temperature": 0.01})
     assert equations.bus_voltage(7.0, 9.0, p) == pytest.approx(7.6)
     assert equations.winding_resistance(15.0, p) == pytest.approx(2.3)
+
+
+@pytest.mark.parametrize("name", ["winding_braking", "measured_voltage"])
+def test_a_share_lies_between_nothing_and_the_whole(name):
+    assert (EXTENDED_TERMS[name].lower, EXTENDED_TERMS[name].upper) == (0.0, 1.0)
 
 
 def test_a_motor_without_torque_coasts_or_is_shorted():

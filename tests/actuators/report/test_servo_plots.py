@@ -19,6 +19,7 @@ from trueup.actuators import (
     servo_report,
 )
 from trueup.actuators.report.overlay_figures import points_per_curve, select_logs, worst_first
+from trueup.actuators.selection.model_choice import ModelChoice, TriedModel
 from trueup.errors import MissingExtraError, ParameterError, RecordingError, ReportError
 
 TERMS = {
@@ -118,6 +119,7 @@ def test_logs_are_chosen_by_pattern_and_by_error():
 
 
 def test_png_files_hold_a_few_logs_each(monkeypatch, tmp_path):
+    image = pytest.importorskip("matplotlib.image")
     monkeypatch.setattr("trueup.actuators.report.overlay_image.LOGS_PER_IMAGE", 1)
     logs = logs_of(M1)[:2]
     errors = model_errors({"m1": M1}, logs)
@@ -125,7 +127,13 @@ def test_png_files_hold_a_few_logs_each(monkeypatch, tmp_path):
     assert [file.name for file in files] == ["plot.png", "plot-2.png"]
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
     assert sorted(p.name for p in (tmp_path / "new").iterdir()) == ["plot-2.png", "plot.png"]
-    assert overlay_images(logs[:1], [], tmp_path / "alone.png")[0].is_file()
+    (alone,) = overlay_images(logs[:1], [], tmp_path / "alone.png")
+    with_models = image.imread(files[0])[..., :3]
+    assert np.ptp(with_models, axis=2).max() > 0.5  # the coloured curve of a model
+    grey = image.imread(alone)[..., :3]
+    assert np.ptp(grey, axis=2).max() == 0.0
+    # the measured curves: a wide line of one grey that no text or axis has
+    assert (np.abs(grey[..., 0] - 0.6) < 0.01).mean() > 0.005
     (tmp_path / "file").write_text("")
     with pytest.raises(ReportError, match="cannot write the image"):
         overlay_images(logs[:1], [], tmp_path / "file" / "plot.png")
@@ -171,7 +179,8 @@ def test_the_report_of_a_fit_flags_bounds_and_what_is_not_determined():
             "remarks": ["a remark <b>"],
             "advice": [{"sentence": "record other masses"}],
         },
-        "notes": ["kt and R are told apart", "left out: broken.json"],
+        "findings": ["the supply voltage sags"],
+        "notes": ["kt and R are told apart", "left out: broken.json", "the supply voltage sags"],
         "history": [{"evaluations": 64, "cost": 0.1, "stage": "scan"}],
         "stats": {"evaluations": 64, "seconds": 1.0},
         "provenance": {"seed": 3},
@@ -183,8 +192,18 @@ def test_the_report_of_a_fit_flags_bounds_and_what_is_not_determined():
     assert "90 % interval" in text and "0.370 ± 0.010" in text
     assert "a remark &lt;b&gt;" in text and "record other masses" in text
     assert text.count("kt and R are told apart") == 1 and "left out: broken.json" in text
+    assert text.count("the supply voltage sags") == 1
     assert "not fitted" in text  # q_offset, of which the statistics say nothing
     assert "at any load" in text
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_selection_that_ran_out_of_trials_says_so(complete):
+    tried = TriedModel("m1", (), 6, {"kp 100": 0.02, "kp 200": 0.03})
+    choice = ModelChoice(tried, (tried,), "kp", complete=complete)
+    text = servo_report(M1, logs_of(M1), choice=choice).html()
+    assert choice.reason in text
+    assert ("The trials were used up before all candidates were tried." in text) is not complete
 
 
 def test_a_report_of_a_diverging_model_says_so(monkeypatch):

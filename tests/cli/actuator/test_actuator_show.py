@@ -129,6 +129,7 @@ def test_plot_with_and_without_models(folder, capsys, tmp_path):
         tmp_path / "logs.html",
     )  # fmt: skip
     assert code == 0 and found["logs"] == ["kp100"] and found["models"] == {}
+    assert not list(tmp_path.glob("logs*.png"))
 
 
 def test_drive_backdrive(folder, capsys, tmp_path):

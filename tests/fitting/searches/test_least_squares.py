@@ -13,6 +13,9 @@ from trueup.fitting import minimise
 from trueup.fitting.losses import LOSSES
 from trueup.fitting.problem import LARGE_RESIDUAL, PerCandidate, Problem, Vectorised
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.searches.scipy_least_squares import (
+    scipy_least_squares as minimise_with_scipy,
+)
 from trueup.fitting.solution import Status
 
 
@@ -511,3 +514,12 @@ def test_costs_of_history_fall():
     costs = [record["cost"] for record in solution.history]
     assert costs == sorted(costs, reverse=True)
     assert solution.history[-1]["evaluations"] == solution.stats["evaluations"]
+
+
+def test_costs_in_the_history_of_scipy_are_those_of_its_points():
+    problem = zoo.problem(zoo.rosenbrock, [-1.2, 1.0])
+    solution = minimise_with_scipy(problem, LeastSquaresSettings(max_iters=20))
+    X = np.array([record["x"] for record in solution.history])
+    costs = 0.5 * (problem.residuals(X) ** 2).sum(axis=1)
+    np.testing.assert_allclose([record["cost"] for record in solution.history], costs)
+    assert len(costs) > 5 and costs[-1] < 1e-12 < costs[0]

@@ -69,6 +69,12 @@ def test_a_peak_may_be_anywhere_in_stance(time, side):
     np.testing.assert_array_equal(knots.torque[0], [0.0, 0.0, 50.0, 0.0, 0.0])
 
 
+@pytest.mark.parametrize("profile", [FourParameterProfile(), PointsProfile(6)])
+def test_every_parameter_is_a_fraction(profile):
+    assert {(entry.lower, entry.upper) for entry in profile.entries} == {(0.0, 1.0)}
+    assert all(0.0 <= entry.start <= 1.0 for entry in profile.entries)
+
+
 def test_knots_of_points():
     profile = PointsProfile(6)
     starts = [entry.start for entry in profile.entries]

@@ -102,6 +102,29 @@ def test_a_mirrored_pose_has_mirrored_muscles_and_masses(name, walkers):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_rods_of_the_legs_are_apart_in_every_keyframe(name, walkers):
+    model = walkers[name].model
+    data = mujoco.MjData(model)
+    rods = {
+        side: [
+            geom
+            for part in ("femur", "tibia")
+            for geom in range(model.ngeom)
+            if model.geom_bodyid[geom] == model.body(f"{part}_{side}").id
+            and model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_CAPSULE
+        ]
+        for side in "rl"
+    }
+    assert len(rods["r"]) == len(rods["l"]) >= 2
+    for key in range(model.nkey):
+        mujoco.mj_resetDataKeyframe(model, data, key)
+        mujoco.mj_forward(model, data)
+        for one in rods["r"]:
+            for other in rods["l"]:
+                assert mujoco.mj_geomDistance(model, data, one, other, 1.0, None) > 0.01
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_keyframes_stand_on_the_ground_with_the_weight_over_the_feet(name, walkers):
     model = walkers[name].model
     data = mujoco.MjData(model)

@@ -155,6 +155,13 @@ def test_distance_from_a_norm(even):
     assert kinematics.content[1].rows[2][-2] == pytest.approx(100.0 / 3.0, abs=3.0)
 
 
+def test_curves_span_the_gait_cycle(even):
+    shown = ShownWalk(even, planar22_anatomy(), 3, norm_of(0.1, 0.05))
+    (kinematics,) = (s for s in walk_sections(shown) if s.title == "Kinematics")
+    curves = [each for plot in kinematics.content[0].plots for each in plot.data]
+    assert {(min(each["x"]), max(each["x"])) for each in curves} == {(0.0, 100.0)}
+
+
 def test_a_walk_without_a_stride_is_shown_over_time(short):
     look = look_at(short, short.parameters.start)
     page = walk_report(look, "Short")

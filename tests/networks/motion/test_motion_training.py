@@ -22,6 +22,7 @@ from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.logs import MAX_STEP, MotionLogs
 from trueup.networks.motion.result import MotionParts, evaluated, motion_parts
 from trueup.networks.motion.starting_correction import starting_correction
+from trueup.networks.motion.trainer import MotionTrainer
 from trueup.networks.motion.training import (
     Motion,
     MotionTraining,
@@ -69,6 +70,14 @@ TORQUES = torch.stack(
     [WHOLE.load_torque(k, WHOLE.position[k], SPEEDS[k], SPEEDS[k + 1]) for k in range(320)], dim=1
 ).numpy()
 """Torque on the load of each log [N m]."""
+
+
+def test_windows_of_an_exact_model_have_no_loss():
+    """Each window starts in the state of its first sample and is simulated as the whole."""
+    logs = MotionLogs.of(TRUTH, LOGS)
+    trainer = MotionTrainer(TRUTH, logs, logs, QUICK)
+    trainer.step(0.0)
+    assert trainer.loss_sum < 1e-20
 
 
 @pytest.mark.parametrize("law", LAWS)

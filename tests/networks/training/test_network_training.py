@@ -62,6 +62,12 @@ def test_a_network_learns_what_a_linear_model_cannot():
     assert score(trained.network, held_out).total.rmse < score(linear, held_out).total.rmse
 
 
+def test_only_epochs_with_a_validation_have_its_scores():
+    trained = train(settings=short(4, check_val_every_n_epoch=2))
+    scored = [entry["epoch"] for entry in trained.history if "val_rmse_epoch" in entry]
+    assert scored == [1, 3]
+
+
 @pytest.mark.parametrize("family", ["gru", "lstm"])
 @pytest.mark.parametrize("length", [2, 20, 200])
 def test_what_is_scored_is_what_is_deployed_for_any_length_of_chunk(family, length):

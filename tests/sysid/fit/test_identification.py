@@ -9,7 +9,7 @@ import pytest
 import yaml
 from mujoco.rollout import rollout
 
-from trueup.errors import FitError, ReportError, UnfinishedRunError
+from trueup.errors import FitError, ReportError, SimulationError, UnfinishedRunError
 from trueup.fitting import Status
 from trueup.fitting.uncertainty import METHODS
 from trueup.parameters import ParameterDict
@@ -104,6 +104,14 @@ def test_known_values_are_found_and_every_fold_finds_them(recorded):
     # weighted by the noise, an error of one is the noise itself
     np.testing.assert_allclose(crossed.held_out_error, 1.0, atol=0.06)
     assert {name for part in crossed.held_out for name in part} == {f"run_{i}" for i in range(4)}
+
+
+def test_a_model_that_diverges_at_the_start_values_is_refused_before_a_run_is_written(recorded):
+    content = experiment(recorded, name="diverging")
+    content["parameters"]["stiffness"] |= {"start": -1e9, "bounds": [-2e9, 0]}
+    with pytest.raises(SimulationError, match="the simulation fails at the start values"):
+        run(recorded, content)
+    assert not (recorded / "runs" / "diverging").exists()
 
 
 @pytest.mark.parametrize("folds", [0, 2])
@@ -267,7 +275,7 @@ def test_ctrl_c_says_what_scipy_keeps(recorded, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trueup.fitting.searches._scipy_least_squares.scipy_least_squares", stop)
+    monkeypatch.setattr("trueup.fitting.searches.scipy_least_squares.scipy_least_squares", stop)
     with pytest.raises(RunInterrupted) as stopped:
         run(recorded, experiment(recorded, 1, name="stopped", search={"method": "scipy"}))
     assert "the fit is not saved" in str(stopped.value)

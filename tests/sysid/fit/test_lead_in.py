@@ -99,7 +99,12 @@ def test_windows_and_held_out_parts_take_over_what_commands_left(tmp_path, actua
 def test_a_recording_that_is_trimmed_takes_over_from_the_commands_before(tmp_path):
     _record(tmp_path, "filter", held=True)
     late = ("initial: default", "initial: measured, trim: {start: 1.501}")
-    assert _largest(_prepared(tmp_path, late)) < 0.002
+    prepared = _prepared(tmp_path, late)
+    assert _largest(prepared) < 0.002
+    # the pose is that of the beginning again after half a second, so that it cannot drift away
+    (sequence,) = prepared.problem().sequences
+    starts = [segment.start_time for segment in sequence.segments]
+    np.testing.assert_allclose(starts[:4], [0.0, 0.5, 1.0, 1.5], atol=0.002)
 
 
 def test_a_joint_that_was_not_measured_goes_on_and_is_named(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trueup.signals import TimeSeries
-from trueup.sysid.recordings.measured_state import StateColumns
+from trueup.sysid.recordings.measured_state import StateColumns, local_fit
 from trueup.sysid.recordings.state_smoothing import WIDEST, chosen_half_width
 
 TIMES = 0.001 * np.arange(4000)
@@ -49,6 +49,18 @@ def test_the_narrowest_of_several_recordings_is_taken():
 @pytest.mark.parametrize("step", [0.01, 0.05])
 def test_a_slow_clock_leaves_no_choice(step):
     assert _width(_jerky, 1e-7, step * np.arange(400)) == WIDEST
+
+
+def test_a_fit_takes_the_samples_within_its_half_width_and_at_least_five():
+    curve = 0.3 - 2.0 * (TIMES - 1.0) + 7.0 * (TIMES - 1.0) ** 2
+    inside = np.abs(TIMES - 1.0) < 0.0205
+    value, slope = local_fit(TIMES, np.where(inside, curve, 9.0)[:, None], 1.0, 0.0202)
+    assert value == pytest.approx([0.3], abs=1e-9) and slope == pytest.approx([-2.0], abs=1e-6)
+    # a sample more on each side counts, and those next to the time alone do not suffice
+    assert abs(local_fit(TIMES, np.where(inside, curve, 9.0)[:, None], 1.0, 0.0212)[0] - 0.3) > 0.01
+    nearest = np.abs(TIMES - 1.0) < 0.0025
+    value, slope = local_fit(TIMES, np.where(nearest, curve, 9.0)[:, None], 1.0, 0.0001)
+    assert value == pytest.approx([0.3], abs=1e-9) and slope == pytest.approx([-2.0], abs=1e-6)
 
 
 def test_nothing_measured_leaves_the_default():

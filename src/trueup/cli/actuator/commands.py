@@ -50,9 +50,9 @@ class ProcessServoLogs(WithKeys):
         """Run the command; returns the exit code."""
         from trueup.cli.actuator.data import run_process
 
-        values = self.values()
-        skip = values.get("skip_bad_logs", False)
-        return run_process(self.raw, self.logdir, self.dt, values.get("compat"), skip, output)
+        values = self.all_values()
+        skip = values["skip_bad_logs"]
+        return run_process(self.raw, self.logdir, self.dt, values["compat"], skip, output)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class ServoLogJitter(WithKeys):
         """Run the command; returns the exit code."""
         from trueup.cli.actuator.data import run_jitter
 
-        skip = self.values().get("skip_bad_logs", False)
+        skip = self.all_values()["skip_bad_logs"]
         return run_jitter(self.raw, self.output, skip, output)
 
 

@@ -144,7 +144,7 @@ class CompareServoModels(OfRuns, ComparisonOptions, WithKeys):
             name=self.output.resolve().name,
             limits=Budget(max_evaluations=values.get("trials")),
             catalogue=values.get("catalogue"),
-            skip_bad_logs=values.get("skip_bad_logs", False),
+            skip_bad_logs=values.get("skip_bad_logs", LogSettings.skip_bad_logs),
             anyway=self.anyway,
         )
         return run_compare(

@@ -95,7 +95,7 @@ def run_export(command: ExportServo, output: Output) -> int:
     skipped: list[str] = []
     logs = None
     if command.logdir is not None:
-        skip_bad = values.get("skip_bad_logs", False)
+        skip_bad = values.get("skip_bad_logs", LogSettings.skip_bad_logs)
         logs = read_logs(command.logdir, uniform=True, skip_bad=skip_bad, on_skip=skipped.append)
     with Progress(not output.json) as progress:
         exported = export_servo(

@@ -148,7 +148,7 @@ class FitServo(TrackerOptions, FitOptions, WithKeys):
             limits=Budget(max_evaluations=values.get("trials")),
             start=None if self.storage else self.load_study,
             catalogue=values.get("catalogue"),
-            skip_bad_logs=values.get("skip_bad_logs", False),
+            skip_bad_logs=values.get("skip_bad_logs", LogSettings.skip_bad_logs),
         )
         if self.eval:
             return run_fit_evaluation(spec, output)
@@ -190,16 +190,16 @@ class EvaluateServo(OfRuns, WithKeys):
         """Run the command; returns the exit code."""
         from trueup.cli.actuator.evaluate import show_evaluation
 
-        values = self.values()
+        values = self.all_values()
         return show_evaluation(
             self.params,
             self.logdir,
             self.actuator,
             self.model,
-            values.get("skip_bad_logs", False),
+            values["skip_bad_logs"],
             simulation_of(values),
             output,
-            catalogue=values.get("catalogue"),
+            catalogue=values["catalogue"],
             anyway=self.anyway,
         )
 

@@ -93,6 +93,10 @@ class WithKeys:
             raise ExperimentError(f"missing: {', '.join(map(_form, missing))}")
         return values
 
+    def all_values(self) -> dict[str, Any]:
+        """Values of all settings, by name: the given ones, and the defaults of the others."""
+        return {s.name: s.default for s in settings_of(self.KEYS).values()} | self.values()
+
 
 def _split(value: Any) -> Any:
     """A list of texts, also split at commas as in ``KEY=VALUE``."""

@@ -75,19 +75,19 @@ class PlotServoLogs(OfRuns, WithKeys):
             raise ParameterError(
                 "--params is given, but models are simulated with --sim only: add --sim"
             )
-        values = self.values()
+        values = self.all_values()
         return run_plot(
             self.logdir,
             [file for files in self.params for file in files],
             self.output,
             output,
             servo=self.actuator,
-            catalogue=values.get("catalogue"),
-            skip_bad=values.get("skip_bad_logs", False),
+            catalogue=values["catalogue"],
+            skip_bad=values["skip_bad_logs"],
             simulation=simulation_of(values),
             only=self.only,
             worst=self.worst,
-            png=values.get("png", False),
+            png=values["png"],
             anyway=self.anyway,
         )
 
@@ -117,12 +117,12 @@ class DriveBackdriveLimits(OfRuns, WithKeys):
         """Run the command; returns the exit code."""
         from trueup.cli.actuator.show import run_drive_backdrive
 
-        values = self.values()
+        values = self.all_values()
         return run_drive_backdrive(
             [file for files in self.params for file in files],
-            values.get("catalogue"),
+            values["catalogue"],
             self.max_torque,
-            values.get("speeds", ()),
+            values["speeds"],
             self.output,
             self.anyway,
             output,

@@ -122,7 +122,7 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
     notes, limits, start = ready.notes, spec.limits, None
     began = time.perf_counter()
     if part.method in SCIPY_METHODS:
-        from trueup.fitting.searches._scipy_least_squares import scipy_least_squares
+        from trueup.fitting.searches.scipy_least_squares import scipy_least_squares
 
         run.describe()
         parallel = part.method == "scipy_parallel_fd"

@@ -103,7 +103,7 @@ def _models(problem: Problem) -> list[str]:
 
 def _fit(problem: Problem, optimizer: str, options: Options) -> Solution:
     if optimizer != "mujoco":
-        from trueup.fitting.searches._scipy_least_squares import scipy_least_squares
+        from trueup.fitting.searches.scipy_least_squares import scipy_least_squares
 
         return scipy_least_squares(
             problem,
