@@ -224,7 +224,7 @@ def test_compare_shows_values_intervals_and_agreement(
     assert [p["agreement"] for p in said["parameters"]] == ["overlap", "overlap"]
     assert main(["compare", str(finished.run), str(finished.run)]) == 0
     shown = capsys.readouterr().out
-    assert re.search(r"armature +\S+ \(.*\) +\S+ \(.*\) +overlap", shown)
+    assert re.search(r"armature +\S+ ± \S+ +\S+ ± \S+ +overlap", shown)
 
 
 def test_check_speaks_about_data_and_identifiability(finished, command, capsys):

@@ -108,6 +108,7 @@ class ServoFit(RunKind):
 
 class ServoComparison(RunKind):
     kind = "comparison"
+    exit_codes = (0, 3)
     stop_at = 8  # in the second fit
 
     def __init__(self, folder):
@@ -137,6 +138,7 @@ class ServoComparison(RunKind):
 
 class Training(RunKind):
     kind = "network"
+    exit_codes = (0, 3)
 
     def __init__(self, folder):
         super().__init__(folder)

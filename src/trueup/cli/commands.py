@@ -1,13 +1,12 @@
 """The commands and their arguments; implementations are imported when a command runs."""
 
-import importlib
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from trueup.cli.lazy_commands import LazyCommands
 from trueup.cli.output import Output
 from trueup.cli.study.options import Json, OfRuns
 
@@ -212,31 +211,7 @@ class Demo:
         return run_demo(self.output, self.overwrite, self.seed, output)
 
 
-class _Commands(Mapping[str, type]):
-    """Classes of the commands by name.
-
-    A class is imported when it is asked for: one command starts without the settings of all others.
-    """
-
-    def __init__(self, modules: Mapping[str, str]):
-        self.modules = modules
-
-    def __getitem__(self, name: str) -> type:
-        found = getattr(importlib.import_module(self.modules[name]), name.capitalize())
-        assert isinstance(found, type)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.modules)
-
-    def __len__(self) -> int:
-        return len(self.modules)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.modules
-
-
-COMMANDS = _Commands(
+COMMANDS = LazyCommands(
     {
         "identify": __name__,
         "check": __name__,

@@ -520,6 +520,10 @@ def test_a_value_on_a_bound_is_judged_by_predictions(fitted, name, noise_only, h
     assert any(f"{name} ended on a bound" in r.sentence for r in verdict.reasons)
 
 
+@pytest.mark.parametrize(
+    ("method", "grade"),
+    [("least-squares", Grade.DO_NOT_USE), ("random", Grade.LOOK)],
+)
 def test_a_search_that_its_trials_ended_is_judged_by_whether_it_can_converge(logs, method, grade):
     found = fit("xl330", "m1", logs, settings=FitSettings(method, 8, validation_kp=(100,)))
     assert not found.solution.success

@@ -29,8 +29,8 @@ def place(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         words = ["network", "train", "data.data_base_dir=data", *SMALL]
-        assert main([*words, "--output", "run", "--quiet"]) == 0
-        assert main([*words, "evaluation_mode=lomo_cv", "--output", "folds", "--quiet"]) == 0
+        assert main([*words, "--output", "run", "--quiet"]) in (0, 3)
+        assert main([*words, "evaluation_mode=lomo_cv", "--output", "folds", "--quiet"]) in (0, 3)
     return folder
 
 

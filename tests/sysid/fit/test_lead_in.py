@@ -142,4 +142,4 @@ def test_the_noise_of_a_held_out_state_is_no_error_of_the_model(tmp_path, window
     _record(tmp_path, "filter", noise=1e-3, drift=0.003)
     result = identify(parse_experiment(text), tmp_path, output=tmp_path / "two", verbose=False)
     assert result.assessment.stability.ratios[0] > 1.0
-    assert "Model error dominates" in result.assessment.stability.sentences[0]
+    assert "an error of the model" in result.assessment.stability.sentences[0]

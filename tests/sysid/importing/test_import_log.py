@@ -132,9 +132,11 @@ def test_hdf5_with_its_own_names(tmp_path):
 
 
 def test_a_table_without_a_header_by_its_values(tmp_path, capsys):
-    unnamed_table(motion_of_leg(), tmp_path, start=100.0)
+    motion = motion_of_leg()
+    backwards = changed(motion, q=motion.q[::-1], v=-motion.v[::-1], tau=motion.tau[::-1])
+    unnamed_table(backwards, tmp_path, start=100.0)
     (tmp_path / "log.csv").rename(tmp_path / "more.csv")
-    unnamed_table(motion_of_leg(), tmp_path)
+    unnamed_table(motion, tmp_path)
     logs = [str(tmp_path / "log.csv"), str(tmp_path / "more.csv")]
     target = str(tmp_path / "experiment.yaml")
     words = ["import", *logs, "--model", str(tmp_path / "leg.xml"), "--output", target]

@@ -6,7 +6,7 @@ import pytest
 
 from trueup.errors import TargetError
 from trueup.signals import Recording, Stream
-from trueup.sysid.assess.checks import loop_gain_warnings
+from trueup.sysid.assess.deciding_settings import loop_gains
 from trueup.sysid.importing.column_matching import commandable, match_columns
 from trueup.sysid.importing.proposed_parameters import largest_torques
 from trueup.sysid.model_modifier import get_actuator_pd_gains, is_position_actuator
@@ -80,7 +80,7 @@ def test_the_torque_of_a_voltage_is_that_of_constant_and_resistance():
     ],
 )
 def test_the_damping_of_a_law_is_warned_of_by_its_type(actuator, gain):
-    assert f"a velocity gain of {gain};" in loop_gain_warnings(_model(actuator))[0]
+    assert f"a velocity gain of {gain};" in loop_gains(_model(actuator))[0]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_damping_of_a_law_is_warned_of_by_its_type(actuator, gain):
     ],
 )
 def test_a_law_without_damping_is_not_warned_of(actuator):
-    assert loop_gain_warnings(_model(actuator)) == []
+    assert loop_gains(_model(actuator)) == []
 
 
 def test_gains_of_a_position_servo_are_those_of_no_other_type():

@@ -60,18 +60,19 @@ def check_experiment(
     check_requests(experiment, prepared, problem)
     check_start(problem)
     space = problem.space
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.square(problem.residuals(space.start[None])).sum()
+    if not np.isfinite(squares):
+        raise FitError(
+            "the squared residuals at the start values overflow: check measurement (noise, "
+            "weight) and the start values of parameters"
+        )
     # the data show what decides only near the optimum
     x = _near_optimum(prepared, problem)
     near = linearised(problem, x)
     slope = space.slope(x)
     data = near.jacobian[: problem.data_rows] / slope
-    with np.errstate(over="ignore", invalid="ignore"):
-        information = data.T @ data
-    if not np.isfinite(information).all():
-        raise FitError(
-            "the squared residuals at the start values overflow: check measurement (noise, "
-            "weight) and the start values of parameters"
-        )
+    information = data.T @ data
     on_progress("identifiability and settings of the simulation", 0.85)
     covariance = None if near.covariance is None else near.covariance * np.outer(slope, slope)
     known = covariance is not None and np.isfinite(covariance).all()

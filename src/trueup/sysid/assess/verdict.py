@@ -53,8 +53,8 @@ def verdict_of(
             guesses from the motion, so reaching one does not affect the robot's parameters.
         limit_evidence: result of other fits for parameters that ended at zero, a clause for each.
         doubts: further reasons against the fit, see :func:`trueup.sysid.assess.doubts.doubts`.
-        causes: reasons that explain others, which come before them.
-        little: reasons of too little data, which come first: what the other rules find may be
+        causes: reasons that explain others, which come first.
+        little: reasons of too little data, which come next: what the other rules find may be
             their consequence.
     """
     signals = [*assessment.signals, *unseen]
@@ -71,7 +71,7 @@ def verdict_of(
         look_at=[*little, *doubts, *([Reason(grade, _sentence(how), "scores")] if how else ())],
     )
     others = [reason for reason in verdict.reasons if reason not in little]
-    return replace(verdict, reasons=(*little, *causes, *others))
+    return replace(verdict, reasons=(*causes, *little, *others))
 
 
 def _wide(space: Space, assessment: Assessment, names: Collection[str]) -> dict[str, str]:

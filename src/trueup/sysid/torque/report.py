@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trueup.errors import TrueupError
+from trueup.errors import SignalError, TrueupError
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.uncertainty import contradiction_ratio
@@ -146,16 +146,17 @@ def _own_error(setup: TorqueSetup) -> dict[str, Any] | None:
 
 def _causes(prepared: Prepared, x: np.ndarray, values: np.ndarray, where: str) -> list[TorqueCause]:
     """Causes of the torque error of the fit to torques."""
-    if prepared.held_out:
-        seen, unseen = (
-            torque_problem(prepared, sequences=g) for g in (prepared.training, prepared.held_out)
-        )
-    elif obstacle_to_ends(prepared):
+    if not prepared.held_out and obstacle_to_ends(prepared):
         return []
-    else:
-        seen, unseen = (
-            torque_problem(prepared, sequences=g) for g in beginnings_and_ends(prepared)
-        )
+    parts = (
+        (prepared.training, prepared.held_out)
+        if prepared.held_out
+        else beginnings_and_ends(prepared)
+    )
+    try:
+        seen, unseen = (torque_problem(prepared, sequences=part) for part in parts)
+    except SignalError:  # a part is too short for the filter
+        return []
     return torque_causes(seen, unseen, values, where)
 
 
