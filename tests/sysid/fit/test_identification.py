@@ -353,7 +353,7 @@ def test_the_run_directory_can_be_used_again(recorded):
 
 
 def test_a_report_that_cannot_be_drawn_loses_no_result(recorded, monkeypatch):
-    def broken(*arguments):
+    def broken(*arguments, **named):
         raise ReportError("a figure has no data")
 
     monkeypatch.setattr("trueup.sysid.report.identification_report", broken)

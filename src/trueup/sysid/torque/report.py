@@ -25,7 +25,13 @@ from trueup.sysid.torque.joint_errors import (
 from trueup.sysid.torque.linear_fit import errors, plain_least_squares
 from trueup.sysid.torque.own_error import fitted
 from trueup.sysid.torque.problem import TorqueProblem
-from trueup.sysid.torque.setup import TorqueSetup, possible_setup, setup_at, torque_problem
+from trueup.sysid.torque.setup import (
+    TorqueSetup,
+    possible_setup,
+    setup_at,
+    torque_problem,
+    without_own_errors,
+)
 
 if TYPE_CHECKING:
     from trueup.sysid.assess.assessment import Assessment
@@ -169,6 +175,16 @@ def _matters(friction: MissingFriction, joints: list[JointErrors]) -> bool:
 
 def _friction(prepared: Prepared, setup: TorqueSetup) -> list[MissingFriction]:
     """Missing friction of the model, by held-out recordings or the last quarter of each."""
+    found = _missing(prepared, setup)
+    if not found or setup.own_errors is None:
+        return found
+    # the own error is that of a model without the term, and holds a part of it: what is clear
+    # without that part has the shape and size that the torques as recorded give
+    plain = {f.joint: f for f in _missing(prepared, without_own_errors(prepared))}
+    return [plain.get(f.joint, f) for f in found]
+
+
+def _missing(prepared: Prepared, setup: TorqueSetup) -> list[MissingFriction]:
     columns, bandwidth = setup.linear.columns, setup.bandwidth
     if not prepared.held_out:
         seen, unseen = halves(setup.data)

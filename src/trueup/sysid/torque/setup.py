@@ -87,7 +87,7 @@ def setup_at(prepared: Any, x: np.ndarray) -> None:
       prepared: the experiment, with torques.
       x: a fit by simulation ``(p,)``.
     """
-    plain, control = _without_own_errors(prepared), prepared.experiment.control
+    plain, control = without_own_errors(prepared), prepared.experiment.control
     prepared.torques = plain
     problem = torque_problem(prepared)
     own = own_errors(problem, [*prepared.training, *prepared.held_out], x, control)
@@ -96,7 +96,8 @@ def setup_at(prepared: Any, x: np.ndarray) -> None:
         prepared.torques = _fitted_setup(prepared, plain.bandwidth, plain.driven, own)
 
 
-def _without_own_errors(prepared: Any) -> TorqueSetup:
+def without_own_errors(prepared: Any) -> TorqueSetup:
+    """Inverse dynamics of an experiment with the torques as recorded."""
     setup = torque_setup(prepared)
     if setup.own_errors is None:
         return setup
