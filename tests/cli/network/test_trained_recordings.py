@@ -45,7 +45,7 @@ def elsewhere(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["run", "run/network.safetensors", "run/linear.safetensors"])
 def test_a_run_is_scored_on_its_own_recordings_from_any_folder(name, place, elsewhere, command):
     code, result = command("network", "evaluate", place / name)
-    assert code == 0
+    assert code in (0, 3)  # a small network may be worse than a constant
     assert result["data"] == str(place / "data")
     assert [file["samples"] for file in result["files"]] == [400, 400]
     assert result["trained_on"] == {"count": 2, "of": 2}
@@ -81,7 +81,8 @@ def test_a_file_outside_of_its_run_never_takes_another_folder_of_that_name(
         assert (code, result["error"]) == (2, "ExperimentError")
         assert "give the folder of the recordings with --data" in result["message"]
     code, result = command("network", "evaluate", file, "--data", place / "data")
-    assert (code, result["trained_on"]) == (0, {"count": 2, "of": 2})
+    assert code in (0, 3)
+    assert result["trained_on"] == {"count": 2, "of": 2}
 
 
 def test_recordings_that_were_trained_on_are_counted(place, elsewhere, command, capsys):
@@ -90,7 +91,7 @@ def test_recordings_that_were_trained_on_are_counted(place, elsewhere, command, 
     fold = place / "folds" / "fold_1"
     assert command("network", "evaluate", fold)[1]["trained_on"] == {"count": 1, "of": 2}
     report = elsewhere / "scores.html"
-    assert main(["network", "evaluate", str(fold), "--report", str(report)]) == 0
+    assert main(["network", "evaluate", str(fold), "--report", str(report)]) in (0, 3)
     sentence = "1 of these 2 recordings was part of the training, whole or in part"
     assert sentence in capsys.readouterr().out
     assert sentence in report.read_text()

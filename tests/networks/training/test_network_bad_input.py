@@ -178,10 +178,7 @@ def test_accepted_recordings_are_trained_on_and_what_was_found_is_said(data, tmp
     run = tmp_path / "run"
     words = ["network", "train", f"data.data_base_dir={data}", GROUPS, *SMALL]
     accepted = "data.accept=[position-velocity,torque]"
-    assert main([*words, accepted, "--output", str(run), "--quiet"]) in (
-        0,
-        3,
-    )
+    assert main([*words, accepted, "--output", str(run), "--quiet"]) in (0, 3)
     out = capsys.readouterr().out
     found = ("looks like deg where the velocity", "the torque is constant")
     report = (run / "report.html").read_text()
@@ -195,7 +192,7 @@ def test_accepted_recordings_are_trained_on_and_what_was_found_is_said(data, tmp
     # a network is run on whatever is asked for, and what is wrong with it is said
     for command in (["evaluate", str(run)], ["predict", str(run), "-o", str(tmp_path / "p")]):
         arguments = ["network", *command, "--data", str(data), "data.accept=[]", "--json"]
-        assert main(arguments) == 0
+        assert main(arguments) in (0, 3)
         told = json.loads(capsys.readouterr().out)["findings"]
         assert {("torque", "refuse"), ("position-velocity", "refuse")} <= {
             (each["check"], each["severity"]) for each in told

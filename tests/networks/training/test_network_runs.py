@@ -25,6 +25,7 @@ from trueup.networks.evaluation.metrics import predict_series
 from trueup.networks.runtime.ensemble import NetworkEnsemble
 from trueup.networks.training import TrainingInterrupted, read_recordings
 from trueup.networks.training.train import resumed_configuration, run_training
+from trueup.reports.verdict import MOST_REASONS
 from trueup.runs import RunDirectory
 
 
@@ -330,7 +331,7 @@ def test_the_terminal_judges_as_the_report_does(data, tmp_path, capsys, mode):
     verdict = Verdict.from_dict(metrics["verdict"])
     assert verdict.grade is Grade.DO_NOT_USE  # the linear model is better
     page = html.unescape((target / "report.html").read_text())
-    assert "\n".join(verdict.lines()) in said
+    assert "\n".join(verdict.lines(MOST_REASONS)) in said
     for reason in verdict.reasons:
         assert reason.sentence in page
     channels = [f"torque of {name}" if name else "torque" for name in folds]
