@@ -172,7 +172,7 @@ def test_errors_are_shown_with_three_digits():
     ]
     text = text_of(identification_report(summary(scores=scores, horizons=horizons), [signals()]))
     assert "angle rad 0.0123 1.23 23.5 " in text
-    assert "training angle rad 0.0346 0.457 5.68 67.9" in text
+    assert "angle rad 0.0346 5.68 " in text
 
 
 def test_the_worst_channel_is_the_key_figure():
