@@ -1,4 +1,4 @@
-"""What to do next: sentences, each with the command to type."""
+"""Next steps: sentences, each with the command to type."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -114,7 +114,7 @@ def identification_report(
 
 
 def _subtitle(summary: Mapping[str, Any], signals: Sequence[SequenceSignals]) -> str:
-    """What was fitted to what; the end of the search if it failed or no verdict says it."""
+    """Fitted parameters and data; the end of the search if it failed or no verdict says it."""
     if not summary.get("verdict") or not summary["success"]:
         return f"{summary['status']}: {summary['message']}"
     names = [s.name for s in signals if not s.held_out], [s.name for s in signals if s.held_out]

@@ -133,7 +133,7 @@ def _no_motion(training: Evaluation, ratio: float) -> list[Reason]:
 
 
 def _conditions(logs: Sequence[ServoLog]) -> list[Reason]:
-    """What the loads and gains of the logs say, and what they leave open."""
+    """Reasons from the loads and gains of the logs, and from what they do not determine."""
     if not logs:
         return []
     gains, masses = ({getattr(log, name) for log in logs} for name in ("kp", "mass"))

@@ -155,7 +155,7 @@ def servo_fit_report(
 
 
 def servo_steps(known: Mapping[str, Any]) -> list[reports.Step]:
-    """What to do after a fit, by its verdict, with the commands.
+    """Steps after a fit, by its verdict, with the commands.
 
     Args:
         known: plain data of the fit, as in its ``solution.json``.

@@ -165,7 +165,7 @@ def _changed(former: float | None, now: float) -> list[Finding]:
 
 
 def _steps(verdict: Mapping[str, Any] | None, directory: RunDirectory) -> list[Step]:
-    """What to do after a search, with the commands."""
+    """Steps after a search, with the commands."""
     run = shlex.quote(str(directory.path))
     steps = [Step("Watch the walk:", f"trueup gait video {run} --output walk.mp4")]
     if verdict is not None and verdict["grade"] == "use":

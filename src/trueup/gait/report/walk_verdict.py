@@ -88,7 +88,7 @@ def judge_walk(
 def _not_judged(
     scenario: Scenario, norm: GaitNorm | None, has_strides: bool, prefix: str
 ) -> list[Reason]:
-    """What cannot be said about the naturalness of a walk."""
+    """Reasons for criteria of naturalness that cannot be judged."""
     if not has_strides:
         compared = "" if norm is None else f" to compare with {norm.name}"
         return [

@@ -164,7 +164,7 @@ def _page(
 
 
 def _steps(verdict: Mapping[str, Any], folder: Path) -> list[reports.Step]:
-    """What to do after a training, by its verdict, with the commands."""
+    """Steps after a training, by its verdict, with the commands."""
     run = shlex.quote(str(folder))
     if verdict["grade"] == "use":
         export = f"trueup network export {run} --form isaac-lab --output network.pt"

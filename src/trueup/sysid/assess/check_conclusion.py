@@ -18,7 +18,7 @@ _STRAYS = 1.0  # squared error relative to the variance of a recording: a consta
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What to do after the checks."""
+    """Advice after the checks."""
 
     decision: str
     """``go on``, ``go on, but`` or ``stop``."""

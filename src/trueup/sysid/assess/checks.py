@@ -15,11 +15,11 @@ from trueup.sysid.assess.deciding_settings import deciding_settings, linearised
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.fit._inner_fit import refit
-from trueup.sysid.fit.better_start import Start, start_by_torques
 from trueup.sysid.fit.identification_search import check_search, check_start
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.requests import check_requests
 from trueup.sysid.recordings.sequence_start import first_part
+from trueup.sysid.starts.better_start import Start, start_by_torques
 
 _FEWEST = 500  # minimum number of simulated samples of a recording
 _MOST_STEPS = 500_000  # maximum simulated steps of all recordings together

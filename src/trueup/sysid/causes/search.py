@@ -374,7 +374,7 @@ class _Quadratic:
         self._acts = effect > _WEAK * max(float(effect.max(initial=0.0)), 1e-300)
 
     def acts(self, columns: np.ndarray) -> np.ndarray:
-        """Which elements have an effect."""
+        """Mask of the elements that have an effect ``(k,)``."""
         return self._acts[columns]
 
     def step(self, columns: np.ndarray) -> tuple[np.ndarray, float]:

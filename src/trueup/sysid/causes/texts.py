@@ -25,7 +25,7 @@ class Wording:
     short: str
     """Noun phrase for a list."""
     advice: str = IN_MODEL
-    """What to do, as a sentence."""
+    """Advice, as a sentence."""
 
 
 _LOAD = Wording("a payload", "payload", "Add it to the model, or take it off and record again.")

@@ -1,4 +1,4 @@
-"""What to do after an identification, by its verdict, with the commands."""
+"""Steps after an identification, by its verdict, with the commands."""
 
 import shlex
 from collections.abc import Mapping

@@ -49,7 +49,7 @@ class TorqueCause:
     head: str
     """Clause with its values."""
     advice: str
-    """What to do, as a sentence."""
+    """Advice, as a sentence."""
     gain: float
     """Relative reduction of the held-out error."""
     share: float

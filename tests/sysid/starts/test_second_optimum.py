@@ -11,7 +11,7 @@ from trueup.fitting.losses import Loss
 from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.fit import run as running
-from trueup.sysid.fit.second_optimum import SHARE, SecondOptimum, second_optimum
+from trueup.sysid.starts.second_optimum import SHARE, SecondOptimum, second_optimum
 
 TRUE = (2 * np.pi * 2.0) ** 2  # 2 Hz
 

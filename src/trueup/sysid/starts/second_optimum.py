@@ -15,11 +15,11 @@ from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSett
 from trueup.fitting.solution import Solution
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit, joined, refit
-from trueup.sysid.fit.better_start import Start
 from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
 from trueup.sysid.fit.prior_weight import at_noise
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.unseen_ends import beginnings_and_ends, obstacle_to_ends
+from trueup.sysid.starts.better_start import Start
 from trueup.sysid.torque.report import torque_fit
 
 SHARE = 0.3

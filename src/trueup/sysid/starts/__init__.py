@@ -1,0 +1,1 @@
+"""Starts of a search, from recorded torques and from data that it has not seen."""
