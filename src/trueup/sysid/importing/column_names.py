@@ -8,6 +8,8 @@ _WORDS = {
     "position": "pos position positions q qpos angle angles theta phi encoder enc posn",
     "velocity": "vel velocity velocities dq qd qdot qvel speed speeds omega dtheta rate velo",
     "effort": "tau torque torques effort efforts force forces trq trqs current currents",
+    "kp": "kp stiffness",
+    "kd": "kd kv",
     "command": (
         "cmd command commands commanded ctrl control controls u target targets des desired goal "
         "ref reference setpoint action actions input pwm duty"
@@ -42,7 +44,7 @@ class ColumnName:
 
     column: str
     quantity: str
-    """position, velocity, effort, command, or empty."""
+    """position, velocity, effort, kp, kd, command, or empty."""
     commanded: bool
     """Whether it is commanded rather than measured."""
     unit: str
