@@ -223,6 +223,9 @@ class ParameterPart(_Part):
     bounds: tuple[Bound | list[Bound], Bound | list[Bound]] | Literal["auto"] | None = None
     """Lower and upper bound; auto: a factor of 20 below and above the positive value of the model,
     searched by its logarithm."""
+    widen: bool = False
+    """Move a bound that the fit reaches, except zero, and continue: for bounds that are guesses,
+    such as those that ``import`` writes. Those of auto are moved too."""
     scale: Literal["linear", "log", "logit"] = "linear"
     """Search coordinate: the value, its logarithm, or the logit of its position between the bounds.
     """
@@ -251,7 +254,7 @@ class ParameterPart(_Part):
             fields = type(self).model_fields
             ignored = [
                 name
-                for name in ("start", "bounds", "scale", "deviation", "each")
+                for name in ("start", "bounds", "widen", "scale", "deviation", "each")
                 if getattr(self, name) != fields[name].default
             ]
             if ignored:
