@@ -22,6 +22,7 @@ _TIME_UNITS = {
     **dict.fromkeys(("ns", "nsec", "nanos", "nanoseconds"), "ns"),
 }
 # Wider arrays, such as images, are not signals.
+_MOST_CONSTANTS = 64  # largest array without a clock that is kept in the metadata
 _WIDEST = 512
 
 
@@ -107,6 +108,8 @@ def _with_clock(
             left_out[name] = (
                 f"its shape {values.shape} matches no clock ({_lengths(clocks, arrays)})"
             )
+            if values.ndim == 1 and values.size <= _MOST_CONSTANTS:
+                metadata[name] = values.tolist()
         else:
             members[clock][name] = values
     streams = []

@@ -114,13 +114,12 @@ def _propose(
             "that the log has the same order, or rename the columns"
         )
     points += _without_data(robot, readings)
-    drive = find_drive(robot, log, readings, series)
+    taken = [*log.used, log.clock.column]
+    others = further_controls(robot, log.recording, taken)
+    drive = find_drive(robot, log, readings, series, others)
     points += drive.points
-    signals, controls = _signals(robot, log, readings), [*drive.controls]
-    taken = [c for m, _ in (*signals, *controls) for c in m.columns]
-    taken += [*drive.used, *log.used, log.clock.column]
-    controls += further_controls(robot, log.recording, taken, controls)
-    taken += [c for m, _ in controls for c in m.columns]
+    signals, controls = _signals(robot, log, readings), [*drive.controls, *others]
+    taken += [c for m, _ in (*signals, *controls) for c in m.columns]
     signals += _further_signals(robot, log, taken, signals)
     model_lines = drive.model_lines
     if fixed:
@@ -136,7 +135,8 @@ def _propose(
         largest = {
             j: float(np.max(np.abs(series.effort[:, k]))) for k, j in enumerate(series.joints)
         }
-    unknowns = [*proposals.propose_parameters(robot, moved, largest), *drive.unknowns]
+    unknowns = proposals.propose_parameters(robot, moved, largest)
+    unknowns = [*proposals.with_coupled(robot, unknowns, moved), *drive.unknowns]
     units = {m.place.name: (u, "") for m, u in [*signals, *controls] if u}
     signal_matches, control_matches = [m for m, _ in signals], [m for m, _ in controls]
     used = {c for m in (*signal_matches, *control_matches) for c in m.columns} | {*drive.used}
