@@ -105,10 +105,12 @@ def find_drive(
         found = _by_efforts(robot, readings, efforts, gain)
         return Drive(found, lines, points, by_torque=True)
     if not commands:
+        free = [c for c in log.recording.columns if c not in (*log.used, log.clock.column)]
         if driven:
             points.append(
                 f"neither commands nor torques of {_names(robot, driven)} were found: fill in "
-                "controls, or leave them out for a robot that swings freely"
+                "controls, or leave them out for a robot that swings freely; unused columns are "
+                f"{listing(free) or 'none'}"
             )
         return Drive([], [], points)
     points += _without(robot, driven, commands, "command")

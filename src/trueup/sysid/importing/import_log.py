@@ -54,17 +54,21 @@ class Import:
     """Result of the check of the written file; None before it."""
 
 
-def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
+def propose_import(
+    model: Path, logs: Sequence[Path], folder: Path, unmatched: bool = False
+) -> Import:
     """Propose an experiment from logs of a robot.
 
     Args:
       model: MJCF or URDF file.
       logs: recordings with the same columns, in any format of :func:`trueup.signals.read`.
       folder: folder of the experiment file, to which its file names are relative.
+      unmatched: propose a file to fill in if no column fits the model.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
-      RecordingError: a log cannot be read, or logs are inconsistent.
+      RecordingError: a log cannot be read, none of its columns fits the model, or logs are
+        inconsistent.
     """
     part = ModelPart(file=str(model.resolve()))
     spec, notes = load_model(part, Path("/"))
@@ -84,7 +88,7 @@ def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
                 "contiguous columns of each). Add a header line with the column names, such as "
                 f"t,{robot.joint(scalar_joints(robot)[0]).name}_pos,..."
             )
-        return Import(propose_experiment(model, logs, folder), "", ())
+        return Import(propose_experiment(model, logs, folder, unmatched), "", ())
     further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed)
     _check_joints(logs, further, first.joints, robot)
     return _propose(model, logs, folder, robot, first, fixed, further, notes)
