@@ -28,6 +28,14 @@ _UNITS = {
     "mnm": "mN m",
     "ma": "mA",
     "mrad": "mrad",
+    "tick": "counts",
+    "ticks": "counts",
+    "counts": "counts",
+    "turns": "turn",
+    "rev": "turn",
+    "revs": "turn",
+    "percent": "percent",
+    "pct": "percent",
 }
 _NOISE = {
     *("joint", "joints", "motor", "motors", "actuator", "state", "states"),
@@ -55,6 +63,7 @@ class ColumnName:
 
 def words_of(name: str) -> list[str]:
     """Lower-case words and numbers of a name: ``leftElbow_q2`` -> left, elbow, q, 2."""
+    name = re.sub(r" \(repeat \d+\)$", "", name)  # of a header that repeats a name
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return [w for w in re.findall(r"[a-z]+|\d+", spaced.lower().replace("µ", "u")) if w]
 

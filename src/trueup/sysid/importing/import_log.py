@@ -26,9 +26,11 @@ from trueup.sysid.importing.imported_log import (
     effort_gain,
     imported_log,
     joint_series,
+    stated_units,
 )
-from trueup.sysid.importing.joint_evidence import ASK, JointSeries, Reading, read_joints
+from trueup.sysid.importing.joint_evidence import read_joints
 from trueup.sysid.importing.joint_families import JointLog, recognise, scalar_joints
+from trueup.sysid.importing.reading import ASK, JointSeries, Reading
 from trueup.sysid.importing.template import (
     Proposal,
     left_out,
@@ -109,7 +111,15 @@ def _propose(
     assert joints is not None
     series = joint_series(log, robot)
     columns = {j: joints.column(j, "position") or "" for j in series.joints}
-    readings = read_joints(robot, series, columns, joints.by_order, joints.source)
+    readings = read_joints(
+        robot,
+        series,
+        columns,
+        joints.by_order,
+        joints.source,
+        stated_units(log, robot),
+        str(log.recording.metadata.get("robot_type") or ""),
+    )
     points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes]
     points += generated_names(robot)
     points += _questions(robot, readings)
@@ -252,7 +262,8 @@ def _controls(
             column = take_apart(str(commands[r.joint]))
             place = actuator_of[r.joint]
             match = Match(place, column, _MATCHED, scale=r.scale, offset=r.offset)
-            controls.append((match, "" if r.unit in ("rad", "m") else r.unit))
+            unit = r.command_unit or r.unit
+            controls.append((match, "" if unit in ("rad", "m") else unit))
         if gains:
             lines = ["# Gains are those of the log.", "actuators: position", *gains]
             return controls, lines, [*points, *gain_points]

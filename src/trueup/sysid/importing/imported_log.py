@@ -12,13 +12,13 @@ from trueup.signals import Recording, read, suspect_units
 from trueup.sysid.importing.clock import Clock, find_clock
 from trueup.sysid.importing.column_matching import match_columns
 from trueup.sysid.importing.column_names import likeness, take_apart
-from trueup.sysid.importing.joint_evidence import JointSeries, Reading, values_of
 from trueup.sysid.importing.joint_families import (
     JointColumn,
     JointLog,
     recognise,
     scalar_joints,
 )
+from trueup.sysid.importing.reading import JointSeries, Reading, values_of
 from trueup.sysid.importing.unnamed_columns import is_unnamed, read_unnamed, time_column
 from trueup.sysid.torque.left_out_forces import torque_is_known
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
@@ -204,6 +204,20 @@ def joint_series(log: ImportedLog, model: mujoco.MjModel) -> JointSeries:
 def _on(times: np.ndarray, clock: np.ndarray, values: np.ndarray) -> np.ndarray:
     known = np.isfinite(values)
     return np.interp(times, clock[known], values[known]) if known.any() else np.zeros(len(times))
+
+
+def stated_units(log: ImportedLog, model: mujoco.MjModel) -> dict[int, str]:
+    """Unit of the position by joint, where the file or the name of its column states it."""
+    joints, out = log.joints, {}
+    assert joints is not None
+    for j in scalar_joints(model):
+        column = joints.column(j, "position")
+        if column is None:
+            continue
+        unit = log.recording.units.get(column) or take_apart(column).unit
+        if unit:
+            out[j] = unit
+    return out
 
 
 def effort_gain(
