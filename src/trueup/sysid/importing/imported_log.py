@@ -7,14 +7,17 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from trueup.errors import ColumnError
+from trueup.errors import ColumnError, listing
 from trueup.signals import Recording, read, suspect_units
 from trueup.sysid.importing.clock import Clock, find_clock
+from trueup.sysid.importing.column_families import families
 from trueup.sysid.importing.column_matching import match_columns
 from trueup.sysid.importing.column_names import likeness, take_apart
+from trueup.sysid.importing.column_roles import BY_NAMES, completed, joint_log
 from trueup.sysid.importing.joint_families import (
     JointColumn,
     JointLog,
+    is_driven,
     recognise,
     scalar_joints,
 )
@@ -22,9 +25,6 @@ from trueup.sysid.importing.reading import JointSeries, Reading, values_of
 from trueup.sysid.importing.unnamed_columns import is_unnamed, read_unnamed, time_column
 from trueup.sysid.torque.left_out_forces import torque_is_known
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
-
-BY_NAMES = "a table"
-"""Source of a log with meaningful column names only."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,39 @@ def imported_log(path: Path, model: mujoco.MjModel) -> ImportedLog:
     if raw is not None:
         return _of_values(path, raw, model)
     clock, recording = find_clock(path)
-    joints = recognise(recording, model) or _by_names(recording, model, clock.column)
-    return ImportedLog(recording, clock, joints)
+    joints = recognise(recording, model)
+    scalar = scalar_joints(model)
+    driven = [j for j in scalar if is_driven(model, j)]
+    names = [name for name in recording.columns if name != clock.column]
+    found = families(names, model, scalar, driven)
+    if joints is None:
+        labels = {j: model.joint(j).name for j in scalar}
+        named = _by_names(recording, model, clock.column)
+        structured = joint_log(recording, found, labels)
+        joints = max((structured, named), key=_positions)
+    if joints is not None:
+        joints = completed(joints, recording, found)
+    return ImportedLog(recording, clock, joints, notes=_repeated(recording))
+
+
+def _positions(joints: JointLog | None) -> int:
+    """Number of joints with a position."""
+    return (
+        0
+        if joints is None
+        else sum(c.quantity == "position" for c in joints.columns if not c.commanded)
+    )
+
+
+def _repeated(recording: Recording) -> tuple[str, ...]:
+    """Sentence on columns whose names the header repeats."""
+    repeated = recording.metadata.get("repeated")
+    if not isinstance(repeated, dict) or not repeated:
+        return ()
+    return (
+        f"the header repeats {listing(sorted(set(repeated.values())))}: the columns are told apart "
+        f"by their place, as {listing(repeated)}. The first of each name is used",
+    )
 
 
 def _unnamed(path: Path) -> Recording | None:

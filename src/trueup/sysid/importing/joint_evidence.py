@@ -60,7 +60,7 @@ def read_joints(
     """
     out = []
     series = replace(series, position=without_spikes(series.position))
-    for k, joint in enumerate(series.joints):
+    for joint in series.joints:
         reading = Reading(joint, columns[joint])
         # a name is the intention of the logger, not evidence of the motor
         how = "the order of the model" if by_order else "by name"

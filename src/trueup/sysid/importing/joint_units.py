@@ -20,7 +20,12 @@ _PRIOR = {"rad": 0.0, "deg": -0.3, "turn": -1.5, "mrad": -2.5, "counts": -1.0, "
 _PRIOR |= {"m": 0.0, "mm": -0.5, "cm": -1.5}
 _CLEAR = 2.0  # difference of scores that decides
 _IMPOSSIBLE = -6.0  # score of a joint below which a unit of the log is excluded for it
-_BEYOND, _FAR, _VERY_FAR = 0.05, 1.0, 4.0  # excess over a range, as a share of it
+_BEYOND, _WELL_BEYOND, _FAR, _VERY_FAR = (
+    0.05,
+    0.6,
+    1.0,
+    4.0,
+)  # excess over a range, as a share of it
 _TINY, _SMALL = 0.02, 0.08  # motion, as a share of the range
 _SERVOS = ("so100", "so101", "so_100", "so_101", "koch", "lekiwi", "moss", "omx")
 """Robot types of LeRobot whose drivers write degrees or normalised values, not radians."""
@@ -80,9 +85,12 @@ def with_units(
             if servos and hinges and k not in told:
                 out[k] = _of_servos(model, reading, positions, k)
             elif k in told and told[k] in own:
-                out[k] = _as_stated(reading, own[told[k]], scores[k], told[k])
+                name = model.joint(reading.joint).name
+                out[k] = _as_stated(reading, own[told[k]], scores[k], told[k], column, name)
             else:
-                out[k] = _decided(model, reading, column, own, scores[k], together, len(group))
+                sole = len(group) == 1
+                told_by = {c: scores[k][c] + (by_torque.get(c, 0.0) if sole else 0.0) for c in own}
+                out[k] = _decided(model, reading, column, own, told_by, together, sole)
     return out
 
 
@@ -95,7 +103,7 @@ def _choices(model: mujoco.MjModel, reading: Reading, column: np.ndarray) -> lis
     low, high = (float(v) for v in model.jnt_range[reading.joint])
     limited = bool(model.jnt_limited[reading.joint]) and high > low
     hinge = _is_hinge(model, reading.joint)
-    out = [Choice(u, u) for u in (("rad", "deg", "turn", "mrad") if hinge else ("m", "mm", "cm"))]
+    out = [Choice(u, u) for u in (("rad", "deg", "turn") if hinge else ("m", "mm", "cm"))]
     counts = _counts_a_turn(column)
     if hinge and counts:
         out.append(Choice("counts", "turn", 1.0 / counts, counts / 2))
@@ -135,7 +143,7 @@ def _score(model: mujoco.MjModel, joint: int, column: np.ndarray, choice: Choice
     excess = max(low - a, b - high, 0.0) / size
     if limited and choice.kind == "counts":
         excess = max((b - a) - size, 0.0) / size  # their zero is unknown
-    for limit, loss in ((_BEYOND, 1.0), (_FAR, 3.0), (_VERY_FAR, 5.0)):
+    for limit, loss in ((_BEYOND, 1.0), (_WELL_BEYOND, 2.0), (_FAR, 2.0), (_VERY_FAR, 4.0)):
         score -= loss if excess > limit else 0.0
     share = (b - a) / size
     # a joint at rest has no motion to judge
@@ -167,7 +175,7 @@ def _decided(
     own: Mapping[str, Choice],
     scores: Mapping[str, float],
     together: str,
-    joints: int,
+    sole: bool,
 ) -> Reading:
     """The unit of the log, or that of the joint alone where it excludes the other."""
     alone = max(scores, key=lambda kind: scores[kind])
@@ -183,22 +191,14 @@ def _decided(
         names = "m, mm nor cm" if not _is_hinge(model, reading.joint) else "rad, deg nor turns"
         return out.saying("unit", ASK, f"neither {names}: {reaches}. Give unit, scale and offset")
     if kind == "counts":
-        counts = round(1 / chosen.scale)
-        why = f"encoder counts of 1/{counts} turn: whole numbers from {least:.0f} to {most:.0f}"
-        out = out.saying("unit", FOUND, why)
-        return out.saying(
-            "zero",
-            ASK,
-            f"the zero of the encoder is not in the log; offset is count {chosen.offset:.0f} of "
-            f"{counts}. Give the count at the zero of {name} (homing or calibration) as offset",
-        )
+        return _of_counts(out, column, chosen, name)
     if kind == "percent":
         why = f"0 to 100 of the range of {name} (percent): {reaches}"
         return out.saying("unit", FOUND, why)
     step = step_of(column)
     if step is not None and step.unit == kind:
         return out.saying("unit", CONFIRMED, f"{kind}: its step is {step.text}")
-    rivals = joints == 1 or kind != together
+    rivals = sole or kind != together
     if scores[second] > scores[kind] - _CLEAR and rivals and kind not in ("rad", "m"):
         why = (
             f"{kind}, or {second} with another zero or range: {reaches}, and both are possible. "
@@ -213,9 +213,31 @@ def _decided(
     return out.saying("unit", FOUND, f"{kind}: {reaches}{against}{like}")
 
 
-def _as_stated(reading: Reading, choice: Choice, scores: Mapping[str, float], unit: str) -> Reading:
+def _of_counts(reading: Reading, column: np.ndarray, choice: Choice, name: str) -> Reading:
+    """Counts of an encoder, whose zero is an open point."""
+    counts = round(1 / choice.scale)
+    least, most = usual_ends(column)
+    why = f"encoder counts of 1/{counts} turn: whole numbers from {least:.0f} to {most:.0f}"
+    return reading.saying("unit", FOUND, why).saying(
+        "zero",
+        ASK,
+        f"the zero of the encoder (1/{counts} turn) is not in the log; offset is the middle, "
+        f"{choice.offset:.0f}. Give the count at the zero of {name} (calibration) as offset",
+    )
+
+
+def _as_stated(
+    reading: Reading,
+    choice: Choice,
+    scores: Mapping[str, float],
+    unit: str,
+    column: np.ndarray,
+    name: str,
+) -> Reading:
     """The unit that the file states; an open point if the values exclude it."""
     out = replace(reading, unit=choice.unit, scale=choice.scale, offset=choice.offset)
+    if unit == "counts":
+        return _of_counts(out, column, choice, name)
     best = max(scores, key=lambda kind: scores[kind])
     if scores[unit] < scores[best] - 2 * _CLEAR:
         why = f"{unit} by its name, but the values look like {best}: correct unit"
@@ -226,7 +248,7 @@ def _as_stated(reading: Reading, choice: Choice, scores: Mapping[str, float], un
 def _of_servos(model: mujoco.MjModel, reading: Reading, positions: np.ndarray, k: int) -> Reading:
     """Joints of LeRobot's servo arms: degrees, or -100 to 100 of the calibrated range.
 
-    A driver that normalises clips at both ends; one that writes degrees has the step of the encoder.
+    A driver that normalises clips at both ends; one that writes degrees has the encoder's step.
     """
     low, high = (float(v) for v in model.jnt_range[reading.joint])
     name, column = model.joint(reading.joint).name, positions[:, k]
