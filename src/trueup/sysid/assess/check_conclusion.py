@@ -24,6 +24,8 @@ class Conclusion:
     """``go on``, ``go on, but`` or ``stop``."""
     reasons: tuple[str, ...] = ()
     """Sentences, the gravest first."""
+    next: tuple[str, ...] = ("identify",)
+    """Commands that follow, for the experiment file."""
 
     @property
     def sentence(self) -> str:
@@ -43,6 +45,7 @@ class Conclusion:
             "decision": self.decision,
             "sentence": self.sentence,
             "reasons": list(self.reasons),
+            "next": list(self.next),
         }
 
 
@@ -68,6 +71,7 @@ def conclusion(
                 "few iterations of the fit. Check columns, units, signs and gains, or run trueup "
                 "explain",
             ),
+            next=("explain", "check"),
         )
     asked = [name for name in found.names if "#" not in name]
     determined = [name for name in found.determined if name in asked]
@@ -78,6 +82,7 @@ def conclusion(
                 f"the data determine none of the parameters {listing(asked)}: record a motion that "
                 "depends on them (trueup design proposes one)",
             ),
+            next=("design", "check"),
         )
     reasons = [
         f"{name}: {finding.sentence}"

@@ -131,6 +131,15 @@ def commandable(model: mujoco.MjModel) -> list[Place]:
     return [p for p in places if p.name]
 
 
+def actuators_by_joint(model: mujoco.MjModel) -> dict[int, list[Place]]:
+    """Actuators of each joint that has one, in the order of the model."""
+    out: dict[int, list[Place]] = {}
+    for place in commandable(model):
+        if place.joint >= 0:
+            out.setdefault(place.joint, []).append(place)
+    return out
+
+
 def joint_of_actuator(model: mujoco.MjModel, actuator: int) -> int:
     """Joint that an actuator moves, or -1."""
     kinds = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))

@@ -2,18 +2,16 @@
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import mujoco
 import numpy as np
 
-from trueup.errors import TrueupError, listing
+from trueup.errors import RecordingError, listing
 from trueup.signals import Recording
 from trueup.simulation.models.element_names import generated_names
-from trueup.sysid.experiment.file import parse_experiment
-from trueup.sysid.experiment.model_loading import load_spec
-from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.experiment.model_loading import load_model
 from trueup.sysid.experiment.settings import ModelPart
 from trueup.sysid.importing import proposed_parameters as proposals
 from trueup.sysid.importing.clock import Clock, find_clock
@@ -61,17 +59,26 @@ def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Propo
 
     Raises:
       ModelError: the model cannot be read or does not compile.
-      RecordingError: a recording cannot be read, or recordings are inconsistent.
+      RecordingError: a recording cannot be read, none of its columns fits the model, or
+        recordings are inconsistent.
     """
     recording = logs[0]
-    spec = load_spec(ModelPart(file=str(model.resolve())), Path("/"))
+    spec, notes = load_model(ModelPart(file=str(model.resolve())), Path("/"))
     compiled = spec.compile()
     clock, data = find_clock(recording)
     signals, controls = match_columns(data, compiled, [clock.column])
+    if not signals:
+        names = [p.element for p in measurable(compiled)]
+        raise RecordingError(
+            f"no column of {recording.name} fits a joint or sensor of {model.name}: the log has "
+            f"{listing(c for c in data.columns if c != clock.column)}, the model "
+            f"{listing(dict.fromkeys(names)) or 'no named joint and no sensor'}. Rename the "
+            "columns after the joints, such as elbow_pos, or give the model of this robot"
+        )
     used = {c for m in [*signals, *controls] for c in m.columns}
     further = further_logs(logs, data, clock, sorted(used) or data.columns)
     units = suggest_units(signals, data, compiled)
-    points = [*([clock.note] if clock.note else []), *generated_names(compiled)]
+    points = [*([clock.note] if clock.note else []), *notes, *generated_names(compiled)]
     points += _unmatched(signals, controls, data, compiled, clock)
     points += [
         f"{m.place.name}: the column {m.column.column!r} is a guess; check it"
@@ -101,8 +108,7 @@ def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Propo
         further=[relative_path(path, folder) for path in logs[1:]],
     )
     unused = left_out([data, *further], used, clock)
-    proposal = Proposal(text, signals, controls, [p.name for p in unknowns], points, unused)
-    return tried(proposal, folder, {recording.resolve(): data})
+    return Proposal(text, signals, controls, [p.name for p in unknowns], points, unused)
 
 
 def _open(places: list[Place], matches: list[Match]) -> list[Place]:
@@ -126,10 +132,6 @@ def _unmatched(
 ) -> list[str]:
     points = []
     free = listing(_free(recording, signals, controls, clock))
-    if not signals:
-        points.append(
-            f"no column was matched to a sensor or joint: fill in signals; columns are {free}"
-        )
     without = _open(commandable(model), controls)
     if without:
         points.append(
@@ -173,13 +175,3 @@ def noise_levels(recording: Recording, signals: list[Match]) -> dict[str, float]
 def relative_path(path: Path, folder: Path) -> str:
     """Path of a file relative to the folder of an experiment file."""
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
-
-
-def tried(proposal: Proposal, folder: Path, opened: dict[Path, Recording]) -> Proposal:
-    """The proposal, with errors of a trial preparation added to its open points."""
-    try:
-        prepare(parse_experiment(proposal.text), folder, opened)
-    except TrueupError as error:
-        if proposal.signals:
-            return replace(proposal, open_points=[*proposal.open_points, str(error)])
-    return proposal

@@ -206,7 +206,8 @@ def _wrapped(text: str, indent: str = "      # ", width: int = 100) -> list[str]
 def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel) -> list[str]:
     lines = [
         "# Parameters to identify. target: attribute of the model, kind/name/attribute;",
-        "# bounds: search range; start: start value (default: that of the model);",
+        "# bounds: search range; widen: true moves a bound that the fit reaches, except zero:",
+        "# these are guesses; start: start value (default: that of the model);",
         "# scale: log for a value known to an order of magnitude only; prior: {mean: 1, sd: 0.1}",
         "# for a roughly known value; frozen: true to fix a value; tied_to: another parameter.",
         "parameters:",
@@ -216,10 +217,14 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
         scale = ", scale: log" if p.log else ""
         lines.append(
             f"  {quoted(p.name)}: {{target: {quoted(p.target)}, {start}"
-            f"bounds: [{p.lower:g}, {p.upper:g}]{scale}, unit: {quoted(p.unit)}}}"
+            f"bounds: [{p.lower:g}, {p.upper:g}], widen: true{scale}, unit: {quoted(p.unit)}}}"
         )
     lines.append("  # Other parameters, such as a mass, a command gain, or the delay of a sensor:")
-    bodies = [model.body(i) for i in range(1, model.nbody) if model.body(i).name]
+    bodies = [
+        model.body(i)
+        for i in range(1, model.nbody)
+        if model.body(i).name and model.body_mass[i] > 0
+    ]
     if bodies:
         last, mass = bodies[-1].name, float(bodies[-1].mass[0])
         low, high = rounded(mass / 3), rounded(mass * 3)
@@ -227,7 +232,7 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
             f"  # {quoted(last + '_mass')}: {{target: {quoted(f'body/{last}/mass')}, "
             f"bounds: [{low:g}, {high:g}], unit: kg}}"
         )
-    if model.nu and model.actuator(0).name:
+    if model.nu and model.actuator(0).name and model.actuator_gear[0, 0]:
         actuator, gear = model.actuator(0).name, float(model.actuator_gear[0, 0])
         ends = sorted((rounded(gear / 2), rounded(gear * 2)))
         lines.append(
