@@ -101,5 +101,8 @@ def _show(target: Path, found: Import, output: Output) -> None:
         output.text("", "To look at in the file:")
         for point in proposal.open_points:
             output.text("  ! " + point.replace("\n", "\n    "))
+    reasons = found.check["conclusion"]["reasons"] if found.check else []
+    if reasons:
+        output.text("", "Check:", *(f"  - {reason}" for reason in reasons))
     output.text("", f"Wrote {target}.")
     print_next(target, found.check, output)

@@ -34,7 +34,9 @@ class Conclusion:
             return "Go on: nothing speaks against a fit."
         first, *others = self.reasons
         more = f" ({len(others)} more above)" if others else ""
-        clause = first[:1].lower() + first[1:] if not first[:2].isupper() else first
+        # a name, of a parameter or a recording, keeps its letters
+        plain = first.split()[0].isalpha() and not first[:2].isupper()
+        clause = first[:1].lower() + first[1:] if plain else first
         if self.decision == STOP:
             return f"Stop, because {clause.rstrip('.')}{more}."
         return f"Go on, but {clause.rstrip('.')}{more}."

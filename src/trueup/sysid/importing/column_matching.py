@@ -147,6 +147,15 @@ def joint_of_actuator(model: mujoco.MjModel, actuator: int) -> int:
     return int(model.actuator_trnid[actuator, 0]) if moves_joint else -1
 
 
+def joints_moved(model: mujoco.MjModel, actuator: int) -> list[int]:
+    """Joints that an actuator moves at the pose of the model, by a tendon or directly."""
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    first, count = int(data.moment_rowadr[actuator]), int(data.moment_rownnz[actuator])
+    dofs = set(data.moment_colind[first : first + count].tolist())
+    return [j for j in range(model.njnt) if int(model.jnt_dofadr[j]) in dofs]
+
+
 def match_columns(
     recording: Recording, model: mujoco.MjModel, without: Sequence[str] = ()
 ) -> tuple[list[Match], list[Match]]:

@@ -14,6 +14,7 @@ from trueup.sysid.importing.column_matching import (
     Place,
     actuators_by_joint,
     commandable,
+    joints_moved,
     match_columns,
 )
 from trueup.sysid.importing.column_names import take_apart
@@ -56,7 +57,11 @@ class Drive:
 
 
 def find_drive(
-    robot: mujoco.MjModel, log: ImportedLog, readings: Sequence[Reading], series: JointSeries
+    robot: mujoco.MjModel,
+    log: ImportedLog,
+    readings: Sequence[Reading],
+    series: JointSeries,
+    others: Sequence[Control] = (),
 ) -> Drive:
     """Controls from the columns of a log.
 
@@ -68,9 +73,11 @@ def find_drive(
       log: the log.
       readings: interpretation of the columns of its joints.
       series: the series of the joints.
+      others: controls of actuators that are not on one joint, from :func:`further_controls`.
     """
     joints = log.joints
     assert joints is not None
+    moved = {j for m, _ in others for j in joints_moved(robot, m.place.ordinal)}
     own = actuators_by_joint(robot)
     efforts = _columns(joints, readings, "effort") or _columns(joints, readings, "effort", True)
     commands = _columns(joints, readings, "position", True)
@@ -80,12 +87,14 @@ def find_drive(
     efforts = {} if kind.kind == ERROR else efforts
     gain = effort_gain(robot, readings, series) if efforts else None
     driven = [r for r in readings if own.get(r.joint)] or list(readings)
+    driven = [r for r in driven if r.joint not in moved]
     gains, gain_points = _gains(robot, log, [r for r in driven if r.joint in commands])
     if commands and gains:
         found = _by_commands(robot, joints, readings, commands)
         kinds = _kinds(robot, readings, commands, "position")
         lines = ["# Gains are those of the log.", *kinds, *gains]
         columns = [c.column for c in joints.columns if c.quantity in ("kp", "kd")]
+        columns += [n for n in log.recording.metadata if take_apart(n).quantity in ("kp", "kd")]
         return Drive(found, lines, [*points, *gain_points], used=tuple(columns))
     served = {j for j in commands if any(p.quantity == "position" for p in own.get(j, ()))}
     if efforts and not (commands and served == set(commands)):
@@ -98,10 +107,13 @@ def find_drive(
         constants = _constants_of(robot, readings, efforts, kind)
         return Drive(found, lines, points, by_torque=True, unknowns=constants)
     if not commands:
-        points.append(
-            f"neither commands nor torques of {_names(robot, driven)} were found: fill in "
-            "controls, or leave them out for a robot that swings freely"
-        )
+        free = [c for c in log.recording.columns if c not in (*log.used, log.clock.column)]
+        if driven:
+            points.append(
+                f"neither commands nor torques of {_names(robot, driven)} were found: fill in "
+                "controls, or leave them out for a robot that swings freely; unused columns are "
+                f"{listing(free) or 'none'}"
+            )
         return Drive([], [], points)
     points += _without(robot, driven, commands, "command")
     found = _by_commands(robot, joints, readings, commands)
@@ -121,7 +133,7 @@ def find_drive(
 
 
 def further_controls(
-    robot: mujoco.MjModel, recording: Recording, without: Sequence[str], first: Sequence[Control]
+    robot: mujoco.MjModel, recording: Recording, without: Sequence[str]
 ) -> list[Control]:
     """Commands of actuators that are not on one joint: of a tendon, a site, a body.
 
@@ -129,11 +141,8 @@ def further_controls(
       robot: the robot.
       recording: the log.
       without: columns that are used otherwise.
-      first: controls that were found.
     """
-    taken = {m.place.name for m, _ in first}
-    on_joints = {p.name for places in actuators_by_joint(robot).values() for p in places}
-    others = [p for p in commandable(robot) if p.name not in taken | on_joints]
+    others = [p for p in commandable(robot) if p.joint < 0]
     _, controls = match_columns(recording, robot, without)
     found = [m for m in controls if m.place.name in {p.name for p in others}]
     if not found and len(others) == 1:
@@ -298,12 +307,11 @@ def _gains(
     assert joints is not None
     lines, points = [], []
     for kind in ("kp", "kd"):
-        values = {}
+        values = _constants(log, joints, kind)
         for r in readings:
             column = joints.column(r.joint, kind, True) or joints.column(r.joint, kind)
             if column is None:
-                # a law without damping is a law
-                return (lines, points) if kind == "kd" and not values else ([], [])
+                continue
             found = log.recording.column(column)[1]
             found = found[np.isfinite(found)]
             middle = float(np.median(found))
@@ -312,9 +320,27 @@ def _gains(
                     f"{kind} of {robot.joint(r.joint).name} changes in the log, from "
                     f"{found.min():.4g} to {found.max():.4g}: trim to a part with one gain"
                 )
-            values[_actuator(robot, r.joint)] = middle
-        if kind == "kp" and not any(values.values()):
-            return [], []
-        pairs = ", ".join(f"{quoted(name)}: {value:.6g}" for name, value in values.items())
+            values[r.joint] = middle
+        if not {r.joint for r in readings} <= set(values) or not any(values.values()):
+            # a law without damping is a law
+            return (lines, points) if kind == "kd" else ([], [])
+        pairs = ", ".join(
+            f"{quoted(_actuator(robot, r.joint))}: {values[r.joint]:.6g}" for r in readings
+        )
         lines.append(f"{kind}: {{{pairs}}}")
     return lines, points
+
+
+def _constants(log: ImportedLog, joints: JointLog, kind: str) -> dict[int, float]:
+    """Gains that a file gives once, for all joints or one for each, by joint."""
+    labels = list(joints.joints)
+    labels = sorted(labels, key=int) if all(label.isdigit() for label in labels) else labels
+    for name, value in log.recording.metadata.items():
+        numbers = value if isinstance(value, list) else [value] * len(labels)
+        if take_apart(name).quantity != kind or len(numbers) != len(labels):
+            continue
+        if all(isinstance(n, int | float) for n in numbers):
+            return {
+                joints.joints[label]: float(n) for label, n in zip(labels, numbers, strict=True)
+            }
+    return {}

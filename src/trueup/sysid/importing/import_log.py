@@ -60,17 +60,21 @@ class Import:
     """Result of the check of the written file; None before it."""
 
 
-def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
+def propose_import(
+    model: Path, logs: Sequence[Path], folder: Path, unmatched: bool = False
+) -> Import:
     """Propose an experiment from logs of a robot.
 
     Args:
       model: MJCF or URDF file.
       logs: recordings with the same columns, in any format of :func:`trueup.signals.read`.
       folder: folder of the experiment file, to which its file names are relative.
+      unmatched: propose a file to fill in if no column fits the model.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
-      RecordingError: a log cannot be read, or logs are inconsistent.
+      RecordingError: a log cannot be read, none of its columns fits the model, or logs are
+        inconsistent.
     """
     part = ModelPart(file=str(model.resolve()))
     spec, notes = load_model(part, Path("/"))
@@ -90,7 +94,7 @@ def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
                 "contiguous columns of each). Add a header line with the column names, such as "
                 f"t,{robot.joint(scalar_joints(robot)[0]).name}_pos,..."
             )
-        return Import(propose_experiment(model, logs, folder), "", ())
+        return Import(propose_experiment(model, logs, folder, unmatched), "", ())
     further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed)
     _check_joints(logs, further, first.joints, robot)
     return _propose(model, logs, folder, robot, first, fixed, further, notes)
@@ -128,13 +132,12 @@ def _propose(
             "that the log has the same order, or rename the columns"
         )
     points += _without_data(robot, readings)
-    drive = find_drive(robot, log, readings, series)
+    taken = [*log.used, log.clock.column]
+    others = further_controls(robot, log.recording, taken)
+    drive = find_drive(robot, log, readings, series, others)
     points += drive.points
-    signals, controls = _signals(robot, log, readings), [*drive.controls]
-    taken = [c for m, _ in (*signals, *controls) for c in m.columns]
-    taken += [*drive.used, *log.used, log.clock.column]
-    controls += further_controls(robot, log.recording, taken, controls)
-    taken += [c for m, _ in controls for c in m.columns]
+    signals, controls = _signals(robot, log, readings), [*drive.controls, *others]
+    taken += [c for m, _ in (*signals, *controls) for c in m.columns]
     signals += _further_signals(robot, log, taken, signals)
     model_lines = drive.model_lines
     if fixed:
@@ -150,7 +153,8 @@ def _propose(
         largest = {
             j: float(np.max(np.abs(series.effort[:, k]))) for k, j in enumerate(series.joints)
         }
-    unknowns = [*proposals.propose_parameters(robot, moved, largest), *drive.unknowns]
+    unknowns = proposals.propose_parameters(robot, moved, largest)
+    unknowns = [*proposals.with_coupled(robot, unknowns, moved), *drive.unknowns]
     units = {m.place.name: (u, "") for m, u in [*signals, *controls] if u}
     signal_matches, control_matches = [m for m, _ in signals], [m for m, _ in controls]
     used = {c for m in (*signal_matches, *control_matches) for c in m.columns} | {*drive.used}

@@ -28,7 +28,8 @@ def import_logs(
       logs: recordings with the same columns, in any format of :func:`trueup.signals.read`.
       target: the experiment file.
       overwrite: replace an existing file.
-      check: check the experiment before it is written.
+      check: check the experiment before it is written; if not, a file to fill in is written also if
+        no column fits the model.
       on_progress: called with the next step, and the finished share.
 
     Raises:
@@ -37,7 +38,7 @@ def import_logs(
     _check_target(target, model, logs, overwrite)
     on_progress("reading the logs", 0.0)
     with _folder(target.parent):
-        found = propose_import(model, logs, target.parent)
+        found = propose_import(model, logs, target.parent, unmatched=not check)
         if check:
             experiment = parse_experiment(found.proposal.text)
             try:

@@ -1,12 +1,14 @@
 """Proposed parameters of an experiment, with bounds around the model's values."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
 
 from trueup.simulation.targets.actuator_types import effort_gain
 from trueup.sysid.importing.column_matching import joint_of_actuator
+from trueup.sysid.recordings.coupled_joints import CoupledJoint, coupled_joints
 
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
 
@@ -30,6 +32,8 @@ class ProposedParameter:
     upper: float
     log: bool
     unit: str
+    also: tuple[str, ...] = ()
+    """Further targets with the same value, such as the second finger of a gripper."""
 
 
 def propose_parameters(
@@ -115,6 +119,43 @@ def _torque_limit(model: mujoco.MjModel, joint: int) -> float:
             gear = abs(float(model.actuator_gear[i, 0]))
             limits.append(gear * float(np.abs(model.actuator_forcerange[i]).max()))
     return min(limits, default=0.0)
+
+
+def with_coupled(
+    model: mujoco.MjModel, parameters: Sequence[ProposedParameter], joints: Sequence[int]
+) -> list[ProposedParameter]:
+    """Parameters of joints that are also those of equal joints that follow them.
+
+    The fingers of a gripper move alike, so that their parameters act as one.
+
+    Args:
+      model: the compiled model.
+      parameters: parameters of the joints.
+      joints: joints with parameters of their own.
+    """
+    known = [int(model.jnt_qposadr[j]) for j in joints]
+    alike: dict[str, list[str]] = {}
+    for each in coupled_joints(model, known):
+        if each.leader >= 0 and _equal(model, each):
+            name = model.joint(each.leader).name
+            alike.setdefault(name, []).append(model.joint(each.joint).name)
+    out = []
+    for p in parameters:
+        kind, _, rest = p.target.partition("/")
+        name, _, attribute = rest.rpartition("/")
+        assert kind == "joint"
+        out.append(replace(p, also=tuple(f"joint/{j}/{attribute}" for j in alike.get(name, ()))))
+    return out
+
+
+def _equal(model: mujoco.MjModel, coupled: CoupledJoint) -> bool:
+    """Whether a joint is as its leader: moves as far, with the same parameters in the model."""
+    further = coupled.coefficients[1:]
+    if abs(abs(further[0]) - 1.0) > 1e-6 or np.any(further[1:]):
+        return False
+    dofs = [int(model.jnt_dofadr[j]) for j in (coupled.joint, coupled.leader)]
+    fields = (model.dof_armature, model.dof_damping, model.dof_frictionloss)
+    return all(np.isclose(field[dofs[0]], field[dofs[1]]) for field in fields)
 
 
 def actuated_joints(model: mujoco.MjModel) -> list[int]:

@@ -45,7 +45,9 @@ class Proposal:
     """Columns that are not used, by recording."""
 
 
-def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Proposal:
+def propose_experiment(
+    model: Path, logs: Sequence[Path], folder: Path, unmatched: bool = False
+) -> Proposal:
     """Propose an experiment.
 
     Columns are matched to sensors, joints and actuators by their names; units are suggested if the
@@ -56,6 +58,7 @@ def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Propo
       model: MJCF or URDF file.
       logs: recordings with the same columns, in any format of :func:`trueup.signals.read`.
       folder: folder of the experiment file, to which its file names are relative.
+      unmatched: propose a file to fill in if no column fits the model.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
@@ -67,14 +70,8 @@ def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Propo
     compiled = spec.compile()
     clock, data = find_clock(recording)
     signals, controls = match_columns(data, compiled, [clock.column])
-    if not signals:
-        names = [p.element for p in measurable(compiled)]
-        raise RecordingError(
-            f"no column of {recording.name} fits a joint or sensor of {model.name}: the log has "
-            f"{listing(c for c in data.columns if c != clock.column)}, the model "
-            f"{listing(dict.fromkeys(names)) or 'no named joint and no sensor'}. Rename the "
-            "columns after the joints, such as elbow_pos, or give the model of this robot"
-        )
+    if not signals and not unmatched:
+        raise RecordingError(_nothing_fits(recording, data, clock, model, compiled))
     used = {c for m in [*signals, *controls] for c in m.columns}
     further = further_logs(logs, data, clock, sorted(used) or data.columns)
     units = suggest_units(signals, data, compiled)
@@ -111,6 +108,19 @@ def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Propo
     return Proposal(text, signals, controls, [p.name for p in unknowns], points, unused)
 
 
+def _nothing_fits(
+    path: Path, recording: Recording, clock: Clock, file: Path, model: mujoco.MjModel
+) -> str:
+    """Sentence on a log and a model without anything in common."""
+    names = listing(dict.fromkeys(p.element for p in measurable(model)))
+    return (
+        f"no column of {path.name} fits a joint or sensor of {file.name}: the log has "
+        f"{listing(c for c in recording.columns if c != clock.column)}, the model "
+        f"{names or 'no named joint and no sensor'}. Rename the columns after the joints, such as "
+        "elbow_pos, give the model of this robot, or fill in a file by hand (--no-check)"
+    )
+
+
 def _open(places: list[Place], matches: list[Match]) -> list[Place]:
     matched = {m.place.name for m in matches}
     return [p for p in places if p.name not in matched]
@@ -132,6 +142,10 @@ def _unmatched(
 ) -> list[str]:
     points = []
     free = listing(_free(recording, signals, controls, clock))
+    if not signals:
+        points.append(
+            f"no column was matched to a sensor or joint: fill in signals; columns are {free}"
+        )
     without = _open(commandable(model), controls)
     if without:
         points.append(

@@ -216,7 +216,7 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
         start = "" if p.start is None else f"start: {p.start:g}, "
         scale = ", scale: log" if p.log else ""
         lines.append(
-            f"  {quoted(p.name)}: {{target: {quoted(p.target)}, {start}"
+            f"  {quoted(p.name)}: {{target: {_target(p)}, {start}"
             f"bounds: [{p.lower:g}, {p.upper:g}], widen: true{scale}, unit: {quoted(p.unit)}}}"
         )
     lines.append("  # Other parameters, such as a mass, a command gain, or the delay of a sensor:")
@@ -244,6 +244,11 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
         "  # sensor_gain: {start: 1, bounds: [0.8, 1.25]}",
     ]
     return lines
+
+
+def _target(p: ProposedParameter) -> str:
+    targets = [quoted(target) for target in (p.target, *p.also)]
+    return f"[{', '.join(targets)}]" if p.also else targets[0]
 
 
 def _measurement_lines(
