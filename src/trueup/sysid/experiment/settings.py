@@ -105,6 +105,9 @@ class ColumnPart(_Part):
     """Column to subtract first, such as the motor angle for the deflection of an elastic joint."""
     minus_scale: float = 1.0
     """Factor on that column, such as one over the gear ratio."""
+    unwrap: bool | Positive = False
+    """Continue an angle that starts again after a period: ``true`` for one turn, a number for
+    another period in the unit of the column's values, such as 4096 for counts."""
 
     @field_validator("scale", "minus_scale")
     @classmethod

@@ -217,6 +217,7 @@ def _signals(
                 _MATCHED,
                 scale=r.velocity_scale if plain else r.scale,
                 offset=0.0 if plain else r.offset,
+                unwrap=False if plain else r.unwrap,
                 remark="" if plain else _remark(r),
             )
             out.append((match, "" if unit in ("rad", "rad/s", "m", "m/s") else unit))
@@ -251,7 +252,9 @@ def _controls(
         for r in driven:
             column = take_apart(str(commands[r.joint]))
             place = actuator_of[r.joint]
-            match = Match(place, column, _MATCHED, scale=r.scale, offset=r.offset)
+            match = Match(
+                place, column, _MATCHED, scale=r.scale, offset=r.offset, unwrap=r.unwrap
+            )
             controls.append((match, "" if r.unit in ("rad", "m") else r.unit))
         if gains:
             lines = ["# Gains are those of the log.", "actuators: position", *gains]

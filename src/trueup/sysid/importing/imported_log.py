@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.errors import ColumnError
 from trueup.signals import Recording, read, suspect_units
+from trueup.signals.wrapping import Wraps, found_wraps, unwrapped
 from trueup.sysid.importing.clock import Clock, find_clock
 from trueup.sysid.importing.column_matching import match_columns
 from trueup.sysid.importing.column_names import likeness, take_apart
@@ -189,16 +190,22 @@ def joint_series(log: ImportedLog, model: mujoco.MjModel) -> JointSeries:
         series = [log.recording.column(str(c)) for c in columns]
         return np.column_stack([_on(times, clock, values) for clock, values in series])
 
-    position = table("position")
+    position, command = table("position"), table("position", True)
     assert position is not None
+    wraps = tuple(_sure_wraps(column) for column in position.T)
+    for k, found in enumerate(wraps):
+        if found is not None:
+            position[:, k] = unwrapped(position[:, k], found.period)
+            if command is not None:
+                command[:, k] = unwrapped(command[:, k], found.period)
     return JointSeries(
-        times,
-        chosen,
-        position,
-        table("velocity"),
-        table("position", True),
-        table("effort"),
+        times, chosen, position, table("velocity"), command, table("effort"), wraps
     )
+
+
+def _sure_wraps(column: np.ndarray) -> Wraps | None:
+    found = found_wraps(column)
+    return found if found is not None and found.sure else None
 
 
 def _on(times: np.ndarray, clock: np.ndarray, values: np.ndarray) -> np.ndarray:

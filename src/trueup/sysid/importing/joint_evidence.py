@@ -13,6 +13,8 @@ import mujoco
 import numpy as np
 
 from trueup.errors import listing
+from trueup.signals.units import find_unit
+from trueup.signals.wrapping import TURN, Wraps
 from trueup.sysid.torque.left_out_forces import torque_is_known
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 
@@ -44,6 +46,8 @@ class Reading:
     """Subtracted from them before the factor."""
     velocity_unit: str = ""
     velocity_scale: float = 1.0
+    unwrap: bool | float = False
+    """Period after which position and command start again, in their unit; True for one turn."""
     says: tuple[tuple[str, str, str], ...] = ()
     """Aspect (order, unit, sign, zero), certainty, and reason."""
 
@@ -68,6 +72,8 @@ class JointSeries:
     velocity: np.ndarray | None = None
     command: np.ndarray | None = None
     effort: np.ndarray | None = None
+    wraps: tuple[Wraps | None, ...] = ()
+    """Jumps of each position as recorded, which ``position`` continues; empty for none."""
 
 
 def read_joints(
@@ -94,7 +100,11 @@ def read_joints(
         reading = reading.saying("order", ASSUMED, how)
         reading = reading.saying("sign", ASSUMED, "no evidence in the log")
         reading = reading.saying("zero", ASSUMED, "no evidence in the log")
-        reading = _with_unit(model, reading, series.position[:, k], source)
+        wraps = series.wraps[k] if series.wraps else None
+        if wraps is not None:
+            reading = _of_wraps(reading, wraps)
+        else:
+            reading = _with_unit(model, reading, series.position[:, k], source)
         reading = _with_velocity(reading, series, k)
         out.append(_with_range(model, reading, series.position[:, k]))
     out = _with_commands(out, series)
@@ -103,7 +113,7 @@ def read_joints(
 
 def values_of(reading: Reading, column: np.ndarray) -> np.ndarray:
     """Position [rad, m] of a column under an interpretation."""
-    factor = _DEGREE if reading.unit == "deg" else 1.0
+    factor = find_unit(reading.unit).factor
     return (column - reading.offset) * reading.scale * factor
 
 
@@ -130,6 +140,25 @@ def _with_unit(model: mujoco.MjModel, reading: Reading, column: np.ndarray, sour
     if largest * _DEGREE > 1e-3 and largest <= 1.2 * limit + 0.1:
         return reading.saying("unit", ASSUMED, f"rad: it reaches {largest:.3g}")
     return reading.saying("unit", ASK, f"neither rad nor deg: it reaches {largest:.3g}")
+
+
+def _of_wraps(reading: Reading, wraps: Wraps) -> Reading:
+    """The unit in which the period of a position that starts again is a number of turns."""
+    turns = {"rad": TURN, "deg": 360.0, "turn": 1.0}
+    exact = {unit: wraps.period / turn for unit, turn in turns.items()}
+    unit = next((u for u in exact if exact[u] in (1.0, 2.0, 4.0)), None)
+    if unit is not None:
+        period: bool | float = True if exact[unit] == 1.0 else wraps.period
+        why = f"{unit}: it starts again after {wraps.period:.6g}"
+        return replace(reading, unit=unit, unwrap=period).saying("unit", FOUND, why)
+    # a counter of one turn, unless it is behind a gear
+    reading = replace(reading, unit="turn", scale=1.0 / wraps.period, unwrap=wraps.period)
+    return reading.saying(
+        "unit",
+        ASK,
+        f"counts that start again after {wraps.period:.6g}, read as one turn; with a gear between "
+        "sensor and joint divide scale by it",
+    )
 
 
 def _of_lerobot(
@@ -257,7 +286,7 @@ def _with_torques(
     out = _with_weights_order(model, readings, motion, given)
     for k, reading in enumerate(readings):
         name = model.joint(reading.joint).name
-        factor = _DEGREE if reading.unit == "deg" else 1.0
+        factor = find_unit(reading.unit).factor
         tried = {}
         for shift in _SHIFTS:
             moved = replace(reading, offset=reading.offset - shift / factor / reading.scale)

@@ -114,7 +114,7 @@ def load_recording(
     _check_length(chosen, compared, times, part.trim)
     values = chosen.at(times, compared)
     measured = TimeSeries.from_names(times, values, model, list(part.signals))
-    notes = [f"{name}: {sentence}." for sentence in (interval.note, note) if sentence]
+    notes = [f"{name}: {said}." for said in (*chosen.notes, interval.note, note) if said]
     if interval.begins_late and part.initial not in ("measured", "estimated"):
         notes.append(
             f"{name}: the initial state of the file is that of the excluded beginning; the "
