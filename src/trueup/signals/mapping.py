@@ -30,6 +30,7 @@ class ColumnMapping:
         minus_scale: Factor on that column, such as one over the gear ratio of a motor's encoder.
         unwrap: Continues an angle that starts again after a period: True for one turn, a number
             for another period in the unit of the column's values, such as 4096 counts.
+        late: Time by which the column was logged late compared with the others [s].
     """
 
     column: str
@@ -40,6 +41,7 @@ class ColumnMapping:
     minus: str | None = None
     minus_scale: float = 1.0
     unwrap: bool | float = False
+    late: float = 0.0
 
 
 _KEYS = tuple(item.name for item in fields(ColumnMapping))
@@ -72,9 +74,9 @@ def select(
             f"columns {listing(recording.columns)}."
         )
     mappings = {name: _column_mapping(name, value) for name, value in signals.items()}
-    columns: dict[int, dict] = {}
-    units: dict[int, dict[str, str]] = {}
-    streams: dict[int, Stream] = {}
+    columns: dict[tuple[int, float], dict] = {}
+    units: dict[tuple[int, float], dict[str, str]] = {}
+    streams: dict[tuple[int, float], Stream] = {}
     notes: list[str] = []
     for name, mapping in mappings.items():
         try:
@@ -83,8 +85,10 @@ def select(
             raise ColumnError(f"signal {name!r}: {error}") from error
         declared = stream.units.get(column)
         unit = mapping.unit if mapping.unit is not None else declared
-        key = id(stream)
+        key = id(stream), mapping.late
         streams[key] = stream
+        if mapping.late:
+            notes.append(f"{name} is taken {1e3 * mapping.late:.6g} ms earlier than it was logged")
         units.setdefault(key, {})
         recorded = stream.columns[column]
         if mapping.unwrap:
@@ -106,8 +110,8 @@ def select(
         **({"interpolation": held} if held else {}),
     }
     selected = tuple(
-        Stream(stream.name, stream.times, columns[key], units[key])
-        for key, stream in streams.items()
+        Stream(stream.name, stream.times - late, columns[key, late], units[key, late])
+        for (key, late), stream in streams.items()
     )
     return replace(
         recording, streams=selected, metadata=metadata, notes=(*recording.notes, *notes)
