@@ -7,6 +7,7 @@ from typing import Any
 from trueup._input_files import check_regular
 from trueup.errors import RecordingError, TrueupError, UnitError, reason
 from trueup.signals.readers._clock import build_streams
+from trueup.signals.readers._publishers import without_idle_publisher
 from trueup.signals.readers.contents import Contents
 from trueup.signals.readers.registry import (
     Reader,
@@ -184,6 +185,9 @@ def _recording(
         raise UnitError(f"{path}: {error}") from error
     except RecordingError as error:
         raise type(error)(f"{path}: {error}") from error
+    cleaned = [without_idle_publisher(stream) for stream in streams]
+    streams = tuple(stream for stream, _ in cleaned)
+    notes = (*notes, *(note for _, note in cleaned if note))
     files = contents.files or (path,)
     for file in files:
         if file not in hashes:

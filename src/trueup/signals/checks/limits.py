@@ -45,9 +45,23 @@ def beyond(name: str, values: np.ndarray, limit: Limit, noise: float = 0.0) -> s
         return ""
     reached = [f"{values.max():.4g}"] if np.any(over > slack) else []
     reached += [f"{values.min():.4g}"] if np.any(under > slack) else []
-    beyond_range = float(np.mean((over > 0) | (under > 0)))
+    share = float(np.mean((over > 0) | (under > 0)))
+    consequence = f": {limit.consequence}" if limit.consequence else ""
     return (
         f"{name} reaches {' and '.join(reached)}, beyond {limit.what} of {limit.low:.4g} to "
-        f"{limit.high:.4g}, in {100.0 * beyond_range:.2g} % of the samples"
-        f"{f': {limit.consequence}' if limit.consequence else ''}."
+        f"{limit.high:.4g}, in {100.0 * share:.2g} % of the samples{consequence}"
+        f"{_widened(limit, values)}."
+    )
+
+
+def _widened(limit: Limit, values: np.ndarray) -> str:
+    """The parameter of an experiment file that widens a range to the values of the recording."""
+    if not limit.target:
+        return ""
+    low, high = min(limit.low, float(values.min())), max(limit.high, float(values.max()))
+    ends = f"[{low:.4g}, {high:.4g}]"
+    name = "_".join(limit.target.split("/")[1:])
+    return (
+        f". If the robot goes on, widen it under parameters: {name}: {{target: {limit.target}, "
+        f"start: {ends}, bounds: [{low:.4g}, {high:.4g}], frozen: true}}"
     )

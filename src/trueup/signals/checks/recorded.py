@@ -67,13 +67,15 @@ class Limit:
         low: Smallest value.
         high: Largest value.
         what: The range in words, such as ``the ctrlrange of the actuator knee``.
-        consequence: What a simulation does beyond it, and what to do, as a clause.
+        consequence: What a simulation does beyond it, as a clause.
+        target: Attribute of the model that holds it; empty for none with the same unit.
     """
 
     low: float
     high: float
     what: str
     consequence: str = ""
+    target: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ from trueup.sysid.importing.imported_log import (
     imported_log,
     joint_series,
 )
+from trueup.sysid.importing.data_checks import check_commands, torques_beyond
 from trueup.sysid.importing.joint_evidence import ASK, JointSeries, Reading, read_joints
 from trueup.sysid.importing.joint_families import JointLog, recognise, scalar_joints
 from trueup.sysid.importing.template import (
@@ -126,8 +127,12 @@ def _propose(
         model_lines = [hangs, "base: fixed", *model_lines]
         points.append("the free joint is removed (base: fixed), for a suspended or clamped robot")
     by_torque = any("torque" in line for line in model_lines)
+    check_commands(robot, series, columns, joints)
     if series.effort is not None:
         points += _unknown_torques(robot, readings)
+        gain = effort_gain(robot, readings, series)
+        if gain is None or _NEAR_ONE[0] < gain < _NEAR_ONE[1]:
+            points += torques_beyond(robot, series, joints)
     by_torque = by_torque and _explains_torques(robot, readings)
     moved = [r.joint for r in readings]
     largest = {}

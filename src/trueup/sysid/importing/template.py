@@ -175,11 +175,25 @@ def relative_path(path: Path, folder: Path) -> str:
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
 
 
+_SAID = ("limits", "wrapping", "stuck")
+"""Quality checks whose findings an import states."""
+
+
 def tried(proposal: Proposal, folder: Path, opened: dict[Path, Recording]) -> Proposal:
-    """The proposal, with errors of a trial preparation added to its open points."""
+    """The proposal, with what a trial preparation found added to its open points.
+
+    These are its error, or changes of the data and columns beyond the ranges of the model.
+    """
     try:
-        prepare(parse_experiment(proposal.text), folder, opened)
+        prepared = prepare(parse_experiment(proposal.text), folder, opened)
     except TrueupError as error:
         if proposal.signals:
             return replace(proposal, open_points=[*proposal.open_points, str(error)])
-    return proposal
+        return proposal
+    said = [f"{r.name}: {change}" for r in prepared.recordings for change in r.changes]
+    for recording in prepared.recordings:
+        for check in _SAID:
+            found = recording.quality.of_check(check)
+            said += [f"{recording.name}: {f.sentence.rstrip('.')}" for f in found]
+    points = [*proposal.open_points, *(point for point in said if point)]
+    return replace(proposal, open_points=list(dict.fromkeys(points)))
