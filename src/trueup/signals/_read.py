@@ -7,6 +7,7 @@ from typing import Any
 from trueup._input_files import check_regular
 from trueup.errors import RecordingError, TrueupError, UnitError, reason
 from trueup.signals.readers._clock import build_streams
+from trueup.signals.readers._pointers import check_not_pointer
 from trueup.signals.readers._publishers import without_idle_publisher
 from trueup.signals.readers.contents import Contents
 from trueup.signals.readers.registry import (
@@ -14,13 +15,10 @@ from trueup.signals.readers.registry import (
     can_read,
     check_content,
     check_options,
-    first_bytes,
     reader_named,
     reader_of,
 )
 from trueup.signals.recording import Recording
-
-_GIT_LFS = b"version https://git-lfs"  # first bytes of a Git LFS pointer
 
 
 def read(
@@ -126,10 +124,7 @@ def _reader(path: Path, format: str | None) -> Reader:
     try:
         if path.stat().st_size == 0:
             raise RecordingError(f"{path} is empty (0 bytes): record or copy it again.")
-        if first_bytes(path).startswith(_GIT_LFS):
-            raise RecordingError(
-                f"{path} is a Git LFS pointer, not the data: run  git lfs pull  in its repository."
-            )
+        check_not_pointer(path)
     except OSError as error:
         raise RecordingError(f"{path} cannot be opened: {reason(error)}.") from error
     reader = reader_of(path) if format is None else reader_named(format)

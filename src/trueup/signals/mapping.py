@@ -113,9 +113,7 @@ def select(
         Stream(stream.name, stream.times - late, columns[key, late], units[key, late])
         for (key, late), stream in streams.items()
     )
-    return replace(
-        recording, streams=selected, metadata=metadata, notes=(*recording.notes, *notes)
-    )
+    return replace(recording, streams=selected, metadata=metadata, notes=(*recording.notes, *notes))
 
 
 def _unwrapped(

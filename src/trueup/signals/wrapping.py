@@ -102,6 +102,12 @@ def found_wraps(values: Array, periods: tuple[float, ...] = ()) -> Wraps | None:
     return max(found, key=lambda wraps: (wraps.sure, -wraps.period), default=None)
 
 
+def sure_period(values: Array) -> float:
+    """Period of values that wrap without doubt, in their unit; 0 for others."""
+    found = found_wraps(values)
+    return found.period if found is not None and found.sure else 0.0
+
+
 def turns_of(unit: str | None) -> tuple[float, ...]:
     """Periods of an angle in a unit: one turn and some multiples; empty for other units."""
     turn = {None: TURN, "": 0.0, "rad": TURN, "deg": 360.0, "turn": 1.0}.get(unit, 0.0)

@@ -128,7 +128,7 @@ def csv(path: Path, motion, names: list[str], *more: str, scale: float = 1.0) ->
 
 
 PLAIN = [f"{joint}_{kind}" for kind in ("pos", "vel", "torque") for joint in JOINTS]
-STRANGE = [f"ax{k}_{kind}" for kind in ("actual", "rate", "load") for k in (1, 2, 3)]
+STRANGE = [f"{k}_{kind}" for kind in ("a", "b", "c") for k in ("red", "green", "blue")]
 
 
 def run_import(folder: Path, *logs: Path) -> int:
@@ -157,7 +157,7 @@ def test_signals_that_are_filled_in_are_those_of_every_log(motion, tmp_path):
     ]
     assert run_import(tmp_path, *logs) == 0
     text = (tmp_path / "e.yaml").read_text()
-    given = text.replace("signals: &signals {}", "signals: &signals {hip_qpos: ax1_actual}")
+    given = text.replace("signals: &signals {}", "signals: &signals {hip_qpos: red_a}")
     (tmp_path / "e.yaml").write_text(given)
     recordings = prepare(load_experiment(tmp_path / "e.yaml"), tmp_path).recordings
     assert [list(r.part.signals) for r in recordings] == [["hip_qpos"], ["hip_qpos"]]

@@ -6,8 +6,8 @@ from trueup.cli.output import Output
 from trueup.errors import ExperimentError, ModelError, listing
 from trueup.runs.store import atomic
 from trueup.sysid.importing.column_matching import Match
+from trueup.sysid.importing.column_roles import BY_NAMES
 from trueup.sysid.importing.import_log import propose_import
-from trueup.sysid.importing.imported_log import BY_NAMES
 from trueup.sysid.importing.template import Proposal, propose_experiment
 
 _SHOWN = 60  # maximum number of printed unused columns; --json lists all

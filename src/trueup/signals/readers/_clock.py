@@ -1,29 +1,21 @@
 """Selection of the clock of each column, and the streams of a recording."""
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, did_you_mean, listing
 from trueup.signals.clocks.rollover import unrolled
+from trueup.signals.readers._clock_names import fraction_of, time_rank, unit_in_name
 from trueup.signals.readers.contents import Contents, Table
 from trueup.signals.recording import Stream
 from trueup.signals.units import convert, find_unit
 
-# Usual names of a time column, most likely first.
-_TIME_NAMES = (
-    *("t", "time", "times", "timestamp", "timestamps", "time_stamp", "stamp"),
-    *("sec", "secs", "second", "seconds", "elapsed", "elapsed_time", "rostime", "clock"),
-)
-_TIME_UNITS = {
-    **dict.fromkeys(("s", "sec", "secs", "seconds"), "s"),
-    **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), "ms"),
-    **dict.fromkeys(("us", "usec", "micros", "microseconds"), "us"),
-    **dict.fromkeys(("ns", "nsec", "nanos", "nanoseconds"), "ns"),
-}
 # Wider arrays, such as images, are not signals.
 _WIDEST = 512
+# A column with a smaller share of values than this is on the rows of its own topic.
+_SPARSE = 0.6
+_LONGEST_GAP = 50  # times the usual distance of its values: a longer one is a dropout
 
 
 def build_streams(
@@ -112,8 +104,9 @@ def _with_clock(
             f"or rate (samples per second). Columns: {listing(arrays)}."
         )
     members: dict[str, dict[str, np.ndarray]] = {clock: {} for clock in clocks}
+    fractions = {c: f for c in clocks if (f := fraction_of(c, list(arrays))) is not None}
     for name, values in arrays.items():
-        if name in clocks:
+        if name in clocks or name in fractions.values():
             continue
         clock = _clock_of(name, values, clocks, arrays)
         if clock is None:
@@ -128,12 +121,59 @@ def _with_clock(
         if not columns and len(clocks) > 1:
             left_out[clock] = "a clock without columns"
             continue
-        unit = time_unit or table.units.get(clock) or _unit_in_name(clock) or "s"
+        unit = time_unit or table.units.get(clock) or unit_in_name(clock) or "s"
         times = convert(_continued(arrays[clock], clock, unit, rollover, notes), unit)
+        if clock in fractions:
+            times = times + 1e-9 * arrays[fractions[clock]]
         name = table.name or (_group(clock) if len(clocks) > 1 else "")
-        units = _units_of(table, columns)
-        streams.append(Stream(name, _checked(times, clock), columns, units, clock, unit))
+        checked = _checked(times, clock)
+        for rows, held in _by_rows(columns):
+            label = name or (_group(next(iter(held))) if rows is not None else "")
+            units = _units_of(table, held)
+            own = checked if rows is None else checked[rows]
+            streams.append(Stream(label, own, held, units, clock, unit))
     return streams
+
+
+def _by_rows(
+    columns: dict[str, np.ndarray],
+) -> list[tuple[np.ndarray | None, dict[str, np.ndarray]]]:
+    """Columns that have values in the same rows, and these rows; None for all of them.
+
+    Exports that merge topics leave the cells of a topic empty in the rows of the others. A column
+    that lacks few values, or a long part, stays as it is: a dropout is a finding of the checks.
+    """
+    whole: dict[str, np.ndarray] = {}
+    parts: dict[bytes, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
+    filled = {name: np.isfinite(values) for name, values in columns.items()}
+    masks = list({mask.tobytes(): mask for mask in filled.values()}.values())
+    for name, values in columns.items():
+        mask = filled[name]
+        if not _of_a_topic(mask, masks):
+            whole[name] = values
+        else:
+            rows, held = parts.setdefault(mask.tobytes(), (np.flatnonzero(mask), {}))
+            held[name] = values[rows]
+    split: list[tuple[np.ndarray | None, dict[str, np.ndarray]]] = list(parts.values())
+    return [(None, whole), *split] if whole or not split else split
+
+
+def _of_a_topic(mask: np.ndarray, masks: list[np.ndarray]) -> bool:
+    """Whether the empty cells of a column are the rows of other topics, rather than dropouts."""
+    known = np.flatnonzero(mask)
+    apart = np.diff(known)
+    apart = apart[apart > 1]
+    if (
+        mask.all()
+        or len(known) < 3
+        or len(apart) < 3
+        or apart.max() > _LONGEST_GAP * np.median(apart)
+    ):
+        return False
+    if mask.mean() < _SPARSE:
+        return True
+    empty = np.logical_not(mask)
+    return any(other[empty].mean() > 0.9 and other[mask].mean() < 0.5 for other in masks)
 
 
 def _signals(
@@ -172,29 +212,13 @@ def _guess_clocks(columns: Mapping[str, np.ndarray]) -> list[str]:
     """Return the most likely time column of each group."""
     best: dict[str, tuple[int, str]] = {}
     for name, values in columns.items():
-        rank = _time_rank(name)
+        rank = time_rank(name)
         if rank is not None and values.ndim == 1:
             best[_group(name)] = min(best.get(_group(name), (rank, name)), (rank, name))
-    return [name for _, name in best.values()]
-
-
-def _time_rank(name: str) -> int | None:
-    plain, _ = _split_unit(name)
-    return _TIME_NAMES.index(plain) if plain in _TIME_NAMES else None
-
-
-def _split_unit(name: str) -> tuple[str, str | None]:
-    """Split ``Time [ms]``, ``time_ms`` or ``time (ms)`` into its plain name and its unit."""
-    plain = name.rsplit("/", 1)[-1].strip().lower().replace("µ", "u")
-    match = re.fullmatch(r"(.+?)[\s_.-]*[\[(]\s*(\w+)\s*[\])]", plain)
-    match = match or re.fullmatch(r"(.+)[\s_.-]([a-z]+)", plain)
-    if match and match[2] in _TIME_UNITS:
-        return re.sub(r"[\s.-]+", "_", match[1]), _TIME_UNITS[match[2]]
-    return re.sub(r"[\s.-]+", "_", plain), None
-
-
-def _unit_in_name(name: str) -> str | None:
-    return _split_unit(name)[1]
+    clocks = [name for _, name in best.values()]
+    # a stamp that is empty in the rows of other topics is no clock of a table that has one
+    whole = [name for name in clocks if np.isfinite(_float(columns[name], name)).all()]
+    return whole or clocks
 
 
 def _clock_of(

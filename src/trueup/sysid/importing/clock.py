@@ -47,7 +47,7 @@ def find_clock(path: Path) -> tuple[Clock, Recording]:
         recording = clock.read(path)
     else:
         streams = recording.streams
-        named = len(streams) == 1 and streams[0].clock_column
+        named = len({stream.clock_column for stream in streams}) == 1 and streams[0].clock_column
         clock = Clock(streams[0].clock_column, streams[0].clock_unit) if named else Clock()
     unit = _plausible_unit(clock, recording.streams[0].times)
     if unit == clock.unit:

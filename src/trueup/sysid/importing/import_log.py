@@ -20,16 +20,18 @@ from trueup.sysid.importing.column_matching import (
     measurable,
 )
 from trueup.sysid.importing.column_names import take_apart
+from trueup.sysid.importing.data_checks import check_commands, torques_beyond
 from trueup.sysid.importing.further_logs import further_logs
 from trueup.sysid.importing.imported_log import (
     ImportedLog,
     effort_gain,
     imported_log,
     joint_series,
+    stated_units,
 )
-from trueup.sysid.importing.data_checks import check_commands, torques_beyond
-from trueup.sysid.importing.joint_evidence import ASK, JointSeries, Reading, read_joints
+from trueup.sysid.importing.joint_evidence import read_joints
 from trueup.sysid.importing.joint_families import JointLog, recognise, scalar_joints
+from trueup.sysid.importing.reading import ASK, JointSeries, Reading
 from trueup.sysid.importing.template import (
     Proposal,
     left_out,
@@ -110,7 +112,15 @@ def _propose(
     assert joints is not None
     series = joint_series(log, robot)
     columns = {j: joints.column(j, "position") or "" for j in series.joints}
-    readings = read_joints(robot, series, columns, joints.by_order, joints.source)
+    readings = read_joints(
+        robot,
+        series,
+        columns,
+        joints.by_order,
+        joints.source,
+        stated_units(log, robot),
+        str(log.recording.metadata.get("robot_type") or ""),
+    )
     points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes]
     points += generated_names(robot)
     points += _questions(robot, readings)
@@ -257,10 +267,9 @@ def _controls(
         for r in driven:
             column = take_apart(str(commands[r.joint]))
             place = actuator_of[r.joint]
-            match = Match(
-                place, column, _MATCHED, scale=r.scale, offset=r.offset, unwrap=r.unwrap
-            )
-            controls.append((match, "" if r.unit in ("rad", "m") else r.unit))
+            match = Match(place, column, _MATCHED, scale=r.scale, offset=r.offset, unwrap=r.unwrap)
+            unit = r.command_unit or r.unit
+            controls.append((match, "" if unit in ("rad", "m") else unit))
         if gains:
             lines = ["# Gains are those of the log.", "actuators: position", *gains]
             return controls, lines, [*points, *gain_points]

@@ -7,25 +7,24 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from trueup.errors import ColumnError
+from trueup.errors import ColumnError, listing
 from trueup.signals import Recording, read, suspect_units
-from trueup.signals.wrapping import Wraps, found_wraps, unwrapped
 from trueup.sysid.importing.clock import Clock, find_clock
+from trueup.sysid.importing.column_families import families
 from trueup.sysid.importing.column_matching import match_columns
 from trueup.sysid.importing.column_names import likeness, take_apart
-from trueup.sysid.importing.joint_evidence import JointSeries, Reading, values_of
+from trueup.sysid.importing.column_roles import BY_NAMES, completed, joint_log
 from trueup.sysid.importing.joint_families import (
     JointColumn,
     JointLog,
+    is_driven,
     recognise,
     scalar_joints,
 )
+from trueup.sysid.importing.reading import JointSeries, Reading, values_of
 from trueup.sysid.importing.unnamed_columns import is_unnamed, read_unnamed, time_column
 from trueup.sysid.torque.left_out_forces import torque_is_known
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
-
-BY_NAMES = "a table"
-"""Source of a log with meaningful column names only."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,39 @@ def imported_log(path: Path, model: mujoco.MjModel) -> ImportedLog:
     if raw is not None:
         return _of_values(path, raw, model)
     clock, recording = find_clock(path)
-    joints = recognise(recording, model) or _by_names(recording, model, clock.column)
-    return ImportedLog(recording, clock, joints)
+    joints = recognise(recording, model)
+    scalar = scalar_joints(model)
+    driven = [j for j in scalar if is_driven(model, j)]
+    names = [name for name in recording.columns if name != clock.column]
+    found = families(names, model, scalar, driven)
+    if joints is None:
+        labels = {j: model.joint(j).name for j in scalar}
+        named = _by_names(recording, model, clock.column)
+        structured = joint_log(recording, found, labels)
+        joints = max((structured, named), key=_positions)
+    if joints is not None:
+        joints = completed(joints, recording, found)
+    return ImportedLog(recording, clock, joints, notes=_repeated(recording))
+
+
+def _positions(joints: JointLog | None) -> int:
+    """Number of joints with a position."""
+    return (
+        0
+        if joints is None
+        else sum(c.quantity == "position" for c in joints.columns if not c.commanded)
+    )
+
+
+def _repeated(recording: Recording) -> tuple[str, ...]:
+    """Sentence on columns whose names the header repeats."""
+    repeated = recording.metadata.get("repeated")
+    if not isinstance(repeated, dict) or not repeated:
+        return ()
+    return (
+        f"the header repeats {listing(sorted(set(repeated.values())))}: the columns are told apart "
+        f"by their place, as {listing(repeated)}. The first of each name is used",
+    )
 
 
 def _unnamed(path: Path) -> Recording | None:
@@ -190,27 +220,35 @@ def joint_series(log: ImportedLog, model: mujoco.MjModel) -> JointSeries:
         series = [log.recording.column(str(c)) for c in columns]
         return np.column_stack([_on(times, clock, values) for clock, values in series])
 
-    position, command = table("position"), table("position", True)
+    position = table("position")
     assert position is not None
-    wraps = tuple(_sure_wraps(column) for column in position.T)
-    for k, found in enumerate(wraps):
-        if found is not None:
-            position[:, k] = unwrapped(position[:, k], found.period)
-            if command is not None:
-                command[:, k] = unwrapped(command[:, k], found.period)
     return JointSeries(
-        times, chosen, position, table("velocity"), command, table("effort"), wraps
+        times,
+        chosen,
+        position,
+        table("velocity"),
+        table("position", True),
+        table("effort"),
     )
-
-
-def _sure_wraps(column: np.ndarray) -> Wraps | None:
-    found = found_wraps(column)
-    return found if found is not None and found.sure else None
 
 
 def _on(times: np.ndarray, clock: np.ndarray, values: np.ndarray) -> np.ndarray:
     known = np.isfinite(values)
     return np.interp(times, clock[known], values[known]) if known.any() else np.zeros(len(times))
+
+
+def stated_units(log: ImportedLog, model: mujoco.MjModel) -> dict[int, str]:
+    """Unit of the position by joint, where the file or the name of its column states it."""
+    joints, out = log.joints, {}
+    assert joints is not None
+    for j in scalar_joints(model):
+        column = joints.column(j, "position")
+        if column is None:
+            continue
+        unit = log.recording.units.get(column) or take_apart(column).unit
+        if unit:
+            out[j] = unit
+    return out
 
 
 def effort_gain(

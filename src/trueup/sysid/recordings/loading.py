@@ -120,9 +120,7 @@ def load_recording(
     interval = _interval(chosen, list(commands.values()), compared, part.trim)
     times, note = slowest_clock(chosen, compared, interval)
     _check_length(chosen, compared, times, part.trim)
-    measured = TimeSeries.from_names(
-        times, chosen.at(times, compared), model, list(part.signals)
-    )
+    measured = TimeSeries.from_names(times, chosen.at(times, compared), model, list(part.signals))
     motors = motors_of(model, measured, compared, commands)
     chosen, unread = without_bad_samples(chosen, motors, part.leave_out)
     measured = replace(measured, data=chosen.at(times, compared))
