@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, did_you_mean, listing
+from trueup.signals.clocks.rollover import unrolled
 from trueup.signals.readers._clock_names import fraction_of, time_rank, unit_in_name
 from trueup.signals.readers.contents import Contents, Table
 from trueup.signals.recording import Stream
@@ -19,20 +20,27 @@ _LONGEST_GAP = 50  # times the usual distance of its values: a longer one is a d
 
 
 def build_streams(
-    contents: Contents, time: str | None, rate: float | None, time_unit: str | None
-) -> tuple[tuple[Stream, ...], dict[str, object]]:
-    """Return the streams of a recording, and its metadata.
+    contents: Contents,
+    time: str | None,
+    rate: float | None,
+    time_unit: str | None,
+    rollover: float | None = None,
+) -> tuple[tuple[Stream, ...], dict[str, object], tuple[str, ...]]:
+    """Return the streams of a recording, its metadata, and notes on clocks that were continued.
 
     Args:
         contents: Output of the reader.
         time: Time column; None takes the clock of the format, or a column with a usual name.
         rate: Sampling rate [Hz], instead of a clock.
         time_unit: Unit of the clock; None takes that of the column's name or the format, or s.
+        rollover: Value after which the time column starts again, in its unit; None continues the
+            usual counters.
 
     Raises:
         ColumnError: ``time`` names no column, or no time column is found and no rate is given.
         UnitError: ``time_unit`` is unknown.
-        RecordingError: Times that are NaN, no samples, or time and rate both given.
+        RecordingError: Times that are NaN, no samples, time and rate both given, or a clock that
+            does not start again after ``rollover``.
     """
     if time is not None and rate is not None:
         raise RecordingError("Give time or rate, not both.")
@@ -51,13 +59,16 @@ def build_streams(
             f"No time column {time!r}.{did_you_mean(time, names)} Columns: {listing(names)}."
         )
     streams: list[Stream] = []
+    notes: list[str] = []
     for table in contents.tables:
         if table.times is not None and rate is None and not _clock_names(table.columns, time):
             columns = _columns_of_length(table.columns, len(table.times), left_out)
             units = _units_of(table, columns)
             streams.append(Stream(table.name, _float(table.times, "times"), columns, units))
         else:
-            streams += _with_clock(table, time, rate, time_unit, metadata, left_out)
+            streams += _with_clock(
+                table, time, rate, time_unit, rollover, metadata, left_out, notes
+            )
     if left_out:
         metadata["left_out"] = left_out
     if not any(stream.columns for stream in streams):
@@ -66,7 +77,7 @@ def build_streams(
             "No numeric column found besides the time."
             + (f" Skipped: {reasons}." if reasons else "")
         )
-    return tuple(streams), metadata
+    return tuple(streams), metadata, tuple(notes)
 
 
 def _with_clock(
@@ -74,8 +85,10 @@ def _with_clock(
     time: str | None,
     rate: float | None,
     time_unit: str | None,
+    rollover: float | None,
     metadata: dict[str, object],
     left_out: dict[str, str],
+    notes: list[str],
 ) -> list[Stream]:
     """Build the streams of a table whose clock is one of its columns, or a rate."""
     arrays = _signals(table.columns, metadata, left_out)
@@ -112,7 +125,7 @@ def _with_clock(
             left_out[clock] = "a clock without columns"
             continue
         unit = time_unit or table.units.get(clock) or unit_in_name(clock) or "s"
-        times = convert(_float(arrays[clock], clock), unit)
+        times = convert(_continued(arrays[clock], clock, unit, rollover, notes), unit)
         if clock in fractions:
             times = times + 1e-9 * arrays[fractions[clock]]
         name = table.name or (_group(clock) if len(clocks) > 1 else "")
@@ -272,6 +285,34 @@ def _float(values: np.ndarray, name: str) -> np.ndarray:
     if array.dtype.kind not in "buif":
         raise RecordingError(f"Column {name!r} contains no real numbers ({array.dtype}).")
     return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _continued(
+    values: np.ndarray, name: str, unit: str, rollover: float | None, notes: list[str]
+) -> np.ndarray:
+    """Times of a column, continued where a counter starts again; a note on it is added.
+
+    Raises:
+        RecordingError: The times go back by another amount than ``rollover``.
+    """
+    times = _float(values, name)
+    found = unrolled(times, unit, rollover) if np.isfinite(times).all() else None
+    if found is None:
+        steps = np.diff(times)
+        if rollover is None or not (steps < 0).any():
+            return times
+        row = int(np.argmax(steps < 0))
+        raise RecordingError(
+            f"The time column {name!r} goes back from {times[row]:.10g} to {times[row + 1]:.10g} "
+            f"{unit} in row {row + 2}, which is not a counter that starts again after "
+            f"{rollover:.10g} {unit}: correct rollover, or remove it."
+        )
+    often = "once" if found.count == 1 else f"{found.count} times"
+    notes.append(
+        f"the clock {name} starts again after {found.period:.10g} {unit}, {often}: its times are "
+        "continued"
+    )
+    return found.times
 
 
 def _checked(times: np.ndarray, name: str) -> np.ndarray:

@@ -22,6 +22,7 @@ from trueup.sysid.importing.effort_evidence import (
     CURRENT,
     ERROR,
     STRANGE,
+    TORQUE,
     Efforts,
     judge_efforts,
 )
@@ -54,6 +55,8 @@ class Drive:
     """Gains of servos that neither the model nor the log has."""
     used: tuple[str, ...] = ()
     """Columns that went into settings of the model."""
+    efforts: str = TORQUE
+    """What the efforts of the log are, a kind of :class:`Efforts`."""
 
 
 def find_drive(
@@ -95,7 +98,7 @@ def find_drive(
         lines = ["# Gains are those of the log.", *kinds, *gains]
         columns = [c.column for c in joints.columns if c.quantity in ("kp", "kd")]
         columns += [n for n in log.recording.metadata if take_apart(n).quantity in ("kp", "kd")]
-        return Drive(found, lines, [*points, *gain_points], used=tuple(columns))
+        return Drive(found, lines, [*points, *gain_points], used=tuple(columns), efforts=kind.kind)
     served = {j for j in commands if any(p.quantity == "position" for p in own.get(j, ()))}
     if efforts and not (commands and served == set(commands)):
         lines = [
@@ -105,7 +108,7 @@ def find_drive(
         points += _without(robot, driven, efforts, "torque")
         found = _by_efforts(robot, readings, efforts, gain)
         constants = _constants_of(robot, readings, efforts, kind)
-        return Drive(found, lines, points, by_torque=True, unknowns=constants)
+        return Drive(found, lines, points, by_torque=True, unknowns=constants, efforts=kind.kind)
     if not commands:
         free = [c for c in log.recording.columns if c not in (*log.used, log.clock.column)]
         if driven:
@@ -114,12 +117,12 @@ def find_drive(
                 "controls, or leave them out for a robot that swings freely; unused columns are "
                 f"{listing(free) or 'none'}"
             )
-        return Drive([], [], points)
+        return Drive([], [], points, efforts=kind.kind)
     points += _without(robot, driven, commands, "command")
     found = _by_commands(robot, joints, readings, commands)
     if served == set(commands):
         points.append("the gains of the position servos are those of the model: check them")
-        return Drive(found, [], points)
+        return Drive(found, [], points, efforts=kind.kind)
     missing = {j: c for j, c in commands.items() if j not in served}
     stiff = propose_stiffness(robot, readings, series, {j: _actuator(robot, j) for j in missing})
     starts = ", ".join(f"{quoted(_actuator(robot, j))}: {p.start:.3g}" for j, p in stiff.items())
@@ -129,7 +132,7 @@ def find_drive(
         *_kinds(robot, readings, missing, "position"),
         f"kp: {{{starts}}}",
     ]
-    return Drive(found, lines, points, unknowns=tuple(stiff.values()))
+    return Drive(found, lines, points, unknowns=tuple(stiff.values()), efforts=kind.kind)
 
 
 def further_controls(
@@ -220,7 +223,7 @@ def _by_commands(
             servo = next((p for p in places if p.quantity == "position"), None)
             place = servo or _place(robot, r.joint, "position", "position servo")
             column = take_apart(commands[r.joint])
-            match = Match(place, column, _MATCHED, scale=r.scale, offset=r.offset)
+            match = Match(place, column, _MATCHED, scale=r.scale, offset=r.offset, unwrap=r.unwrap)
             unit = r.command_unit or r.unit
             out.append((match, "" if unit in ("rad", "m") else unit))
         speed = next((p for p in places if p.quantity == "velocity"), None)

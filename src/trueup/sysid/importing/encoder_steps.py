@@ -1,4 +1,4 @@
-"""Steps and wraps of recorded angles, which are evidence of their unit."""
+"""Steps of recorded angles, which are evidence of their unit."""
 
 from dataclasses import dataclass
 
@@ -60,21 +60,3 @@ def _decimals(values: np.ndarray) -> float:
 def _is_written(step: float, written: float) -> bool:
     """Whether a step may be that of the written decimals."""
     return written > 0 and step < 20 * written
-
-
-def wrap_of(column: np.ndarray) -> float:
-    """Size of the jumps where an angle wraps, such as 360 or 2 pi; 0 if it does not."""
-    finite = column[np.isfinite(column)]
-    jumps = np.diff(finite)
-    span = float(np.ptp(finite)) if finite.size else 0.0
-    wide = np.flatnonzero(np.abs(jumps) > 0.85 * span)
-    if span <= 0 or len(wide) < 2 or len(wide) > len(jumps) // 20:
-        return 0.0
-    # a foreign value jumps there and back; a wrap stays on the other side
-    if np.any(np.diff(wide) < 3):
-        return 0.0
-    slow = float(np.median(np.abs(jumps)))
-    sizes = np.abs(jumps[wide])
-    if np.ptp(sizes) > 0.1 * span or slow > 0.05 * span:
-        return 0.0
-    return float(np.median(sizes))

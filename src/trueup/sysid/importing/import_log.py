@@ -17,7 +17,9 @@ from trueup.sysid.importing import proposed_parameters as proposals
 from trueup.sysid.importing.column_matching import Match, commandable, match_columns, measurable
 from trueup.sysid.importing.column_names import take_apart
 from trueup.sysid.importing.column_units import suggest_units
+from trueup.sysid.importing.data_checks import check_commands, torques_beyond
 from trueup.sysid.importing.drives import Control, find_drive, further_controls
+from trueup.sysid.importing.effort_evidence import TORQUE
 from trueup.sysid.importing.further_logs import further_logs
 from trueup.sysid.importing.imported_log import (
     ImportedLog,
@@ -144,8 +146,11 @@ def _propose(
         hangs = "# The base of the robot is fixed: its free joint is removed."
         model_lines = [hangs, "base: fixed", *model_lines]
         points.append("the free joint is removed (base: fixed), for a suspended or clamped robot")
+    check_commands(robot, series, columns, joints)
     if series.effort is not None:
         points += _unknown_torques(robot, readings)
+        if drive.efforts == TORQUE:
+            points += torques_beyond(robot, series, joints)
     by_torque = drive.by_torque and _explains_torques(robot, readings)
     moved = [r.joint for r in readings]
     largest = {}
@@ -233,6 +238,7 @@ def _signals(
                 _MATCHED,
                 scale=r.velocity_scale if plain else r.scale,
                 offset=0.0 if plain else r.offset,
+                unwrap=False if plain else r.unwrap,
                 remark="" if plain else _remark(r),
             )
             out.append((match, "" if unit in ("rad", "rad/s", "m", "m/s") else unit))

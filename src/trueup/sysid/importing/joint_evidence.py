@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import mujoco
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from trueup.errors import listing
+from trueup.signals.checks.spikes import spike_rows
 from trueup.signals.units import UNITS
 from trueup.sysid.importing.joint_units import with_units
 from trueup.sysid.importing.reading import (
@@ -25,6 +25,7 @@ from trueup.sysid.importing.reading import (
     Reading,
     is_inside,
     values_of,
+    with_wraps,
 )
 from trueup.sysid.importing.torque_agreement import TorqueAgreement
 from trueup.sysid.torque.left_out_forces import torque_is_known
@@ -59,7 +60,8 @@ def read_joints(
       robot: type of the robot that the log states, or empty.
     """
     out = []
-    series = replace(series, position=without_spikes(series.position))
+    recorded = without_spikes(series.position)
+    series = replace(series, position=recorded).continued
     for joint in series.joints:
         reading = Reading(joint, columns[joint])
         # a name is the intention of the logger, not evidence of the motor
@@ -68,8 +70,9 @@ def read_joints(
         reading = reading.saying("sign", ASSUMED, "no evidence in the log")
         out.append(reading.saying("zero", ASSUMED, "no evidence in the log"))
     by_torque = _units_by_torque(model, out, series)
-    out = with_units(model, out, series.position, stated or {}, by_torque, source, robot)
+    out = with_units(model, out, recorded, stated or {}, by_torque, source, robot)
     for k, reading in enumerate(out):
+        reading = with_wraps(reading, recorded[:, k])
         reading = _with_velocity(reading, series, k)
         reading = _with_command_unit(reading, series, k)
         out[k] = _with_range(model, reading, series.position[:, k])
@@ -79,14 +82,12 @@ def read_joints(
 
 def without_spikes(positions: np.ndarray) -> np.ndarray:
     """Positions ``(T, J)`` without foreign single samples, which are no evidence of anything."""
-    if len(positions) < 5:
-        return positions
-    padded = np.pad(positions, ((2, 2), (0, 0)), mode="edge")
-    middle = np.median(sliding_window_view(padded, 5, axis=0), axis=-1)
-    away = np.abs(positions - middle)
-    # a sample that is further from its neighbours than the whole of the usual motion
-    low, high = np.nanpercentile(positions, [2, 98], axis=0)
-    return np.where(away > 0.5 * np.maximum(high - low, 1e-9), middle, positions)
+    out = np.array(positions)
+    for column in out.T:
+        if np.isfinite(column).all():
+            rows = spike_rows(column)
+            column[rows] = np.interp(np.flatnonzero(rows), np.flatnonzero(~rows), column[~rows])
+    return out
 
 
 def _units_by_torque(

@@ -12,7 +12,8 @@ import mujoco
 import numpy as np
 
 from trueup.signals.units import UNITS
-from trueup.sysid.importing.encoder_steps import step_of, wrap_of
+from trueup.signals.wrapping import sure_period
+from trueup.sysid.importing.encoder_steps import step_of
 from trueup.sysid.importing.reading import ASK, ASSUMED, CONFIRMED, FOUND, Reading, usual_ends
 
 _TURN = 2 * np.pi
@@ -123,7 +124,7 @@ def _counts_a_turn(column: np.ndarray) -> int:
     # fewer different numbers are degrees or percents without decimals, or a switch
     if most - least < 128 and most <= 400:
         return 0
-    wrap = wrap_of(finite)
+    wrap = sure_period(finite)
     if wrap > 128:
         return int(2 ** round(np.log2(wrap)))
     return int(2 ** max(12, int(np.ceil(np.log2(max(most, 1.0) + 1)))))
@@ -150,7 +151,7 @@ def _score(model: mujoco.MjModel, joint: int, column: np.ndarray, choice: Choice
     if share > 0 and np.ptp(column) > 0:
         score -= 3.0 if share < _TINY else 1.0 if share < _SMALL else 0.0
     if hinge:
-        step, wrap = step_of(column), wrap_of(column)
+        step, wrap = step_of(column), sure_period(column)
         score += 4.0 if step and step.unit == choice.kind else 0.0
         turn = _TURN / (choice.scale * UNITS[choice.unit].factor)
         score += 6.0 if wrap and abs(np.log(wrap / turn)) < 0.05 else 0.0

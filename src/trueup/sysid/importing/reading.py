@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from trueup.signals.units import find_unit
+from trueup.signals.wrapping import TURN, sure_period, unwrapped
 
 CONFIRMED, FOUND, ASSUMED, ASK = "confirmed", "found", "assumed", "ask"
 OUTSIDE = 0.05  # tolerance, as a share of the range of a joint
@@ -28,6 +29,8 @@ class Reading:
     """Unit of the command, if it is not that of the position."""
     velocity_unit: str = ""
     velocity_scale: float = 1.0
+    unwrap: bool | float = False
+    """Period after which position and command start again, in their unit; True for one turn."""
     says: tuple[tuple[str, str, str], ...] = ()
     """Aspect (order, unit, sign, zero), certainty, and reason."""
 
@@ -52,6 +55,36 @@ class JointSeries:
     velocity: np.ndarray | None = None
     command: np.ndarray | None = None
     effort: np.ndarray | None = None
+
+    @property
+    def continued(self) -> "JointSeries":
+        """The series with positions and commands continued where they start again."""
+        position = np.array(self.position)
+        command = None if self.command is None else np.array(self.command)
+        for k, column in enumerate(self.position.T):
+            period = sure_period(column)
+            if period:
+                position[:, k] = unwrapped(column, period)
+                if command is not None:
+                    command[:, k] = unwrapped(command[:, k], period)
+        return replace(self, position=position, command=command)
+
+
+def with_wraps(reading: Reading, column: np.ndarray) -> Reading:
+    """The interpretation of a position that starts again, whose period tells its unit."""
+    period = sure_period(column)
+    if not period:
+        return reading
+    if reading.unit == "turn" and reading.scale != 1.0:
+        return replace(reading, unwrap=period)  # counts of an encoder
+    turns = {"rad": TURN, "deg": 360.0, "turn": 1.0}
+    unit = next((u for u in turns if period / turns[u] in (1.0, 2.0, 4.0)), None)
+    why = f"it starts again after {period:.6g}, and is continued"
+    if unit is not None:
+        reading = replace(reading, unit=unit, unwrap=True if period == turns[unit] else period)
+        return reading.saying("unit", FOUND, f"{unit}: {why}")
+    reading = replace(reading, unit="turn", scale=1.0 / period, unwrap=period)
+    return reading.saying("unit", ASK, f"{why}: read as one turn; behind a gear divide scale by it")
 
 
 def values_of(reading: Reading, column: np.ndarray) -> np.ndarray:

@@ -176,6 +176,8 @@ def _mapping_lines(
             further.append(f"scale: {match.scale:.12g}")
         if match.offset != 0.0:
             further.append(f"offset: {match.offset:.12g}")
+        if match.unwrap:
+            further.append(f"unwrap: {_period(match.unwrap)}")
         value = f"{{column: {column}, {', '.join(further)}}}" if further else column
         remarks = [match.place.what]
         if why:
@@ -186,6 +188,10 @@ def _mapping_lines(
             remarks.append("CHECK: a guess")
         lines.append(f"      {quoted(match.place.name)}: {value}  # {'; '.join(remarks)}")
     return lines
+
+
+def _period(unwrap: bool | float) -> str:
+    return "true" if unwrap is True else f"{unwrap:.12g}"
 
 
 def _open_lines(kind: str, places: list[Place], columns: str, optional: bool) -> list[str]:
