@@ -176,6 +176,8 @@ class RecordingPart(_Part):
     24, 31 or 32 bits: those are continued by default."""
     run: int | None = Field(default=None, ge=1)
     """Number of the run, from 1, in a file whose clock starts again with each run."""
+    episode: int | None = Field(default=None, ge=0)
+    """Index of the episode of a LeRobot data set."""
     repair: bool = False
     """Sort rows by time, keep one of those with equal times, and bridge up to 5 missing values in a
     row."""

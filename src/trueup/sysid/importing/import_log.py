@@ -20,6 +20,7 @@ from trueup.sysid.importing.column_units import suggest_units
 from trueup.sysid.importing.data_checks import check_commands, torques_beyond
 from trueup.sysid.importing.drives import Control, find_drive, further_controls
 from trueup.sysid.importing.effort_evidence import TORQUE
+from trueup.sysid.importing.episodes import expanded
 from trueup.sysid.importing.further_logs import further_logs
 from trueup.sysid.importing.imported_log import (
     ImportedLog,
@@ -29,7 +30,7 @@ from trueup.sysid.importing.imported_log import (
 )
 from trueup.sysid.importing.joint_evidence import read_joints
 from trueup.sysid.importing.joint_families import JointLog, recognise, scalar_joints
-from trueup.sysid.importing.reading import ASK, Reading
+from trueup.sysid.importing.reading import ASK, CONFIRMED, Reading
 from trueup.sysid.importing.template import (
     Proposal,
     left_out,
@@ -63,7 +64,13 @@ class Import:
 
 
 def propose_import(
-    model: Path, logs: Sequence[Path], folder: Path, unmatched: bool = False
+    model: Path,
+    logs: Sequence[Path],
+    folder: Path,
+    unmatched: bool = False,
+    *,
+    episodes: Sequence[int] = (),
+    rate: float | None = None,
 ) -> Import:
     """Propose an experiment from logs of a robot.
 
@@ -72,6 +79,8 @@ def propose_import(
       logs: recordings with the same columns, in any format of :func:`trueup.signals.read`.
       folder: folder of the experiment file, to which its file names are relative.
       unmatched: propose a file to fill in if no column fits the model.
+      episodes: indices of the episodes of a LeRobot data set; empty for all.
+      rate: sampling rate [Hz] of logs without a clock.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
@@ -85,7 +94,8 @@ def propose_import(
     robot = compiled
     if fixed:
         robot = load_spec(part.model_copy(update={"base": "fixed"}), Path("/")).compile()
-    first = imported_log(logs[0], robot)
+    logs, numbers = expanded(logs, episodes)
+    first = imported_log(logs[0], robot, rate, numbers[0])
     if first.joints is None:
         if first.unnamed and len(scalar_joints(robot)) > 1:
             raise RecordingError(
@@ -96,15 +106,16 @@ def propose_import(
                 "contiguous columns of each). Add a header line with the column names, such as "
                 f"t,{robot.joint(scalar_joints(robot)[0]).name}_pos,..."
             )
-        return Import(propose_experiment(model, logs, folder, unmatched), "", ())
-    further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed)
+        return Import(propose_experiment(model, logs, folder, unmatched, rate=rate), "", ())
+    further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed, numbers)
     _check_joints(logs, further, first.joints, robot)
-    return _propose(model, logs, folder, robot, first, fixed, further, notes)
+    return _propose(model, logs, numbers, folder, robot, first, fixed, further, notes)
 
 
 def _propose(
     model: Path,
     logs: Sequence[Path],
+    episodes: Sequence[int | None],
     folder: Path,
     robot: mujoco.MjModel,
     log: ImportedLog,
@@ -126,9 +137,16 @@ def _propose(
         str(log.recording.metadata.get("robot_type") or ""),
     )
     points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes, *notes]
+    if chosen := [str(n) for n in episodes if n is not None]:
+        many = (
+            f"{len(chosen)} episodes, {chosen[0]} to {chosen[-1]},"
+            if len(chosen) > 1
+            else (f"episode {chosen[0]}")
+        )
+        points.append(f"{many} of the data set: one recording each (--episode chooses others)")
     points += generated_names(robot)
     points += _questions(robot, readings)
-    if joints.by_order:
+    if joints.by_order and any(r.sure_of("order") != CONFIRMED for r in readings):
         points.append(
             f"joints were assigned by the order of the model: {_listed(robot, readings)}. Check "
             "that the log has the same order, or rename the columns"
@@ -182,6 +200,7 @@ def _propose(
         model_lines=model_lines,
         further=[relative_path(path, folder) for path in logs[1:]],
         search_lines=_search_lines(by_torque),
+        episodes=episodes,
     )
     proposal = Proposal(
         text,

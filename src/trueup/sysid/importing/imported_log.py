@@ -7,9 +7,9 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from trueup.errors import ColumnError, listing
+from trueup.errors import ColumnError, RecordingError, listing
 from trueup.signals import Recording, read, suspect_units
-from trueup.sysid.importing.clock import Clock, find_clock
+from trueup.sysid.importing.clock import Clock, counts_rows, find_clock, without_clock
 from trueup.sysid.importing.column_families import families
 from trueup.sysid.importing.column_matching import match_columns
 from trueup.sysid.importing.column_names import likeness, take_apart
@@ -46,20 +46,24 @@ class ImportedLog:
         return [] if self.joints is None else [c.column for c in self.joints.columns]
 
 
-def imported_log(path: Path, model: mujoco.MjModel) -> ImportedLog:
+def imported_log(
+    path: Path, model: mujoco.MjModel, rate: float | None = None, episode: int | None = None
+) -> ImportedLog:
     """Read a log and find the columns of the joints.
 
     Args:
       path: the log.
       model: the robot.
+      rate: sampling rate [Hz], for a log without a clock.
+      episode: episode of a data set.
 
     Raises:
-      RecordingError: the log cannot be read.
+      RecordingError: the log cannot be read, or has no clock.
     """
-    raw = _unnamed(path)
+    raw = None if episode is not None else _unnamed(path)
     if raw is not None:
-        return _of_values(path, raw, model)
-    clock, recording = find_clock(path)
+        return _of_values(path, raw, model, rate)
+    clock, recording = find_clock(path, rate, episode)
     joints = recognise(recording, model)
     scalar = scalar_joints(model)
     driven = [j for j in scalar if is_driven(model, j)]
@@ -104,15 +108,19 @@ def _unnamed(path: Path) -> Recording | None:
     return recording if is_unnamed(recording) and len(recording.streams) == 1 else None
 
 
-def _of_values(path: Path, raw: Recording, model: mujoco.MjModel) -> ImportedLog:
+def _of_values(
+    path: Path, raw: Recording, model: mujoco.MjModel, rate: float | None
+) -> ImportedLog:
     names = list(raw.columns)
     table = np.column_stack([raw.column(name)[1] for name in names])
     place = time_column(table)
-    if place < 0:
-        clock = Clock(
-            rate=100.0, note="no time column was found: correct rate (samples per second)"
-        )
-        recording = read(path, rate=100.0, header=False)
+    if rate is not None:
+        clock = Clock(rate=rate)
+        recording = read(path, rate=rate, header=False)
+    elif place < 0:
+        raise RecordingError(without_clock(path, raw))
+    elif counts_rows(table[:, place]):
+        raise RecordingError(without_clock(path, raw, f"column {names[place]} counts rows"))
     else:
         values = table[:, place]
         unit = "s"

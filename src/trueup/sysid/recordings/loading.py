@@ -176,6 +176,7 @@ def read_recording(path: Path, part: RecordingPart) -> Recording:
         time_unit=part.time_unit,
         rollover=part.rollover,
         header=part.header,
+        episode=part.episode,
     )
 
 
