@@ -57,7 +57,7 @@ class TestClocks:
         check_clocks(Recording("run", (good, jumps)))
         for times, words in (
             (TIMES[:9], "9 samples: at least 10"),
-            (np.r_[TIMES[:50], TIMES[:50]], "runs backwards once"),
+            (np.r_[TIMES[:50], TIMES[:50]], "starts again once"),
             (np.r_[TIMES[:50], TIMES[49:60]], "repeat the one before: row 51"),
         ):
             bad = Stream("b", times, {"v": times})
@@ -109,7 +109,16 @@ class TestClock:
         times[500:] -= 1.0
         finding = only(check(times), "time order")
         assert finding.severity == "refuse"
-        assert "backwards once, first from 2.495 s to 1.5 s at row 501" in finding.sentence
+        assert "again once, first from 2.495 s to 1.5 s at row 501: 2 runs" in finding.sentence
+        assert "run: 1 to run: 2" in finding.sentence
+
+    def test_rows_out_of_order(self):
+        times = TIMES.copy()
+        times[[500, 501]] = times[[501, 500]]
+        finding = only(check(times), "time order")
+        assert finding.severity == "refuse"
+        assert "backwards once, first from 2.505 s to 2.5 s at row 502" in finding.sentence
+        assert "repair: true sorts the rows" in finding.sentence
 
     def test_duplicates_name_their_lines(self):
         times = TIMES.copy()
@@ -304,7 +313,8 @@ class TestUnits:
         angle = 4.0 * np.sin(0.8 * TIMES)
         wrapped = np.mod(angle + np.pi, 2 * np.pi) - np.pi
         report = check(channels=changed(q=wrapped, v=3.2 * np.cos(0.8 * TIMES)))
-        assert only(report, "wrapping").severity == "warning"
+        assert only(report, "wrapping").severity == "refuse"
+        assert "unwrap: true" in only(report, "wrapping").sentence
         assert "they agree" in only(report, "position-velocity").sentence
 
 

@@ -101,7 +101,7 @@ def test_first_line_of_values_is_known(write):
         ("t,q\n0,1\n1,2,3\n2,3\n", r"line 3: expected 2 cells, found 3"),
         ("# x\nt,q\n0,1\n\n1,abc\n2,3\n", r"line 5, column 'q': 'abc' is not a number"),
         ("t,q\n0,1_0\n1,2\n", r"line 2, column 'q': '1_0'"),
-        ("t,q,q\n0,1,2\n", r"several columns named 'q'"),
+        ("t,t,q\n0,1,2\n", r"several columns named 't'"),
         ("t,q\n", "header but no rows"),
         ("# nothing\n\n", "no rows"),
         ("t,q\nnan,1\n1,2\n", r"time column 't' contains 1 values that are NaN.*row 1"),

@@ -80,8 +80,6 @@ DOUBTFUL = {
     "groups of two digits": ("t;q\n0;1.5\n1;1,23,456.5\n", "'1,23,456.5' is not a number"),
     "a comma between columns too": ("t,q\n0,5,1,5\n0,6,2,5\n", "Commas are both column separators"),
     "the same without a header": ("0,00,1,5\n0,01,2,5\n0,02,3,5\n", "decimals of numbers"),
-    "names that occur twice": ("t;q;q\n0;1;2\n1;2;3\n", "several columns named 'q'"),
-    "names that differ in blanks": ("t;q; q\n0;1;2\n1;2;3\n", "several columns named 'q'"),
     "a time twice": ("t;t;q\n0;1;2\n1;2;3\n", "several columns named 't'"),
     "times with nan": ("t;q\n0;1\nnan;2\n2;3\n", "'t' contains 1 values that are NaN"),
     "times with gaps": ("t;q\n0;1\n;2\n2;3\n", "'t' contains 1 values that are NaN"),

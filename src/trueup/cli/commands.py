@@ -152,6 +152,10 @@ class Import:
     """Experiment file to write."""
     overwrite: bool = False
     """Replace an existing file."""
+    episode: Annotated[tuple[int, ...], arg(metavar="N [N ...]")] = ()
+    """Episodes of a LeRobot data set; all of it by default."""
+    rate: Annotated[float | None, arg(metavar="HZ")] = None
+    """Samples per second of logs without a time column."""
     no_check: bool = False
     """Write the file without checking the experiment, to complete it by hand."""
     json: Json = False
@@ -161,7 +165,14 @@ class Import:
         from trueup.cli.robot.import_log import run_import
 
         return run_import(
-            self.files, self.model, self.output, self.overwrite, not self.no_check, output
+            self.files,
+            self.model,
+            self.output,
+            self.overwrite,
+            not self.no_check,
+            self.episode,
+            self.rate,
+            output,
         )
 
 

@@ -7,19 +7,18 @@ from typing import Any
 from trueup._input_files import check_regular
 from trueup.errors import RecordingError, TrueupError, UnitError, reason
 from trueup.signals.readers._clock import build_streams
+from trueup.signals.readers._pointers import check_not_pointer
+from trueup.signals.readers._publishers import without_idle_publisher
 from trueup.signals.readers.contents import Contents
 from trueup.signals.readers.registry import (
     Reader,
     can_read,
     check_content,
     check_options,
-    first_bytes,
     reader_named,
     reader_of,
 )
 from trueup.signals.recording import Recording
-
-_GIT_LFS = b"version https://git-lfs"  # first bytes of a Git LFS pointer
 
 
 def read(
@@ -29,13 +28,15 @@ def read(
     rate: float | None = None,
     format: str | None = None,
     time_unit: str | None = None,
+    rollover: float | None = None,
     name: str | None = None,
     **options: Any,
 ) -> Recording:
     """Read one recording.
 
     Clocks are kept as recorded: they need not start at zero, and times that do not increase are
-    reported by the quality checks.
+    reported by the quality checks. Only a counter that started again, such as one of microseconds
+    in 32 bits, is continued, which ``notes`` of the recording says.
 
     Args:
         path: The file, or the folder of a format that uses folders.
@@ -48,6 +49,8 @@ def read(
             that is registered.
         time_unit: Unit of the time column; without it what its name (``time_ms``) or the format
             says, else seconds.
+        rollover: Value after which the time column starts again, in its unit, for a counter of
+            other than 16, 24, 31 or 32 bits.
         name: Name of the recording; the file's stem where absent.
         options: Options of the format's reader, such as ``header`` and ``delimiter`` of csv,
             ``topics`` of mcap, ``episode`` of lerobot. None is the same as absent.
@@ -61,7 +64,7 @@ def read(
     """
     path = Path(path)
     reader = _reader(path, format)
-    recordings = _recordings(path, reader, time, rate, time_unit, name, options)
+    recordings = _recordings(path, reader, time, rate, time_unit, rollover, name, options)
     if len(recordings) > 1:
         choice = "episode=" if "episode" in reader.options else "read_all"
         raise RecordingError(
@@ -79,6 +82,7 @@ def read_all(
     rate: float | None = None,
     format: str | None = None,
     time_unit: str | None = None,
+    rollover: float | None = None,
     **options: Any,
 ) -> list[Recording]:
     """Read every recording of a file or folder.
@@ -103,7 +107,7 @@ def read_all(
         recording
         for item in items
         for recording in _recordings(
-            item, _reader(item, format), time, rate, time_unit, None, options
+            item, _reader(item, format), time, rate, time_unit, rollover, None, options
         )
     ]
 
@@ -120,10 +124,7 @@ def _reader(path: Path, format: str | None) -> Reader:
     try:
         if path.stat().st_size == 0:
             raise RecordingError(f"{path} is empty (0 bytes): record or copy it again.")
-        if first_bytes(path).startswith(_GIT_LFS):
-            raise RecordingError(
-                f"{path} is a Git LFS pointer, not the data: run  git lfs pull  in its repository."
-            )
+        check_not_pointer(path)
     except OSError as error:
         raise RecordingError(f"{path} cannot be opened: {reason(error)}.") from error
     reader = reader_of(path) if format is None else reader_named(format)
@@ -137,6 +138,7 @@ def _recordings(
     time: str | int | None,
     rate: float | None,
     time_unit: str | None,
+    rollover: float | None,
     name: str | None,
     options: dict[str, Any],
 ) -> list[Recording]:
@@ -157,7 +159,7 @@ def _recordings(
         raise RecordingError(f"{path} contains no recording.")
     hashes: dict[Path, str] = {}
     clock = None if time is None else str(time)
-    return [_recording(path, c, clock, rate, time_unit, name, hashes) for c in found]
+    return [_recording(path, c, clock, rate, time_unit, rollover, name, hashes) for c in found]
 
 
 def _recording(
@@ -166,17 +168,21 @@ def _recording(
     time: str | None,
     rate: float | None,
     time_unit: str | None,
+    rollover: float | None,
     name: str | None,
     hashes: dict[Path, str],
 ) -> Recording:
     stem = path.name if path.is_dir() else path.stem
     label = name or "/".join(part for part in (stem, contents.name) if part)
     try:
-        streams, metadata = build_streams(contents, time, rate, time_unit)
+        streams, metadata, notes = build_streams(contents, time, rate, time_unit, rollover)
     except UnitError as error:
         raise UnitError(f"{path}: {error}") from error
     except RecordingError as error:
         raise type(error)(f"{path}: {error}") from error
+    cleaned = [without_idle_publisher(stream) for stream in streams]
+    streams = tuple(stream for stream, _ in cleaned)
+    notes = (*notes, *(note for _, note in cleaned if note))
     files = contents.files or (path,)
     for file in files:
         if file not in hashes:
@@ -187,7 +193,7 @@ def _recording(
         digest = hashlib.sha256(listed.encode()).hexdigest()
     else:
         digest = hashes[path]
-    return Recording(label, streams, str(path), digest, metadata)
+    return Recording(label, streams, str(path), digest, metadata, notes)
 
 
 def _sha256(path: Path) -> str:

@@ -8,7 +8,8 @@ import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, UnitError, did_you_mean, listing
 from trueup.signals.recording import Recording, Stream
-from trueup.signals.units import convert, si_unit
+from trueup.signals.units import convert, find_unit, si_unit
+from trueup.signals.wrapping import TURN, is_sparse, largest_step, unwrapped
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class ColumnMapping:
             that is held; None uses the method of the call.
         minus: Column that is subtracted first; None for none.
         minus_scale: Factor on that column, such as one over the gear ratio of a motor's encoder.
+        unwrap: Continues an angle that starts again after a period: True for one turn, a number
+            for another period in the unit of the column's values, such as 4096 counts.
+        late: Time by which the column was logged late compared with the others [s].
     """
 
     column: str
@@ -36,6 +40,8 @@ class ColumnMapping:
     interpolation: str | None = None
     minus: str | None = None
     minus_scale: float = 1.0
+    unwrap: bool | float = False
+    late: float = 0.0
 
 
 _KEYS = tuple(item.name for item in fields(ColumnMapping))
@@ -58,8 +64,9 @@ def select(
     Raises:
         ColumnError: A column does not exist.
         UnitError: A unit is unknown.
-        RecordingError: A mapping is malformed, nothing is selected, or the columns of a
-            difference are on two clocks.
+        RecordingError: A mapping is malformed, nothing is selected, the columns of a
+            difference are on two clocks, or an angle moves too far between samples to be
+            continued.
     """
     if not signals:
         raise RecordingError(
@@ -67,9 +74,10 @@ def select(
             f"columns {listing(recording.columns)}."
         )
     mappings = {name: _column_mapping(name, value) for name, value in signals.items()}
-    columns: dict[int, dict] = {}
-    units: dict[int, dict[str, str]] = {}
-    streams: dict[int, Stream] = {}
+    columns: dict[tuple[int, float], dict] = {}
+    units: dict[tuple[int, float], dict[str, str]] = {}
+    streams: dict[tuple[int, float], Stream] = {}
+    notes: list[str] = []
     for name, mapping in mappings.items():
         try:
             stream, column = recording.find(mapping.column)
@@ -77,10 +85,15 @@ def select(
             raise ColumnError(f"signal {name!r}: {error}") from error
         declared = stream.units.get(column)
         unit = mapping.unit if mapping.unit is not None else declared
-        key = id(stream)
+        key = id(stream), mapping.late
         streams[key] = stream
+        if mapping.late:
+            notes.append(f"{name} is taken {1e3 * mapping.late:.6g} ms earlier than it was logged")
         units.setdefault(key, {})
         recorded = stream.columns[column]
+        if mapping.unwrap:
+            recorded, note = _unwrapped(name, stream.times, recorded, mapping, unit)
+            notes += note
         if mapping.minus is not None:
             recorded = recorded - _subtracted(recording, stream, name, mapping)
         try:
@@ -97,10 +110,46 @@ def select(
         **({"interpolation": held} if held else {}),
     }
     selected = tuple(
-        Stream(stream.name, stream.times, columns[key], units[key])
-        for key, stream in streams.items()
+        Stream(stream.name, stream.times - late, columns[key, late], units[key, late])
+        for (key, late), stream in streams.items()
     )
-    return replace(recording, streams=selected, metadata=metadata)
+    return replace(recording, streams=selected, metadata=metadata, notes=(*recording.notes, *notes))
+
+
+def _unwrapped(
+    signal: str, times: np.ndarray, values: np.ndarray, mapping: ColumnMapping, unit: str | None
+) -> tuple[np.ndarray, list[str]]:
+    """A column continued across its jumps, and a note on them.
+
+    Raises:
+        RecordingError: It moves too far between samples, or a turn has no meaning in its unit.
+    """
+    period = float(mapping.unwrap)
+    if mapping.unwrap is True:
+        found = find_unit(unit or "rad")
+        if found.quantity not in ("angle", "number"):
+            raise RecordingError(
+                f"signal {signal!r}: unwrap: true is one turn, and its unit is {unit!r}: give the "
+                "period in the unit of the column, such as unwrap: 65536"
+            )
+        period = TURN / abs(found.factor * mapping.scale)
+    out = unwrapped(values, period)
+    step = largest_step(out, period)
+    if is_sparse(step):
+        good = np.isfinite(out)
+        apart = float(np.median(np.diff(times[good])))
+        raise RecordingError(
+            f"signal {signal!r} moves up to {step:.2g} of the period {period:.6g} between two "
+            f"samples, {apart:.3g} s apart: which way it turns is not known, so that unwrap cannot "
+            "continue it. Record it at a higher rate, use a slower part (trim), or correct unwrap"
+        )
+    jumps = int(np.count_nonzero(np.abs(np.diff(values[np.isfinite(values)])) > 0.5 * period))
+    if not jumps:
+        return out, []
+    return out, [
+        f"{signal} is unwrapped: {jumps} {'jump' if jumps == 1 else 'jumps'} by {period:.6g} "
+        "continued"
+    ]
 
 
 def _subtracted(

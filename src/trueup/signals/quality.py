@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from trueup.errors import RecordingError, SignalError, did_you_mean, listing
 from trueup.signals._samples import Array, is_time_series
-from trueup.signals.checks import clock, motion, stale, units, values
+from trueup.signals.checks import clock, copies, limits, motion, spikes, stale, units, values
 from trueup.signals.checks.finding import Finding, Found, Severity
-from trueup.signals.checks.recorded import Channel, Recorded
+from trueup.signals.checks.recorded import Channel, Limit, Recorded
 from trueup.signals.recording import Recording
 
 __all__ = ["QUALITY_CHECKS", "Finding", "QualityReport", "Role", "check_quality"]
@@ -47,11 +47,15 @@ CHECKS = (
     Check("units", units.units),
     Check("position-velocity", units.position_velocity, True, clock.FEWEST_SAMPLES),
     Check("wrapping", units.wrapping),
+    Check("copy", copies.copies),
+    Check("spikes", spikes.spikes),
+    Check("limits", limits.limits),
     Check("excitation", motion.excitation, fewest=2),
     Check("constant", values.constant),
     Check("saturation", values.saturation),
     Check("quantisation", values.quantisation),
     Check("stale", stale.stale, needs_clock=True),
+    Check("stuck", stale.stuck, needs_clock=True),
     Check("rest", motion.rest, True, clock.FEWEST_SAMPLES),
     Check("delay", motion.delay, True, clock.FEWEST_SAMPLES),
 )
@@ -122,6 +126,8 @@ def check_quality(
     pairs: Iterable[tuple[str, str]] | None = None,
     units: Mapping[str, str] | None = None,
     responses: Mapping[str, str] | None = None,
+    limits: Mapping[str, Limit] | None = None,
+    targets: Mapping[str, str] | None = None,
     first_line: int | None = None,
     accept: Collection[str] = (),
 ) -> QualityReport:
@@ -140,6 +146,8 @@ def check_quality(
         responses: Which channel responds to which control, for the delay. Without it, controls
             and positions are paired in order where there are equally many; otherwise the position
             most strongly related to a control counts.
+        limits: Range of a channel in a model, by name.
+        targets: Which position a control commands, by name; a copy of it is refused.
         first_line: Line of the file with the first sample, so that findings name lines;
             without it they name rows, counted from 1.
         accept: Names of checks whose refusals the user accepts, such as
@@ -162,7 +170,9 @@ def check_quality(
         _known([*responses, *responses.values()], names, "responses")
     joint_pairs = tuple(_pair(pair, names) for pair in pairs or ())
     _check_acceptable(accept)
-    recorded = Recorded(samples, columns, joint_pairs, responses, first_line)
+    recorded = Recorded(
+        samples, columns, joint_pairs, responses, first_line, limits or {}, targets or {}
+    )
     findings = []
     for check in CHECKS:
         if samples.size < check.fewest or (check.needs_clock and not recorded.clock_increases):

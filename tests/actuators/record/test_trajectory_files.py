@@ -47,7 +47,10 @@ def test_a_torque_that_stays_off_and_one_that_is_not_said(tmp_path):
         ("t,goal_position\n0,zero\n", "column 'goal_position': it contains text such as 'zero'"),
         ("t,goal_position\n0,0,0\n", "is not a trajectory"),
         ("t,goal_position,torque\n0,0,0\n1,1,0\n", "Did you mean 'torque_enable'"),
-        ("t,goal_position,goal_position\n0,0,0\n1,1,0\n", "several columns named 'goal_position'"),
+        (
+            "t,goal_position,goal_position\n0,0,0\n1,1,0\n",
+            r"unknown column 'goal_position \(repeat 2\)'",
+        ),
         ("", "is not a trajectory"),
     ],
 )

@@ -23,6 +23,8 @@ def run_import(
     target: Path,
     overwrite: bool,
     check: bool,
+    episodes: Sequence[int],
+    rate: float | None,
     output: Output,
 ) -> int:
     """Run the command; returns the exit code."""
@@ -31,7 +33,14 @@ def run_import(
         if message := size_of(logs):
             progress.message(message)
         found = import_logs(
-            model, logs, target, overwrite=overwrite, check=check, on_progress=progress.update
+            model,
+            logs,
+            target,
+            overwrite=overwrite,
+            check=check,
+            episodes=episodes,
+            rate=rate,
+            on_progress=progress.update,
         )
     output.result(_record(target, found))
     _show(target, found, output)

@@ -30,6 +30,7 @@ from trueup.networks.data.torque_target import with_torque
 from trueup.signals import Recording, repaired, resampled, split_at_gaps
 from trueup.signals.clocks.even import sampling_rate
 from trueup.signals.clocks.repair import check_usable
+from trueup.signals.clocks.runs import runs_of
 
 RATE_TOLERANCE = 0.01
 """Relative difference above which the rates of recordings count as different."""
@@ -83,7 +84,7 @@ def series_of(recorded: list[Recording], settings: DataSettings) -> list[Actuato
     Raises:
         TrueupError: as `read_series`, except for errors of the files themselves.
     """
-    recordings = [usable(each, settings.repair) for each in recorded]
+    recordings = [usable(run, settings.repair) for each in recorded for run in runs_of(each)]
     rate = settings.rate if settings.rate is not None else common_rate(recordings)
     _check_rate(rate, recordings)
     return [

@@ -8,6 +8,7 @@ import numpy as np
 from trueup.signals._samples import GAP_STEPS
 from trueup.signals.checks.finding import Found, found, note, refuse, warn
 from trueup.signals.checks.recorded import Recorded
+from trueup.signals.clocks.run_starts import run_starts
 
 FEWEST_SAMPLES = 10
 """Minimum number of samples of a recording."""
@@ -45,6 +46,19 @@ def order(recorded: Recorded) -> Iterator[Found]:
             count=broken.size,
             first_index=broken[0],
         )
+    starts = run_starts(times) if not broken.size else np.zeros(0, np.intp)
+    if starts.size:
+        where = int(starts[0])
+        often = "once" if starts.size == 1 else f"{starts.size} times"
+        yield refuse(
+            f"The clock starts again {often}, first from {times[where - 1]:.6g} s to "
+            f"{times[where]:.6g} s at {recorded.place(where)}: {starts.size + 1} runs in one log. "
+            f"Give the recording once for each, with run: 1 to run: {starts.size + 1}, or the "
+            "period of a counter as rollover. Never sort the rows, which mixes the runs.",
+            count=starts.size,
+            first_index=where,
+        )
+        return
     with np.errstate(invalid="ignore"):
         backwards = np.flatnonzero(np.diff(times) < 0)
     if backwards.size:
@@ -52,8 +66,8 @@ def order(recorded: Recorded) -> Iterator[Found]:
         often = "once" if backwards.size == 1 else f"{backwards.size} times"
         yield refuse(
             f"Time runs backwards {often}, first from {times[where]:.6g} s to "
-            f"{times[where + 1]:.6g} s at {recorded.place(where + 1)}: split the recording there, "
-            "or sort its rows.",
+            f"{times[where + 1]:.6g} s at {recorded.place(where + 1)}: repair: true sorts the "
+            "rows.",
             count=backwards.size,
             first_index=where + 1,
         )
@@ -71,8 +85,8 @@ def duplicates(recorded: Recorded) -> Iterator[Found]:
     shown = f"{word}{'s' if equal.size > 1 else ''} {', '.join(filter(None, (first, others)))}"
     more = f" and {equal.size - _SHOWN} more" if equal.size > _SHOWN else ""
     yield refuse(
-        f"{equal.size} of {times.size} times repeat the one before: {shown}{more}; keep one row of "
-        "each.",
+        f"{equal.size} of {times.size} times repeat the one before: {shown}{more}; repair: true "
+        "keeps one row of each.",
         count=equal.size,
         first_index=equal[0],
     )

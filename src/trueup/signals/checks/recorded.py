@@ -59,6 +59,25 @@ class Channel:
         return not self.is_constant and self.range > flicker
 
 
+@dataclass(frozen=True)
+class Limit:
+    """Range of a channel in a model.
+
+    Attributes:
+        low: Smallest value.
+        high: Largest value.
+        what: The range in words, such as ``the ctrlrange of the actuator knee``.
+        consequence: What a simulation does beyond it, as a clause.
+        target: Attribute of the model that holds it; empty for none with the same unit.
+    """
+
+    low: float
+    high: float
+    what: str
+    consequence: str = ""
+    target: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Recorded:
     """A recording as the checks see it.
@@ -69,6 +88,8 @@ class Recorded:
         pairs: Pairs (position, velocity) of the same joint, by name.
         responses: Which channel responds to which control, by name; None to detect it.
         first_line: Line of the file that holds the first sample, None to count rows from 1.
+        limits: Range of a channel in the model, by name.
+        targets: Control and the position that it commands, by name.
     """
 
     times: Array
@@ -76,6 +97,8 @@ class Recorded:
     pairs: tuple[tuple[str, str], ...] = ()
     responses: Mapping[str, str] | None = None
     first_line: int | None = None
+    limits: Mapping[str, Limit] = field(default_factory=dict)
+    targets: Mapping[str, str] = field(default_factory=dict)
     _named: dict[str, Channel] = field(init=False, repr=False)
 
     def __post_init__(self):

@@ -11,6 +11,7 @@ from trueup.signals.checks.clock import FEWEST_SAMPLES
 from trueup.signals.checks.finding import Found, found, note, refuse, warn
 from trueup.signals.checks.recorded import Channel, Recorded
 from trueup.signals.checks.statistics import turns_one_way
+from trueup.signals.wrapping import TURN, Wraps, found_wraps, turns_of, unwrapped
 
 # Units in which a channel may be declared, as factors to SI.
 _TO_SI = {
@@ -85,14 +86,25 @@ def position_velocity(recorded: Recorded) -> Iterator[Found]:
 def wrapping(recorded: Recorded) -> Iterator[Found]:
     """Find a position that jumps by a whole turn."""
     for channel in recorded.of_role("position"):
-        jumps = _whole_turns(channel)
-        if jumps:
-            yield warn(
-                f"{channel.name} jumps by a whole turn "
-                f"{'once' if jumps == 1 else f'{jumps} times'}: unwrap it before a fit.",
-                channel.name,
-                jumps=jumps,
-            )
+        found = _wraps(channel)
+        if found is None:
+            continue
+        turns = found.period / _turn(channel)
+        what = "a whole turn" if turns == 1 else f"{turns:g} turns"
+        key = "true" if turns == 1 else f"{found.period:.6g}"
+        times = "once" if found.jumps == 1 else f"{found.jumps} times"
+        continues = (
+            f"unwrap: {key} in its column continues it."
+            if found.sure
+            else "the joint moves too far between samples to continue it. Record it at a higher "
+            "rate, or use a part without jumps (trim)."
+        )
+        yield refuse(
+            f"{channel.name} jumps by {what} {times}, as the sensor starts again: {continues}",
+            channel.name,
+            jumps=found.jumps,
+            period=found.period,
+        )
 
 
 def speed_ratio(times: Array, position: Channel, velocity: Channel) -> SpeedRatio | None:
@@ -108,8 +120,9 @@ def speed_ratio(times: Array, position: Channel, velocity: Channel) -> SpeedRati
     steps = np.diff(times)
     typical = float(np.median(steps))
     place = position.values
-    if _whole_turns(position):
-        place = np.unwrap(place, period=_turn(position))
+    wraps = _wraps(position)
+    if wraps is not None:
+        place = unwrapped(place, wraps.period)
     place = place * _factor(position)
     rate = velocity.values * (0.5 * _factor(velocity))
     travelled = np.zeros_like(rate)
@@ -233,18 +246,14 @@ def _range(channel: Channel) -> Iterator[Found]:
     )
 
 
-def _whole_turns(position: Channel) -> int:
-    """Count the jumps by a whole turn of a position that stays within one turn."""
-    if position.unit not in (None, "rad", "deg"):
-        return 0
-    turn = _turn(position)
-    if position.range > 1.1 * turn:
-        return 0
-    return int(np.count_nonzero(_near(np.abs(np.diff(position.values)), turn, 0.05)))
+def _wraps(position: Channel) -> Wraps | None:
+    """Jumps of an angle by a turn or some turns."""
+    periods = turns_of(position.unit)
+    return found_wraps(position.values, periods) if periods else None
 
 
 def _turn(position: Channel) -> float:
-    return 360.0 if position.unit == "deg" else 2.0 * math.pi
+    return turns_of(position.unit)[0] if position.unit else TURN
 
 
 def _factor(channel: Channel) -> float:

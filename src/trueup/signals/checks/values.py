@@ -30,7 +30,8 @@ def finite(recorded: Recorded) -> Iterator[Found]:
         plural = "value is" if broken.size == 1 else "values are"
         yield refuse(
             f"{channel.name}: {broken.size} of {channel.values.size} {plural} NaN or infinite, the "
-            f"first at index {first} ({time:.6g} s): cut them out or fill them.",
+            f"first at index {first} ({time:.6g} s): repair: true bridges up to 5 in a row "
+            "and removes longer stretches.",
             channel.name,
             count=broken.size,
             first_index=first,

@@ -9,6 +9,7 @@ from trueup.errors import RecordingError, listing
 from trueup.signals._samples import GAP_STEPS
 from trueup.signals.checks.clock import FEWEST_SAMPLES
 from trueup.signals.clocks.gaps import usual_step
+from trueup.signals.clocks.run_starts import run_starts
 from trueup.signals.recording import Recording, Stream
 
 
@@ -27,6 +28,7 @@ def check_usable(recording: Recording, how: str = "Use signals.repaired") -> Non
     for stream in recording.streams:
         _check_samples(place, stream)
         times, steps = stream.times, np.diff(stream.times)
+        _check_one_run(place, stream)
         if (steps <= 0).any():
             row = int(np.argmax(steps <= 0))
             what = "repeats" if steps[row] == 0 else "runs backwards"
@@ -57,12 +59,13 @@ def repaired(recording: Recording, held: Collection[str] = ()) -> Recording:
         held: Columns that are commands.
 
     Raises:
-        RecordingError: A column contains no finite value, there are fewer than two samples, or too
-            few remain between gaps.
+        RecordingError: A column contains no finite value, there are fewer than two samples, too
+            few remain between gaps, or a clock starts again, whose rows must not be sorted.
     """
     place, streams = _place(recording), []
     for stream in recording.streams:
         _check_samples(place, stream)
+        _check_one_run(place, stream)
         stream, notes = _finite(place, *_increasing(stream), held)
         prefix = f"{stream.name}: " if len(recording.streams) > 1 and stream.name else ""
         for note in notes:
@@ -84,6 +87,17 @@ def _check_samples(place: str, stream: Stream) -> None:
                 f"{place}: {name} contains no finite value: map another column, or omit the "
                 "recording"
             )
+
+
+def _check_one_run(place: str, stream: Stream) -> None:
+    starts = run_starts(stream.times)
+    if starts.size:
+        row, times = int(starts[0]), stream.times
+        raise RecordingError(
+            f"{place}: the clock starts again at sample {row + 1}, from {times[row - 1]:.10g} to "
+            f"{times[row]:.10g} s: {starts.size + 1} runs in one log, which sorting would mix. "
+            "Read one of them with signals.runs_of, or give the period of a counter as rollover"
+        )
 
 
 def _increasing(stream: Stream) -> tuple[Stream, list[str]]:

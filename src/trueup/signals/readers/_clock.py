@@ -1,46 +1,46 @@
 """Selection of the clock of each column, and the streams of a recording."""
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, did_you_mean, listing
+from trueup.signals.clocks.rollover import unrolled
+from trueup.signals.readers._clock_names import fraction_of, time_rank, unit_in_name
 from trueup.signals.readers.contents import Contents, Table
 from trueup.signals.recording import Stream
 from trueup.signals.units import convert, find_unit
 
-# Usual names of a time column, most likely first.
-_TIME_NAMES = (
-    *("t", "time", "times", "timestamp", "timestamps", "time_stamp", "stamp"),
-    *("sec", "secs", "second", "seconds", "elapsed", "elapsed_time", "rostime", "clock"),
-)
-_TIME_UNITS = {
-    **dict.fromkeys(("s", "sec", "secs", "seconds"), "s"),
-    **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), "ms"),
-    **dict.fromkeys(("us", "usec", "micros", "microseconds"), "us"),
-    **dict.fromkeys(("ns", "nsec", "nanos", "nanoseconds"), "ns"),
-}
 # Wider arrays, such as images, are not signals.
 _MOST_CONSTANTS = 64  # largest array without a clock that is kept in the metadata
 _WIDEST = 512
+# A column with a smaller share of values than this is on the rows of its own topic.
+_SPARSE = 0.6
+_LONGEST_GAP = 50  # times the usual distance of its values: a longer one is a dropout
 
 
 def build_streams(
-    contents: Contents, time: str | None, rate: float | None, time_unit: str | None
-) -> tuple[tuple[Stream, ...], dict[str, object]]:
-    """Return the streams of a recording, and its metadata.
+    contents: Contents,
+    time: str | None,
+    rate: float | None,
+    time_unit: str | None,
+    rollover: float | None = None,
+) -> tuple[tuple[Stream, ...], dict[str, object], tuple[str, ...]]:
+    """Return the streams of a recording, its metadata, and notes on clocks that were continued.
 
     Args:
         contents: Output of the reader.
         time: Time column; None takes the clock of the format, or a column with a usual name.
         rate: Sampling rate [Hz], instead of a clock.
         time_unit: Unit of the clock; None takes that of the column's name or the format, or s.
+        rollover: Value after which the time column starts again, in its unit; None continues the
+            usual counters.
 
     Raises:
         ColumnError: ``time`` names no column, or no time column is found and no rate is given.
         UnitError: ``time_unit`` is unknown.
-        RecordingError: Times that are NaN, no samples, or time and rate both given.
+        RecordingError: Times that are NaN, no samples, time and rate both given, or a clock that
+            does not start again after ``rollover``.
     """
     if time is not None and rate is not None:
         raise RecordingError("Give time or rate, not both.")
@@ -59,13 +59,16 @@ def build_streams(
             f"No time column {time!r}.{did_you_mean(time, names)} Columns: {listing(names)}."
         )
     streams: list[Stream] = []
+    notes: list[str] = []
     for table in contents.tables:
         if table.times is not None and rate is None and not _clock_names(table.columns, time):
             columns = _columns_of_length(table.columns, len(table.times), left_out)
             units = _units_of(table, columns)
             streams.append(Stream(table.name, _float(table.times, "times"), columns, units))
         else:
-            streams += _with_clock(table, time, rate, time_unit, metadata, left_out)
+            streams += _with_clock(
+                table, time, rate, time_unit, rollover, metadata, left_out, notes
+            )
     if left_out:
         metadata["left_out"] = left_out
     if not any(stream.columns for stream in streams):
@@ -74,7 +77,7 @@ def build_streams(
             "No numeric column found besides the time."
             + (f" Skipped: {reasons}." if reasons else "")
         )
-    return tuple(streams), metadata
+    return tuple(streams), metadata, tuple(notes)
 
 
 def _with_clock(
@@ -82,8 +85,10 @@ def _with_clock(
     time: str | None,
     rate: float | None,
     time_unit: str | None,
+    rollover: float | None,
     metadata: dict[str, object],
     left_out: dict[str, str],
+    notes: list[str],
 ) -> list[Stream]:
     """Build the streams of a table whose clock is one of its columns, or a rate."""
     arrays = _signals(table.columns, metadata, left_out)
@@ -100,8 +105,9 @@ def _with_clock(
             f"or rate (samples per second). Columns: {listing(arrays)}."
         )
     members: dict[str, dict[str, np.ndarray]] = {clock: {} for clock in clocks}
+    fractions = {c: f for c in clocks if (f := fraction_of(c, list(arrays))) is not None}
     for name, values in arrays.items():
-        if name in clocks:
+        if name in clocks or name in fractions.values():
             continue
         clock = _clock_of(name, values, clocks, arrays)
         if clock is None:
@@ -118,12 +124,59 @@ def _with_clock(
         if not columns and len(clocks) > 1:
             left_out[clock] = "a clock without columns"
             continue
-        unit = time_unit or table.units.get(clock) or _unit_in_name(clock) or "s"
-        times = convert(_float(arrays[clock], clock), unit)
+        unit = time_unit or table.units.get(clock) or unit_in_name(clock) or "s"
+        times = convert(_continued(arrays[clock], clock, unit, rollover, notes), unit)
+        if clock in fractions:
+            times = times + 1e-9 * arrays[fractions[clock]]
         name = table.name or (_group(clock) if len(clocks) > 1 else "")
-        units = _units_of(table, columns)
-        streams.append(Stream(name, _checked(times, clock), columns, units, clock, unit))
+        checked = _checked(times, clock)
+        for rows, held in _by_rows(columns):
+            label = name or (_group(next(iter(held))) if rows is not None else "")
+            units = _units_of(table, held)
+            own = checked if rows is None else checked[rows]
+            streams.append(Stream(label, own, held, units, clock, unit))
     return streams
+
+
+def _by_rows(
+    columns: dict[str, np.ndarray],
+) -> list[tuple[np.ndarray | None, dict[str, np.ndarray]]]:
+    """Columns that have values in the same rows, and these rows; None for all of them.
+
+    Exports that merge topics leave the cells of a topic empty in the rows of the others. A column
+    that lacks few values, or a long part, stays as it is: a dropout is a finding of the checks.
+    """
+    whole: dict[str, np.ndarray] = {}
+    parts: dict[bytes, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
+    filled = {name: np.isfinite(values) for name, values in columns.items()}
+    masks = list({mask.tobytes(): mask for mask in filled.values()}.values())
+    for name, values in columns.items():
+        mask = filled[name]
+        if not _of_a_topic(mask, masks):
+            whole[name] = values
+        else:
+            rows, held = parts.setdefault(mask.tobytes(), (np.flatnonzero(mask), {}))
+            held[name] = values[rows]
+    split: list[tuple[np.ndarray | None, dict[str, np.ndarray]]] = list(parts.values())
+    return [(None, whole), *split] if whole or not split else split
+
+
+def _of_a_topic(mask: np.ndarray, masks: list[np.ndarray]) -> bool:
+    """Whether the empty cells of a column are the rows of other topics, rather than dropouts."""
+    known = np.flatnonzero(mask)
+    apart = np.diff(known)
+    apart = apart[apart > 1]
+    if (
+        mask.all()
+        or len(known) < 3
+        or len(apart) < 3
+        or apart.max() > _LONGEST_GAP * np.median(apart)
+    ):
+        return False
+    if mask.mean() < _SPARSE:
+        return True
+    empty = np.logical_not(mask)
+    return any(other[empty].mean() > 0.9 and other[mask].mean() < 0.5 for other in masks)
 
 
 def _signals(
@@ -162,29 +215,13 @@ def _guess_clocks(columns: Mapping[str, np.ndarray]) -> list[str]:
     """Return the most likely time column of each group."""
     best: dict[str, tuple[int, str]] = {}
     for name, values in columns.items():
-        rank = _time_rank(name)
+        rank = time_rank(name)
         if rank is not None and values.ndim == 1:
             best[_group(name)] = min(best.get(_group(name), (rank, name)), (rank, name))
-    return [name for _, name in best.values()]
-
-
-def _time_rank(name: str) -> int | None:
-    plain, _ = _split_unit(name)
-    return _TIME_NAMES.index(plain) if plain in _TIME_NAMES else None
-
-
-def _split_unit(name: str) -> tuple[str, str | None]:
-    """Split ``Time [ms]``, ``time_ms`` or ``time (ms)`` into its plain name and its unit."""
-    plain = name.rsplit("/", 1)[-1].strip().lower().replace("µ", "u")
-    match = re.fullmatch(r"(.+?)[\s_.-]*[\[(]\s*(\w+)\s*[\])]", plain)
-    match = match or re.fullmatch(r"(.+)[\s_.-]([a-z]+)", plain)
-    if match and match[2] in _TIME_UNITS:
-        return re.sub(r"[\s.-]+", "_", match[1]), _TIME_UNITS[match[2]]
-    return re.sub(r"[\s.-]+", "_", plain), None
-
-
-def _unit_in_name(name: str) -> str | None:
-    return _split_unit(name)[1]
+    clocks = [name for _, name in best.values()]
+    # a stamp that is empty in the rows of other topics is no clock of a table that has one
+    whole = [name for name in clocks if np.isfinite(_float(columns[name], name)).all()]
+    return whole or clocks
 
 
 def _clock_of(
@@ -248,6 +285,34 @@ def _float(values: np.ndarray, name: str) -> np.ndarray:
     if array.dtype.kind not in "buif":
         raise RecordingError(f"Column {name!r} contains no real numbers ({array.dtype}).")
     return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _continued(
+    values: np.ndarray, name: str, unit: str, rollover: float | None, notes: list[str]
+) -> np.ndarray:
+    """Times of a column, continued where a counter starts again; a note on it is added.
+
+    Raises:
+        RecordingError: The times go back by another amount than ``rollover``.
+    """
+    times = _float(values, name)
+    found = unrolled(times, unit, rollover) if np.isfinite(times).all() else None
+    if found is None:
+        steps = np.diff(times)
+        if rollover is None or not (steps < 0).any():
+            return times
+        row = int(np.argmax(steps < 0))
+        raise RecordingError(
+            f"The time column {name!r} goes back from {times[row]:.10g} to {times[row + 1]:.10g} "
+            f"{unit} in row {row + 2}, which is not a counter that starts again after "
+            f"{rollover:.10g} {unit}: correct rollover, or remove it."
+        )
+    often = "once" if found.count == 1 else f"{found.count} times"
+    notes.append(
+        f"the clock {name} starts again after {found.period:.10g} {unit}, {often}: its times are "
+        "continued"
+    )
+    return found.times
 
 
 def _checked(times: np.ndarray, name: str) -> np.ndarray:

@@ -2,12 +2,14 @@
 
 import csv
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
 from trueup.errors import RecordingError, listing
+from trueup.signals.readers._clock_names import time_rank
 from trueup.signals.readers._written_numbers import is_number
 
 _CANDIDATES = ("\t", ";", "|", ",")
@@ -26,6 +28,7 @@ class Layout:
         names: Column names.
         first_line: Line of the first row of values, counted from 1.
         quoted: Whether cells may be quoted.
+        repeated: Name that the header repeats, by the name of the column.
     """
 
     encoding: str
@@ -33,6 +36,7 @@ class Layout:
     names: list[str]
     first_line: int
     quoted: bool
+    repeated: dict[str, str] = field(default_factory=dict)
 
 
 def open_text(path: Path, encoding: str) -> TextIO:
@@ -44,7 +48,7 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
     """Detect the layout of a file; arguments that are not None take precedence.
 
     Raises:
-        RecordingError: Binary content, no rows, or a column name that occurs twice.
+        RecordingError: Binary content, no rows, or a time column whose name occurs twice.
     """
     encoding = encoding_of(path)
     with open_text(path, encoding) as file:
@@ -77,14 +81,29 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
     names = [name or str(place) for place, name in enumerate(names)]
     if not header and found == ",":
         _check_decimal_commas(path, [split_row(row, found) for row in sample])
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    names, repeated = told_apart(names)
+    clocks = sorted(name for name in repeated.values() if time_rank(name) is not None)
+    if clocks:
         raise RecordingError(
-            f"{path} has several columns named {listing(twice)}: give each its own name in line "
+            f"{path} has several columns named {listing(clocks)}: give each its own name in line "
             f"{lines[0]}."
         )
     quoted = any('"' in row for row in sample[1 if header else 0 :])
-    return Layout(encoding, found, names, lines[1 if header else 0], quoted)
+    return Layout(encoding, found, names, lines[1 if header else 0], quoted, repeated)
+
+
+def told_apart(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Names in which a repetition has its number, ``q_d[0] (repeat 2)``, and what each repeats."""
+    out: list[str] = []
+    repeated: dict[str, str] = {}
+    count: Counter[str] = Counter()
+    for name in names:
+        count[name] += 1
+        if count[name] > 1:
+            repeated[f"{name} (repeat {count[name]})"] = name
+            name = f"{name} (repeat {count[name]})"
+        out.append(name)
+    return out, repeated
 
 
 def encoding_of(path: Path) -> str:

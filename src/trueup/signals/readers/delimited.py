@@ -45,8 +45,13 @@ def read_delimited(
         return _read_careful(path, layout)
     if values.shape[1] != len(layout.names):
         return _read_careful(path, layout)
-    metadata: dict[str, object] = {"first_line": layout.first_line}
-    return Contents((Table(dict(zip(layout.names, values.T))),), metadata)
+    return Contents((Table(dict(zip(layout.names, values.T))),), _metadata(layout))
+
+
+def _metadata(layout: Layout) -> dict[str, object]:
+    """First line of values, and the columns whose names the header repeats."""
+    repeated = {"repeated": layout.repeated} if layout.repeated else {}
+    return {"first_line": layout.first_line, **repeated}
 
 
 def _advice(layout: Layout, cells: int) -> str:
@@ -106,7 +111,7 @@ def _read_careful(path: Path, layout: Layout) -> Contents:
                 "number."
             )
         left_out[name] = f"it contains text such as {cell[:40]!r}"
-    metadata: dict[str, object] = {"first_line": layout.first_line}
+    metadata = _metadata(layout)
     if commas:
         metadata["decimal"] = ","
     if left_out:

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import RecordingError, did_you_mean, listing
+from trueup.signals.readers._clock_names import time_rank
 from trueup.signals.readers.contents import Contents, Table
+
+_RATES = ("fps", "rate", "rate_hz", "hz", "frequency", "sample_rate", "sampling_rate")
 
 
 def read_json(path: Path, *, entries: str | None = None) -> Contents:
     """Read a JSON file of entries, one dictionary per sample.
 
     The file is a list of entries; or an object in which one value is such a list (``entries``,
-    or the only one), whose other values become metadata; or an object of lists of numbers, one per
+    or the only one), whose other values become metadata, a rate such as ``fps`` among them the
+    clock of entries without times; or an object of lists of numbers, one per
     column; or JSON lines. Nested values become ``outer/inner``, lists ``name/0`` and so on. true
     and false are 1 and 0; null, or a key that an entry lacks, is NaN; texts are skipped.
 
@@ -124,7 +128,26 @@ def _from_entries(path: Path, entries: Any, metadata: dict[str, Any]) -> Content
                 f"{path}: {name!r} of entry {texts[0] + 1} is {str(values[texts[0]])[:40]!r}, not "
                 "a number as in other entries."
             )
-    return Contents((Table(columns),), _with_left_out(metadata, left_out))
+    times = _times_of_rate(columns, metadata)
+    return Contents((Table(columns, times=times),), _with_left_out(metadata, left_out))
+
+
+def _times_of_rate(columns: dict[str, np.ndarray], metadata: dict[str, Any]) -> np.ndarray | None:
+    """Times [s] of the rate that the file states, such as ``info/fps``; None if it has a clock."""
+    if not columns or any(time_rank(name) is not None for name in columns):
+        return None
+    stated = _flat_columns(metadata)
+    rates = {
+        float(value)
+        for name, value in stated.items()
+        if name.rsplit("/", 1)[-1].lower() in _RATES
+        and isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and 0 < value < np.inf
+    }
+    if len(rates) != 1:
+        return None
+    return np.arange(len(next(iter(columns.values())))) / rates.pop()
 
 
 def _from_columns(path: Path, content: Mapping[str, Any]) -> Contents:

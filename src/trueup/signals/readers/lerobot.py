@@ -8,6 +8,7 @@ import numpy as np
 
 from trueup.errors import RecordingError, reason
 from trueup.signals.readers._optional import import_optional
+from trueup.signals.readers._pointers import check_not_pointer
 from trueup.signals.readers.contents import Contents, Table
 from trueup.signals.readers.parquet import numeric_array
 
@@ -16,7 +17,22 @@ _INFO = Path("meta") / "info.json"
 
 def is_lerobot(folder: Path) -> bool:
     """Whether a folder is a LeRobot data set."""
-    return (folder / _INFO).is_file()
+    return _home(folder) is not None
+
+
+def _home(folder: Path) -> Path | None:
+    """Folder that holds ``meta`` and ``data``: the folder itself, or the snapshot in a Hub cache.
+
+    The cache has the layout ``datasets--owner--name/{refs/main,snapshots/<commit>/meta}``.
+    """
+    if (folder / _INFO).is_file():
+        return folder
+    found = sorted(p.parent.parent for p in folder.glob(f"snapshots/*/{_INFO.as_posix()}"))
+    main = folder / "refs" / "main"
+    if len(found) > 1 and main.is_file():
+        commit = main.read_text(encoding="utf-8").strip()
+        found = [home for home in found if home.name == commit] or found
+    return found[-1] if found else None
 
 
 def read_lerobot(path: Path, *, episode: int | None = None) -> list[Contents]:
@@ -35,6 +51,7 @@ def read_lerobot(path: Path, *, episode: int | None = None) -> list[Contents]:
     """
     arrow = import_optional("pyarrow", "Reading LeRobot data sets", "pyarrow")
     parquet = import_optional("pyarrow.parquet", "Reading LeRobot data sets", "pyarrow")
+    path = _home(path) or path
     info = _read_info(path)
     files = sorted((path / "data").rglob("*.parquet"))
     if not files:
@@ -80,6 +97,7 @@ def read_lerobot(path: Path, *, episode: int | None = None) -> list[Contents]:
 
 def _read_info(path: Path) -> dict[str, Any]:
     try:
+        check_not_pointer(path / _INFO)
         info = json.loads((path / _INFO).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RecordingError(
@@ -91,12 +109,12 @@ def _read_info(path: Path) -> dict[str, Any]:
 
 
 def _episodes_in(parquet: Any, file: Path) -> np.ndarray:
+    check_not_pointer(file)
     try:
         column = parquet.read_table(file, columns=["episode_index"], partitioning=None)
     except Exception as error:
         raise RecordingError(
-            f"{file} cannot be read ({reason(error)}). It may be truncated, or a Git LFS pointer: "
-            "download it again."
+            f"{file} cannot be read ({reason(error)}). It may be truncated: download it again."
         ) from error
     if "episode_index" not in column.column_names:
         raise RecordingError(
@@ -131,6 +149,8 @@ def _component_names(feature: Any, width: int) -> list[str]:
             names = lists[0]
         elif all(isinstance(value, int) for value in names.values()):
             names = [name for name, _ in sorted(names.items(), key=lambda item: item[1])]
+    while isinstance(names, list) and len(names) == 1 and isinstance(names[0], list):
+        names = names[0]  # names as a list in a list
     if isinstance(names, list) and len(names) == width == len({str(name) for name in names}):
         return [str(name) for name in names]
     return [str(place) for place in range(width)]

@@ -86,7 +86,9 @@ def _collect(
     left_out: dict[str, str],
 ) -> None:
     """Sort a variable and its fields into columns, metadata and skipped names."""
-    if isinstance(value, dict):
+    if _is_scope(value):
+        _collect_scope(name, value, columns, metadata, left_out)
+    elif isinstance(value, dict):
         for field, inner in value.items():
             _collect(f"{name}/{field}", inner, columns, metadata, left_out)
     elif isinstance(value, str):
@@ -105,3 +107,41 @@ def _collect(
         left_out[name] = "it is a sparse matrix"
     else:
         columns[name] = np.asarray(value)
+
+
+def _is_scope(value: Any) -> bool:
+    """Whether a struct is a "structure with time" of Simulink."""
+    if not isinstance(value, dict) or not {"time", "signals"} <= value.keys():
+        return False
+    return all(isinstance(s, dict) and "values" in s for s in _scope_signals(value))
+
+
+def _scope_signals(value: dict[str, Any]) -> list[Any]:
+    signals = value["signals"]
+    return list(np.ravel(signals)) if isinstance(signals, (list, np.ndarray)) else [signals]
+
+
+def _collect_scope(
+    name: str,
+    value: dict[str, Any],
+    columns: dict[str, np.ndarray],
+    metadata: dict[str, object],
+    left_out: dict[str, str],
+) -> None:
+    """Columns ``name/time`` and ``name/label``, or ``name/values`` where the label is the name.
+
+    Simulink stacks samples of a matrix along the last of three axes.
+    """
+    columns[f"{name}/time"] = np.ravel(np.asarray(value["time"]))
+    count = len(columns[f"{name}/time"])
+    for place, signal in enumerate(_scope_signals(value)):
+        label = str(signal.get("label") or "").strip()
+        if not label or label == name or f"{name}/{label}" in columns:
+            label = "values" if len(_scope_signals(value)) == 1 else f"values/{place}"
+        values = np.asarray(signal["values"])
+        if values.ndim == 3 and values.shape[2] == count:
+            values = values.reshape(-1, count).T
+        columns[f"{name}/{label}"] = values
+    for field, inner in value.items():
+        if field not in ("time", "signals"):
+            _collect(f"{name}/{field}", inner, columns, metadata, left_out)

@@ -64,6 +64,8 @@ class Reader:
 
 
 _READERS: dict[str, Reader] = {}
+_PICKLES = (".pkl", ".pickle", ".p", ".joblib")
+_PROTOCOLS = (b"\x02", b"\x03", b"\x04", b"\x05")
 
 
 def register_reader(
@@ -141,12 +143,24 @@ def reader_of(path: Path) -> Reader:
     for reader in reversed(_READERS.values()):
         if path.suffix.lower() in reader.suffixes:
             return reader
+    if _is_pickle(path):
+        raise RecordingError(
+            f"{path} is a pickle, which can run any code when it is opened: it is not read. Open "
+            "it where you trust it, and save its arrays with  numpy.savez('log.npz', time=..., "
+            "position=...)  or as CSV."
+        )
     kind = looks_like(path)
     hint = f" Its content looks like {kind}: give format={kind!r}." if kind in _READERS else ""
     raise RecordingError(
         f"{path} has the suffix {path.suffix!r}, which no reader supports.{hint} Formats: "
         f"{_formats()}. Give format=, or add a reader with register_reader."
     )
+
+
+def _is_pickle(path: Path) -> bool:
+    """Whether a file is a pickle: by its suffix, or by its first two bytes (protocol 2 to 5)."""
+    start = first_bytes(path, 2)
+    return path.suffix.lower() in _PICKLES or (start[:1] == b"\x80" and start[1:] in _PROTOCOLS)
 
 
 def check_content(path: Path, reader: Reader) -> None:

@@ -110,6 +110,11 @@ class ColumnPart(_Part):
     """Column to subtract first, such as the motor angle for the deflection of an elastic joint."""
     minus_scale: float = 1.0
     """Factor on that column, such as one over the gear ratio."""
+    unwrap: bool | Positive = False
+    """Continue an angle that starts again after a period: ``true`` for one turn, a number for
+    another period in the unit of the column's values, such as 4096 for counts."""
+    late: float = 0.0
+    """Time by which the column was logged late compared with the others [s]."""
 
     @field_validator("scale", "minus_scale")
     @classmethod
@@ -166,6 +171,21 @@ class RecordingPart(_Part):
     """Unit of the time column; by default from its name (``t_ms``) or the format, else s."""
     rate: float | None = Field(default=None, gt=0)
     """Sampling rate of a recording without a time column [Hz]."""
+    rollover: float | None = Field(default=None, gt=0)
+    """Value after which the time column starts again, in its unit, for a counter that is not of 16,
+    24, 31 or 32 bits: those are continued by default."""
+    run: int | None = Field(default=None, ge=1)
+    """Number of the run, from 1, in a file whose clock starts again with each run."""
+    episode: int | None = Field(default=None, ge=0)
+    """Index of the episode of a LeRobot data set."""
+    repair: bool = False
+    """Sort rows by time, keep one of those with equal times, and bridge up to 5 missing values in a
+    row."""
+    time_scale: Positive = 1.0
+    """Factor on the times, for a time axis that runs fast or slow."""
+    leave_out: list[Literal["repeats", "spikes"]] = ["repeats", "spikes"]
+    """Samples of a motor that are replaced by values between its neighbours: ``repeats`` of its
+    last frame while it moves, and single ``spikes``. An empty list keeps them."""
     header: bool | None = None
     """Whether the first line of a text file contains the names of the columns; by default detected.
     """

@@ -59,6 +59,8 @@ class Match:
     """Factor on the column, before its unit."""
     offset: float = 0.0
     """Subtracted from the column before the factor."""
+    unwrap: bool | float = False
+    """Period after which an angle starts again, in the unit of the column; True for one turn."""
     remark: str = ""
     """Interpretation of the column, for a comment."""
 

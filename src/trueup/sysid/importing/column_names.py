@@ -6,8 +6,11 @@ from difflib import SequenceMatcher
 
 _WORDS = {
     "position": "pos position positions q qpos angle angles theta phi encoder enc posn",
-    "velocity": "vel velocity velocities dq qd qdot qvel speed speeds omega dtheta rate velo",
-    "effort": "tau torque torques effort efforts force forces trq trqs current currents",
+    "velocity": "vel velocity velocities dq qd qdot qvel speed speeds omega dtheta rate velo spd",
+    "effort": (
+        "tau torque torques effort efforts force forces trq trqs load current currents cur curr "
+        "amps iq"
+    ),
     "kp": "kp stiffness",
     "kd": "kd kv",
     "command": (
@@ -30,10 +33,19 @@ _UNITS = {
     "mnm": "mN m",
     "ma": "mA",
     "mrad": "mrad",
+    "tick": "counts",
+    "ticks": "counts",
+    "counts": "counts",
+    "turns": "turn",
+    "rev": "turn",
+    "revs": "turn",
+    "percent": "percent",
+    "pct": "percent",
 }
-_NOISE = {
+NOISE_WORDS = {
     *("joint", "joints", "motor", "motors", "actuator", "state", "states"),
     *("measured", "meas", "actual", "act"),
+    *("j", "jnt", "data", "values", "state", "states", "robot"),
     *("jointset", "value"),  # of OpenSim's states: /jointset/knee_r/knee_angle_r/value
 }
 
@@ -57,8 +69,14 @@ class ColumnName:
 
 def words_of(name: str) -> list[str]:
     """Lower-case words and numbers of a name: ``leftElbow_q2`` -> left, elbow, q, 2."""
+    name = re.sub(r" \(repeat \d+\)$", "", name)  # of a header that repeats a name
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return [w for w in re.findall(r"[a-z]+|\d+", spaced.lower().replace("µ", "u")) if w]
+
+
+def is_quantity(word: str) -> bool:
+    """Whether a word is one for a quantity, such as torque or target."""
+    return word in _QUANTITY
 
 
 def take_apart(column: str) -> ColumnName:
@@ -73,7 +91,9 @@ def take_apart(column: str) -> ColumnName:
             unit = _UNITS[word]
         elif word.isdigit():
             number = int(word)
-        elif word not in _NOISE:
+        elif word == "d" and quantities and quantities[-1] in ("position", "velocity"):
+            quantities.append("command")  # q_d, the desired q
+        elif word not in NOISE_WORDS:
             rest.append(word)
     commanded = "command" in quantities
     measured = [q for q in quantities if q != "command"]
@@ -87,7 +107,7 @@ def take_apart(column: str) -> ColumnName:
 
 def likeness(name: ColumnName, element: str) -> float:
     """Similarity of the words of a column to those of an element of the model, 0 to 1."""
-    wanted = [w for w in words_of(element) if w not in _NOISE and w not in _QUANTITY]
+    wanted = [w for w in words_of(element) if w not in NOISE_WORDS and w not in _QUANTITY]
     numbers = {int(w) for w in wanted if w.isdigit()}
     plain = {w for w in wanted if not w.isdigit()}
     if numbers and name.number is not None and name.number not in numbers:

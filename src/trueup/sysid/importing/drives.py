@@ -18,15 +18,22 @@ from trueup.sysid.importing.column_matching import (
     match_columns,
 )
 from trueup.sysid.importing.column_names import take_apart
+from trueup.sysid.importing.effort_evidence import (
+    CURRENT,
+    ERROR,
+    STRANGE,
+    TORQUE,
+    Efforts,
+    judge_efforts,
+)
 from trueup.sysid.importing.imported_log import ImportedLog, effort_gain
-from trueup.sysid.importing.joint_evidence import JointSeries, Reading
 from trueup.sysid.importing.joint_families import JointLog, scalar_joints
-from trueup.sysid.importing.proposed_parameters import ProposedParameter
+from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounded
+from trueup.sysid.importing.reading import JointSeries, Reading
 from trueup.sysid.importing.servo_stiffness import propose_stiffness
 from trueup.sysid.importing.template_text import quoted
 
 _SAME_GAIN = 0.05  # maximum relative spread of a constant gain
-_NEAR_ONE = (0.4, 2.5)  # plausible range of the ratio of model to recorded torque
 _MATCHED = 0.9  # score of a column that was found for a joint
 
 Control = tuple[Match, str]
@@ -48,6 +55,8 @@ class Drive:
     """Gains of servos that neither the model nor the log has."""
     used: tuple[str, ...] = ()
     """Columns that went into settings of the model."""
+    efforts: str = TORQUE
+    """What the efforts of the log are, a kind of :class:`Efforts`."""
 
 
 def find_drive(
@@ -76,15 +85,10 @@ def find_drive(
     efforts = _columns(joints, readings, "effort") or _columns(joints, readings, "effort", True)
     commands = _columns(joints, readings, "position", True)
     points: list[str] = []
+    kind = judge_efforts(robot, readings, series, efforts, log.recording.units)
+    points += kind.points
+    efforts = {} if kind.kind == ERROR else efforts
     gain = effort_gain(robot, readings, series) if efforts else None
-    strange = gain is not None and not _NEAR_ONE[0] < gain < _NEAR_ONE[1]
-    if gain is not None and strange:
-        sign = ", and check the sign" if gain < 0 else ""
-        points.append(
-            f"efforts are {1 / abs(gain):.3g} times the torque of inverse dynamics: they are "
-            "currents, or torques on the motor side. Give scale (N m per unit) where they "
-            f"are used{sign}"
-        )
     driven = [r for r in readings if own.get(r.joint)] or list(readings)
     driven = [r for r in driven if r.joint not in moved]
     gains, gain_points = _gains(robot, log, [r for r in driven if r.joint in commands])
@@ -94,16 +98,17 @@ def find_drive(
         lines = ["# Gains are those of the log.", *kinds, *gains]
         columns = [c.column for c in joints.columns if c.quantity in ("kp", "kd")]
         columns += [n for n in log.recording.metadata if take_apart(n).quantity in ("kp", "kd")]
-        return Drive(found, lines, [*points, *gain_points], used=tuple(columns))
+        return Drive(found, lines, [*points, *gain_points], used=tuple(columns), efforts=kind.kind)
     served = {j for j in commands if any(p.quantity == "position" for p in own.get(j, ()))}
-    if efforts and not (commands and strange and served == set(commands)):
+    if efforts and not (commands and served == set(commands)):
         lines = [
             "# Torques were recorded: motors in place of servos.",
             *_kinds(robot, readings, efforts, "torque"),
         ]
         points += _without(robot, driven, efforts, "torque")
         found = _by_efforts(robot, readings, efforts, gain)
-        return Drive(found, lines, points, by_torque=True)
+        constants = _constants_of(robot, readings, efforts, kind)
+        return Drive(found, lines, points, by_torque=True, unknowns=constants, efforts=kind.kind)
     if not commands:
         free = [c for c in log.recording.columns if c not in (*log.used, log.clock.column)]
         if driven:
@@ -112,12 +117,12 @@ def find_drive(
                 "controls, or leave them out for a robot that swings freely; unused columns are "
                 f"{listing(free) or 'none'}"
             )
-        return Drive([], [], points)
+        return Drive([], [], points, efforts=kind.kind)
     points += _without(robot, driven, commands, "command")
     found = _by_commands(robot, joints, readings, commands)
     if served == set(commands):
         points.append("the gains of the position servos are those of the model: check them")
-        return Drive(found, [], points)
+        return Drive(found, [], points, efforts=kind.kind)
     missing = {j: c for j, c in commands.items() if j not in served}
     stiff = propose_stiffness(robot, readings, series, {j: _actuator(robot, j) for j in missing})
     points.append(
@@ -131,7 +136,7 @@ def find_drive(
         *_kinds(robot, readings, missing, "position"),
         f"kp: {{{starts}}}",
     ]
-    return Drive(found, lines, points, unknowns=tuple(stiff.values()))
+    return Drive(found, lines, points, unknowns=tuple(stiff.values()), efforts=kind.kind)
 
 
 def further_controls(
@@ -222,8 +227,9 @@ def _by_commands(
             servo = next((p for p in places if p.quantity == "position"), None)
             place = servo or _place(robot, r.joint, "position", "position servo")
             column = take_apart(commands[r.joint])
-            match = Match(place, column, _MATCHED, scale=r.scale, offset=r.offset)
-            out.append((match, "" if r.unit in ("rad", "m") else r.unit))
+            match = Match(place, column, _MATCHED, scale=r.scale, offset=r.offset, unwrap=r.unwrap)
+            unit = r.command_unit or r.unit
+            out.append((match, "" if unit in ("rad", "m") else unit))
         speed = next((p for p in places if p.quantity == "velocity"), None)
         if speed is not None and r.joint in speeds:
             unit = r.velocity_unit or "rad/s"
@@ -258,6 +264,40 @@ def _by_efforts(
         )
         out.append((match, ""))
     return out
+
+
+def _constants_of(
+    robot: mujoco.MjModel,
+    readings: Sequence[Reading],
+    efforts: Mapping[int, str],
+    kind: Efforts,
+) -> tuple[ProposedParameter, ...]:
+    """Torque constants as unknowns, where efforts are no torques; their signs are those found."""
+    if kind.kind not in (CURRENT, STRANGE):
+        return ()
+    # a joint whose weight does not tell starts at the usual constant of the others
+    usual = float(np.median(np.abs(list(kind.constants.values())))) if kind.constants else 1.0
+    unit = "N m/A" if kind.kind == CURRENT else "N m"
+    out = []
+    for r in readings:
+        if r.joint not in efforts:
+            continue
+        start = abs(kind.constants.get(r.joint, usual))
+        known = r.joint in kind.constants
+        wide = 3.0 if known else 10.0
+        name = _actuator(robot, r.joint)
+        out.append(
+            ProposedParameter(
+                f"{name.replace('/', '_')}_constant",
+                f"actuator/{name}/gainprm/0",
+                rounded(start),
+                rounded(start / wide),
+                rounded(start * wide),
+                True,
+                unit,
+            )
+        )
+    return tuple(out)
 
 
 def _gear(robot: mujoco.MjModel, joint: int) -> float:

@@ -17,11 +17,20 @@ from trueup.sysid.importing import proposed_parameters as proposals
 from trueup.sysid.importing.column_matching import Match, commandable, match_columns, measurable
 from trueup.sysid.importing.column_names import take_apart
 from trueup.sysid.importing.column_units import suggest_units
+from trueup.sysid.importing.data_checks import check_commands, torques_beyond
 from trueup.sysid.importing.drives import Control, find_drive, further_controls
+from trueup.sysid.importing.effort_evidence import TORQUE
+from trueup.sysid.importing.episodes import expanded
 from trueup.sysid.importing.further_logs import further_logs
-from trueup.sysid.importing.imported_log import ImportedLog, imported_log, joint_series
-from trueup.sysid.importing.joint_evidence import ASK, Reading, read_joints
+from trueup.sysid.importing.imported_log import (
+    ImportedLog,
+    imported_log,
+    joint_series,
+    stated_units,
+)
+from trueup.sysid.importing.joint_evidence import read_joints
 from trueup.sysid.importing.joint_families import JointLog, recognise, scalar_joints
+from trueup.sysid.importing.reading import ASK, CONFIRMED, Reading
 from trueup.sysid.importing.template import (
     Proposal,
     left_out,
@@ -55,7 +64,13 @@ class Import:
 
 
 def propose_import(
-    model: Path, logs: Sequence[Path], folder: Path, unmatched: bool = False
+    model: Path,
+    logs: Sequence[Path],
+    folder: Path,
+    unmatched: bool = False,
+    *,
+    episodes: Sequence[int] = (),
+    rate: float | None = None,
 ) -> Import:
     """Propose an experiment from logs of a robot.
 
@@ -64,6 +79,8 @@ def propose_import(
       logs: recordings with the same columns, in any format of :func:`trueup.signals.read`.
       folder: folder of the experiment file, to which its file names are relative.
       unmatched: propose a file to fill in if no column fits the model.
+      episodes: indices of the episodes of a LeRobot data set; empty for all.
+      rate: sampling rate [Hz] of logs without a clock.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
@@ -77,7 +94,8 @@ def propose_import(
     robot = compiled
     if fixed:
         robot = load_spec(part.model_copy(update={"base": "fixed"}), Path("/")).compile()
-    first = imported_log(logs[0], robot)
+    logs, numbers = expanded(logs, episodes)
+    first = imported_log(logs[0], robot, rate, numbers[0])
     if first.joints is None:
         if first.unnamed and len(scalar_joints(robot)) > 1:
             raise RecordingError(
@@ -88,15 +106,16 @@ def propose_import(
                 "contiguous columns of each). Add a header line with the column names, such as "
                 f"t,{robot.joint(scalar_joints(robot)[0]).name}_pos,..."
             )
-        return Import(propose_experiment(model, logs, folder, unmatched), "", ())
-    further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed)
+        return Import(propose_experiment(model, logs, folder, unmatched, rate=rate), "", ())
+    further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed, numbers)
     _check_joints(logs, further, first.joints, robot)
-    return _propose(model, logs, folder, robot, first, fixed, further, notes)
+    return _propose(model, logs, numbers, folder, robot, first, fixed, further, notes)
 
 
 def _propose(
     model: Path,
     logs: Sequence[Path],
+    episodes: Sequence[int | None],
     folder: Path,
     robot: mujoco.MjModel,
     log: ImportedLog,
@@ -108,11 +127,26 @@ def _propose(
     assert joints is not None
     series = joint_series(log, robot)
     columns = {j: joints.column(j, "position") or "" for j in series.joints}
-    readings = read_joints(robot, series, columns, joints.by_order, joints.source)
+    readings = read_joints(
+        robot,
+        series,
+        columns,
+        joints.by_order,
+        joints.source,
+        stated_units(log, robot),
+        str(log.recording.metadata.get("robot_type") or ""),
+    )
     points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes, *notes]
+    if chosen := [str(n) for n in episodes if n is not None]:
+        many = (
+            f"{len(chosen)} episodes, {chosen[0]} to {chosen[-1]},"
+            if len(chosen) > 1
+            else (f"episode {chosen[0]}")
+        )
+        points.append(f"{many} of the data set: one recording each (--episode chooses others)")
     points += generated_names(robot)
     points += _questions(robot, readings)
-    if joints.by_order:
+    if joints.by_order and any(r.sure_of("order") != CONFIRMED for r in readings):
         points.append(
             f"joints were assigned by the order of the model: {_listed(robot, readings)}. Check "
             "that the log has the same order, or rename the columns"
@@ -130,8 +164,11 @@ def _propose(
         hangs = "# The base of the robot is fixed: its free joint is removed."
         model_lines = [hangs, "base: fixed", *model_lines]
         points.append("the free joint is removed (base: fixed), for a suspended or clamped robot")
+    check_commands(robot, series, columns, joints)
     if series.effort is not None:
         points += _unknown_torques(robot, readings)
+        if drive.efforts == TORQUE:
+            points += torques_beyond(robot, series, joints)
     by_torque = drive.by_torque and _explains_torques(robot, readings)
     moved = [r.joint for r in readings]
     largest = {}
@@ -163,6 +200,7 @@ def _propose(
         model_lines=model_lines,
         further=[relative_path(path, folder) for path in logs[1:]],
         search_lines=_search_lines(by_torque),
+        episodes=episodes,
     )
     proposal = Proposal(
         text,
@@ -219,6 +257,7 @@ def _signals(
                 _MATCHED,
                 scale=r.velocity_scale if plain else r.scale,
                 offset=0.0 if plain else r.offset,
+                unwrap=False if plain else r.unwrap,
                 remark="" if plain else _remark(r),
             )
             out.append((match, "" if unit in ("rad", "rad/s", "m", "m/s") else unit))

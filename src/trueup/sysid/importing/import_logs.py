@@ -19,6 +19,8 @@ def import_logs(
     *,
     overwrite: bool = False,
     check: bool = True,
+    episodes: Sequence[int] = (),
+    rate: float | None = None,
     on_progress: Callable[[str, float], None] = lambda doing, share: None,
 ) -> Import:
     """Write an experiment file from logs of a robot, after :func:`check_experiment` of it.
@@ -30,6 +32,8 @@ def import_logs(
       overwrite: replace an existing file.
       check: check the experiment before it is written; if not, a file to fill in is written also if
         no column fits the model.
+      episodes: indices of the episodes of a LeRobot data set; empty for all.
+      rate: sampling rate [Hz] of logs without a clock.
       on_progress: called with the next step, and the finished share.
 
     Raises:
@@ -38,7 +42,7 @@ def import_logs(
     _check_target(target, model, logs, overwrite)
     on_progress("reading the logs", 0.0)
     with _folder(target.parent):
-        found = propose_import(model, logs, target.parent, unmatched=not check)
+        found = propose_import(model, logs, target.parent, not check, episodes=episodes, rate=rate)
         if check:
             experiment = parse_experiment(found.proposal.text)
             try:

@@ -7,25 +7,25 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from trueup.errors import ColumnError
+from trueup.errors import ColumnError, RecordingError, listing
 from trueup.signals import Recording, read, suspect_units
-from trueup.sysid.importing.clock import Clock, find_clock
+from trueup.sysid.importing.clock import Clock, counts_rows, find_clock, without_clock
+from trueup.sysid.importing.column_families import families
 from trueup.sysid.importing.column_matching import match_columns
 from trueup.sysid.importing.column_names import likeness, take_apart
-from trueup.sysid.importing.joint_evidence import JointSeries, Reading, values_of
+from trueup.sysid.importing.column_roles import BY_NAMES, completed, joint_log
 from trueup.sysid.importing.joint_families import (
     JointColumn,
     JointLog,
+    is_driven,
     recognise,
     scalar_joints,
 )
+from trueup.sysid.importing.reading import JointSeries, Reading, values_of
 from trueup.sysid.importing.unnamed_columns import is_unnamed, read_unnamed, time_column
 from trueup.sysid.recordings.coupled_joints import coupled_joints
 from trueup.sysid.torque.left_out_forces import torque_is_known
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
-
-BY_NAMES = "a table"
-"""Source of a log with meaningful column names only."""
 
 
 @dataclass(frozen=True)
@@ -46,22 +46,57 @@ class ImportedLog:
         return [] if self.joints is None else [c.column for c in self.joints.columns]
 
 
-def imported_log(path: Path, model: mujoco.MjModel) -> ImportedLog:
+def imported_log(
+    path: Path, model: mujoco.MjModel, rate: float | None = None, episode: int | None = None
+) -> ImportedLog:
     """Read a log and find the columns of the joints.
 
     Args:
       path: the log.
       model: the robot.
+      rate: sampling rate [Hz], for a log without a clock.
+      episode: episode of a data set.
 
     Raises:
-      RecordingError: the log cannot be read.
+      RecordingError: the log cannot be read, or has no clock.
     """
-    raw = _unnamed(path)
+    raw = None if episode is not None else _unnamed(path)
     if raw is not None:
-        return _of_values(path, raw, model)
-    clock, recording = find_clock(path)
-    joints = recognise(recording, model) or _by_names(recording, model, clock.column)
-    return ImportedLog(recording, clock, joints)
+        return _of_values(path, raw, model, rate)
+    clock, recording = find_clock(path, rate, episode)
+    joints = recognise(recording, model)
+    scalar = scalar_joints(model)
+    driven = [j for j in scalar if is_driven(model, j)]
+    names = [name for name in recording.columns if name != clock.column]
+    found = families(names, model, scalar, driven)
+    if joints is None:
+        labels = {j: model.joint(j).name for j in scalar}
+        named = _by_names(recording, model, clock.column)
+        structured = joint_log(recording, found, labels)
+        joints = max((structured, named), key=_positions)
+    if joints is not None:
+        joints = completed(joints, recording, found)
+    return ImportedLog(recording, clock, joints, notes=_repeated(recording))
+
+
+def _positions(joints: JointLog | None) -> int:
+    """Number of joints with a position."""
+    return (
+        0
+        if joints is None
+        else sum(c.quantity == "position" for c in joints.columns if not c.commanded)
+    )
+
+
+def _repeated(recording: Recording) -> tuple[str, ...]:
+    """Sentence on columns whose names the header repeats."""
+    repeated = recording.metadata.get("repeated")
+    if not isinstance(repeated, dict) or not repeated:
+        return ()
+    return (
+        f"the header repeats {listing(sorted(set(repeated.values())))}: the columns are told apart "
+        f"by their place, as {listing(repeated)}. The first of each name is used",
+    )
 
 
 def _unnamed(path: Path) -> Recording | None:
@@ -73,15 +108,19 @@ def _unnamed(path: Path) -> Recording | None:
     return recording if is_unnamed(recording) and len(recording.streams) == 1 else None
 
 
-def _of_values(path: Path, raw: Recording, model: mujoco.MjModel) -> ImportedLog:
+def _of_values(
+    path: Path, raw: Recording, model: mujoco.MjModel, rate: float | None
+) -> ImportedLog:
     names = list(raw.columns)
     table = np.column_stack([raw.column(name)[1] for name in names])
     place = time_column(table)
-    if place < 0:
-        clock = Clock(
-            rate=100.0, note="no time column was found: correct rate (samples per second)"
-        )
-        recording = read(path, rate=100.0, header=False)
+    if rate is not None:
+        clock = Clock(rate=rate)
+        recording = read(path, rate=rate, header=False)
+    elif place < 0:
+        raise RecordingError(without_clock(path, raw))
+    elif counts_rows(table[:, place]):
+        raise RecordingError(without_clock(path, raw, f"column {names[place]} counts rows"))
     else:
         values = table[:, place]
         unit = "s"
@@ -271,6 +310,20 @@ def joint_series(log: ImportedLog, model: mujoco.MjModel) -> JointSeries:
 def _on(times: np.ndarray, clock: np.ndarray, values: np.ndarray) -> np.ndarray:
     known = np.isfinite(values)
     return np.interp(times, clock[known], values[known]) if known.any() else np.zeros(len(times))
+
+
+def stated_units(log: ImportedLog, model: mujoco.MjModel) -> dict[int, str]:
+    """Unit of the position by joint, where the file or the name of its column states it."""
+    joints, out = log.joints, {}
+    assert joints is not None
+    for j in scalar_joints(model):
+        column = joints.column(j, "position")
+        if column is None:
+            continue
+        unit = log.recording.units.get(column) or take_apart(column).unit
+        if unit:
+            out[j] = unit
+    return out
 
 
 def effort_gain(

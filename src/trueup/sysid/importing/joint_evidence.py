@@ -7,16 +7,28 @@ carries the weight of the links. Aspects without such evidence are listed as ass
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import mujoco
 import numpy as np
 
 from trueup.errors import listing
+from trueup.signals.checks.spikes import spike_rows
+from trueup.signals.units import UNITS
+from trueup.sysid.importing.joint_units import with_units
+from trueup.sysid.importing.reading import (
+    ASK,
+    ASSUMED,
+    CONFIRMED,
+    FOUND,
+    JointSeries,
+    Reading,
+    is_inside,
+    values_of,
+    with_wraps,
+)
+from trueup.sysid.importing.torque_agreement import TorqueAgreement
 from trueup.sysid.torque.left_out_forces import torque_is_known
-from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
-
-CONFIRMED, FOUND, ASSUMED, ASK = "confirmed", "found", "assumed", "ask"
 
 _DEGREE = np.pi / 180
 _SHIFTS = _DEGREE * np.array(
@@ -24,50 +36,7 @@ _SHIFTS = _DEGREE * np.array(
 )
 _CLEARLY = 0.8  # torque error ratio of another interpretation below which it is preferred
 _TELLS = 1.05  # the same ratio above which the given interpretation is confirmed
-_SAMPLES = 300  # compared samples of motion and torque
 _WEIGHT = "by the weight of the links"
-_OUTSIDE = 0.05  # tolerance, as a share of the range of a joint
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Interpretation of the columns of one joint."""
-
-    joint: int
-    position: str
-    """Column of the position."""
-    unit: str = "rad"
-    """Unit of position and command."""
-    scale: float = 1.0
-    """Factor on the columns of position and command before the unit; -1 for a mirrored axis."""
-    offset: float = 0.0
-    """Subtracted from them before the factor."""
-    velocity_unit: str = ""
-    velocity_scale: float = 1.0
-    says: tuple[tuple[str, str, str], ...] = ()
-    """Aspect (order, unit, sign, zero), certainty, and reason."""
-
-    def saying(self, aspect: str, sure: str, why: str) -> "Reading":
-        """The interpretation with an added finding, which replaces one on the same aspect."""
-        kept = tuple(s for s in self.says if s[0] != aspect)
-        return replace(self, says=(*kept, (aspect, sure, why)))
-
-    def sure_of(self, aspect: str) -> str:
-        """Certainty of an aspect."""
-        return next((s[1] for s in self.says if s[0] == aspect), ASSUMED)
-
-
-@dataclass(frozen=True)
-class JointSeries:
-    """Recorded series of the joints on one clock, columns in the order of ``joints``."""
-
-    times: np.ndarray
-    joints: tuple[int, ...]
-    position: np.ndarray
-    """``(T, J)`` as recorded."""
-    velocity: np.ndarray | None = None
-    command: np.ndarray | None = None
-    effort: np.ndarray | None = None
 
 
 def read_joints(
@@ -76,6 +45,8 @@ def read_joints(
     columns: Mapping[int, str],
     by_order: bool,
     source: str,
+    stated: Mapping[int, str] | None = None,
+    robot: str = "",
 ) -> list[Reading]:
     """Interpretation of the columns of each joint.
 
@@ -85,74 +56,80 @@ def read_joints(
       columns: column of the position, by joint.
       by_order: whether joints were assigned by the order of the model.
       source: source of the log.
+      stated: unit of the position by joint, where the log states it.
+      robot: type of the robot that the log states, or empty.
     """
     out = []
-    for k, joint in enumerate(series.joints):
+    recorded = without_spikes(series.position)
+    series = replace(series, position=recorded).continued
+    for joint in series.joints:
         reading = Reading(joint, columns[joint])
         # a name is the intention of the logger, not evidence of the motor
         how = "the order of the model" if by_order else "by name"
         reading = reading.saying("order", ASSUMED, how)
         reading = reading.saying("sign", ASSUMED, "no evidence in the log")
-        reading = reading.saying("zero", ASSUMED, "no evidence in the log")
-        reading = _with_unit(model, reading, series.position[:, k], source)
+        out.append(reading.saying("zero", ASSUMED, "no evidence in the log"))
+    by_torque = _units_by_torque(model, out, series)
+    out = with_units(model, out, recorded, stated or {}, by_torque, source, robot)
+    for k, reading in enumerate(out):
+        reading = with_wraps(reading, recorded[:, k])
         reading = _with_velocity(reading, series, k)
-        out.append(_with_range(model, reading, series.position[:, k]))
+        reading = _with_command_unit(reading, series, k)
+        out[k] = _with_range(model, reading, series.position[:, k])
     out = _with_commands(out, series)
     return _with_torques(model, out, series)
 
 
-def values_of(reading: Reading, column: np.ndarray) -> np.ndarray:
-    """Position [rad, m] of a column under an interpretation."""
-    factor = _DEGREE if reading.unit == "deg" else 1.0
-    return (column - reading.offset) * reading.scale * factor
+def without_spikes(positions: np.ndarray) -> np.ndarray:
+    """Positions ``(T, J)`` without foreign single samples, which are no evidence of anything."""
+    out = np.array(positions)
+    for column in out.T:
+        if np.isfinite(column).all():
+            rows = spike_rows(column)
+            column[rows] = np.interp(np.flatnonzero(rows), np.flatnonzero(~rows), column[~rows])
+    return out
 
 
-def _with_unit(model: mujoco.MjModel, reading: Reading, column: np.ndarray, source: str) -> Reading:
-    joint = reading.joint
-    if int(model.jnt_type[joint]) != int(mujoco.mjtJoint.mjJNT_HINGE):
-        return replace(reading, unit="m").saying("unit", ASSUMED, "m")
-    low, high = (float(v) for v in model.jnt_range[joint])
-    limited, largest = bool(model.jnt_limited[joint]), float(np.max(np.abs(column), initial=0.0))
-    if source == "LeRobot":
-        return _of_lerobot(model, reading, column, low, high)
-    limit = max(abs(low), abs(high)) if limited else 2 * np.pi
-    if largest > 1.5 * limit + 0.1 and largest * _DEGREE < 1.2 * limit + 0.1:
-        span = high - low if limited else 2 * limit
-        if np.ptp(column) <= span:
-            why = (
-                f"deg, or rad with another zero: it reaches {largest:.3g}, the joint {limit:.3g} "
-                f"rad, and its span of {np.ptp(column):.3g} is consistent with both. Give unit or "
-                "offset"
-            )
-            return reading.saying("unit", ASK, why)
-        why = f"deg: it reaches {largest:.3g}, the joint {limit:.3g} rad"
-        return replace(reading, unit="deg").saying("unit", FOUND, why)
-    if largest * _DEGREE > 1e-3 and largest <= 1.2 * limit + 0.1:
-        return reading.saying("unit", ASSUMED, f"rad: it reaches {largest:.3g}")
-    return reading.saying("unit", ASK, f"neither rad nor deg: it reaches {largest:.3g}")
+def _units_by_torque(
+    model: mujoco.MjModel, readings: Sequence[Reading], series: JointSeries
+) -> dict[str, float]:
+    """Score of each unit of angles by the torques of inverse dynamics; empty without torques."""
+    if not _has_torques(model, series):
+        return {}
+    if not all(torque_is_known(model, r.joint) for r in readings):
+        return {}
+    errors = {}
+    for unit in ("rad", "deg", "turn"):
+        tried = [replace(r, unit=unit) for r in readings]
+        errors[unit] = TorqueAgreement(model, tried, series).error(tried)
+    least = min(errors.values())
+    return {u: max(-8.0, -8.0 * float(np.log(e / least))) for u, e in errors.items()}
 
 
-def _of_lerobot(
-    model: mujoco.MjModel, reading: Reading, column: np.ndarray, low: float, high: float
-) -> Reading:
-    """Body joints in degrees or in -100 to 100 of the calibrated range, grippers in 0 to 100."""
-    if "gripper" in reading.position.lower():
-        scale = (high - low) / 100 if high > low else 0.01
-        reading = replace(reading, scale=scale, offset=-low / scale)
-        return reading.saying("unit", CONFIRMED, "0 to 100 of the joint's range")
-    largest = float(np.max(np.abs(column), initial=0.0))
-    reading = replace(reading, unit="deg")
-    if largest > 101:
-        return reading.saying("unit", FOUND, f"deg: it reaches {largest:.3g}, beyond 100")
-    name = model.joint(reading.joint).name
-    return reading.saying(
-        "unit",
-        ASK,
-        f"{name} is read as degrees from the middle of the calibration; data sets before "
-        "02/2026 contain -100 to 100 of the calibrated range. Then give scale: (high - low) / 200 "
-        "in "
-        "degrees",
-    )
+def _has_torques(model: mujoco.MjModel, series: JointSeries) -> bool:
+    """Whether torques of scalar joints were recorded and change."""
+    effort = series.effort
+    return effort is not None and bool(np.ptp(effort, axis=0).any()) and model.nv == model.njnt
+
+
+def _with_command_unit(reading: Reading, series: JointSeries, k: int) -> Reading:
+    """Unit of the command, if it is not that of the position that follows it."""
+    if series.command is None or reading.sure_of("unit") == ASK:
+        return reading
+    command, position = series.command[:, k], series.position[:, k]
+    if np.std(command) < 1e-9 or np.std(position) < 1e-9:
+        return reading
+    alike = float(np.corrcoef(command, position)[0, 1])
+    ratio = float(np.std(command) / np.std(position))
+    known = {u: UNITS[reading.unit].factor / UNITS[u].factor for u in ("rad", "deg", "turn")}
+    unit = min(known, key=lambda u: abs(np.log(ratio / known[u])))
+    # a command may be several times larger than the motion, but hardly 6 times
+    if reading.unit not in known or unit == reading.unit or abs(alike) < 0.8:
+        return reading
+    if abs(np.log(ratio / known[unit])) > 0.5:
+        return reading
+    why = f"in {unit}, the position in {reading.unit}: {ratio:.3g} times its size"
+    return replace(reading, command_unit=unit).saying("command", FOUND, why)
 
 
 def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
@@ -177,16 +154,22 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
     ratio = float(passed @ moved) / size
     if abs(alike) < 0.8:
         return reading.saying("velocity", ASK, "it is not the slope of the position")
-    units = {"rad/s": 1.0, "deg/s": 1 / _DEGREE, "rpm": 30 / np.pi}
+    units = {u: 1.0 / UNITS[u].factor for u in ("rad/s", "deg/s", "rpm", "turn/s", "mrad/s")}
+    if reading.unit in ("m", "mm", "cm"):
+        units = {u: 1.0 / UNITS[u].factor for u in ("m/s", "mm/s", "cm/s")}
+    usual = next(iter(units))
     unit = min(units, key=lambda u: abs(np.log(abs(ratio) / units[u])))
     if abs(np.log(abs(ratio) / units[unit])) > 0.2:
         return reading.saying("velocity", ASK, f"it is {ratio:.3g} times the slope of the position")
     sign = 1.0 if ratio > 0 else -1.0
     reading = replace(reading, velocity_unit=unit, velocity_scale=sign)
-    if sign > 0 and unit == "rad/s":
+    if sign > 0 and unit == usual:
         reading = reading.saying("velocity", CONFIRMED, "it is the slope of the position")
         if reading.sure_of("unit") == ASSUMED and reading.unit == "rad":
             reading = reading.saying("unit", ASSUMED, "rad, like rad/s of the velocity")
+        if reading.sure_of("unit") == FOUND and reading.unit == "deg":
+            how = next(s[2] for s in reading.says if s[0] == "unit")
+            reading = reading.saying("unit", FOUND, f"{how}, and its velocity is in rad/s")
         return reading
     what = unit if sign > 0 else f"{unit}, mirrored"
     return reading.saying("velocity", FOUND, f"{what}: {ratio:.3g} times the slope of the position")
@@ -198,9 +181,9 @@ def _with_range(model: mujoco.MjModel, reading: Reading, column: np.ndarray) -> 
         return reading
     low, high = (float(v) for v in model.jnt_range[reading.joint])
     values = values_of(reading, column)
-    if _is_inside(model, reading, column):
+    if is_inside(model, reading, column):
         return reading
-    if _is_inside(model, replace(reading, scale=-reading.scale), column):
+    if is_inside(model, replace(reading, scale=-reading.scale), column):
         why = "it is outside the joint's range, its mirror image inside"
         turned = replace(reading, scale=-reading.scale, velocity_scale=-reading.velocity_scale)
         return turned.saying("sign", FOUND, f"mirrored: {why}")
@@ -244,20 +227,18 @@ def _with_torques(
     model: mujoco.MjModel, readings: list[Reading], series: JointSeries
 ) -> list[Reading]:
     """Signs and zeros, if torques carry the weight of the links."""
-    if series.effort is None or series.velocity is None or not np.ptp(series.effort, axis=0).any():
-        return readings
-    if model.nv != model.njnt or any(r.sure_of("unit") == ASK for r in readings):
+    if not _has_torques(model, series) or any(r.sure_of("unit") == ASK for r in readings):
         return readings
     known = [k for k, r in enumerate(readings) if torque_is_known(model, r.joint)]
     if len(known) < len(readings):
         return _with_some_torques(model, readings, series, known)
-    motion = _Motion(model, readings, series)
+    motion = TorqueAgreement(model, readings, series)
     readings = _with_weights_sign(model, readings, series, motion)
     given = motion.error(readings)
     out = _with_weights_order(model, readings, motion, given)
     for k, reading in enumerate(readings):
         name = model.joint(reading.joint).name
-        factor = _DEGREE if reading.unit == "deg" else 1.0
+        factor = UNITS[reading.unit].factor
         tried = {}
         for shift in _SHIFTS:
             moved = replace(reading, offset=reading.offset - shift / factor / reading.scale)
@@ -288,12 +269,12 @@ def _with_some_torques(
     ]  # fmt: skip
     if not known:
         return out
-    assert series.effort is not None and series.velocity is not None
+    assert series.effort is not None
     part = replace(
         series,
         joints=tuple(series.joints[k] for k in known),
         position=series.position[:, known],
-        velocity=series.velocity[:, known],
+        velocity=None if series.velocity is None else series.velocity[:, known],
         command=None if series.command is None else series.command[:, known],
         effort=series.effort[:, known],
     )
@@ -306,7 +287,7 @@ def _with_weights_sign(
     model: mujoco.MjModel,
     readings: list[Reading],
     series: JointSeries,
-    motion: "_Motion",
+    motion: TorqueAgreement,
 ) -> list[Reading]:
     """Signs by the weight of the links; an open point if several mirrorings fit equally."""
     given = motion.error(readings)
@@ -314,7 +295,7 @@ def _with_weights_sign(
     for k, reading in enumerate(readings):
         mirrored = replace(reading, scale=-reading.scale)
         ratio = motion.error(_swapped(readings, k, mirrored)) / given
-        inside = _is_inside(model, mirrored, series.position[:, k])
+        inside = is_inside(model, mirrored, series.position[:, k])
         ratios.append(ratio if inside else max(ratio, 1.0))
     best = min(ratios)
     fitting = [k for k, r in enumerate(ratios) if r < _CLEARLY and r < best / _CLEARLY]
@@ -334,7 +315,7 @@ def _with_weights_sign(
 
 
 def _with_weights_order(
-    model: mujoco.MjModel, readings: Sequence[Reading], motion: "_Motion", given: float
+    model: mujoco.MjModel, readings: Sequence[Reading], motion: TorqueAgreement, given: float
 ) -> list[Reading]:
     """Order of joints by the weight of the links: whether two of them are swapped."""
     count = len(readings)
@@ -361,85 +342,5 @@ def _with_weights_order(
     return out
 
 
-def _is_inside(model: mujoco.MjModel, reading: Reading, column: np.ndarray) -> bool:
-    """Whether an interpretation is within the range of its joint."""
-    if not model.jnt_limited[reading.joint]:
-        return True
-    low, high = (float(v) for v in model.jnt_range[reading.joint])
-    values, slack = values_of(reading, column), _OUTSIDE * (high - low)
-    return bool(values.min() >= low - slack and values.max() <= high + slack)
-
-
 def _swapped(readings: Sequence[Reading], k: int, other: Reading) -> list[Reading]:
     return [other if i == k else r for i, r in enumerate(readings)]
-
-
-class _Motion:
-    """Torques of inverse dynamics under an interpretation, compared with recorded ones."""
-
-    def __init__(self, model: mujoco.MjModel, readings: Sequence[Reading], series: JointSeries):
-        assert series.effort is not None and series.velocity is not None
-        self.model = model
-        count = len(series.times)
-        wide = 2 * max(1, count // 600) + 1
-        edge = max(2 * wide, count // 50)
-        self.rows = slice(edge, max(count - edge, edge + 1), max(1, count // _SAMPLES))
-        self.position = series.position[self.rows]
-        speed = np.stack(
-            [
-                np.gradient(values_of(r, series.position[:, k]), series.times)
-                for k, r in enumerate(readings)
-            ],
-            axis=1,
-        )
-        kernel = np.ones(wide) / wide
-        speed = np.stack([np.convolve(c, kernel, "same") for c in speed.T], axis=1)
-        self.speed = speed[self.rows]
-        self.acceleration = np.gradient(speed, series.times, axis=0)[self.rows]
-        self.effort = series.effort[self.rows]
-        self.signs = np.array([np.sign(r.scale) for r in readings])
-        self.parameters = parameters_of(model)
-
-    def error(self, readings: Sequence[Reading], order: Sequence[int] | None = None) -> float:
-        """Relative error of all torques after the best gain, friction and armature of each joint.
-
-        The torque of a mirrored joint is mirrored too.
-
-        Args:
-          readings: interpretation of the columns.
-          order: index of the reading with the columns of each joint; None: its own.
-        """
-        model = self.model
-        taken = list(range(len(readings))) if order is None else order
-        readings = [
-            replace(readings[t], joint=r.joint) for r, t in zip(readings, taken, strict=True)
-        ]
-        flips = np.array([np.sign(r.scale) for r in readings]) * self.signs[taken]
-        qpos = np.tile(model.qpos0, (len(self.position), 1))
-        qvel, qacc = np.zeros((len(qpos), model.nv)), np.zeros((len(qpos), model.nv))
-        for i, (k, reading) in enumerate(zip(taken, readings, strict=True)):
-            joint = reading.joint
-            qpos[:, model.jnt_qposadr[joint]] = values_of(reading, self.position[:, k])
-            qvel[:, model.jnt_dofadr[joint]] = flips[i] * self.speed[:, k]
-            qacc[:, model.jnt_dofadr[joint]] = flips[i] * self.acceleration[:, k]
-        needed = link_regressor(model, qpos, qvel, qacc) @ self.parameters
-        total = 0.0
-        for k, reading in zip(taken, readings, strict=True):
-            dof = int(model.jnt_dofadr[reading.joint])
-            effort = self.effort[:, k] * np.sign(reading.scale)
-            friction = [
-                qvel[:, dof],
-                np.tanh(qvel[:, dof] / 0.02),
-                qacc[:, dof],
-                np.ones(len(qpos)),
-            ]
-            basis = np.column_stack(friction)
-            # the gain of the torque is positive: the torque of the links must not be inverted
-            rest = effort - basis @ np.linalg.lstsq(basis, effort, rcond=None)[0]
-            load = needed[:, dof] - basis @ np.linalg.lstsq(basis, needed[:, dof], rcond=None)[0]
-            size = float(load @ load)
-            gain = max(float(load @ rest) / size, 0.0) if size > 1e-12 else 0.0
-            left = rest - gain * load
-            spread = float(np.sum((effort - effort.mean()) ** 2))
-            total += float(left @ left) / spread if spread > 0 else 0.0
-        return float(np.sqrt(total / len(readings))) + 1e-9

@@ -264,7 +264,7 @@ def _joints(
         found = _by_name(wanted, names)
         if len(found) == len(joints):
             return found, False
-    moved = [j for j in joints if _is_driven(model, j)] or joints
+    moved = [j for j in joints if is_driven(model, j)] or joints
     if len(numbers) >= len(moved):
         return dict(zip(numbers[: len(moved)], moved, strict=True)), True
     return {}, True
@@ -285,7 +285,8 @@ def _by_name(labels: dict[str, str], names: dict[int, str]) -> dict[str, int]:
     return out
 
 
-def _is_driven(model: mujoco.MjModel, joint: int) -> bool:
+def is_driven(model: mujoco.MjModel, joint: int) -> bool:
+    """Whether an actuator acts on a joint."""
     on_joint = np.isin(
         model.actuator_trntype,
         [int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)],

@@ -46,7 +46,11 @@ class Proposal:
 
 
 def propose_experiment(
-    model: Path, logs: Sequence[Path], folder: Path, unmatched: bool = False
+    model: Path,
+    logs: Sequence[Path],
+    folder: Path,
+    unmatched: bool = False,
+    rate: float | None = None,
 ) -> Proposal:
     """Propose an experiment.
 
@@ -59,6 +63,7 @@ def propose_experiment(
       logs: recordings with the same columns, in any format of :func:`trueup.signals.read`.
       folder: folder of the experiment file, to which its file names are relative.
       unmatched: propose a file to fill in if no column fits the model.
+      rate: sampling rate [Hz] of a recording without a clock.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
@@ -68,7 +73,7 @@ def propose_experiment(
     recording = logs[0]
     spec, notes = load_model(ModelPart(file=str(model.resolve())), Path("/"))
     compiled = spec.compile()
-    clock, data = find_clock(recording)
+    clock, data = find_clock(recording, rate)
     signals, controls = match_columns(data, compiled, [clock.column])
     if not signals and not unmatched:
         raise RecordingError(_nothing_fits(recording, data, clock, model, compiled))

@@ -39,11 +39,13 @@ def experiment_text(
     model_lines: Sequence[str] = (),
     further: Sequence[str] = (),
     search_lines: Sequence[str] = (),
+    episodes: Sequence[int | None] = (),
 ) -> str:
     """Return the file's text.
 
     ``header``: whether the file has column names; ``model_lines``: settings of the model;
-    ``further``: recordings with the same columns; ``search_lines``: settings of the search.
+    ``further``: recordings with the same columns; ``search_lines``: settings of the search;
+    ``episodes``: episode of each recording, where it is a data set.
     """
     shared = bool(further)
     columns = ", ".join(quoted(c) for c in free_columns[:_SHOWN]) or "none"
@@ -73,6 +75,7 @@ def experiment_text(
         "",
         "recordings:",
         f"  - file: {quoted(recording_file)}",
+        *_episode_lines(recording_file, episodes[0] if episodes else None),
         *([] if header is None else [f"    header: {str(header).lower()}"]),
         *_clock_lines(clock),
         "    # Measured signal: its column, and its unit if that is not SI. A signal is a",
@@ -89,7 +92,7 @@ def experiment_text(
         "    initial: measured",
         "    # Use a part of the recording [s]:",
         "    # trim: {start: 0.5, end: 20.0}",
-        *_further_lines(further, clock, header),
+        *_further_lines(further, clock, header, episodes[1:]),
         "  # More recordings go here, each with its own - file.",
         "",
         *_parameter_lines(parameters, model),
@@ -134,11 +137,7 @@ def plain_name(text: str) -> str:
 
 def _clock_lines(clock: Clock) -> list[str]:
     if clock.rate is not None:
-        return [
-            "    # FILL IN: no time column was found. Samples per second, or the time column:",
-            f"    rate: {clock.rate:g}",
-            "    # time: t",
-        ]
+        return ["    # Samples per second, as given.", f"    rate: {clock.rate:.9g}"]
     if not clock.column:
         return ["    # The clock is defined by the file format."]
     return [
@@ -148,11 +147,22 @@ def _clock_lines(clock: Clock) -> list[str]:
     ]
 
 
-def _further_lines(files: Sequence[str], clock: Clock, header: bool | None) -> list[str]:
+def _episode_lines(file: str, episode: int | None) -> list[str]:
+    """The episode of a data set, after which the recording is named."""
+    if episode is None:
+        return []
+    name = plain_name(f"{file.rstrip('/').rsplit('/', 1)[-1]}_episode_{episode}")
+    return [f"    name: {quoted(name)}", f"    episode: {episode}"]
+
+
+def _further_lines(
+    files: Sequence[str], clock: Clock, header: bool | None, episodes: Sequence[int | None]
+) -> list[str]:
     """Recordings with the columns of the first."""
     lines = []
-    for file in files:
+    for file, episode in zip(files, episodes or [None] * len(files), strict=True):
         lines.append(f"  - file: {quoted(file)}")
+        lines += _episode_lines(file, episode)
         if header is not None:
             lines.append(f"    header: {str(header).lower()}")
         lines += [line for line in _clock_lines(clock) if not line.lstrip().startswith("#")]
@@ -176,6 +186,8 @@ def _mapping_lines(
             further.append(f"scale: {match.scale:.12g}")
         if match.offset != 0.0:
             further.append(f"offset: {match.offset:.12g}")
+        if match.unwrap:
+            further.append(f"unwrap: {_period(match.unwrap)}")
         value = f"{{column: {column}, {', '.join(further)}}}" if further else column
         remarks = [match.place.what]
         if why:
@@ -186,6 +198,10 @@ def _mapping_lines(
             remarks.append("CHECK: a guess")
         lines.append(f"      {quoted(match.place.name)}: {value}  # {'; '.join(remarks)}")
     return lines
+
+
+def _period(unwrap: bool | float) -> str:
+    return "true" if unwrap is True else f"{unwrap:.12g}"
 
 
 def _open_lines(kind: str, places: list[Place], columns: str, optional: bool) -> list[str]:

@@ -32,10 +32,13 @@ from trueup.signals.clocks.common import (
     every_clock,
     slowest_clock,
 )
+from trueup.signals.clocks.repair import repaired
 from trueup.signals.quality import check_clocks
 from trueup.simulation.engine.lead_in import LeadIn
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.settings import FilterPart, RecordingPart, Trim
+from trueup.sysid.recordings.bad_samples import motors_of, outside, without_bad_samples
+from trueup.sysid.recordings.clock_settings import clock_as_given
 from trueup.sysid.recordings.columns import (
     check_components,
     check_units,
@@ -58,6 +61,8 @@ class CheckedRecording:
     """Whether its beginning is excluded because a stream was missing there."""
     notes: tuple[str, ...]
     """Assumptions, in sentences."""
+    changes: tuple[str, ...] = ()
+    """Changes of the samples as they were read, as clauses."""
 
     @property
     def start_is_known(self) -> bool:
@@ -97,6 +102,7 @@ def load_recording(
       ExperimentError: a filter that matches no signal, or an empty trim.
     """
     name = part.name or path.stem
+    recording = clock_as_given(recording, part, name)
     part, guessed = with_signals(part, recording, model, name)
     mappings = {signal: column_mappings(given) for signal, given in part.signals.items()}
     commands = {actuator: f"the control of {actuator}" for actuator in part.controls}
@@ -106,15 +112,19 @@ def load_recording(
     }
     chosen = replace(select(recording, wanted), name=name)
     check_components(name, model, recording, mappings)
+    if part.repair:
+        chosen = repaired(chosen, list(commands.values()))
     check_clocks(chosen)
     _check_actuators(part, model, name)
     compared = list(wanted)[: len(wanted) - len(commands)]
     interval = _interval(chosen, list(commands.values()), compared, part.trim)
     times, note = slowest_clock(chosen, compared, interval)
     _check_length(chosen, compared, times, part.trim)
-    values = chosen.at(times, compared)
-    measured = TimeSeries.from_names(times, values, model, list(part.signals))
-    notes = [f"{name}: {sentence}." for sentence in (interval.note, note) if sentence]
+    measured = TimeSeries.from_names(times, chosen.at(times, compared), model, list(part.signals))
+    motors = motors_of(model, measured, compared, commands)
+    chosen, unread = without_bad_samples(chosen, motors, part.leave_out)
+    measured = replace(measured, data=chosen.at(times, compared))
+    notes = [f"{name}: {said}." for said in (*chosen.notes, interval.note, note) if said]
     if interval.begins_late and part.initial not in ("measured", "estimated"):
         notes.append(
             f"{name}: the initial state of the file is that of the excluded beginning; the "
@@ -130,14 +140,22 @@ def load_recording(
         earlier = _since_gap(_all_controls(model, chosen, commands, first, start, method))
     measured = _filtered(name, measured, filters)
     quality = signal_quality(part, model, measured, control, list(part.controls))
+    measured = _rows(measured, outside(measured.times, unread))
     notes = (*guessed, *notes, *_without_control(part, model, name))
-    facts = CheckedRecording(name, part, path, quality, interval.begins_late, notes)
+    facts = CheckedRecording(name, part, path, quality, interval.begins_late, notes, chosen.notes)
     state = initial_state(part.initial, name, model, measured, interval.begins_late)
     lead_in = None
     # the model's default is complete: no lead-in is required
     if earlier is not None and (part.initial != "default" or interval.begins_late):
         lead_in = LeadIn(earlier, state)
     return facts, SystemTrajectory(model, control, measured, state, name=name, lead_in=lead_in)
+
+
+def _rows(measured: TimeSeries, rows: np.ndarray) -> TimeSeries:
+    """Some rows of signals ``(n,)`` of bool."""
+    if rows.all():
+        return measured
+    return replace(measured, times=measured.times[rows], data=measured.data[rows])
 
 
 def read_recording(path: Path, part: RecordingPart) -> Recording:
@@ -151,7 +169,15 @@ def read_recording(path: Path, part: RecordingPart) -> Recording:
         near = sorted(p.name for p in path.parent.iterdir())[:8] if path.parent.is_dir() else []
         also = f"; in that folder: {listing(near)}" if near else ""
         raise RecordingError(f"no such recording: {part.file}{also}")
-    return read(path, time=part.time, rate=part.rate, time_unit=part.time_unit, header=part.header)
+    return read(
+        path,
+        time=part.time,
+        rate=part.rate,
+        time_unit=part.time_unit,
+        rollover=part.rollover,
+        header=part.header,
+        episode=part.episode,
+    )
 
 
 def _interval(

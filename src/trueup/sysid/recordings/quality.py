@@ -6,6 +6,11 @@ import numpy as np
 from trueup.signals import QualityReport, TimeSeries, check_quality
 from trueup.sysid.experiment.settings import RecordingPart
 from trueup.sysid.recordings.measured_state import state_columns
+from trueup.sysid.recordings.model_limits import (
+    commanded_positions,
+    control_limits,
+    position_limits,
+)
 
 
 def signal_quality(
@@ -54,8 +59,21 @@ def signal_quality(
         if actuator in recorded_controls:
             channels[f"{actuator} (control)"] = on_clock[:, index]
             roles[f"{actuator} (control)"] = "control"
+    names = {p: f"{p} (control)" for p in recorded_controls}
+    places = {
+        joint: label_of[columns.positions[int(model.jnt_qposadr[joint])]]
+        for joint in range(model.njnt)
+        if int(model.jnt_qposadr[joint]) in columns.positions
+    }
     return check_quality(
-        measured.times, channels, roles=roles, pairs=pairs, units=units, accept=part.accept
+        measured.times,
+        channels,
+        roles=roles,
+        pairs=pairs,
+        units=units,
+        limits={**position_limits(model, places), **control_limits(model, names)},
+        targets=commanded_positions(model, names, places),
+        accept=part.accept,
     )
 
 

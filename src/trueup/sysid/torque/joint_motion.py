@@ -8,6 +8,7 @@ from scipy.interpolate import CubicSpline
 
 from trueup.errors import SignalError, listing
 from trueup.signals import SignalType, TimeSeries, butterworth
+from trueup.signals.clocks.gaps import gap_ends
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.simulation.targets.actuator_types import has_static_law
 from trueup.sysid.recordings.measured_state import StateColumns, state_columns
@@ -185,7 +186,8 @@ def smooth_motion(
     )
     every = max(1, int(1.0 / (SAMPLES_PER_PERIOD * bandwidth * step)))
     margin = min(int(0.5 / (bandwidth * step)), len(grid) // 10)
-    rows = slice(margin, len(grid) - margin, every)
+    rows = np.arange(margin, len(grid) - margin, every)
+    rows = rows[_between_samples(times, grid[rows])]
     if len(grid[rows]) < _FEWEST:
         raise SignalError(
             f"{trajectory.name} is too short for inverse dynamics with a filter of "
@@ -204,6 +206,15 @@ def smooth_motion(
         smooth(early)[rows],
         direction[rows],
     )
+
+
+def _between_samples(times: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """Whether instants lie between samples that follow each other, not in a gap ``(n,)``."""
+    ends = gap_ends(times)
+    kept = np.ones(len(grid), bool)
+    for begin, end in zip(times[ends], times[ends + 1], strict=True):
+        kept[np.searchsorted(grid, begin, "right") : np.searchsorted(grid, end)] = False
+    return kept
 
 
 def _states(

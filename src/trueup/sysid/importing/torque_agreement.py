@@ -1,0 +1,108 @@
+"""Agreement of recorded torques with inverse dynamics under an interpretation of the columns."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+
+from trueup.sysid.importing.reading import JointSeries, Reading, values_of
+from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
+
+_SAMPLES = 300  # compared samples of motion and torque
+
+
+class TorqueAgreement:
+    """Torques of inverse dynamics under an interpretation, compared with recorded ones."""
+
+    def __init__(self, model: mujoco.MjModel, readings: Sequence[Reading], series: JointSeries):
+        assert series.effort is not None
+        self.model = model
+        count = len(series.times)
+        wide = 2 * max(1, count // 600) + 1
+        edge = max(2 * wide, count // 50)
+        self.rows = slice(edge, max(count - edge, edge + 1), max(1, count // _SAMPLES))
+        self.position = series.position[self.rows]
+        speed = np.stack(
+            [
+                np.gradient(values_of(r, series.position[:, k]), series.times)
+                for k, r in enumerate(readings)
+            ],
+            axis=1,
+        )
+        kernel = np.ones(wide) / wide
+        speed = np.stack([np.convolve(c, kernel, "same") for c in speed.T], axis=1)
+        self.speed = speed[self.rows]
+        self.acceleration = np.gradient(speed, series.times, axis=0)[self.rows]
+        self.effort = series.effort[self.rows]
+        self.signs = np.array([np.sign(r.scale) for r in readings])
+        self.parameters = parameters_of(model)
+
+    def error(self, readings: Sequence[Reading], order: Sequence[int] | None = None) -> float:
+        """Relative error of all torques after the best gain, friction and armature of each joint.
+
+        The torque of a mirrored joint is mirrored too.
+
+        Args:
+          readings: interpretation of the columns.
+          order: index of the reading with the columns of each joint; None: its own.
+        """
+        total = 0.0
+        for rest, load, spread in self._parts(readings, order):
+            # the gain of the torque is positive: the torque of the links must not be inverted
+            size = float(load @ load)
+            gain = max(float(load @ rest) / size, 0.0) if size > 1e-12 else 0.0
+            left = rest - gain * load
+            total += float(left @ left) / spread if spread > 0 else 0.0
+        return float(np.sqrt(total / len(readings))) + 1e-9
+
+    def gains(self, readings: Sequence[Reading]) -> list[tuple[float, float]]:
+        """Recorded effort per torque of the links for each joint, and its standard error.
+
+        The torque of armature, friction and an offset is removed first, so that only weight and
+        inertia that they do not explain count.
+        """
+        out = []
+        for rest, load, _ in self._parts(readings, None):
+            size = float(load @ load)
+            if size < 1e-12:
+                out.append((0.0, np.inf))
+                continue
+            gain = float(load @ rest) / size
+            left = rest - gain * load
+            out.append((gain, float(np.std(left)) / np.sqrt(size) + 1e-12))
+        return out
+
+    def _parts(
+        self, readings: Sequence[Reading], order: Sequence[int] | None
+    ) -> list[tuple[np.ndarray, np.ndarray, float]]:
+        """Of each joint: effort and torque of the links without friction, size of the effort."""
+        model = self.model
+        taken = list(range(len(readings))) if order is None else order
+        readings = [
+            replace(readings[t], joint=r.joint) for r, t in zip(readings, taken, strict=True)
+        ]
+        flips = np.array([np.sign(r.scale) for r in readings]) * self.signs[taken]
+        qpos = np.tile(model.qpos0, (len(self.position), 1))
+        qvel, qacc = np.zeros((len(qpos), model.nv)), np.zeros((len(qpos), model.nv))
+        for i, (k, reading) in enumerate(zip(taken, readings, strict=True)):
+            joint = reading.joint
+            qpos[:, model.jnt_qposadr[joint]] = values_of(reading, self.position[:, k])
+            qvel[:, model.jnt_dofadr[joint]] = flips[i] * self.speed[:, k]
+            qacc[:, model.jnt_dofadr[joint]] = flips[i] * self.acceleration[:, k]
+        needed = link_regressor(model, qpos, qvel, qacc) @ self.parameters
+        out = []
+        for k, reading in zip(taken, readings, strict=True):
+            dof = int(model.jnt_dofadr[reading.joint])
+            effort = self.effort[:, k] * np.sign(reading.scale)
+            friction = [
+                qvel[:, dof],
+                np.tanh(qvel[:, dof] / 0.02),
+                qacc[:, dof],
+                np.ones(len(qpos)),
+            ]
+            basis = np.column_stack(friction)
+            rest = effort - basis @ np.linalg.lstsq(basis, effort, rcond=None)[0]
+            load = needed[:, dof] - basis @ np.linalg.lstsq(basis, needed[:, dof], rcond=None)[0]
+            out.append((rest, load, float(np.sum((effort - effort.mean()) ** 2))))
+        return out
