@@ -143,7 +143,7 @@ def test_positions_with_the_other_sign_stop(tmp_path, capsys):
     )
     (tmp_path / "arm.yaml").write_text(text)
     assert main(["check", str(tmp_path / "arm.yaml")]) == 3
-    assert "\nStop, because the simulation does not follow" in capsys.readouterr().out
+    assert "\nStop, because the model does not follow" in capsys.readouterr().out
 
 
 def test_parameters_without_effect_stop(tmp_path):
