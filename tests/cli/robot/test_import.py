@@ -125,7 +125,7 @@ def test_notes_on_a_model_are_those_of_the_check_and_of_the_fit(files, tmp_path,
     log.write_text(log.read_text().replace("speed", "hinge_vel", 1))
     target = tmp_path / "mine.yaml"
     code, said = command("import", log, urdf, "-o", target)
-    assert code == 0
+    assert code == 0, said["check"]["conclusion"]
     assert any("package://p/rod.stl" in point for point in said["open_points"])
     assert any("package://p/rod.stl" in note for note in said["check"]["notes"])
     code, said = command("identify", target, "--quiet", "-o", tmp_path / "run")

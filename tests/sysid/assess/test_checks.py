@@ -102,6 +102,7 @@ def test_a_right_model_goes_on_without_a_word_against_it(tmp_path, rate):
         "decision": "go on",
         "sentence": "Go on: nothing speaks against a fit.",
         "reasons": [],
+        "next": ["identify"],
     }
     # what depends on the time step is a figure
     assert [s for s in found["simulation"] if "half the time step" not in s] == []

@@ -73,19 +73,17 @@ def imported_log(
         labels = {j: model.joint(j).name for j in scalar}
         named = _by_names(recording, model, clock.column)
         structured = joint_log(recording, found, labels)
-        joints = max((structured, named), key=_positions)
+        joints = max((structured, named), key=_found)
     if joints is not None:
         joints = completed(joints, recording, found)
     return ImportedLog(recording, clock, joints, notes=_repeated(recording))
 
 
-def _positions(joints: JointLog | None) -> int:
-    """Number of joints with a position."""
-    return (
-        0
-        if joints is None
-        else sum(c.quantity == "position" for c in joints.columns if not c.commanded)
-    )
+def _found(joints: JointLog | None) -> tuple[int, int]:
+    """Number of joints with a position, and of all columns of joints."""
+    columns = () if joints is None else joints.columns
+    positions = sum(c.quantity == "position" for c in columns if not c.commanded)
+    return positions, len(columns)
 
 
 def _repeated(recording: Recording) -> tuple[str, ...]:
