@@ -187,9 +187,11 @@ def test_a_recording_without_a_clock_asks_for_the_rate(tmp_path: Path, command):
     files.recording.write_text("\n".join(lines) + "\n")
     target = tmp_path / "mine.yaml"
     code, said = command("init", files.model, files.recording, "--output", target)
-    assert code == 0
-    assert "rate" in said["open_points"][0]
-    target.write_text(target.read_text().replace("rate: 100", "rate: 200"))
+    assert code == 2 and not target.exists()
+    assert "no time column: give its rate with --rate" in said["message"]
+    given = ("--output", target, "--rate", 200)
+    assert command("init", files.model, files.recording, *given)[0] == 0
+    assert "rate: 200" in target.read_text()
     assert command("identify", target, "--quiet")[0] == 0
 
 
