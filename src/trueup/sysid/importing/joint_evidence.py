@@ -160,7 +160,11 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
     usual = next(iter(units))
     unit = min(units, key=lambda u: abs(np.log(abs(ratio) / units[u])))
     if abs(np.log(abs(ratio) / units[unit])) > 0.2:
-        return reading.saying("velocity", ASK, f"it is {ratio:.3g} times the slope of the position")
+        why = (
+            f"it is {ratio:.3g} times the slope of the position: its unit is another, or the time "
+            f"axis is {abs(ratio):.3g} times too long (time_scale: {1 / abs(ratio):.4g})"
+        )
+        return reading.saying("velocity", ASK, why)
     sign = 1.0 if ratio > 0 else -1.0
     reading = replace(reading, velocity_unit=unit, velocity_scale=sign)
     if sign > 0 and unit == usual:
@@ -201,27 +205,28 @@ def _with_commands(readings: list[Reading], series: JointSeries) -> list[Reading
     moving = (np.std(command, axis=0) > 1e-6) & (np.std(position, axis=0) > 1e-6)
     if moving.sum() < 2:
         return readings
-    out = []
     lag = lag_of(command[:, moving], position[:, moving])
     step = float(np.median(np.diff(series.times)))
+    count = len(readings)
+    alike = np.zeros((count, count))
+    alike[np.ix_(moving, moving)] = np.corrcoef(
+        position[:, moving], command[:, moving], rowvar=False
+    )[: moving.sum(), moving.sum() :]
+    best = np.argmax(np.abs(alike), axis=1)
+    out = []
     for k, reading in enumerate(readings):
-        if not moving[k]:
-            out.append(reading)
-            continue
-        alike = [
-            abs(np.corrcoef(command[:, j], position[:, k])[0, 1]) if moving[j] else 0.0
-            for j in range(len(readings))
-        ]
-        best = int(np.argmax(alike))
-        own = np.corrcoef(command[:, k], position[:, k])[0, 1]
-        if best != k and alike[best] > alike[k] + 0.3:
-            why = f"it follows the command of joint {best + 1}: commands and positions are swapped"
+        own, other = alike[k, k], int(best[k])
+        better = abs(alike[k, other]) > abs(own) + 0.3
+        # of joints that are swapped, the other one does not follow its own command either
+        if moving[k] and other != k and better and best[other] != other:
+            name = f"joint {other + 1}"
+            why = f"it follows the command of {name}: commands and positions are swapped"
             reading = reading.saying("order", ASK, why)
-        elif own < -0.5:
+        elif moving[k] and own < -0.5:
             reading = reading.saying(
                 "sign", ASK, "it moves against its command: one of them is mirrored"
             )
-        elif lag < -_FOLLOWS and own > _LIKE:
+        elif moving[k] and lag < -_FOLLOWS and own > _LIKE:
             why = (
                 f"the command follows the position by {-1e3 * lag * step:.3g} ms: are the columns "
                 "of command and measurement exchanged?"

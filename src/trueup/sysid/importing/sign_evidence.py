@@ -97,6 +97,7 @@ def with_sides(
     mujoco.mj_kinematics(model, data)
     out = list(readings)
     by_words = {tuple(words_of(joint_label(model, r.joint))): k for k, r in enumerate(readings)}
+    pairs: dict[tuple[int, int], list[tuple[int, int, str]]] = {}
     for words, k in by_words.items():
         j = next((by_words[o] for o in _other_sides(words) if o in by_words), None)
         if j is None:
@@ -118,13 +119,20 @@ def with_sides(
         if abs(alike) < 0.9 or min(abs(p) for p in poses) < _STANDS:
             continue
         expected = np.sign(alike) * poses[0]
-        if abs(poses[1] + expected) < 0.25 * abs(poses[1] - expected):
-            names = [model.joint(r.joint).name for r in (one, other)]
-            why = (
-                f"{names[0]} and {names[1]} stand at {poses[0]:.2g} and {poses[1]:.2g} rad, the "
-                "opposite of a mirror image: the motors of one side may count the other way. Give "
-                "scale: -1 for that side, its torques too"
-            )
+        against = abs(poses[1] + expected) < 0.25 * abs(poses[1] - expected)
+        names = [model.joint(r.joint).name for r in (one, other)]
+        why = (
+            f"{names[0]} and {names[1]} stand at {poses[0]:.2g} and {poses[1]:.2g} rad, the "
+            "opposite of a mirror image: the motors of one side may count the other way. Give "
+            "scale: -1 for that side, its torques too"
+        )
+        sides = _root(model, one.joint), _root(model, other.joint)
+        pairs.setdefault(sides, []).append((k, j, why if against else ""))
+    for found in pairs.values():
+        # motors of a side count alike; one joint of many in another pose is a pose
+        if not all(why for _, _, why in found):
+            continue
+        for k, j, why in found:
             for i in (k, j):
                 if out[i].sure_of("sign") != FOUND:
                     out[i] = out[i].saying("sign", ASK, why)
