@@ -82,6 +82,10 @@ def load_model(part: ModelPart, folder: Path) -> tuple[Any, list[str]]:
         except ValueError as error:
             raise ModelError(f"{part.file} does not compile: {error}") from error
         give_masses(spec, empty)
+        if spec.compiler.fusestatic:
+            # links on fixed joints of a URDF become one; bodies that are added later do not
+            spec.compile()
+            spec.compiler.fusestatic = False
         name_elements(spec)
         change_model(spec, part)
         for joint in spec.joints:

@@ -125,6 +125,10 @@ def find_drive(
         return Drive(found, [], points, efforts=kind.kind)
     missing = {j: c for j, c in commands.items() if j not in served}
     stiff = propose_stiffness(robot, readings, series, {j: _actuator(robot, j) for j in missing})
+    points.append(
+        f"{listing(p.name for p in stiff.values())} is an unknown of the file, as the log has no "
+        "gains: if you know kp and kd, write them there and remove the unknown"
+    )
     starts = ", ".join(f"{quoted(_actuator(robot, j))}: {p.start:.3g}" for j, p in stiff.items())
     lines = [
         "# The model has no servos for these commands: their stiffness is unknown, and their",

@@ -48,7 +48,7 @@ def import_logs(
             try:
                 result = check_experiment(experiment, target.parent, on_progress)
             except TrueupError as error:
-                raise type(error)(
+                raise ExperimentError(
                     f"{error}\nNothing was written; --no-check writes the experiment file without "
                     "this check, to be completed by hand"
                 ) from error
