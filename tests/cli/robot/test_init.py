@@ -186,12 +186,12 @@ def test_a_recording_without_a_clock_asks_for_the_rate(tmp_path: Path, command):
     lines = [line.partition(",")[2] for line in files.recording.read_text().splitlines()]
     files.recording.write_text("\n".join(lines) + "\n")
     target = tmp_path / "mine.yaml"
-    words = ("init", files.model, files.recording, "--output", target)
-    code, said = command(*words)
-    assert code == 2
-    assert "--rate" in said["message"]
-    assert not target.exists()
-    assert command(*words, "--rate", "200")[0] == 0
+    code, said = command("init", files.model, files.recording, "--output", target)
+    assert code == 2 and not target.exists()
+    assert "no time column: give its rate with --rate" in said["message"]
+    given = ("--output", target, "--rate", 200)
+    assert command("init", files.model, files.recording, *given)[0] == 0
+    assert "rate: 200" in target.read_text()
     assert command("identify", target, "--quiet")[0] == 0
 
 

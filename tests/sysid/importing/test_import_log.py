@@ -105,9 +105,8 @@ def test_unitree_numbers_are_those_of_the_robot(tmp_path):
 def test_lerobot_says_which_of_its_two_units_it_took(tmp_path):
     found = written("lerobot", tmp_path)
     assert found.source == "LeRobot"
-    # the calf goes beyond 100, which is degrees; of the others nobody knows
-    assert said(found, "unit") == ["ask", "ask", "found"]
-    assert any("-100 to 100" in p for p in found.proposal.open_points)
+    # the calf goes beyond 100, which is degrees; the other joints have the unit of the driver
+    assert said(found, "unit") == ["found"] * 3
     readable(found, tmp_path)
 
 
@@ -204,13 +203,33 @@ def test_currents_are_no_torques(tmp_path):
     assert any("check the sign" in p for p in found.proposal.open_points)
 
 
-def test_logs_of_the_same_hour_are_refused(tmp_path):
+def two_logs(folder: Path, first: float, second: float, later: int = 0) -> list[Path]:
+    """Two logs that begin at these times; the second has the samples from ``later`` on."""
     motion = motion_of_leg()
-    unnamed_table(motion, tmp_path, start=1000.0)
-    (tmp_path / "log.csv").rename(tmp_path / "a.csv")
-    unnamed_table(motion, tmp_path, start=1005.0)
+    unnamed_table(motion, folder, start=first)
+    (folder / "log.csv").rename(folder / "a.csv")
+    parts = ("times", "q", "v", "tau", "cmd")
+    cut = changed(motion, **{name: getattr(motion, name)[later:] for name in parts})
+    unnamed_table(cut, folder, start=second)
+    return [folder / "a.csv", folder / "log.csv"]
+
+
+def test_logs_of_the_same_hour_are_refused(tmp_path):
+    logs = two_logs(tmp_path, 1.7e9, 1.7e9 + 5.0)
     with pytest.raises(RecordingError, match="cover the same time"):
-        propose_import(tmp_path / "leg.xml", [tmp_path / "a.csv", tmp_path / "log.csv"], tmp_path)
+        propose_import(tmp_path / "leg.xml", logs, tmp_path)
+
+
+def test_two_days_of_a_robot_whose_clock_is_its_uptime_are_two_logs(tmp_path):
+    logs = two_logs(tmp_path, 1000.0, 1005.0)
+    found = propose_import(tmp_path / "leg.xml", logs, tmp_path)
+    assert found.proposal.text.count("  - file:") == 2
+
+
+def test_a_part_of_a_log_is_no_second_log(tmp_path):
+    logs = two_logs(tmp_path, 1000.0, 1000.0, later=400)
+    with pytest.raises(RecordingError, match="cover the same time"):
+        propose_import(tmp_path / "leg.xml", logs, tmp_path)
 
 
 @pytest.mark.parametrize("case", drawn_cases(12), ids=lambda case: case.name)

@@ -15,6 +15,7 @@ from trueup.simulation.models.element_names import joint_label
 from trueup.sysid.importing.column_names import (
     NOISE_WORDS,
     ColumnName,
+    is_current,
     is_quantity,
     take_apart,
     words_of,
@@ -67,7 +68,13 @@ def families(
             parts[key] = family
         else:
             parts[key if before is None else (template, family.how)] = family
-    return sorted([*out, *parts.values()], key=lambda f: -len(f.columns))
+    out += parts.values()
+    if len(joints) == 1:
+        # every column that names a quantity is that of the only joint
+        used = {c for f in out for c in f.columns.values()}
+        names = [take_apart(c) for c in columns if c not in used]
+        out += [Family(n.column, {joints[0]: n.column}, BY_NAME, n) for n in names if n.quantity]
+    return sorted(out, key=lambda f: (-len(f.columns), is_current(f.template)))
 
 
 def _named(columns: Sequence[str], model: mujoco.MjModel, joints: Sequence[int]) -> list[Family]:

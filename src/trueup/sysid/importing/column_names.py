@@ -19,6 +19,7 @@ _WORDS = {
     ),
 }
 _QUANTITY = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+_CURRENTS = frozenset({"current", "currents", "cur", "curr", "amps", "iq", "ma"})
 _UNITS = {
     "deg": "deg",
     "degs": "deg",
@@ -77,6 +78,11 @@ def words_of(name: str) -> list[str]:
 def is_quantity(word: str) -> bool:
     """Whether a word is one for a quantity, such as torque or target."""
     return word in _QUANTITY
+
+
+def is_current(name: str) -> bool:
+    """Whether a name has a word for a current of a motor."""
+    return not _CURRENTS.isdisjoint(words_of(name))
 
 
 def take_apart(column: str) -> ColumnName:

@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from trueup.errors import listing
-from trueup.sysid.importing.column_names import words_of
+from trueup.sysid.importing.column_names import is_current, take_apart
 from trueup.sysid.importing.reading import JointSeries, Reading, values_of
 from trueup.sysid.importing.torque_agreement import TorqueAgreement
 from trueup.sysid.torque.left_out_forces import torque_is_known
@@ -20,7 +20,6 @@ TORQUE, CURRENT, ERROR, STRANGE = "torque", "current", "error", "strange"
 
 _NEAR_ONE = (0.4, 2.5)  # plausible range of the ratio of model to recorded torque
 _DETERMINED = 10.0  # standard errors of a constant that the weight determines
-_CURRENTS = {"current", "currents", "cur", "curr", "amps", "iq", "ma"}
 _ALIKE = 0.95  # least correlation of the noise of an error with that of its position
 
 
@@ -86,7 +85,9 @@ def judge_efforts(
 
 
 def _is_current(column: str, unit: str) -> bool:
-    return unit in ("A", "mA") or bool(_CURRENTS & set(words_of(column)))
+    # CurrentPosition is the present one
+    name = take_apart(column)
+    return unit in ("A", "mA") or (is_current(column) and name.quantity == "effort")
 
 
 def _of_currents(

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from trueup.errors import RecordingError, listing
 from trueup.signals import Recording, read
 from trueup.sysid.importing.clock import Clock
 
+_ZERO = 60.0  # s; clocks that start below it count from the beginning of the log
 _DATES = 1e8  # s; smaller times are no date of the last decades
 
 
@@ -73,11 +76,32 @@ def _check_overlap(logs: Sequence[Path], recordings: Sequence[Recording]) -> Non
     spans = [(r.streams[0].times[0], r.streams[0].times[-1]) for r in recordings]
     for i, (start, end) in enumerate(spans):
         for j, (first_time, last_time) in enumerate(spans[:i]):
-            # the uptime of a robot begins again every day: only dates tell that two runs overlap
-            if min(start, first_time) > _DATES and start < last_time and first_time < end:
+            overlap = start < last_time and first_time < end
+            # the uptime of a robot begins again every day: without dates, samples tell
+            if (
+                overlap
+                and min(start, first_time) > _ZERO
+                and (min(start, first_time) > _DATES or _same_samples(recordings[j], recordings[i]))
+            ):
                 since, until = max(start, first_time), min(end, last_time)
                 raise RecordingError(
                     f"{logs[j].name} and {logs[i].name} cover the same time ({since:.6g} to "
                     f"{until:.6g} s): they are of the same run. Give one of them, or merge "
                     "them into one file"
                 )
+
+
+def _same_samples(one: Recording, other: Recording) -> bool:
+    """Whether columns of two recordings have equal values at equal times."""
+    equal = moving = 0
+    for name in one.columns:
+        if name not in other.columns:
+            continue
+        (times, values), (clock, others) = one.column(name), other.column(name)
+        inside = (times >= clock[0]) & (times <= clock[-1])
+        if inside.sum() < 10 or np.std(values[inside]) == 0:
+            continue
+        moving += 1
+        apart = np.abs(np.interp(times[inside], clock, others) - values[inside])
+        equal += float(np.median(apart)) < 1e-3 * float(np.std(values[inside]))
+    return moving > 0 and equal == moving

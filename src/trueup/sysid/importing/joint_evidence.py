@@ -12,9 +12,9 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 
-from trueup.errors import listing
 from trueup.signals.checks.spikes import spike_rows
 from trueup.signals.units import UNITS
+from trueup.sysid.importing.column_roles import lag_of
 from trueup.sysid.importing.joint_units import with_units
 from trueup.sysid.importing.reading import (
     ASK,
@@ -27,16 +27,16 @@ from trueup.sysid.importing.reading import (
     values_of,
     with_wraps,
 )
-from trueup.sysid.importing.torque_agreement import TorqueAgreement
+from trueup.sysid.importing.sign_evidence import with_sides, with_signs_by_weight
+from trueup.sysid.importing.torque_agreement import CLEARLY, TELLS, WEIGHT, TorqueAgreement
 from trueup.sysid.torque.left_out_forces import torque_is_known
 
 _DEGREE = np.pi / 180
+_FOLLOWS = 1.5  # samples by which a command that follows its position is suspect
+_LIKE = 0.9  # least correlation of such a command
 _SHIFTS = _DEGREE * np.array(
     [-180, -135, -90, -45, -30, -20, -15, -10, 10, 15, 20, 30, 45, 90, 135]
 )
-_CLEARLY = 0.8  # torque error ratio of another interpretation below which it is preferred
-_TELLS = 1.05  # the same ratio above which the given interpretation is confirmed
-_WEIGHT = "by the weight of the links"
 
 
 def read_joints(
@@ -77,7 +77,7 @@ def read_joints(
         reading = _with_command_unit(reading, series, k)
         out[k] = _with_range(model, reading, series.position[:, k])
     out = _with_commands(out, series)
-    return _with_torques(model, out, series)
+    return with_sides(model, _with_torques(model, out, series), series)
 
 
 def without_spikes(positions: np.ndarray) -> np.ndarray:
@@ -160,7 +160,11 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
     usual = next(iter(units))
     unit = min(units, key=lambda u: abs(np.log(abs(ratio) / units[u])))
     if abs(np.log(abs(ratio) / units[unit])) > 0.2:
-        return reading.saying("velocity", ASK, f"it is {ratio:.3g} times the slope of the position")
+        why = (
+            f"it is {ratio:.3g} times the slope of the position: its unit is another, or the time "
+            f"axis is {abs(ratio):.3g} times too long (time_scale: {1 / abs(ratio):.4g})"
+        )
+        return reading.saying("velocity", ASK, why)
     sign = 1.0 if ratio > 0 else -1.0
     reading = replace(reading, velocity_unit=unit, velocity_scale=sign)
     if sign > 0 and unit == usual:
@@ -201,24 +205,33 @@ def _with_commands(readings: list[Reading], series: JointSeries) -> list[Reading
     moving = (np.std(command, axis=0) > 1e-6) & (np.std(position, axis=0) > 1e-6)
     if moving.sum() < 2:
         return readings
+    lag = lag_of(command[:, moving], position[:, moving])
+    step = float(np.median(np.diff(series.times)))
+    count = len(readings)
+    alike = np.zeros((count, count))
+    alike[np.ix_(moving, moving)] = np.corrcoef(
+        position[:, moving], command[:, moving], rowvar=False
+    )[: moving.sum(), moving.sum() :]
+    best = np.argmax(np.abs(alike), axis=1)
     out = []
     for k, reading in enumerate(readings):
-        if not moving[k]:
-            out.append(reading)
-            continue
-        alike = [
-            abs(np.corrcoef(command[:, j], position[:, k])[0, 1]) if moving[j] else 0.0
-            for j in range(len(readings))
-        ]
-        best = int(np.argmax(alike))
-        own = np.corrcoef(command[:, k], position[:, k])[0, 1]
-        if best != k and alike[best] > alike[k] + 0.3:
-            why = f"it follows the command of joint {best + 1}: commands and positions are swapped"
+        own, other = alike[k, k], int(best[k])
+        better = abs(alike[k, other]) > abs(own) + 0.3
+        # of joints that are swapped, the other one does not follow its own command either
+        if moving[k] and other != k and better and best[other] != other:
+            name = f"joint {other + 1}"
+            why = f"it follows the command of {name}: commands and positions are swapped"
             reading = reading.saying("order", ASK, why)
-        elif own < -0.5:
+        elif moving[k] and own < -0.5:
             reading = reading.saying(
                 "sign", ASK, "it moves against its command: one of them is mirrored"
             )
+        elif moving[k] and lag < -_FOLLOWS and own > _LIKE:
+            why = (
+                f"the command follows the position by {-1e3 * lag * step:.3g} ms: are the columns "
+                "of command and measurement exchanged?"
+            )
+            reading = reading.saying("command", ASK, why)
         out.append(reading)
     return out
 
@@ -233,7 +246,7 @@ def _with_torques(
     if len(known) < len(readings):
         return _with_some_torques(model, readings, series, known)
     motion = TorqueAgreement(model, readings, series)
-    readings = _with_weights_sign(model, readings, series, motion)
+    readings = with_signs_by_weight(model, readings, series, motion)
     given = motion.error(readings)
     out = _with_weights_order(model, readings, motion, given)
     for k, reading in enumerate(readings):
@@ -244,13 +257,13 @@ def _with_torques(
             moved = replace(reading, offset=reading.offset - shift / factor / reading.scale)
             tried[float(shift)] = motion.error(_swapped(readings, k, moved)) / given
         best = min(tried, key=lambda s: tried[s])
-        if tried[best] < _CLEARLY:
+        if tried[best] < CLEARLY:
             why = (
                 f"torques fit {1 / tried[best]:.2g} times better with {name} rotated by about "
                 f"{best / _DEGREE:.0f} deg; give offset, or correct the model's zero"
             )
             out[k] = out[k].saying("zero", ASK, why)
-        elif tried[best] > _TELLS and out[k].sure_of("zero") != ASK:
+        elif tried[best] > TELLS and out[k].sure_of("zero") != ASK:
             out[k] = out[k].saying("zero", CONFIRMED, "by the weight of the links")
         elif out[k].sure_of("zero") != ASK:
             out[k] = out[k].saying("zero", ASSUMED, "torques hardly depend on it")
@@ -283,37 +296,6 @@ def _with_some_torques(
     return out
 
 
-def _with_weights_sign(
-    model: mujoco.MjModel,
-    readings: list[Reading],
-    series: JointSeries,
-    motion: TorqueAgreement,
-) -> list[Reading]:
-    """Signs by the weight of the links; an open point if several mirrorings fit equally."""
-    given = motion.error(readings)
-    ratios = []
-    for k, reading in enumerate(readings):
-        mirrored = replace(reading, scale=-reading.scale)
-        ratio = motion.error(_swapped(readings, k, mirrored)) / given
-        inside = is_inside(model, mirrored, series.position[:, k])
-        ratios.append(ratio if inside else max(ratio, 1.0))
-    best = min(ratios)
-    fitting = [k for k, r in enumerate(ratios) if r < _CLEARLY and r < best / _CLEARLY]
-    names = [model.joint(readings[k].joint).name for k in fitting]
-    out = list(readings)
-    for k, (reading, ratio) in enumerate(zip(readings, ratios, strict=True)):
-        if k in fitting and len(fitting) == 1:
-            why = f"mirrored: torques fit {1 / ratio:.2g} times better, {_WEIGHT}"
-            out[k] = replace(reading, scale=-reading.scale, velocity_scale=-reading.velocity_scale)
-            out[k] = out[k].saying("sign", FOUND, why)
-        elif k in fitting:
-            why = f"one of {listing(names)} is mirrored, with equal torque errors; give scale: -1"
-            out[k] = reading.saying("sign", ASK, why)
-        elif ratio > _TELLS and not fitting and reading.sure_of("sign") == ASSUMED:
-            out[k] = reading.saying("sign", CONFIRMED, _WEIGHT)
-    return out
-
-
 def _with_weights_order(
     model: mujoco.MjModel, readings: Sequence[Reading], motion: TorqueAgreement, given: float
 ) -> list[Reading]:
@@ -328,16 +310,16 @@ def _with_weights_order(
     for k, reading in enumerate(readings):
         nearest = int(np.argmin(ratios[k]))
         ratio = ratios[k, nearest]
-        if ratio < _CLEARLY:
+        if ratio < CLEARLY:
             why = (
                 f"torques fit {1 / ratio:.2g} times better with the columns of "
                 f"{model.joint(reading.joint).name} and "
                 f"{model.joint(readings[nearest].joint).name} exchanged"
             )
             reading = reading.saying("order", ASK, why)
-        elif ratio > _TELLS and np.isfinite(ratio) and reading.sure_of("order") == ASSUMED:
+        elif ratio > TELLS and np.isfinite(ratio) and reading.sure_of("order") == ASSUMED:
             how = next(s[2] for s in reading.says if s[0] == "order")
-            reading = reading.saying("order", CONFIRMED, f"{how}, and {_WEIGHT}")
+            reading = reading.saying("order", CONFIRMED, f"{how}, and {WEIGHT}")
         out.append(reading)
     return out
 

@@ -84,7 +84,8 @@ def with_units(
             reading, own = readings[k], {c.kind: c for c in choices[k]}
             column = positions[:, k]
             if servos and hinges and k not in told:
-                out[k] = _of_servos(model, reading, positions, k)
+                body = [i for i in group if "gripper" not in readings[i].position.lower()]
+                out[k] = _of_servos(model, reading, column, positions[:, body])
             elif k in told and told[k] in own:
                 name = model.joint(reading.joint).name
                 out[k] = _as_stated(reading, own[told[k]], scores[k], told[k], column, name)
@@ -246,13 +247,15 @@ def _as_stated(
     return out.saying("unit", FOUND if unit != "rad" else ASSUMED, f"{unit}: stated by the log")
 
 
-def _of_servos(model: mujoco.MjModel, reading: Reading, positions: np.ndarray, k: int) -> Reading:
+def _of_servos(
+    model: mujoco.MjModel, reading: Reading, column: np.ndarray, body: np.ndarray
+) -> Reading:
     """Joints of LeRobot's servo arms: degrees, or -100 to 100 of the calibrated range.
 
     A driver that normalises clips at both ends; one that writes degrees has the encoder's step.
     """
     low, high = (float(v) for v in model.jnt_range[reading.joint])
-    name, column = model.joint(reading.joint).name, positions[:, k]
+    name = model.joint(reading.joint).name
     if "gripper" in reading.position.lower():
         scale = (high - low) / 100 if high > low else 0.01
         reading = replace(reading, scale=scale, offset=-low / scale)
@@ -261,16 +264,19 @@ def _of_servos(model: mujoco.MjModel, reading: Reading, positions: np.ndarray, k
     if step is not None and step.unit == "deg":
         reading = replace(reading, unit="deg")
         return reading.saying("unit", CONFIRMED, f"deg: its step is {step.text}")
+    each = [max(abs(v) for v in usual_ends(c)) for c in body.T]
     largest = max(abs(v) for v in usual_ends(column))
-    if largest > 101:
+    # one setting of the driver is that of all joints but the gripper
+    if max(each) > 101:
         reading = replace(reading, unit="deg")
-        return reading.saying("unit", FOUND, f"deg: it reaches {largest:.3g}, beyond 100")
-    ends = [j for j in range(positions.shape[1]) if _is_clipped(positions[:, j])]
-    if k in ends and high > low:
+        what = "it" if largest == max(each) else "another joint"
+        return reading.saying("unit", FOUND, f"deg: {what} reaches {max(each):.3g}, beyond 100")
+    clipped = sum(_is_clipped(c) for c in body.T)
+    if 2 * clipped >= body.shape[1] and high > low:
         scale = (high - low) / 200
         reading = replace(reading, scale=scale, offset=-(low + high) / 2 / scale)
-        why = f"-100 to 100 of the calibrated range, taken as the range of {name}: it is clipped"
-        return reading.saying("unit", ASK, f"{why} at 100. Check that range")
+        why = f"-100 to 100 of the calibrated range (clipped at 100), taken as the range of {name}"
+        return reading.saying("unit", ASK, f"{why}: check that range")
     if largest < 1.1 * np.pi:
         why = f"{name} is read as degrees, but reaches {largest:.3g} only: rad? Give unit: rad"
         return replace(reading, unit="deg").saying("unit", ASK, why)

@@ -9,6 +9,9 @@ import numpy as np
 from trueup.sysid.importing.reading import JointSeries, Reading, values_of
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 
+CLEARLY = 0.8  # torque error ratio of another interpretation below which it is preferred
+TELLS = 1.05  # the same ratio above which the given interpretation is confirmed
+WEIGHT = "by the weight of the links"
 _SAMPLES = 300  # compared samples of motion and torque
 
 
