@@ -264,6 +264,7 @@ def test_the_command_of_a_gripper_drives_its_tendon(finger, command, tmp_path):
     assert list(file["recordings"][0]["signals"]) == ["left_qpos"]
     # the second finger follows, and is as the first
     points = " ".join(found.proposal.open_points)
+    assert ("opening_pos is read as 'left'" in points) == (finger == "opening_pos")
     assert "'right' is not in the log: it follows 'left'" in points
     assert "neither commands nor torques" not in points
     assert file["parameters"]["left_damping"]["target"] == [

@@ -171,7 +171,7 @@ def _chosen_effort(
 def _by_names(recording: Recording, model: mujoco.MjModel, time: str) -> JointLog | None:
     """Joints of a table with named columns."""
     signals, controls = match_columns(recording, model, [time])
-    columns, joints = [], {}
+    columns, joints, notes = [], {}, ()
     for match in signals:
         place = match.place
         if place.joint >= 0 and place.quantity in ("position", "velocity") and match.sure:
@@ -180,6 +180,11 @@ def _by_names(recording: Recording, model: mujoco.MjModel, time: str) -> JointLo
             columns.append(JointColumn(match.column.column, place.quantity, False, label))
     if not joints:
         columns, joints = _only_joint(recording, model, [time])
+        notes = tuple(
+            f"{c.column} is read as {c.label!r}, as the log has one position and the model one "
+            "independent joint"
+            for c in columns
+        )
     taken = {c.column for c in columns}
     for match in controls:
         place = match.place
@@ -193,7 +198,7 @@ def _by_names(recording: Recording, model: mujoco.MjModel, time: str) -> JointLo
         columns += found
     if not any(c.quantity == "position" and not c.commanded for c in columns):
         return None
-    return JointLog(BY_NAMES, tuple(columns), joints, False)
+    return JointLog(BY_NAMES, tuple(columns), joints, False, notes)
 
 
 _FURTHER = (
