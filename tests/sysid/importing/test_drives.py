@@ -82,9 +82,9 @@ def written(
     joints: tuple[int, ...] = (0, 1),
     names: tuple[str, str] = NAMES,
     file: str = "arm.xml",
-    **more: float,
+    **more: float | np.ndarray,
 ) -> tuple[Path, Path]:
-    """Model and log in a folder; ``joints`` are those with a control, ``more`` constant columns."""
+    """Model and log in a folder; ``joints`` are those with a control, ``more`` further columns."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / file).write_text(model)
     log = motion(servos)
@@ -129,7 +129,9 @@ def test_true_values_lie_in_the_intervals_of_a_urdf_with_torques(tmp_path):
     result = sysid.identify(
         sysid.load_experiment(experiment), tmp_path, output=tmp_path / "run", verbose=False
     )
-    values = dict(zip(result.solution.parameters, result.solution.intervals, strict=True))
+    intervals = result.solution.intervals
+    assert intervals is not None
+    values = dict(zip(result.solution.parameters, intervals.tolist(), strict=True))
     for k, name in enumerate(NAMES):
         for attribute, truth in (("armature", ARMATURE), ("damping", DAMPING)):
             low, high = values[f"{name}_{attribute}"]
@@ -185,11 +187,24 @@ def test_gains_in_columns_of_a_table_make_servos(tmp_path):
     assert not [name for name in found.proposal.parameters if name.endswith("_kp")]
 
 
+def test_gains_that_a_file_gives_once_make_servos(tmp_path):
+    (tmp_path / "arm.xml").write_text(mjcf('<motor name="JOINT_m" joint="JOINT"/>'))
+    log = motion(True)
+    arrays = {"time": log["time"], "dof_pos": log["position"], "des_dof_pos": log["control"]}
+    np.savez(tmp_path / "log.npz", **arrays, kp=np.array(KP), kd=np.array(KD))
+    found = propose_import(tmp_path / "arm.xml", [tmp_path / "log.npz"], tmp_path)
+    file = yaml.safe_load(found.proposal.text)
+    assert file["model"]["kp"] == {f"{name}_m": KP[k] for k, name in enumerate(NAMES)}
+    assert file["model"]["kd"] == {f"{name}_m": KD[k] for k, name in enumerate(NAMES)}
+    assert "kp" not in found.proposal.left_out.get("log.npz", [])
+
+
 PAIR = '<position name="JOINT_p" joint="JOINT" kp="40"/><velocity name="JOINT_v" joint="JOINT"/>'
 
 
 def test_a_pair_of_actuators_on_one_joint_takes_both_commands(tmp_path):
-    speeds = {f"{name}_vel_cmd": 0.0 for name in NAMES}
+    asked = np.gradient(motion(True)["control"], 1 / 250, axis=0)
+    speeds = {f"{name}_vel_cmd": asked[:, k] for k, name in enumerate(NAMES)}
     found, file = imported(tmp_path, mjcf(PAIR), True, "pos_cmd", **speeds)
     controls = file["recordings"][0]["controls"]
     assert {

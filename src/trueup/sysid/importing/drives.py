@@ -359,8 +359,7 @@ def _constants(log: ImportedLog, joints: JointLog, kind: str) -> dict[int, float
         numbers = value if isinstance(value, list) else [value] * len(labels)
         if take_apart(name).quantity != kind or len(numbers) != len(labels):
             continue
-        if all(isinstance(n, int | float) for n in numbers):
-            return {
-                joints.joints[label]: float(n) for label, n in zip(labels, numbers, strict=True)
-            }
+        known = [float(n) for n in numbers if isinstance(n, int | float)]
+        if len(known) == len(labels):
+            return {joints.joints[label]: n for label, n in zip(labels, known, strict=True)}
     return {}
