@@ -72,8 +72,6 @@ class Setting:
     """The other value, as the beginning of a sentence."""
     advice: str
     problem: Callable[[], Any]
-    of_machine: bool = True
-    """Whether it is a fact of the machine; otherwise estimates are valid with the setting."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Sensitivity:
 
     sentence: str
     is_doubt: bool
-    """Whether it is a fact of the machine that the experiment may have wrong."""
+    """Whether the data speak for the other value; otherwise the values hold with this one."""
 
 
 def deciding_settings(prepared: Prepared, found: Linearised) -> list[Sensitivity]:
@@ -138,8 +136,9 @@ def _effect(found: Linearised, other: GrayBoxProblem, setting: Setting) -> Sensi
             f"{moves}; {setting.advice}."
         )
         return Sensitivity(text, True)
+    # a right model depends on its settings too: without evidence this is no reason to doubt them
     text = f"{setting.name} {moves}, and the data cannot tell which is right; {setting.advice}."
-    return Sensitivity(text, setting.of_machine)
+    return Sensitivity(text, False)
 
 
 def _aligned(
@@ -171,7 +170,6 @@ def _settings(prepared: Prepared, problem: GrayBoxProblem) -> list[Setting]:
             "the values are valid with this time step, reduce model.timestep for others"
             + (f":{lag}".rstrip(".") if lag else ""),
             lambda: _changed(prepared, problem, halved=True),
-            of_machine=False,
         )
     ]
     if pause_of(prepared.training) > 1.5 * step:
