@@ -454,7 +454,8 @@ class LeastSquares:
         promise = self._promise(linear, 0.0)
         if self._ladder()[0] <= self.settings.mu_max:
             return
-        if self._stage < _LAST_STAGE:
+        left = self._left_of_uncertainty(linear, promise)
+        if self._stage < _LAST_STAGE and left > self.settings.plateau:
             self._stage, self._linear, self.mu = self._stage + 1, None, _MU_START
             return
         if promise <= 1e-6 * self.cost:
@@ -463,7 +464,7 @@ class LeastSquares:
                 f"no step reduces the cost by more than rounding in the simulation: "
                 f"cost {self.cost:.6g}",
             )
-        elif (left := self._left_of_uncertainty(linear, promise)) <= _WITHIN_UNCERTAINTY:
+        elif left <= max(_WITHIN_UNCERTAINTY, _PREDICTED * self.settings.plateau):
             self._finish(
                 Status.CONVERGED,
                 f"no step reduces the cost of a rough simulation, and the predicted one changes "
