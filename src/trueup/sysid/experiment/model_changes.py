@@ -1,13 +1,15 @@
-"""Changes of a model by an experiment: type of its actuators, fixed base."""
+"""Changes of a model by an experiment: type of its actuators, their delays, fixed base."""
 
 from typing import Any
 
 import mujoco
+import numpy as np
 
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.sysid.experiment.settings import ModelPart
 
 _ON_JOINTS = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+_LINEAR = 1  # interpolation of a delayed command between time steps, linear in MJCF
 _SCALAR = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
 
 
@@ -20,8 +22,24 @@ def change_model(spec: Any, part: ModelPart) -> None:
     """
     if part.base == "fixed":
         _fix_base(spec)
-    if part.actuators is None:
-        return
+    if part.actuators is not None:
+        _change_actuators(spec, part)
+    if part.delay_buffer is not None:
+        _add_buffers(spec, part.delay_buffer)
+
+
+def _add_buffers(spec: Any, longest: float) -> None:
+    """Give actuators without a buffer of delays one for the longest delay [s]."""
+    step = float(spec.option.timestep)
+    for actuator in spec.actuators:
+        if not actuator.nsample:
+            actuator.nsample = int(np.ceil(longest / step)) + 1
+            actuator.interp = _LINEAR
+            actuator.delay = step
+
+
+def _change_actuators(spec: Any, part: ModelPart) -> None:
+    """Replace the actuators on joints by motors or position servos."""
     if not list(spec.actuators):
         for joint in spec.joints:
             if joint.type in _SCALAR and joint.name:

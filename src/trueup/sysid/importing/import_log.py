@@ -38,6 +38,7 @@ from trueup.sysid.importing.template import (
     tried,
 )
 from trueup.sysid.importing.template_text import experiment_text, plain_name, quoted
+from trueup.sysid.importing.unknowns_of_servos import ServoUnknowns
 from trueup.sysid.torque.left_out_forces import (
     left_out_dofs,
     left_out_forces,
@@ -140,7 +141,7 @@ def _propose(
     signal_matches, control_matches = [m for m, _ in signals], [m for m, _ in controls]
     used = {c for m in (*signal_matches, *control_matches) for c in m.columns}
     places = {m.place.name for m in (*signal_matches, *control_matches)}
-    text = experiment_text(
+    described = dict(
         name=plain_name(logs[0].stem),
         model_file=relative_path(model, folder),
         recording_file=relative_path(logs[0], folder),
@@ -151,24 +152,27 @@ def _propose(
         unmatched_signals=[p for p in measurable(robot) if p.name not in places],
         unmatched_controls=[p for p in commandable(robot) if p.name not in places],
         free_columns=[c for c in log.recording.columns if c not in used and c != log.clock.column],
-        parameters=unknowns,
         noise=noise_levels(log.recording, signal_matches),
         model=robot,
         header=False if log.unnamed else None,
-        model_lines=model_lines,
         further=[relative_path(path, folder) for path in logs[1:]],
         search_lines=_search_lines(by_torque),
     )
     if any(line.startswith("kp:") for line in model_lines):
         used |= {c.column for c in joints.columns if c.quantity in ("kp", "kd")}
-    proposal = Proposal(
-        text,
-        signal_matches,
-        control_matches,
-        [p.name for p in unknowns],
-        points,
-        left_out([log.recording, *further], used, log.clock),
-    )
+
+    def proposal(extra: ServoUnknowns) -> Proposal:
+        known = [*unknowns, *extra.parameters]
+        lines = [*model_lines, *extra.model_lines]
+        return Proposal(
+            experiment_text(**described, parameters=known, model_lines=lines),
+            signal_matches,
+            control_matches,
+            [p.name for p in known],
+            [*points, *extra.notes],
+            left_out([log.recording, *further], used, log.clock),
+        )
+
     opened = {logs[0].resolve(): log.recording}
     return Import(tried(proposal, folder, opened), joints.source, _rows(robot, readings))
 

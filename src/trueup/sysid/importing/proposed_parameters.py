@@ -30,6 +30,8 @@ class ProposedParameter:
     upper: float
     log: bool
     unit: str
+    widens: bool = True
+    """Whether the bounds are guesses, which a fit may widen."""
 
 
 def propose_parameters(

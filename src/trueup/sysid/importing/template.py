@@ -1,7 +1,7 @@
 """Proposal of a commented experiment file from a model and a recording."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from trueup.sysid.importing.column_matching import (
 from trueup.sysid.importing.column_units import suggest_units
 from trueup.sysid.importing.further_logs import further_logs
 from trueup.sysid.importing.template_text import experiment_text, plain_name
+from trueup.sysid.importing.unknowns_of_servos import ServoUnknowns, unknowns_of_servos
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Propo
         proposals.actuated_joints(compiled),
         proposals.largest_torques(compiled, commanded),
     ) or proposals.propose_masses(compiled)
-    text = experiment_text(
+    described = dict(
         name=plain_name(recording.stem),
         model_file=relative_path(model, folder),
         recording_file=relative_path(recording, folder),
@@ -95,13 +96,18 @@ def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Propo
         unmatched_signals=_open(measurable(compiled), signals),
         unmatched_controls=_open(commandable(compiled), controls),
         free_columns=_free(data, signals, controls, clock),
-        parameters=unknowns,
         noise=noise_levels(data, signals),
         model=compiled,
         further=[relative_path(path, folder) for path in logs[1:]],
     )
-    unused = left_out([data, *further], used, clock)
-    proposal = Proposal(text, signals, controls, [p.name for p in unknowns], points, unused)
+
+    def proposal(extra: ServoUnknowns) -> Proposal:
+        known = [*unknowns, *extra.parameters]
+        text = experiment_text(**described, parameters=known, model_lines=extra.model_lines)
+        unused = left_out([data, *further], used, clock)
+        names = [p.name for p in known]
+        return Proposal(text, signals, controls, names, [*points, *extra.notes], unused)
+
     return tried(proposal, folder, {recording.resolve(): data})
 
 
@@ -175,11 +181,22 @@ def relative_path(path: Path, folder: Path) -> str:
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
 
 
-def tried(proposal: Proposal, folder: Path, opened: dict[Path, Recording]) -> Proposal:
-    """The proposal, with errors of a trial preparation added to its open points."""
+def tried(
+    proposal: Callable[[ServoUnknowns], Proposal], folder: Path, opened: dict[Path, Recording]
+) -> Proposal:
+    """The proposal with the unknowns that a simulation shows, and errors of a trial preparation.
+
+    Args:
+      proposal: returns the proposal with further unknowns.
+      folder: folder of the experiment file.
+      opened: recordings that were already read, by their resolved paths.
+    """
+    plain = proposal(ServoUnknowns([], [], []))
     try:
-        prepare(parse_experiment(proposal.text), folder, opened)
+        prepared = prepare(parse_experiment(plain.text), folder, opened)
+        extra = unknowns_of_servos(prepared)
     except TrueupError as error:
-        if proposal.signals:
-            return replace(proposal, open_points=[*proposal.open_points, str(error)])
-    return proposal
+        if plain.signals:
+            return replace(plain, open_points=[*plain.open_points, str(error)])
+        return plain
+    return proposal(extra) if extra.parameters else plain
