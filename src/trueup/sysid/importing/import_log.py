@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import mujoco
@@ -141,7 +142,8 @@ def _propose(
     signal_matches, control_matches = [m for m, _ in signals], [m for m, _ in controls]
     used = {c for m in (*signal_matches, *control_matches) for c in m.columns}
     places = {m.place.name for m in (*signal_matches, *control_matches)}
-    described = dict(
+    described = partial(
+        experiment_text,
         name=plain_name(logs[0].stem),
         model_file=relative_path(model, folder),
         recording_file=relative_path(logs[0], folder),
@@ -165,7 +167,7 @@ def _propose(
         known = [*unknowns, *extra.parameters]
         lines = [*model_lines, *extra.model_lines]
         return Proposal(
-            experiment_text(**described, parameters=known, model_lines=lines),
+            described(parameters=known, model_lines=lines),
             signal_matches,
             control_matches,
             [p.name for p in known],

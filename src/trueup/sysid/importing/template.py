@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import mujoco
@@ -85,7 +86,8 @@ def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Propo
         proposals.actuated_joints(compiled),
         proposals.largest_torques(compiled, commanded),
     ) or proposals.propose_masses(compiled)
-    described = dict(
+    described = partial(
+        experiment_text,
         name=plain_name(recording.stem),
         model_file=relative_path(model, folder),
         recording_file=relative_path(recording, folder),
@@ -103,7 +105,7 @@ def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Propo
 
     def proposal(extra: ServoUnknowns) -> Proposal:
         known = [*unknowns, *extra.parameters]
-        text = experiment_text(**described, parameters=known, model_lines=extra.model_lines)
+        text = described(parameters=known, model_lines=extra.model_lines)
         unused = left_out([data, *further], used, clock)
         names = [p.name for p in known]
         return Proposal(text, signals, controls, names, [*points, *extra.notes], unused)

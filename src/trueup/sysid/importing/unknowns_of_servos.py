@@ -201,7 +201,7 @@ def _delay(prepared: Prepared, problem: GrayBoxProblem) -> float | None:
 
 
 def _errors(problem: GrayBoxProblem) -> tuple[float, np.ndarray]:
-    """Cost at the start values, and the error of each channel but velocities of joints, which are noisy."""
+    """Cost at the start values, and the error of each channel but noisy velocities of joints."""
     start = problem.space.start[None]
     squares: dict[str, float] = {}
     for sequence, (measured, predicted) in zip(
