@@ -22,6 +22,8 @@ def change_model(spec: Any, part: ModelPart) -> None:
     """
     if part.base == "fixed":
         _fix_base(spec)
+    if part.held:
+        _hold(spec, part.held)
     if part.actuators is not None:
         _change_actuators(spec, part)
     if part.delay_buffer is not None:
@@ -71,6 +73,33 @@ def _fix_base(spec: Any) -> None:
     for joint in free:
         spec.delete(joint)
     # their qpos has another length
+    for key in list(spec.keys):
+        spec.delete(key)
+
+
+def _hold(spec: Any, names: list[str]) -> None:
+    """Remove joints, and what refers to them.
+
+    Raises:
+      ExperimentError: the model has no such joint.
+    """
+    known = [j.name for j in spec.joints]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ExperimentError(
+            f"model.held names an unknown joint {unknown[0]!r}; available: {listing(known)}."
+            f"{did_you_mean(unknown[0], known)}"
+        )
+    for actuator in [a for a in spec.actuators if a.trntype in _ON_JOINTS and a.target in names]:
+        spec.delete(actuator)
+    for sensor in [s for s in spec.sensors if s.objname in names]:
+        spec.delete(sensor)
+    for equality in list(spec.equalities):
+        is_of_joints = equality.objtype == mujoco.mjtObj.mjOBJ_JOINT
+        if is_of_joints and {equality.name1, equality.name2} & set(names):
+            spec.delete(equality)
+    for joint in [j for j in spec.joints if j.name in names]:
+        spec.delete(joint)
     for key in list(spec.keys):
         spec.delete(key)
 

@@ -30,6 +30,7 @@ from trueup.sysid.importing.imported_log import (
 )
 from trueup.sysid.importing.joint_evidence import ASK, JointSeries, Reading, read_joints
 from trueup.sysid.importing.joint_families import JointLog, recognise, scalar_joints
+from trueup.sysid.importing.joints_at_rest import joints_at_rest
 from trueup.sysid.importing.template import (
     Proposal,
     left_out,
@@ -82,6 +83,11 @@ def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
     if fixed:
         robot = load_spec(part.model_copy(update={"base": "fixed"}), Path("/")).compile()
     first = imported_log(logs[0], robot)
+    held = [] if first.joints is None else joints_at_rest(robot, first.joints)
+    if held:
+        base = "fixed" if fixed else part.base
+        robot = load_spec(part.model_copy(update={"base": base, "held": held}), Path("/")).compile()
+        first = imported_log(logs[0], robot)
     if first.joints is None:
         if first.unnamed and len(scalar_joints(robot)) > 1:
             raise RecordingError(
@@ -95,7 +101,7 @@ def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
         return Import(propose_experiment(model, logs, folder), "", ())
     further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed)
     _check_joints(logs, further, first.joints, robot)
-    return _propose(model, logs, folder, robot, first, fixed, further)
+    return _propose(model, logs, folder, robot, first, fixed, held, further)
 
 
 def _propose(
@@ -105,6 +111,7 @@ def _propose(
     robot: mujoco.MjModel,
     log: ImportedLog,
     fixed: bool,
+    held: Sequence[str],
     further: Sequence[Recording],
 ) -> Import:
     joints = log.joints
@@ -127,6 +134,14 @@ def _propose(
         hangs = "# The base of the robot is fixed: its free joint is removed."
         model_lines = [hangs, "base: fixed", *model_lines]
         points.append("the free joint is removed (base: fixed), for a suspended or clamped robot")
+    if held:
+        listed = ", ".join(quoted(name) for name in held)
+        why = "# Neither recorded nor commanded in the log: held at the position of the model."
+        model_lines = [why, f"held: [{listed}]", *model_lines]
+        points.append(
+            f"{listing(held)} {'has' if len(held) == 1 else 'have'} no column in the log, and "
+            f"{'is' if len(held) == 1 else 'are'} held at the position of the model"
+        )
     by_torque = any("torque" in line for line in model_lines)
     if series.effort is not None:
         points += _unknown_torques(robot, readings)
