@@ -34,6 +34,10 @@ def make_published(robot: str, drive: str, rng: np.random.Generator) -> Machine:
     """A published robot, with its own position servos or with motors."""
     file = folder() / f"{robot}.xml"
     real = mujoco.MjSpec.from_file(str(file))
+    # the controller has the gains of the user's model, not those for other inertias
+    gains = real.compile().actuator_biasprm
+    for actuator, values in zip(real.actuators, gains, strict=True):
+        actuator.biasprm = values
     truth = draw_joints(real, rng, LEAST[robot])
     if drive == "torque":
         for actuator in real.actuators:

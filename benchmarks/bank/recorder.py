@@ -185,7 +185,7 @@ def _moved(
         data.ctrl[:] = rest
         for _ in range(round(SETTLE / machine.step)):
             mujoco.mj_step(model, data)
-        data.time = 0.0
+        # the clock goes on: buffers of delays hold the times of their samples
     else:
         mujoco.mj_forward(model, data)
     weights = BANDWIDTH * model.dof_M0[:n]

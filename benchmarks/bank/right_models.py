@@ -71,6 +71,15 @@ def published() -> list[Identification]:
         )
         for robot in ("fr3", "z1", "hc20", "iiwa14")
         for drive, rate, seconds in (("servo", 100.0, 8.0), ("torque", 500.0, 12.0))
+    ] + [
+        Identification(
+            name=f"{robot}, late and turned",
+            machines=(robot,),
+            drive="servo",
+            plant=late_and_turned,
+            motion={**SLOW, "rate": 100.0, "seconds": 12.0},
+        )
+        for robot in ("z1", "hc20", "iiwa14")
     ]
 
 
@@ -103,21 +112,30 @@ def delay(setup: Setup, size: int, rng: np.random.Generator) -> None:
             for a in machine.real.actuators
         ]
     )
+    setup.edits.append((r"(?m)(^  command_delay: .*\n)|\Z", ""))
 
 
 def zeros(setup: Setup, size: int, rng: np.random.Generator) -> None:
-    """Zeros of the encoders, which are unknowns."""
+    """Zeros of the encoders, which ``import`` makes unknowns."""
     del size
     machine = setup.machine
     for joint in machine.real.joints:
         joint.ref = rng.uniform(-0.05, 0.05)
         machine.truth[f"{joint.name}_zero"] = joint.ref
-    setup.add_unknowns(
-        [
-            f"{name}_zero: {{target: joint/{name}/ref, start: 0, bounds: [-0.2, 0.2], unit: rad}}"
-            for name in machine.joints
-        ]
-    )
+
+
+def late_and_turned(setup: Setup, size: int, rng: np.random.Generator) -> None:
+    """Late commands, encoders of 12 or 14 bit with other zeros than the model's."""
+    del size
+    machine = setup.machine
+    machine.truth["command_delay"] = delay = rng.uniform(0.01, 0.04)
+    for actuator in machine.real.actuators:
+        actuator.nsample, actuator.interp = round(0.1 / machine.step), 1
+        actuator.delay = delay
+    for joint in machine.real.joints:
+        joint.ref = rng.uniform(-0.03, 0.03)
+        machine.truth[f"{joint.name}_zero"] = joint.ref
+    setup.wiring.quantum = 2 * np.pi / 2 ** rng.choice([12, 14])
 
 
 def links(setup: Setup, size: int, rng: np.random.Generator) -> None:

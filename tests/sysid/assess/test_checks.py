@@ -47,7 +47,7 @@ def test_a_trial_of_half_the_time_step_keeps_the_buffers_of_delays(tmp_path, ini
     np.savetxt(tmp_path / "steps.csv", rows, delimiter=",", header="t,target,angle", comments="")
     experiment = parse_experiment(EXPERIMENT.replace("INITIAL", initial))
     found = check_experiment(experiment, tmp_path)
-    assert not [s for s in found["simulation"] if "half the time step" in s]
+    assert not [s for s in found["valid_with"] if "half the time step" in s]
 
 
 ARM = """
@@ -105,7 +105,8 @@ def test_a_right_model_goes_on_without_a_word_against_it(tmp_path, rate):
         "next": ["identify"],
     }
     # what depends on the time step is a figure
-    assert [s for s in found["simulation"] if "half the time step" not in s] == []
+    assert found["simulation"] == []
+    assert all("half the time step" in s for s in found["valid_with"])
 
 
 def test_the_demonstration_is_no_matter_of_settings(tmp_path):

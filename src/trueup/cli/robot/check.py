@@ -63,6 +63,8 @@ def _show(result: dict[str, Any], output: Output) -> None:
     output.text("", "Simulation:")
     for sentence in result["simulation"] or ["no findings"]:
         output.text(f"  - {sentence}")
+    for sentence in result["valid_with"]:
+        output.text(f"    {sentence}")
     output.text("", "Identifiability:")
     found = result["identifiability"]
     for sentence in found["sentences"][:_MOST]:

@@ -42,6 +42,10 @@ _MU_START = 1e-4
 # reduction is predicted. Changes below this share of the standard errors are negligible.
 _WITHIN_UNCERTAINTY = 0.05
 
+# Steps of a plateau; a rough simulation makes predictions of linear models too large there.
+_PLATEAU, _LONG_PLATEAU = 3, 10
+_PREDICTED = 5.0
+
 # The linear model may also underestimate a step: from a start at a small inertia the optimum is
 # several full steps away in the same direction, or one long one.
 _STRETCH = 2.0
@@ -62,6 +66,10 @@ class LeastSquaresSettings:
     patience: int = 0
     """Also stop after this many consecutive steps with a relative reduction below
     ``cost_tolerance`` each; 0 never."""
+    plateau: float = 0.0
+    """Also stop on a plateau: where steps change the estimates by less than this share of their
+    standard errors, three in a row while the next is predicted to stay within a few such shares, or
+    ten in a row whatever is predicted; 0 never."""
     step_tolerance: float = 1e-10
     """Stop when the step of every element is smaller, relative to the element or its range."""
     gradient_tolerance: float = 1e-10
@@ -446,7 +454,8 @@ class LeastSquares:
         promise = self._promise(linear, 0.0)
         if self._ladder()[0] <= self.settings.mu_max:
             return
-        if self._stage < _LAST_STAGE:
+        left = self._left_of_uncertainty(linear, promise)
+        if self._stage < _LAST_STAGE and left > self.settings.plateau:
             self._stage, self._linear, self.mu = self._stage + 1, None, _MU_START
             return
         if promise <= 1e-6 * self.cost:
@@ -455,7 +464,7 @@ class LeastSquares:
                 f"no step reduces the cost by more than rounding in the simulation: "
                 f"cost {self.cost:.6g}",
             )
-        elif (left := self._left_of_uncertainty(linear, promise)) <= _WITHIN_UNCERTAINTY:
+        elif left <= max(_WITHIN_UNCERTAINTY, _PREDICTED * self.settings.plateau):
             self._finish(
                 Status.CONVERGED,
                 f"no step reduces the cost of a rough simulation, and the predicted one changes "
@@ -525,7 +534,25 @@ class LeastSquares:
                 f"negligible reduction in the last {self.settings.patience} steps: cost "
                 f"{self.cost:.6g}",
             )
+        elif self._is_plateau(linear):
+            self._finish(
+                Status.CONVERGED,
+                "the last steps changed estimates by less than "
+                f"{self.settings.plateau:.2g} of their standard errors: cost {self.cost:.6g}",
+            )
         return ratio
+
+    def _is_plateau(self, linear: Linearisation) -> bool:
+        """Whether the last steps were negligible compared with the uncertainty of estimates."""
+        if not self.settings.plateau or len(self.history) < _PLATEAU:
+            return False
+        slow = [
+            self._left_of_uncertainty(linear, record["reduction"]) <= self.settings.plateau
+            for record in self.history[-_LONG_PLATEAU:]
+        ]
+        left = self._left_of_uncertainty(linear, self._promise(linear, 0.0))
+        is_short = all(slow[-_PLATEAU:]) and left <= _PREDICTED * self.settings.plateau
+        return is_short or (len(slow) == _LONG_PLATEAU and all(slow))
 
     def _is_slow(self) -> bool:
         """Whether the last ``patience`` steps had a negligible reduction of the cost."""

@@ -43,7 +43,8 @@ def check_experiment(
 
     Returns:
       Plain data: ``conclusion`` (decision and reasons), ``quality`` by recording, ``simulation``
-      (sentences on settings that affect the result), ``identifiability``, ``notes``.
+      (sentences on settings that the data speak against), ``valid_with`` (on settings with which
+      the values hold), ``identifiability``, ``notes``.
 
     Raises:
       TrueupError: an error that makes a fit impossible.
@@ -94,7 +95,8 @@ def check_experiment(
             quality, found, [s.sentence for s in settings if s.is_doubt], strayed(problem, x)
         ).to_dict(),
         "quality": {name: report.to_dict() for name, report in quality.items()},
-        "simulation": [s.sentence for s in settings],
+        "simulation": [s.sentence for s in settings if s.is_doubt],
+        "valid_with": [s.sentence for s in settings if not s.is_doubt],
         "identifiability": {
             "identifiable": found.identifiable,
             "sentences": list(found.sentences),

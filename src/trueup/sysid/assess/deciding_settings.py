@@ -72,8 +72,6 @@ class Setting:
     """The other value, as the beginning of a sentence."""
     advice: str
     problem: Callable[[], Any]
-    of_machine: bool = True
-    """Whether it is a fact of the machine; otherwise estimates are valid with the setting."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Sensitivity:
 
     sentence: str
     is_doubt: bool
-    """Whether it is a fact of the machine that the experiment may have wrong."""
+    """Whether the data speak for the other value; otherwise the values hold with this one."""
 
 
 def deciding_settings(prepared: Prepared, found: Linearised) -> list[Sensitivity]:
@@ -138,8 +136,9 @@ def _effect(found: Linearised, other: GrayBoxProblem, setting: Setting) -> Sensi
             f"{moves}; {setting.advice}."
         )
         return Sensitivity(text, True)
+    # a right model depends on its settings too: without evidence this is no reason to doubt them
     text = f"{setting.name} {moves}, and the data cannot tell which is right; {setting.advice}."
-    return Sensitivity(text, setting.of_machine)
+    return Sensitivity(text, False)
 
 
 def _aligned(
@@ -171,7 +170,6 @@ def _settings(prepared: Prepared, problem: GrayBoxProblem) -> list[Setting]:
             "the values are valid with this time step, reduce model.timestep for others"
             + (f":{lag}".rstrip(".") if lag else ""),
             lambda: _changed(prepared, problem, halved=True),
-            of_machine=False,
         )
     ]
     if pause_of(prepared.training) > 1.5 * step:
@@ -201,19 +199,30 @@ def _settings(prepared: Prepared, problem: GrayBoxProblem) -> list[Setting]:
     return out
 
 
-def _late(prepared: Prepared, found: Linearised) -> str:
-    """Sentence on late commands, if the data show a delay that the experiment has not."""
+@dataclass(frozen=True)
+class CommandDelay:
+    """Delay of all commands that the data show, near an optimum without one."""
+
+    seconds: float
+    gain: float
+    """Share by which it reduces the error."""
+    moved: str
+    """Parameter whose estimate it changes most."""
+
+
+def command_delay(prepared: Prepared, found: Linearised) -> CommandDelay | None:
+    """The delay of commands, if the data show one clearly; None for experiments that have one."""
     targets = [t for p in prepared.parameters.values() for t in p.targets]
     if any(t.endswith("/delay") for t in targets) or prepared.experiment.measurement.delays:
-        return ""
+        return None
     if any(v.model.nu == 0 for v in found.problem.variants):
-        return ""
+        return None
     pause = pause_of(prepared.training)
     later = prepared.motion_problem(sequences=late_controls(prepared.training, pause))
     failures: Failures = {}
     residual = later.residuals(found.x[None], failures)[0]
     if failures or residual.shape != found.residual.shape:
-        return ""
+        return None
     columns = np.column_stack([found.jacobian, (residual - found.residual) / pause])
     step = -inverse_of(gram_matrix(columns)) @ (columns.T @ found.residual)
     own, left = found.end(found.residual)[1], found.residual + columns @ step
@@ -223,11 +232,21 @@ def _late(prepared: Prepared, found: Linearised) -> str:
     gain = 1.0 - float(np.sqrt(after.sum() / max(before.sum(), 1e-300)))
     clear = is_clearly_worse(before, after, CHANCE)
     if not (delay > _FEWEST * pause and clear and gain > _PART):
+        return None
+    moved = np.abs(step[:-1] / found.half_widths)
+    name = found.problem.space.names[int(np.argmax(np.where(np.isfinite(moved), moved, 0.0)))]
+    return CommandDelay(delay, gain, name)
+
+
+def _late(prepared: Prepared, found: Linearised) -> str:
+    """Sentence on late commands, if the data show a delay that the experiment has not."""
+    late = command_delay(prepared, found)
+    if late is None:
         return ""
-    name = found.problem.space.names[int(np.argmax(np.abs(step[:-1] / found.half_widths)))]
     return (
-        f"Commands seem to act {delay:.2g} s late (with it the error is {100 * gain:.2g} % "
-        f"smaller), which changes {name} most: give the actuators a delay, or estimate it."
+        f"Commands seem to act {late.seconds:.2g} s late (with it the error is "
+        f"{100 * late.gain:.2g} % smaller), which changes {late.moved} most: give the actuators a "
+        "delay (model.delay_buffer, actuator/*/delay), or estimate it."
     )
 
 

@@ -13,7 +13,7 @@ from trueup.fitting.judgement.paired_errors import block_sums
 from trueup.fitting.solution import Solution, Status
 from trueup.parameters import Space
 from trueup.sysid.assess.assessment import Assessment, SequenceSignals
-from trueup.sysid.assess.verdict import WIDE
+from trueup.sysid.assess.verdict import WIDE, is_harmless
 from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem
@@ -247,7 +247,8 @@ def _is_absent(assessment: Assessment, space: Space, x: np.ndarray, i: int) -> b
     at_zero = space.lower[i] == 0.0 and x[i] <= 1e-6 * space.upper[i]
     widths = assessment.relative_widths
     narrow = widths is not None and bool(widths[i] <= WIDE)
-    return bool(at_zero and narrow and assessment.is_noise is not None and assessment.is_noise[i])
+    is_noise = assessment.is_noise is not None and bool(assessment.is_noise[i])
+    return bool(at_zero and is_noise and (narrow or is_harmless(assessment, i)))
 
 
 def _overfit(assessment: Assessment) -> list[tuple[str, str]]:

@@ -75,13 +75,24 @@ def verdict_of(
 
 
 def _wide(space: Space, assessment: Assessment, names: Collection[str]) -> dict[str, str]:
-    """A clause for each value at a limit whose interval is too wide to say that it is zero."""
+    """A clause for each value at a limit whose interval is too wide to say that it is zero.
+
+    One without a noticeable effect on the motion is no reason to doubt, as within its bounds.
+    """
     widths, out = assessment.relative_widths, {}
     for i, name in enumerate(space.names):
-        if name in names and widths is not None and not widths[i] <= WIDE:
+        if name not in names or is_harmless(assessment, i):
+            continue
+        if widths is not None and not widths[i] <= WIDE:
             low, high = assessment.intervals[i]
             out[name] = f"its interval from {low:.3g} to {high:.3g} is too wide to say more"
     return out
+
+
+def is_harmless(assessment: Assessment, i: int) -> bool:
+    """Whether an element is within the noise of its limit, and without a noticeable effect."""
+    is_noise, matters = assessment.is_noise, assessment.matters
+    return bool(is_noise is not None and is_noise[i] and matters is not None and not matters[i])
 
 
 def _is_confirmed(

@@ -1,13 +1,15 @@
-"""Changes of a model by an experiment: type of its actuators, fixed base."""
+"""Changes of a model by an experiment: type of its actuators, their delays, fixed base."""
 
 from typing import Any
 
 import mujoco
+import numpy as np
 
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.sysid.experiment.settings import ModelPart
 
 _ON_JOINTS = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+_LINEAR = 1  # interpolation of a delayed command between time steps, linear in MJCF
 _SCALAR = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
 
 
@@ -20,8 +22,26 @@ def change_model(spec: Any, part: ModelPart) -> None:
     """
     if part.base == "fixed":
         _fix_base(spec)
-    if part.actuators is None:
-        return
+    if part.held:
+        _hold(spec, part.held)
+    if part.actuators is not None:
+        _change_actuators(spec, part)
+    if part.delay_buffer is not None:
+        _add_buffers(spec, part.delay_buffer)
+
+
+def _add_buffers(spec: Any, longest: float) -> None:
+    """Give actuators without a buffer of delays one for the longest delay [s]."""
+    step = float(spec.option.timestep)
+    for actuator in spec.actuators:
+        if not actuator.nsample:
+            actuator.nsample = int(np.ceil(longest / step)) + 1
+            actuator.interp = _LINEAR
+            actuator.delay = step
+
+
+def _change_actuators(spec: Any, part: ModelPart) -> None:
+    """Replace the actuators on joints by motors or position servos."""
     changed = _by_joint(spec, part) if isinstance(part.actuators, dict) else _all(spec, part)
     names = [a.name for a, _ in changed]
     for actuator, kind in changed:
@@ -87,6 +107,33 @@ def _fix_base(spec: Any) -> None:
     for joint in free:
         spec.delete(joint)
     # their qpos has another length
+    for key in list(spec.keys):
+        spec.delete(key)
+
+
+def _hold(spec: Any, names: list[str]) -> None:
+    """Remove joints, and what refers to them.
+
+    Raises:
+      ExperimentError: the model has no such joint.
+    """
+    known = [j.name for j in spec.joints]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ExperimentError(
+            f"model.held names an unknown joint {unknown[0]!r}; available: {listing(known)}."
+            f"{did_you_mean(unknown[0], known)}"
+        )
+    for actuator in [a for a in spec.actuators if a.trntype in _ON_JOINTS and a.target in names]:
+        spec.delete(actuator)
+    for sensor in [s for s in spec.sensors if s.objname in names]:
+        spec.delete(sensor)
+    for equality in list(spec.equalities):
+        is_of_joints = equality.objtype == mujoco.mjtObj.mjOBJ_JOINT
+        if is_of_joints and {equality.name1, equality.name2} & set(names):
+            spec.delete(equality)
+    for joint in [j for j in spec.joints if j.name in names]:
+        spec.delete(joint)
     for key in list(spec.keys):
         spec.delete(key)
 

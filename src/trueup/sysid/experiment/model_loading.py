@@ -99,6 +99,7 @@ def load_model(part: ModelPart, folder: Path) -> tuple[Any, list[str]]:
             raise ModelError(f"{part.file} does not compile: {error}") from error
     check_finite_model(model, part.file)
     _check_inputs(model, part)
+    _keep_damping_gains(spec, model)
     if empty:
         notes.append(
             f"{listing(empty)} of {part.file} moves without a mass: {1e3 * TINY_MASS:g} g is "
@@ -111,6 +112,21 @@ def _read(path: Path, urdf: ReadableUrdf | None) -> Any:
     if urdf is None:
         return mujoco.MjSpec.from_file(str(path))
     return mujoco.MjSpec.from_string(urdf.text)
+
+
+def _keep_damping_gains(spec: Any, model: mujoco.MjModel) -> None:
+    """Replace damping ratios by the gains that they give with the model as it is.
+
+    The compiler takes a positive ``biasprm[2]`` as a ratio, and computes the gain from the masses.
+    A controller keeps its gain when an unknown inertia is found to be another.
+    """
+    ratios = (int(mujoco.mjtBias.mjBIAS_AFFINE), int(mujoco.mjtBias.mjBIAS_SO3))
+    for actuator in spec.actuators:
+        gain = float(model.actuator(actuator.name).biasprm[2])
+        if int(actuator.biastype) in ratios and actuator.biasprm[2] > 0 > gain:
+            values = list(actuator.biasprm)
+            values[2] = gain
+            actuator.biasprm = values
 
 
 def _check_inputs(model: mujoco.MjModel, part: ModelPart) -> None:

@@ -81,6 +81,12 @@ class ModelPart(_Part):
     """Stiffness of position servos [N m/rad, N/m], one value for all or by actuator."""
     kd: NotNegative | dict[str, NotNegative] | None = Field(default=None)
     """Damping of position servos [N m s/rad, N s/m], one value for all or by actuator."""
+    held: list[str] = []
+    """Joints that are held at the position of the model: they are removed, with their actuators,
+    such as those of a gripper that did not move and was not recorded."""
+    delay_buffer: Positive | None = None
+    """Longest delay of commands [s]: actuators without a buffer of delays get one of that length,
+    so that ``actuator/*/delay`` can be an unknown."""
     base: Literal["free", "fixed"] | None = None
     """Base of the robot: ``fixed`` removes free joints, for a robot that hangs or is clamped."""
 

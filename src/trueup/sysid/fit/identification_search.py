@@ -30,6 +30,10 @@ TORQUE_SETTINGS: dict[str, Any] = {"cost_tolerance": 3e-5, "patience": 4}
 """Termination of a fit to torques. Convergence is slow if a link is at the physical limit, with a
 change of the torque below its noise."""
 
+PLATEAU: dict[str, Any] = {"plateau": 0.05}
+"""Termination of a fit by simulation. Joints that come to rest make the cost rough, and a search
+would follow its steps far below the noise."""
+
 _NEAR = 1e-6  # share of the reduction so far below which CMA-ES ends and least squares starts
 
 
@@ -61,7 +65,7 @@ def make_search(experiment: Experiment, problem: GrayBoxProblem) -> tuple[Any, d
         trials=max(2, min(default_threads(), 8)),
         loss=part.loss,
         loss_scale=scale,
-        **(TORQUE_SETTINGS if part.by_torques else {}),
+        **(TORQUE_SETTINGS if part.by_torques else PLATEAU),
     )
     method = _STORED.get(part.method, part.method)
     plain = {"loss_scale": scale, "starts": part.starts, "method": method}

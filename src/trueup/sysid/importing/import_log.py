@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from trueup.sysid.importing.imported_log import (
 )
 from trueup.sysid.importing.joint_evidence import read_joints
 from trueup.sysid.importing.joint_families import JointLog, recognise, scalar_joints
+from trueup.sysid.importing.joints_at_rest import joints_at_rest
 from trueup.sysid.importing.reading import ASK, CONFIRMED, Reading
 from trueup.sysid.importing.template import (
     Proposal,
@@ -38,7 +40,8 @@ from trueup.sysid.importing.template import (
     propose_experiment,
     relative_path,
 )
-from trueup.sysid.importing.template_text import experiment_text, plain_name
+from trueup.sysid.importing.template_text import experiment_text, plain_name, quoted
+from trueup.sysid.importing.unknowns_of_servos import ServoUnknowns, with_servo_unknowns
 from trueup.sysid.recordings.coupled_joints import coupled_joints
 from trueup.sysid.torque.left_out_forces import (
     left_out_dofs,
@@ -96,6 +99,11 @@ def propose_import(
         robot = load_spec(part.model_copy(update={"base": "fixed"}), Path("/")).compile()
     logs, numbers = expanded(logs, episodes)
     first = imported_log(logs[0], robot, rate, numbers[0])
+    held = [] if first.joints is None else joints_at_rest(robot, first.joints)
+    if held:
+        base = "fixed" if fixed else part.base
+        robot = load_spec(part.model_copy(update={"base": base, "held": held}), Path("/")).compile()
+        first = imported_log(logs[0], robot, rate, numbers[0])
     if first.joints is None:
         if first.unnamed and len(scalar_joints(robot)) > 1:
             raise RecordingError(
@@ -109,7 +117,7 @@ def propose_import(
         return Import(propose_experiment(model, logs, folder, unmatched, rate=rate), "", ())
     further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed, numbers)
     _check_joints(logs, further, first.joints, robot)
-    return _propose(model, logs, numbers, folder, robot, first, fixed, further, notes)
+    return _propose(model, logs, numbers, folder, robot, first, fixed, held, further, notes)
 
 
 def _propose(
@@ -120,6 +128,7 @@ def _propose(
     robot: mujoco.MjModel,
     log: ImportedLog,
     fixed: bool,
+    held: Sequence[str],
     further: Sequence[Recording],
     notes: Sequence[str],
 ) -> Import:
@@ -164,6 +173,14 @@ def _propose(
         hangs = "# The base of the robot is fixed: its free joint is removed."
         model_lines = [hangs, "base: fixed", *model_lines]
         points.append("the free joint is removed (base: fixed), for a suspended or clamped robot")
+    if held:
+        listed = ", ".join(quoted(name) for name in held)
+        why = "# Neither recorded nor commanded in the log: held at the position of the model."
+        model_lines = [why, f"held: [{listed}]", *model_lines]
+        points.append(
+            f"{listing(held)} {'has' if len(held) == 1 else 'have'} no column in the log, and "
+            f"{'is' if len(held) == 1 else 'are'} held at the position of the model"
+        )
     check_commands(robot, series, columns, joints)
     if series.effort is not None:
         points += _unknown_torques(robot, readings)
@@ -182,7 +199,8 @@ def _propose(
     signal_matches, control_matches = [m for m, _ in signals], [m for m, _ in controls]
     used = {c for m in (*signal_matches, *control_matches) for c in m.columns} | {*drive.used}
     places = {m.place.name for m in (*signal_matches, *control_matches)}
-    text = experiment_text(
+    described = partial(
+        experiment_text,
         name=plain_name(logs[0].stem),
         model_file=relative_path(model, folder),
         recording_file=relative_path(logs[0], folder),
@@ -193,24 +211,30 @@ def _propose(
         unmatched_signals=[p for p in measurable(robot) if p.name not in places],
         unmatched_controls=[p for p in commandable(robot) if p.name not in places],
         free_columns=[c for c in log.recording.columns if c not in used and c != log.clock.column],
-        parameters=unknowns,
         noise=noise_levels(log.recording, signal_matches),
         model=robot,
         header=False if log.unnamed else None,
-        model_lines=model_lines,
         further=[relative_path(path, folder) for path in logs[1:]],
         search_lines=_search_lines(by_torque),
         episodes=episodes,
     )
-    proposal = Proposal(
-        text,
-        signal_matches,
-        control_matches,
-        [p.name for p in unknowns],
-        points,
-        left_out([log.recording, *further], used, log.clock),
-    )
-    return Import(proposal, joints.source, _rows(robot, readings))
+
+    def proposal(extra: ServoUnknowns) -> Proposal:
+        known = [*unknowns, *extra.parameters]
+        lines = [*model_lines, *extra.model_lines]
+        return Proposal(
+            described(parameters=known, model_lines=lines),
+            signal_matches,
+            control_matches,
+            [p.name for p in known],
+            [*points, *extra.notes],
+            left_out([log.recording, *further], used, log.clock),
+        )
+
+    whole = all(number is None for number in episodes)
+    opened = {logs[0].resolve(): log.recording} if whole else {}
+    found = with_servo_unknowns(proposal, folder, opened)
+    return Import(found, joints.source, _rows(robot, readings))
 
 
 def _check_joints(

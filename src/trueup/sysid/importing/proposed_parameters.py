@@ -34,6 +34,8 @@ class ProposedParameter:
     unit: str
     also: tuple[str, ...] = ()
     """Further targets with the same value, such as the second finger of a gripper."""
+    widens: bool = True
+    """Whether the bounds are guesses, which a fit may widen."""
 
 
 def propose_parameters(

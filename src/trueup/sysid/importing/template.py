@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import mujoco
@@ -25,6 +26,7 @@ from trueup.sysid.importing.column_matching import (
 from trueup.sysid.importing.column_units import suggest_units
 from trueup.sysid.importing.further_logs import further_logs
 from trueup.sysid.importing.template_text import experiment_text, plain_name
+from trueup.sysid.importing.unknowns_of_servos import ServoUnknowns, with_servo_unknowns
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ def propose_experiment(
         proposals.actuated_joints(compiled),
         proposals.largest_torques(compiled, commanded),
     ) or proposals.propose_masses(compiled)
-    text = experiment_text(
+    described = partial(
+        experiment_text,
         name=plain_name(recording.stem),
         model_file=relative_path(model, folder),
         recording_file=relative_path(recording, folder),
@@ -104,13 +107,19 @@ def propose_experiment(
         unmatched_signals=_open(measurable(compiled), signals),
         unmatched_controls=_open(commandable(compiled), controls),
         free_columns=_free(data, signals, controls, clock),
-        parameters=unknowns,
         noise=noise_levels(data, signals),
         model=compiled,
         further=[relative_path(path, folder) for path in logs[1:]],
     )
-    unused = left_out([data, *further], used, clock)
-    return Proposal(text, signals, controls, [p.name for p in unknowns], points, unused)
+
+    def proposal(extra: ServoUnknowns) -> Proposal:
+        known = [*unknowns, *extra.parameters]
+        text = described(parameters=known, model_lines=extra.model_lines)
+        unused = left_out([data, *further], used, clock)
+        names = [p.name for p in known]
+        return Proposal(text, signals, controls, names, [*points, *extra.notes], unused)
+
+    return with_servo_unknowns(proposal, folder, {recording.resolve(): data})
 
 
 def _nothing_fits(

@@ -231,9 +231,10 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
     for p in parameters:
         start = "" if p.start is None else f"start: {p.start:g}, "
         scale = ", scale: log" if p.log else ""
+        widen = ", widen: true" if p.widens else ""
         lines.append(
             f"  {quoted(p.name)}: {{target: {_target(p)}, {start}"
-            f"bounds: [{p.lower:g}, {p.upper:g}], widen: true{scale}, unit: {quoted(p.unit)}}}"
+            f"bounds: [{p.lower:g}, {p.upper:g}]{widen}{scale}, unit: {quoted(p.unit)}}}"
         )
     lines.append("  # Other parameters, such as a mass, a command gain, or the delay of a sensor:")
     bodies = [
