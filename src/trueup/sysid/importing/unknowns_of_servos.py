@@ -33,7 +33,7 @@ _TURNED = 0.2  # largest error of a zero that a mounted robot has [rad]
 _SECONDS = 5.0  # limit of the fit before a delay is believed [s]
 _SPACE, _LONGEST = 3.0, 0.1  # length of the buffer in delays, and at least [s]
 _GRID = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0)  # delays that are tried, in intervals of commands
-_SEVERAL, _MOST = 4, 0.3  # positions, and their median error with a delay relative to that without
+_SEVERAL, _MOST = 3, 0.3  # positions, and their median error with a delay relative to that without
 _LOWER = 0.9  # cost with a delay relative to that without, from which a fit is tried
 
 
