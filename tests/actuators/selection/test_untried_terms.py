@@ -24,25 +24,25 @@ def logs_with(**terms):
 
 def test_a_term_that_acts_is_named_with_what_it_brings():
     found = fit("xl330", "m1", logs_with(torque_saturation=0.8), settings=SETTINGS)
-    (sentence,) = [s for s in found.findings if "torque_saturation would change the" in s]
+    (sentence,) = [s for s in found.missing if "torque_saturation would change the" in s]
     assert sentence.startswith("the torque per ampere falls as the current rises")
     assert "Add terms=torque_saturation, or fit without --model" in sentence
     brought = sentence.partition("would change the")[2]
     without, beside = (float(w) for w in brought.split() if w.replace(".", "").isdigit())
     assert "% less torque per ampere at" in sentence
     assert beside < 0.5 * without
-    assert sentence in found.to_dict()["findings"]
+    assert sentence in found.to_dict()["missing"]
 
 
 def test_the_terms_of_the_fit_stay_beside_a_further_one():
     logs = logs_with(command_delay=0.03, torque_saturation=0.8)
     settings = FitSettings(method="least-squares", trials=2000, terms=("torque_saturation",))
     found = fit("xl330", "m1", logs, settings=settings)
-    (sentence,) = [s for s in found.findings if "command_delay would change the" in s]
+    (sentence,) = [s for s in found.missing if "command_delay would change the" in s]
     assert "Add terms=command_delay,torque_saturation" in sentence
 
 
 @pytest.mark.parametrize("logs", [logs_with(), logs_with(torque_saturation=0.8)[:1]])
 def test_nothing_is_named_where_nothing_is_missing_or_logs_cannot_tell(logs):
     found = fit("xl330", "m1", logs, settings=SETTINGS)
-    assert not [s for s in found.findings if "would change the" in s]
+    assert not [s for s in found.missing if "would change the" in s]

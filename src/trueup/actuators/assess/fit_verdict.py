@@ -41,6 +41,7 @@ def verdict_of(
     logs: Sequence[ServoLog] = (),
     odd: Sequence[OddLog] = (),
     causes: Sequence[BenchCause] = (),
+    missing: Sequence[str] = (),
 ) -> Verdict:
     """Judge a servo fit by the rules of :func:`trueup.fitting.judge`.
 
@@ -65,6 +66,7 @@ def verdict_of(
         logs: the training logs.
         odd: training logs with an error far above that of the others.
         causes: descriptions of the bench that explain most of the error.
+        missing: terms and friction that the model lacks, as sentences.
     """
     if unseen is not None:
         held_out = (unseen.fitted, unseen.before)
@@ -102,7 +104,11 @@ def verdict_of(
     ]
     error = []
     if not leading and assessment.spread is not None:
-        error = [_model_error(assessment.model_error, comparisons)]
+        error = [_model_error(assessment.model_error, comparisons, bool(missing))]
+        leading = [
+            Reason(Grade.LOOK, f"{one[0].upper()}{one[1:].rstrip('.')}.", "errors")
+            for one in missing
+        ]
     found = judge(
         search=SearchEnd.of(solution, converges=not uses_up_trials(method)),
         comparisons=comparisons,
@@ -136,11 +142,19 @@ def _conditions(logs: Sequence[ServoLog]) -> list[Reason]:
     """Reasons from the loads and gains of the logs, and from what they do not determine."""
     if not logs:
         return []
-    gains, masses = ({getattr(log, name) for log in logs} for name in ("kp", "mass"))
+    gains, masses, motions = (
+        {getattr(log, name) for log in logs} for name in ("kp", "mass", "trajectory")
+    )
     if len(gains) == 1 and len(masses) == 1:
         sentence = (
             f"All logs have the gain {gains.pop():g} and the load {masses.pop():g} kg: predictions "
             "at others are unknown. Record a second gain and a second load."
+        )
+        return [Reason(Grade.LOOK, sentence, "errors")]
+    if len(masses) == 1 and len(motions) == 1:
+        sentence = (
+            f"All logs have one motion ({motions.pop()}) and the load {masses.pop():g} kg: "
+            "predictions of others are unknown. Record another motion or a second load."
         )
         return [Reason(Grade.LOOK, sentence, "errors")]
     sentence = (
@@ -185,15 +199,16 @@ def _without(names: Sequence[str]) -> Reason:
     return Reason(Grade.USE, sentence, "parameters")
 
 
-def _model_error(ratio: float, comparisons: Sequence[Comparison]) -> Reason:
+def _model_error(ratio: float, comparisons: Sequence[Comparison], is_named: bool) -> Reason:
     """Reason to look at a fit whose residuals are errors of the model."""
     unseen = [one for one in comparisons if one.held_out] or list(comparisons)
     error = max(one.error for one in unseen)
     where = "unseen logs" if unseen[0].held_out else "the logs"
+    lacks = "" if is_named else ": the model lacks an effect of the servo or the bench"
     sentence = (
         f"The position is off by {1e3 * error:.3g} mrad on {where}, and the residuals are "
-        f"{ratio:.2g} times the noise of the sensor: the model lacks an effect of the servo or the "
-        "bench. Check that this error is small enough for its use."
+        f"{ratio:.2g} times the noise of the sensor{lacks}. Check that this error is small enough "
+        "for its use."
     )
     return Reason(Grade.LOOK, sentence, "errors")
 

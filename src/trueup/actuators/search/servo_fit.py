@@ -79,6 +79,10 @@ class ServoFit:
     bench_causes: tuple[BenchCause, ...] = ()
     """Descriptions of the bench that explain most of the error if they are scaled."""
 
+    missing: tuple[str, ...] = ()
+    """Terms and friction that the model lacks, as sentences, the most important first; empty where
+    its residuals are noise."""
+
     @property
     def reached_its_end(self) -> bool:
         """Whether the search converged, or used up its trials if it is a method that always
@@ -109,6 +113,7 @@ class ServoFit:
             logs=self.training_logs,
             odd=self.odd_logs,
             causes=self.bench_causes,
+            missing=self.missing,
         )
 
     def _left_out(self) -> CrossValidationErrors | None:
@@ -160,6 +165,7 @@ class ServoFit:
             "confidence": self.assessment.to_dict(space.names, self.settings.level),
             "odd_logs": [one.to_dict() for one in self.odd_logs],
             "bench_causes": [one.to_dict() for one in self.bench_causes],
+            "missing": list(self.missing),
             "choice": None if self.choice is None else self.choice.to_dict(),
             "front": None if self.solution.front is None else _front(self.solution.front),
             "findings": list(self.findings),

@@ -137,10 +137,11 @@ def judged(
     """
     result = ready.result(solution, report, choice)
     further: list[str] = []
+    missing: list[str] = []
     if choice is not None:
         further = term_findings(choice)
     elif solution.success and result.assessment.spread is not None:
-        further = untried_term_findings(
+        missing = untried_term_findings(
             spec.servo_or_name,
             ready.start_model.friction.name,
             ready.training_logs,
@@ -154,6 +155,7 @@ def judged(
     result = replace(
         result,
         findings=(*result.findings, *further),
+        missing=tuple(missing),
         skipped=[*spec.notes, *spec.skipped, *logs.skipped],
         output=spec.output,
         directory=directory,

@@ -30,9 +30,9 @@ from trueup.networks import (
     roll_out_in_model,
     score,
 )
-from trueup.networks.data.agreement import contradictions
 from trueup.networks.data.check import read_checked
 from trueup.networks.data.features import FEATURES
+from trueup.networks.data.odd_torques import odd_torques
 from trueup.networks.evaluation.baseline_networks import base_alone
 from trueup.networks.evaluation.closed_loop import joint_of
 from trueup.networks.evaluation.metrics import SETTLING
@@ -81,7 +81,7 @@ def _evaluate(
         output.text(known.sentence)
     motions = {"closed_loop": [each.to_dict() for each in rollouts]} if rollouts else {}
     unseen = None if known is None else known.count == 0
-    odd = {"contradictions": [one.to_dict() for one in contradictions(series, network.inputs)]}
+    odd = {"contradictions": [one.to_dict() for one in odd_torques(series, network.inputs)]}
     verdict = evaluation_verdict({**scores.to_dict(), **motions, **odd}, unseen)
     output.text(*verdict.lines())
     result = {

@@ -8,7 +8,6 @@ import numpy as np
 
 from trueup.errors import RecordingError, TrueupError, listing
 from trueup.networks.data.actuator_series import ActuatorSeries
-from trueup.networks.data.agreement import contradictions
 from trueup.networks.data.command_checks import (
     check_commands,
     check_gains,
@@ -16,6 +15,7 @@ from trueup.networks.data.command_checks import (
     look_like_degrees,
 )
 from trueup.networks.data.features import ANGLE, INERTIA, TARGET_ANGLE, VELOCITY
+from trueup.networks.data.odd_torques import OddTorque, odd_torques
 from trueup.networks.data.reading import RATE_TOLERANCE, read_recorded, series_of, usable
 from trueup.networks.data.recordings import COMMANDS, load_group
 from trueup.networks.data.settings import ACCEPTABLE, SIGNS, TORQUE, UNITS, DataSettings
@@ -25,7 +25,7 @@ from trueup.signals.clocks.even import sampling_rate
 # a recording with a constant command is useful together with others
 _ACCEPTED = ("excitation",)
 AGREEMENT = "agreement"
-"""Check of the recordings against each other."""
+"""Check of the torques against their inputs, and of the recordings against each other."""
 
 _REPAIRED = ("time order", "duplicate times", "finite")
 
@@ -286,9 +286,12 @@ def _with_reading(
             sentence = f"{name}: the torque is constant: nothing can be learned from it."
             severity = "warning" if TORQUE in settings.accept else "refuse"
             findings.append(Finding(TORQUE, severity, TORQUE, sentence))
-    if len({each.rate for each in series}) == 1:
-        findings += [
-            Finding(AGREEMENT, "warning", TORQUE, each.sentence, {"slope": each.slope})
-            for each in contradictions(series, settings.features)
-        ]
+    findings += [
+        Finding(AGREEMENT, "warning", TORQUE, each.sentence, _figures(each))
+        for each in odd_torques(series, settings.features)
+    ]
     return replace(found, findings=(*found.findings, *findings))
+
+
+def _figures(found: OddTorque) -> dict[str, float]:
+    return {name: float(v) for name, v in found.to_dict().items() if isinstance(v, float)}

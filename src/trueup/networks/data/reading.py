@@ -25,7 +25,7 @@ from trueup.networks.data.recordings import (
     read_recording,
     recording_files,
 )
-from trueup.networks.data.settings import REFERENCE_TORQUE, TORQUE, DataSettings
+from trueup.networks.data.settings import ACCELERATION, REFERENCE_TORQUE, TORQUE, DataSettings
 from trueup.networks.data.torque_target import with_torque
 from trueup.signals import Recording, repaired, resampled, split_at_gaps
 from trueup.signals.clocks.even import sampling_rate
@@ -85,6 +85,7 @@ def series_of(recorded: list[Recording], settings: DataSettings) -> list[Actuato
         TrueupError: as `read_series`, except for errors of the files themselves.
     """
     recordings = [usable(run, settings.repair) for each in recorded for run in runs_of(each)]
+    recordings = [_with_torque_moved(each, settings.torque_delay) for each in recordings]
     rate = settings.rate if settings.rate is not None else common_rate(recordings)
     _check_rate(rate, recordings)
     return [
@@ -92,6 +93,26 @@ def series_of(recorded: list[Recording], settings: DataSettings) -> list[Actuato
         for recording in recordings
         for part in split_at_gaps(recording)
     ]
+
+
+def _with_torque_moved(recording: Recording, delay: float) -> Recording:
+    """The recording with its torque earlier by a delay [s], cut where the torque is unknown then.
+
+    Raises:
+        RecordingError: the recording is not longer than the delay.
+    """
+    columns, times = recording.stream.columns, recording.stream.times
+    moved = [name for name in (TORQUE, ACCELERATION, REFERENCE_TORQUE) if name in columns]
+    if delay == 0.0 or not moved:
+        return recording
+    if len(times) < 2 or abs(delay) >= times[-1] - times[0]:
+        raise RecordingError(
+            f"data.torque_delay is {delay:g} s, but {Path(recording.source).name} is "
+            f"{times[-1] - times[0]:.4g} s long: set a shorter delay"
+        )
+    earlier = {name: np.interp(times + delay, times, columns[name]) for name in moved}
+    changed = recording.with_columns(earlier).noted(f"torque moved by {-delay:g} s")
+    return changed.slice(times[0] + max(0.0, -delay), times[-1] - max(0.0, delay))
 
 
 def usable(recording: Recording, repair: bool) -> Recording:

@@ -143,6 +143,10 @@ class DataSettings:
     torque_terms: TorqueTerms = TorqueTerms()
     """Torques added so that the target is the motor torque."""
 
+    torque_delay: float = 0.0
+    """Time by which the recorded torque, or the acceleration that gives it, is later than the other
+    signals [s]; negative where it is earlier. It is moved by that."""
+
     rate: float | None = None
     """Rate to which all recordings are resampled [Hz]; by default their sampling rate, which must
     be the same for all."""

@@ -185,6 +185,7 @@ def _contradictions_first(verdict: Verdict, parts: Iterable[Mapping[str, Any]]) 
         one["sentence"]: bool(one["certain"])
         for metrics in parts
         for one in metrics.get("contradictions") or ()
+        if one.get("graded", True)
     }
     leading = [
         Reason(Grade.DO_NOT_USE if certain else Grade.LOOK, sentence, "recordings")

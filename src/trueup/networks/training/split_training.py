@@ -9,8 +9,8 @@ import numpy as np
 
 from trueup._marks import KEY, marked
 from trueup.networks.data.actuator_series import ActuatorSeries
-from trueup.networks.data.agreement import contradictions
 from trueup.networks.data.features import not_deployable
+from trueup.networks.data.odd_torques import odd_torques
 from trueup.networks.data.splits import DataSplit, file_of
 from trueup.networks.evaluation.baseline_networks import base_alone
 from trueup.networks.evaluation.closed_loop import RollOut, has_motion, joint_of, roll_out
@@ -225,7 +225,7 @@ def _scored(
         "choice": choice,
         "ended": _end_of_training(folder, len(networks), best) if trained else None,
         "linear_limit": linear.torque_limit,
-        "contradictions": [each.to_dict() for each in contradictions(_recordings(split), features)],
+        "contradictions": [each.to_dict() for each in odd_torques(_recordings(split), features)],
         "validation": score(network, split.validation).to_dict(),
         "training_seconds": seconds,
     }
