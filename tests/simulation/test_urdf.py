@@ -95,9 +95,7 @@ def test_a_urdf_without_inertias_names_every_link(tmp_path):
 
 
 def test_links_on_fixed_joints_become_one_and_an_added_body_stays(tmp_path):
-    (tmp_path / "arm.urdf").write_text(
-        ARM.format(upper=SOLID, fore=SOLID, elbow="fixed", more="")
-    )
+    (tmp_path / "arm.urdf").write_text(ARM.format(upper=SOLID, fore=SOLID, elbow="fixed", more=""))
     spec, _ = load_model(ModelPart(file="arm.urdf"), tmp_path)
     body = spec.body("upper").add_body(name="payload", pos=[0, 0, -0.5])
     body.mass, body.inertia, body.explicitinertial = 0.2, [1e-4] * 3, True
