@@ -113,7 +113,7 @@ def draw(case: Case, name: str, seed: int) -> dict:
         )  # fmt: skip
         file = folder / "experiment.yaml"
         words = (folder / "log.csv", "--model", folder / "model.xml", "-o", file)
-        code, answer = called("import", *words, "--overwrite")
+        code, answer = called("import", *words, "--overwrite", "--no-check")
         if code:
             raise RuntimeError(answer["message"])
         text = file.read_text()

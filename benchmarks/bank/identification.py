@@ -97,7 +97,15 @@ class Identification(Situation):
         if setup.copied:
             (folder / "copy.csv").write_bytes((folder / "log.csv").read_bytes())
         experiment, out = folder / "experiment.yaml", folder / "run"
-        words = (folder / "log.csv", "--model", model, "-o", experiment, "--overwrite")
+        words = (
+            folder / "log.csv",
+            "--model",
+            model,
+            "-o",
+            experiment,
+            "--overwrite",
+            "--no-check",
+        )
         code, answer = called("import", *words)
         if code:
             return Answered(code=code, message=answer.get("message", ""), about=about)

@@ -153,6 +153,59 @@ def test_a_model_with_a_number_that_is_none_is_refused_by_every_command(words, p
     )
 
 
+LINK = '<link name="{}">{}</link>'
+JOINT = """<joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/>
+<axis xyz="0 1 0"/></joint>"""
+
+
+@pytest.mark.parametrize("command", ["import", "init", "check"])
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('<link name="${prefix}base"/>', ("is a xacro", "xacro rod.urdf >")),
+        (LINK.format("base", "") + LINK.format("rod", "") + JOINT, ("'rod'", "has no mass")),
+        (LINK.format("base", ""), ("rod.urdf",)),
+        ("<link", ("rod.urdf",)),
+    ],
+    ids=["xacro", "massless", "no joint", "cut"],
+)
+def test_a_urdf_that_cannot_be_simulated_is_refused(text, named, command, place, capfd):
+    folder, _ = place("sysid")
+    (folder / "rod.urdf").write_text(f'<robot name="rod">{text}</robot>')
+    words = [command, f"{folder}/run.csv", f"{folder}/rod.urdf", "-o", f"{folder}/new.yaml"]
+    if command == "check":
+        content = {**pendulum.EXPERIMENT, "model": {"file": "rod.urdf"}}
+        (folder / "experiment.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+        words, named = ["check", f"{folder}/experiment.yaml"], named if len(named) > 1 else ()
+    refused(words, folder, capfd, named=named)
+
+
+@pytest.mark.parametrize("command", ["import", "init"])
+def test_a_log_that_fits_no_joint_is_refused_with_both_sides(command, place, capfd):
+    folder, _ = place("sysid")
+    log = folder / "run.csv"
+    log.write_text("\n".join(["t,a1b,b2c,c3d", *log.read_text().splitlines()[1:]]))
+    model = folder / "pendulum.xml"
+    model.write_text(re.sub(r"<sensor>.*</sensor>", "", model.read_text(), flags=re.DOTALL))
+    words = [command, str(log), str(model), "-o", f"{folder}/new.yaml"]
+    refused(words, folder, capfd, named=("a1b", "hinge"))
+
+
+@pytest.mark.parametrize(
+    ("actuators", "named"),
+    [
+        ({"hing": "torque"}, ("unknown joint 'hing'", "hinge")),
+        ({"hinge": "speed"}, ("actuators",)),
+        ({"hinge": "position"}, ("kp",)),
+    ],
+)
+def test_actuators_by_joint_that_cannot_be_are_refused(actuators, named, place, capfd):
+    folder, _ = place("sysid")
+    content = {**pendulum.EXPERIMENT, "model": {"file": "pendulum.xml", "actuators": actuators}}
+    (folder / "experiment.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+    refused(["check", f"{folder}/experiment.yaml"], folder, capfd, named=named)
+
+
 SWAPS = [
     ("pendulum.xml", "run.csv"),
     ("experiment.yaml", "pendulum.xml"),

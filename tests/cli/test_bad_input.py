@@ -351,7 +351,7 @@ def test_a_folder_is_no_experiment_file(files, command):
 def test_missing_experiment_file_names_init(tmp_path: Path, command):
     code, said = command("identify", tmp_path / "none.yaml")
     assert code == 2
-    assert "trueup init" in said["message"]
+    assert "trueup import" in said["message"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -38,7 +38,7 @@ DESCRIPTION = """Make simulators match reality: identify MuJoCo models from reco
 
 Examples:
   trueup demo                          record a simulated robot, identify it, show a report
-  trueup init arm.xml run.csv          write a commented experiment file
+  trueup import run.csv --model arm.xml  experiment file from logs and a model, checked
   trueup check experiment.yaml         data quality and identifiability, before the fit
   trueup identify experiment.yaml      fit, intervals, held-out check, report
   trueup explain experiment.yaml       causes of the gap between robot and simulation

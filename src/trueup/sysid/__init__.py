@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from trueup.sysid.fit.observation_settings import ObservationSettings
     from trueup.sysid.fit.problem import GrayBoxProblem
     from trueup.sysid.importing.import_log import Import, propose_import
+    from trueup.sysid.importing.import_logs import import_logs
     from trueup.sysid.model_modifier import (
         apply_body_inertia,
         apply_dgain,
@@ -109,6 +110,7 @@ _EXPORTS = {
     "normalize_residual": "trueup.sysid.signal_modifier",
     "optimize": "trueup.sysid.toolbox._optimize",
     "parameter": "trueup.sysid.parameter",
+    "import_logs": "trueup.sysid.importing.import_logs",
     "propose_import": "trueup.sysid.importing.import_log",
     "remove_visuals": "trueup.sysid.model_modifier",
     "render_rollout": "trueup.simulation.models.rendering",
@@ -158,6 +160,7 @@ __all__ = [
     "default_report",
     "get_sensor_indices",
     "identify",
+    "import_logs",
     "load_experiment",
     "load_results",
     "model_modifier",

@@ -102,6 +102,7 @@ def test_a_right_model_goes_on_without_a_word_against_it(tmp_path, rate):
         "decision": "go on",
         "sentence": "Go on: nothing speaks against a fit.",
         "reasons": [],
+        "next": ["identify"],
     }
     # what depends on the time step is a figure
     assert [s for s in found["simulation"] if "half the time step" not in s] == []
@@ -143,7 +144,7 @@ def test_positions_with_the_other_sign_stop(tmp_path, capsys):
     )
     (tmp_path / "arm.yaml").write_text(text)
     assert main(["check", str(tmp_path / "arm.yaml")]) == 3
-    assert "\nStop, because the simulation does not follow" in capsys.readouterr().out
+    assert "\nStop, because the model does not follow" in capsys.readouterr().out
 
 
 def test_parameters_without_effect_stop(tmp_path):

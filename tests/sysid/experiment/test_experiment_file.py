@@ -144,7 +144,7 @@ def _read(text):
 
 
 def test_missing_files_folders_and_binary_files(tmp_path):
-    with pytest.raises(ExperimentError, match="trueup init"):
+    with pytest.raises(ExperimentError, match="trueup import"):
         load_experiment(tmp_path / "none.yaml")
     with pytest.raises(ExperimentError, match="folder"):
         load_experiment(tmp_path)

@@ -62,6 +62,7 @@ OWN = [
     "ResidualFunction",
     "SavedResults",
     "identify",
+    "import_logs",
     "load_experiment",
     "load_results",
     "modifiers",

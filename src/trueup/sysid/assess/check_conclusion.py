@@ -10,6 +10,7 @@ from trueup.errors import listing
 from trueup.fitting.judgement.identifiability import Identifiability
 from trueup.signals import QualityReport
 from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.torque.problem import TorqueProblem
 
 GO_ON, BUT, STOP = "go on", "go on, but", "stop"
 
@@ -63,13 +64,13 @@ def conclusion(
       quality: checks of the recordings, by name.
       found: identifiability near the optimum.
       settings: sentences on settings that decide estimates.
-      away: recordings that the simulation does not follow, from :func:`strayed`.
+      away: recordings that the model does not follow, from :func:`strayed`.
     """
     if away:
         return Conclusion(
             STOP,
             (
-                f"the simulation does not follow {listing(away)}: a constant is as good after a "
+                f"the model does not follow {listing(away)}: a constant is as good after a "
                 "few iterations of the fit. Check columns, units, signs and gains, or run trueup "
                 "explain",
             ),
@@ -103,20 +104,38 @@ def conclusion(
 
 
 def strayed(problem: Any, x: np.ndarray) -> list[str]:
-    """Recordings in which the simulation is no better than a constant.
+    """Recordings in which the simulation, or the torque of the model, is no better than a constant.
 
     Args:
       problem: the problem of a fit.
       x: values near its optimum ``(p,)``.
     """
+    if isinstance(problem, TorqueProblem):
+        return _of_torques(problem, x)
     if not isinstance(problem, GrayBoxProblem):
         return []
     out = []
     pairs = problem.predictions(x[None])
     for sequence, (measured, predicted) in zip(problem.sequences, pairs, strict=True):
-        error = np.square(measured[-1] - predicted[0]).sum(axis=0)
-        spread = np.square(measured[-1] - measured[-1].mean(axis=0)).sum(axis=0)
-        moves = spread > 0
-        if moves.any() and not np.median(error[moves] / spread[moves]) < _STRAYS:
+        if _strays(measured[-1] - predicted[0], measured[-1]):
             out.append(sequence.name)
     return out
+
+
+def _of_torques(problem: TorqueProblem, x: np.ndarray) -> list[str]:
+    """Recordings whose torques the model gives no better than a constant."""
+    residuals = problem.residuals(x[None])[0]
+    out = []
+    for sequence, group in zip(problem.sequences, problem.groups, strict=True):
+        rows = residuals[group.rows].reshape(sequence.measured.shape)
+        if _strays(rows / sequence.weights, sequence.measured):
+            out.append(sequence.name)
+    return out
+
+
+def _strays(error: np.ndarray, measured: np.ndarray) -> bool:
+    """Whether an error is no smaller than that of a constant in most channels; both ``(T, C)``."""
+    squares = np.square(error).sum(axis=0)
+    spread = np.square(measured - measured.mean(axis=0)).sum(axis=0)
+    moves = spread > 0
+    return bool(moves.any() and not np.median(squares[moves] / spread[moves]) < _STRAYS)

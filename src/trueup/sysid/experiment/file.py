@@ -25,7 +25,7 @@ def load_experiment(path: str | os.PathLike[str]) -> Experiment:
         text = read_settings(path)
     except FileNotFoundError:
         raise ExperimentError(
-            f"no such experiment file: {path}; write one with  trueup init MODEL RECORDING"
+            f"no such experiment file: {path}; write one with  trueup import LOG --model MODEL"
         ) from None
     except IsADirectoryError:
         raise ExperimentError(f"{path} is a folder, not an experiment file") from None

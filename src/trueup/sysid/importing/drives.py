@@ -84,6 +84,10 @@ def find_drive(
     own = actuators_by_joint(robot)
     efforts = _columns(joints, readings, "effort") or _columns(joints, readings, "effort", True)
     commands = _columns(joints, readings, "position", True)
+    taken = {column for m, _ in others for column in m.columns}
+    efforts, commands = (
+        {j: c for j, c in columns.items() if c not in taken} for columns in (efforts, commands)
+    )
     points: list[str] = []
     kind = judge_efforts(robot, readings, series, efforts, log.recording.units)
     points += kind.points
@@ -140,16 +144,18 @@ def find_drive(
 
 
 def further_controls(
-    robot: mujoco.MjModel, recording: Recording, without: Sequence[str]
+    robot: mujoco.MjModel, recording: Recording, joints: JointLog, without: Sequence[str]
 ) -> list[Control]:
     """Commands of actuators that are not on one joint: of a tendon, a site, a body.
 
     Args:
       robot: the robot.
       recording: the log.
+      joints: its columns of joints.
       without: columns that are used otherwise.
     """
     others = [p for p in commandable(robot) if p.joint < 0]
+    without = [c for c in without if c not in _commands_of(robot, joints, others)]
     _, controls = match_columns(recording, robot, without)
     found = [m for m in controls if m.place.name in {p.name for p in others}]
     if not found and len(others) == 1:
@@ -158,6 +164,13 @@ def further_controls(
         asked = [n for n in free if n.commanded]
         found = [Match(others[0], n, _MATCHED) for n in asked] if len(asked) == 1 else []
     return [(m, "") for m in found]
+
+
+def _commands_of(robot: mujoco.MjModel, joints: JointLog, actuators: Sequence[Place]) -> list[str]:
+    """Commands that were read as those of a joint, which only these actuators move."""
+    own = actuators_by_joint(robot)
+    moved = {j for place in actuators for j in joints_moved(robot, place.ordinal)} - set(own)
+    return [c.column for c in joints.columns if c.commanded and joints.joints.get(c.label) in moved]
 
 
 def _columns(

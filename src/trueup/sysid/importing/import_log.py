@@ -153,7 +153,7 @@ def _propose(
         )
     points += _without_data(robot, readings)
     taken = [*log.used, log.clock.column]
-    others = further_controls(robot, log.recording, taken)
+    others = further_controls(robot, log.recording, joints, taken)
     drive = find_drive(robot, log, readings, series, others)
     points += drive.points
     signals, controls = _signals(robot, log, readings), [*drive.controls, *others]

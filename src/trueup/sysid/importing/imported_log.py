@@ -73,19 +73,17 @@ def imported_log(
         labels = {j: model.joint(j).name for j in scalar}
         named = _by_names(recording, model, clock.column)
         structured = joint_log(recording, found, labels)
-        joints = max((structured, named), key=_positions)
+        joints = max((structured, named), key=_found)
     if joints is not None:
         joints = completed(joints, recording, found)
     return ImportedLog(recording, clock, joints, notes=_repeated(recording))
 
 
-def _positions(joints: JointLog | None) -> int:
-    """Number of joints with a position."""
-    return (
-        0
-        if joints is None
-        else sum(c.quantity == "position" for c in joints.columns if not c.commanded)
-    )
+def _found(joints: JointLog | None) -> tuple[int, int]:
+    """Number of joints with a position, and of all columns of joints."""
+    columns = () if joints is None else joints.columns
+    positions = sum(c.quantity == "position" for c in columns if not c.commanded)
+    return positions, len(columns)
 
 
 def _repeated(recording: Recording) -> tuple[str, ...]:
@@ -173,7 +171,7 @@ def _chosen_effort(
 def _by_names(recording: Recording, model: mujoco.MjModel, time: str) -> JointLog | None:
     """Joints of a table with named columns."""
     signals, controls = match_columns(recording, model, [time])
-    columns, joints = [], {}
+    columns, joints, notes = [], {}, ()
     for match in signals:
         place = match.place
         if place.joint >= 0 and place.quantity in ("position", "velocity") and match.sure:
@@ -182,6 +180,11 @@ def _by_names(recording: Recording, model: mujoco.MjModel, time: str) -> JointLo
             columns.append(JointColumn(match.column.column, place.quantity, False, label))
     if not joints:
         columns, joints = _only_joint(recording, model, [time])
+        notes = tuple(
+            f"{c.column} is read as {c.label!r}, as the log has one position and the model one "
+            "independent joint"
+            for c in columns
+        )
     taken = {c.column for c in columns}
     for match in controls:
         place = match.place
@@ -195,7 +198,7 @@ def _by_names(recording: Recording, model: mujoco.MjModel, time: str) -> JointLo
         columns += found
     if not any(c.quantity == "position" and not c.commanded for c in columns):
         return None
-    return JointLog(BY_NAMES, tuple(columns), joints, False)
+    return JointLog(BY_NAMES, tuple(columns), joints, False, notes)
 
 
 _FURTHER = (
