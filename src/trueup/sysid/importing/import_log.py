@@ -141,7 +141,7 @@ def _propose(
     if series.effort is not None:
         points += _unknown_torques(robot, readings)
         gain = effort_gain(robot, readings, series)
-        if gain is None or _NEAR_ONE[0] < gain < _NEAR_ONE[1]:
+        if gain is None or _NEAR_ONE[0] < abs(gain) < _NEAR_ONE[1]:
             points += torques_beyond(robot, series, joints)
     by_torque = by_torque and _explains_torques(robot, readings)
     moved = [r.joint for r in readings]

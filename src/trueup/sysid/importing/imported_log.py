@@ -1,7 +1,7 @@
 """Log for an import: its clock, its joints, and their series on one clock."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import mujoco
@@ -70,7 +70,7 @@ def imported_log(path: Path, model: mujoco.MjModel) -> ImportedLog:
         structured = joint_log(recording, found, labels)
         joints = max((structured, named), key=_positions)
     if joints is not None:
-        joints = completed(joints, recording, found)
+        joints = _with_values(completed(joints, recording, found), recording)
     return ImportedLog(recording, clock, joints, notes=_repeated(recording))
 
 
@@ -81,6 +81,12 @@ def _positions(joints: JointLog | None) -> int:
         if joints is None
         else sum(c.quantity == "position" for c in joints.columns if not c.commanded)
     )
+
+
+def _with_values(joints: JointLog, recording: Recording) -> JointLog:
+    """The columns that have values: a driver without torque sensors sends NaN as efforts."""
+    kept = [c for c in joints.columns if np.isfinite(recording.column(c.column)[1]).any()]
+    return replace(joints, columns=tuple(kept))
 
 
 def _repeated(recording: Recording) -> tuple[str, ...]:
