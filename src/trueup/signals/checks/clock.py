@@ -8,16 +8,13 @@ import numpy as np
 from trueup.signals._samples import GAP_STEPS
 from trueup.signals.checks.finding import Found, found, note, refuse, warn
 from trueup.signals.checks.recorded import Recorded
-from trueup.signals.clocks.run_starts import run_starts
+from trueup.signals.clocks.run_starts import FAR_LONGER, run_starts
 
 FEWEST_SAMPLES = 10
 """Minimum number of samples of a recording."""
 
 _FEW_SAMPLES = 50
 _JITTER_WORTH_A_WARNING = 0.05
-# A gap this many times as long as the recorded duration is a clock that was reset, or two
-# recordings in one file; the motion within it is unknown.
-_FAR_LONGER = 2.0
 _SHOWN = 6
 
 
@@ -121,7 +118,7 @@ def gaps(recorded: Recorded) -> Iterator[Found]:
         "start_of_longest": times[longest],
         "total": lost,
     }
-    if steps[longest] > _FAR_LONGER * covered:
+    if steps[longest] > FAR_LONGER * covered:
         yield refuse(
             f"The clock jumps by {steps[longest]:.4g} s, from {times[longest]:.6g} s to "
             f"{times[longest + 1]:.6g} s, where the samples cover {covered:.3g} s: split the "

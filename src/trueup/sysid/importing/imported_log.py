@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.errors import ColumnError, listing
 from trueup.signals import Recording, read, suspect_units
+from trueup.signals.clocks.runs import runs_of
 from trueup.sysid.importing.clock import Clock, find_clock
 from trueup.sysid.importing.column_families import families
 from trueup.sysid.importing.column_matching import match_columns
@@ -38,6 +39,8 @@ class ImportedLog:
     unnamed: bool = False
     """Whether the file has no column names."""
     notes: tuple[str, ...] = ()
+    whole: Recording | None = None
+    """The file, if ``recording`` is the first of its runs."""
 
     @property
     def used(self) -> list[str]:
@@ -58,7 +61,8 @@ def imported_log(path: Path, model: mujoco.MjModel) -> ImportedLog:
     raw = _unnamed(path)
     if raw is not None:
         return _of_values(path, raw, model)
-    clock, recording = find_clock(path)
+    clock, whole = find_clock(path)
+    recording = runs_of(whole)[0]
     joints = recognise(recording, model)
     scalar = scalar_joints(model)
     driven = [j for j in scalar if is_driven(model, j)]
@@ -71,7 +75,10 @@ def imported_log(path: Path, model: mujoco.MjModel) -> ImportedLog:
         joints = max((structured, named), key=_positions)
     if joints is not None:
         joints = _with_values(completed(joints, recording, found), recording)
-    return ImportedLog(recording, clock, joints, notes=_repeated(recording))
+    notes = _repeated(recording)
+    if recording is whole:
+        return ImportedLog(recording, clock, joints, notes=notes)
+    return ImportedLog(recording, clock, joints, notes=notes, whole=whole)
 
 
 def _positions(joints: JointLog | None) -> int:
