@@ -160,7 +160,12 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
     usual = next(iter(units))
     unit = min(units, key=lambda u: abs(np.log(abs(ratio) / units[u])))
     if abs(np.log(abs(ratio) / units[unit])) > 0.2:
-        return reading.saying("velocity", ASK, f"it is {ratio:.3g} times the slope of the position")
+        why = (
+            f"it is {ratio:.3g} times the slope of the position: a time axis that is as many times "
+            f"too long (give time_scale: {1 / abs(ratio):.3g}), or another unit (give the velocity "
+            f"with scale: {1 / ratio:.3g})"
+        )
+        return reading.saying("velocity", ASK, why)
     sign = 1.0 if ratio > 0 else -1.0
     reading = replace(reading, velocity_unit=unit, velocity_scale=sign)
     if sign > 0 and unit == usual:
