@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+
 from bank.recorder import Log, record
 from bank.right_models import situations
-
 from trueup.signals import check_quality
 from trueup.signals.checks.finding import Finding
 

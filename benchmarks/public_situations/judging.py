@@ -240,8 +240,9 @@ def intervals(o: Outcome) -> list[str]:
     named = {name: spec.get("target", "") for name, spec in o.experiment["parameters"].items()}
     rows = {}
     for row in answer.get("parameters", []):
-        target = named.get(row["name"], "")
-        rows[target.removeprefix("joint/")] = row
+        targets = named.get(row["name"], "")
+        for target in targets if isinstance(targets, list) else [targets]:
+            rows[target.removeprefix("joint/")] = row
         for ending, attribute in _ENDINGS.items():
             if row["name"].endswith(ending):
                 rows.setdefault(f"{row['name'].removesuffix(ending)}/{attribute}", row)

@@ -158,7 +158,7 @@ def test_other_samples_are_no_spikes(kind):
 
 @pytest.mark.parametrize("rows", [-3, -1, 0, 1, 2])
 def test_a_command_that_is_a_copy_is_refused(rows):
-    q, _, rng = motion(6)
+    q, _, _ = motion(6)
     q = np.round(q / COUNT) * COUNT
     copied = np.roll(q, -rows)
     report = check_quality(
@@ -189,7 +189,9 @@ def test_values_beyond_a_range_are_said_with_both_numbers():
     q = 1.3 * q / np.abs(q).max() + 1e-3 * rng.normal(size=q.size)
     limit = Limit(-1.0, 1.0, "the range of the joint knee", "it stops", "joint/knee/range")
     (beyond,) = check_quality(TIMES, {"q": q}, limits={"q": limit}).of_check("limits")
-    assert "q reaches" in beyond.sentence and "range of the joint knee of -1 to 1" in beyond.sentence
+    assert (
+        "q reaches" in beyond.sentence and "range of the joint knee of -1 to 1" in beyond.sentence
+    )
     assert "target: joint/knee/range" in beyond.sentence
     at_it = np.clip(q, -1.0, 1.0) + 1e-3 * rng.normal(size=q.size)
     assert not check_quality(TIMES, {"q": at_it}, limits={"q": limit}).of_check("limits")

@@ -27,7 +27,7 @@ class Identify:
     """
 
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT")]
-    """Experiment file; write one with trueup init."""
+    """Experiment file; write one with trueup import."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
     """Run directory; by default that of the experiment."""
     resume: bool = False
@@ -126,62 +126,67 @@ class Compare(OfRuns):
 
 
 @dataclass(frozen=True)
-class Init:
-    """Write a commented experiment file from a model and a recording.
-
-    Examples:
-      trueup init arm.xml run.csv
-      trueup init arm.xml run.csv --output arm_experiment.yaml
-
-    Exit codes: 0 done, 2 wrong input.
-    """
-
-    model: Annotated[Positional[Path], arg(metavar="MODEL")]
-    """MJCF or URDF file."""
-    recording: Annotated[Positional[Path], arg(metavar="RECORDING")]
-    """Recording: CSV, TSV, Parquet, NPZ, MAT, JSON, HDF5, MCAP, rosbag2 or LeRobot."""
-    output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("experiment.yaml")
-    """Experiment file to write."""
-    overwrite: bool = False
-    """Replace an existing file."""
-    json: Json = False
-
-    def run(self, output: Output) -> int:
-        """Run the command; returns the exit code."""
-        from trueup.cli.robot.init import run_init
-
-        return run_init(self.model, self.recording, self.output, self.overwrite, output)
-
-
-@dataclass(frozen=True)
 class Import:
-    """Write an experiment file from the logs of a robot: ROS, Unitree, LeRobot, PACE, tables.
+    """Write an experiment file from the logs of a robot and its model, and check it.
 
-    Joints are matched by name, else by order; units, signs, zeros, gains and the clock are inferred
-    from the log. A table shows the certainty of each; what the log does not determine is listed.
+    Logs: CSV, TSV, Parquet, NPZ, MAT, JSON, HDF5, MCAP, rosbag2, LeRobot, PACE. Joints
+    are matched by name, else by order; units, signs, zeros, gains and the clock are
+    inferred from the log. A table shows the certainty of each; what the log does not
+    determine is listed. Joints without actuators get motors where torques were recorded,
+    and position servos where commands were.
 
     Examples:
       trueup import run.csv --model arm.xml
+      trueup import arm.urdf run_1.csv run_2.csv
       trueup import bag_folder --model go2.xml --output go2.yaml
 
-    Exit codes: 0 done, 2 wrong input.
+    Exit codes: 0 written, and its check says go on; 2 wrong input or unusable data,
+    nothing written; 3 written, and its check says stop.
     """
 
-    logs: Annotated[Positional[tuple[Path, ...]], arg(metavar="LOG [LOG ...]")]
-    """Logs with the same columns: CSV, MCAP, rosbag2, LeRobot, HDF5, torch and others."""
-    model: Annotated[Path, arg(aliases=["-m"], metavar="MODEL")]
-    """MJCF or URDF file."""
+    files: Annotated[Positional[tuple[Path, ...]], arg(metavar="LOG [LOG ...]")]
+    """Logs with the same columns; the model may be among them."""
+    model: Annotated[Path | None, arg(aliases=["-m"], metavar="MODEL")] = None
+    """MJCF or URDF file; by default the one .xml or .urdf file among the others."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("experiment.yaml")
     """Experiment file to write."""
     overwrite: bool = False
     """Replace an existing file."""
+    episode: Annotated[tuple[int, ...], arg(metavar="N [N ...]")] = ()
+    """Episodes of a LeRobot data set; all of it by default."""
+    rate: Annotated[float | None, arg(metavar="HZ")] = None
+    """Samples per second of logs without a time column."""
+    no_check: bool = False
+    """Write the file without checking the experiment, to complete it by hand."""
     json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
         from trueup.cli.robot.import_log import run_import
 
-        return run_import(self.model, list(self.logs), self.output, self.overwrite, output)
+        return run_import(
+            self.files,
+            self.model,
+            self.output,
+            self.overwrite,
+            not self.no_check,
+            self.episode,
+            self.rate,
+            output,
+        )
+
+
+@dataclass(frozen=True)
+class Init(Import):
+    """Write an experiment file from a model and its logs, and check it: trueup import.
+
+    Examples:
+      trueup init arm.xml run.csv
+      trueup init arm.xml run.csv --output arm_experiment.yaml
+
+    Exit codes: 0 written, and its check says go on; 2 wrong input or unusable data,
+    nothing written; 3 written, and its check says stop.
+    """
 
 
 @dataclass(frozen=True)
@@ -225,8 +230,8 @@ COMMANDS = LazyCommands(
         "actuator": "trueup.cli.actuator.commands",
         "network": "trueup.cli.network.commands",
         "gait": "trueup.cli.gait.commands",
-        "init": __name__,
         "import": __name__,
+        "init": __name__,
         "demo": __name__,
     }
 )

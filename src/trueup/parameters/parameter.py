@@ -120,6 +120,8 @@ class Parameter:
         self.inertia_type: InertiaType | None = None
         self.inertia_body: str | None = None
         self.scale_rot_inertia = False
+        # set by an experiment: the fit moves a bound that it reaches, as nobody chose it
+        self.widens = False
         # a file cannot store a Python function: a parameter read from a file records that it had
         # one
         self.modifier_lost = False

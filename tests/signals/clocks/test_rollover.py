@@ -76,7 +76,7 @@ def test_several_runs_are_told_apart_and_never_sorted(tmp_path, kind):
     assert len(runs) == (3 if kind == "three runs" else 2)
     assert all((np.diff(run.stream.times) > 0).all() for run in runs)
     assert sum(len(run.stream.times) for run in runs) == len(times)
-    with pytest.raises(RecordingError, match="starts again .* which sorting would mix"):
+    with pytest.raises(RecordingError, match=r"starts again .* which sorting would mix"):
         repaired(recording)
     (found,) = check_quality(times, {"q": np.sin(times)}).of_check("time order")
     assert f"run: 1 to run: {len(runs)}" in found.sentence

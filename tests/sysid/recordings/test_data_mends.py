@@ -29,9 +29,7 @@ def prepared(folder, rows, entry=None, columns=None, header="t,q1,q2,v1,v2,u1,u2
     The recordings are those of ``more``, each a change of the entry, where it is given.
     """
     (folder / "arm.xml").write_text(model_of(PLANT))
-    np.savetxt(
-        folder / "arm.csv", rows, delimiter=",", header=header, comments="", fmt="%.10g"
-    )
+    np.savetxt(folder / "arm.csv", rows, delimiter=",", header=header, comments="", fmt="%.10g")
     content = yaml.safe_load(experiment(PLANT))
     recording = {**content["recordings"][0], **(entry or {})}
     recording["signals"] = {**recording["signals"], **(columns or {})}
@@ -217,7 +215,9 @@ def test_a_late_column_is_taken_earlier_by_the_time_of_the_advice(tmp_path, clea
     assert set(late) == {"shoulder_qpos / shoulder_qvel", "elbow_qpos / elbow_qvel"}
     times = [float(re.search(r"late: ([\d.]+)", f.sentence)[1]) for f in late.values()]
     assert times == pytest.approx([0.03, 0.03], abs=0.004)
-    keys = {f"{j}_qvel": {"column": f"v{k}", "late": 0.03} for j, k in (("shoulder", 1), ("elbow", 2))}
+    keys = {
+        f"{j}_qvel": {"column": f"v{k}", "late": 0.03} for j, k in (("shoulder", 1), ("elbow", 2))
+    }
     found = prepared(tmp_path, damaged, columns=keys)
     assert not found.recordings[0].quality.of_check("lag")
     times, data = loaded(found)

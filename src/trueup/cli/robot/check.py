@@ -1,5 +1,6 @@
 """``trueup check``: data quality, settings that decide, identifiability, and a conclusion."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,34 @@ def run_check(path: Path, output: Output) -> int:
     """Run the command; returns the exit code."""
     experiment = load_experiment(path)
     with Progress(not output.json) as progress:
-        files = [path.parent / part.file for part in experiment.recordings]
-        size = sum(file.stat().st_size for file in files if file.is_file())
-        if size > _LARGE:
-            progress.message(f"reading {size / 1e6:.0f} MB of recordings")
+        if message := size_of(path.parent / part.file for part in experiment.recordings):
+            progress.message(message)
         result = check_experiment(experiment, path.parent, progress.update)
     output.result(result)
     _show(result, output)
-    return STOPS if result["conclusion"]["decision"] == STOP else 0
+    print_next(path, result, output)
+    return exit_code(result)
+
+
+def exit_code(result: dict[str, Any] | None) -> int:
+    """Exit code of the result of a check; None: there was none."""
+    return STOPS if result is not None and result["conclusion"]["decision"] == STOP else 0
+
+
+def size_of(files: Iterable[Path]) -> str:
+    """Message that the reading of some files takes long; empty if it does not."""
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    return f"reading {size / 1e6:.0f} MB of recordings" if size > _LARGE else ""
+
+
+def print_next(path: Path, result: dict[str, Any] | None, output: Output) -> None:
+    """Print the conclusion of the check of an experiment file, and the commands that follow."""
+    if result is None:
+        commands = ["check", "identify"]
+    else:
+        output.text(result["conclusion"]["sentence"])
+        commands = result["conclusion"]["next"]
+    output.text("Next:", *(f"  trueup {command} {path}" for command in commands))
 
 
 def _show(result: dict[str, Any], output: Output) -> None:
@@ -52,4 +73,4 @@ def _show(result: dict[str, Any], output: Output) -> None:
         output.text("", "Assumed:")
     for note in result["notes"]:
         output.text(f"  - {note}")
-    output.text("", result["conclusion"]["sentence"])
+    output.text("")

@@ -1,41 +1,119 @@
-"""``trueup import``: write an experiment file from the logs of a robot."""
+"""``trueup import``, also ``trueup init``: write an experiment file from the logs of a robot."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from trueup.cli.output import Output
-from trueup.cli.robot.init import check_target, proposal_record, show_proposal
-from trueup.errors import ExperimentError
-from trueup.runs.store import atomic
-from trueup.sysid.importing.import_log import Import, propose_import
+from trueup.cli.robot.check import exit_code, print_next, size_of
+from trueup.errors import ExperimentError, listing
+from trueup.runs.loop.progress import Progress
+from trueup.sysid.importing.column_matching import Match
+from trueup.sysid.importing.import_log import Import
+from trueup.sysid.importing.import_logs import import_logs
 
-
-def run_import(model: Path, logs: list[Path], target: Path, overwrite: bool, output: Output) -> int:
-    """Run the command; returns the exit code."""
-    if not logs:
-        raise ExperimentError("the log is missing: give at least one, as in  trueup import run.csv")
-    for log in logs:
-        check_target(target, model, log, overwrite)
-    found = propose_import(model, logs, target.parent)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write_text(target, found.proposal.text)
-    output.result(_plain(target, found))
-    _show(target, found, output)
-    return 0
-
-
+_SHOWN = 60  # maximum number of printed unused columns; --json lists all
+_MODELS = (".xml", ".urdf", ".mjcf", ".xacro")
 _HEADS = ("joint", "column", "order", "unit", "sign", "zero", "velocity")
 
 
-def _plain(target: Path, found: Import) -> dict[str, object]:
+def run_import(
+    files: Sequence[Path],
+    model: Path | None,
+    target: Path,
+    overwrite: bool,
+    check: bool,
+    episodes: Sequence[int],
+    rate: float | None,
+    output: Output,
+) -> int:
+    """Run the command; returns the exit code."""
+    model, logs = _model_and_logs(files, model)
+    with Progress(not output.json) as progress:
+        if message := size_of(logs):
+            progress.message(message)
+        found = import_logs(
+            model,
+            logs,
+            target,
+            overwrite=overwrite,
+            check=check,
+            episodes=episodes,
+            rate=rate,
+            on_progress=progress.update,
+        )
+    output.result(_record(target, found))
+    _show(target, found, output)
+    return exit_code(found.check)
+
+
+def _model_and_logs(files: Sequence[Path], model: Path | None) -> tuple[Path, list[Path]]:
+    """The model and the logs among the files of the command."""
+    models = [] if model else [f for f in files if f.suffix.lower() in _MODELS]
+    if len(models) > 1:
+        raise ExperimentError(
+            f"{listing(map(str, models))} are models: give one of them, and the logs"
+        )
+    logs = [f for f in files if f not in models]
+    model = model or (models[0] if models else None)
+    if model is None:
+        first = files[0] if files else "run.csv"
+        raise ExperimentError(
+            f"the model is missing: give it with --model, as in  trueup import {first} --model "
+            "robot.xml"
+        )
+    if not logs:
+        raise ExperimentError(
+            f"the log is missing: give at least one, as in  trueup import run.csv --model {model}"
+        )
+    return model, logs
+
+
+def _record(target: Path, found: Import) -> dict[str, Any]:
+    """JSON values of an import."""
+    proposal = found.proposal
     return {
-        **proposal_record(target, found.proposal),
+        "experiment": str(target),
+        "signals": {m.place.name: _columns(m) for m in proposal.signals},
+        "controls": {m.place.name: m.column.column for m in proposal.controls},
+        "parameters": proposal.parameters,
+        "open_points": proposal.open_points,
+        "left_out": proposal.left_out,
         "source": found.source,
         "joints": [dict(zip(_HEADS, row, strict=True)) for row in found.rows],
+        "check": found.check,
     }
 
 
+def _columns(match: Match) -> str | list[str]:
+    return match.columns if match.others else match.column.column
+
+
 def _show(target: Path, found: Import, output: Output) -> None:
+    """Print the evidence, the contents of the file, the conclusion of its check, what is next."""
+    proposal = found.proposal
     if found.rows:
         output.text(f"Recognised: {found.source}")
         output.table(list(_HEADS), [list(row) for row in found.rows])
-    show_proposal(target, found.proposal, output)
+    matches = [*proposal.signals, *proposal.controls]
+    output.table(
+        ["signal or actuator", "column", "", "description"],
+        [
+            [m.place.name, ", ".join(m.columns), "" if m.sure else "a guess", m.place.what]
+            for m in matches
+        ],
+    )
+    output.text(f"Unknowns: {', '.join(proposal.parameters) or 'none'}")
+    for name, columns in proposal.left_out.items():
+        output.text(f"Unused columns of {name}: {listing(columns, _SHOWN)}")
+    if proposal.open_points:
+        output.text("", "To look at in the file:")
+        for point in proposal.open_points:
+            output.text("  ! " + point.replace("\n", "\n    "))
+    reasons = found.check["conclusion"]["reasons"] if found.check else []
+    if reasons:
+        output.text("", "Check:", *(f"  - {reason}" for reason in reasons))
+    if found.check and found.check["notes"]:
+        output.text("", "Assumed:", *(f"  - {note}" for note in found.check["notes"]))
+    output.text("", f"Wrote {target}.")
+    print_next(target, found.check, output)

@@ -12,6 +12,7 @@ from trueup.signals.recording import Stream
 from trueup.signals.units import convert, find_unit
 
 # Wider arrays, such as images, are not signals.
+_MOST_CONSTANTS = 64  # largest array without a clock that is kept in the metadata
 _WIDEST = 512
 # A column with a smaller share of values than this is on the rows of its own topic.
 _SPARSE = 0.6
@@ -113,6 +114,8 @@ def _with_clock(
             left_out[name] = (
                 f"its shape {values.shape} matches no clock ({_lengths(clocks, arrays)})"
             )
+            if values.ndim == 1 and values.size <= _MOST_CONSTANTS:
+                metadata[name] = values.tolist()
         else:
             members[clock][name] = values
     streams = []

@@ -31,7 +31,7 @@ def model_sources(path: str | Path) -> list[Path]:
             names = [name for key in _FOLDERS if (name := compiler.get(key))]
             folders += [base / name for name in names for base in (path.parent, file.parent)]
         for name in _names(root):
-            named = _first_file(name, dict.fromkeys([*folders, file.parent]))
+            named = first_file(name, dict.fromkeys([*folders, file.parent]))
             if named is None or named in found:
                 continue
             found.append(named)
@@ -55,7 +55,13 @@ def _names(root: ElementTree.Element) -> Iterator[str]:
                 yield value
 
 
-def _first_file(name: str, folders: Iterable[Path]) -> Path | None:
+def first_file(name: str, folders: Iterable[Path]) -> Path | None:
+    """The existing file that a model refers to by a name; None for none.
+
+    Args:
+      name: the name in the model, with or without a scheme such as ``package://``.
+      folders: folders to which it may be relative, that of the model first.
+    """
     plain = name
     for scheme in _SCHEMES:
         plain = plain.removeprefix(scheme)

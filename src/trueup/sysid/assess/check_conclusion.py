@@ -24,6 +24,8 @@ class Conclusion:
     """``go on``, ``go on, but`` or ``stop``."""
     reasons: tuple[str, ...] = ()
     """Sentences, the gravest first."""
+    next: tuple[str, ...] = ("identify",)
+    """Commands that follow, for the experiment file."""
 
     @property
     def sentence(self) -> str:
@@ -32,7 +34,9 @@ class Conclusion:
             return "Go on: nothing speaks against a fit."
         first, *others = self.reasons
         more = f" ({len(others)} more above)" if others else ""
-        clause = first[:1].lower() + first[1:] if not first[:2].isupper() else first
+        # a name, of a parameter or a recording, keeps its letters
+        plain = first.split()[0].isalpha() and not first[:2].isupper()
+        clause = first[:1].lower() + first[1:] if plain else first
         if self.decision == STOP:
             return f"Stop, because {clause.rstrip('.')}{more}."
         return f"Go on, but {clause.rstrip('.')}{more}."
@@ -43,6 +47,7 @@ class Conclusion:
             "decision": self.decision,
             "sentence": self.sentence,
             "reasons": list(self.reasons),
+            "next": list(self.next),
         }
 
 
@@ -68,6 +73,7 @@ def conclusion(
                 "few iterations of the fit. Check columns, units, signs and gains, or run trueup "
                 "explain",
             ),
+            next=("explain", "check"),
         )
     asked = [name for name in found.names if "#" not in name]
     determined = [name for name in found.determined if name in asked]
@@ -78,6 +84,7 @@ def conclusion(
                 f"the data determine none of the parameters {listing(asked)}: record a motion that "
                 "depends on them (trueup design proposes one)",
             ),
+            next=("design", "check"),
         )
     reasons = [
         f"{name}: {finding.sentence}"

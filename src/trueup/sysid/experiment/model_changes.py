@@ -15,35 +15,69 @@ def change_model(spec: Any, part: ModelPart) -> None:
     """Apply the base and the actuators of an experiment to a model.
 
     Raises:
-      ExperimentError: a gain of an unknown actuator, no actuator on a joint, or a base to fix that
-        is not free.
+      ExperimentError: a gain of an unknown actuator, no actuator on a joint, an unknown joint, or a
+        base to fix that is not free.
     """
     if part.base == "fixed":
         _fix_base(spec)
     if part.actuators is None:
         return
-    if not list(spec.actuators):
-        for joint in spec.joints:
-            if joint.type in _SCALAR and joint.name:
-                spec.add_actuator(
-                    name=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT, target=joint.name
-                )
-    changed = [a for a in spec.actuators if a.trntype in _ON_JOINTS]
-    names = [a.name for a in changed]
-    if not changed:
-        raise ExperimentError(
-            f"model.actuators is {part.actuators}, but no actuator of the model drives a joint; "
-            f"its actuators are {listing(a.name for a in spec.actuators)}"
-        )
-    for actuator in changed:
-        if part.actuators == "torque":
-            _make_motor(actuator)
+    changed = _by_joint(spec, part) if isinstance(part.actuators, dict) else _all(spec, part)
+    names = [a.name for a, _ in changed]
+    for actuator, kind in changed:
+        if kind == "torque":
+            _make_motor(spec, actuator)
         else:
             kp = _gain(part.kp, actuator.name, names, "kp")
             _make_servo(actuator, kp, _gain(part.kd, actuator.name, names, "kd"))
     # controls of a keyframe are those of the original actuators
     for key in list(spec.keys):
         key.ctrl = [0.0] * len(list(spec.actuators))
+
+
+def _all(spec: Any, part: ModelPart) -> list[tuple[Any, str]]:
+    """All actuators on joints, or a new one for each joint, with their type."""
+    if not list(spec.actuators):
+        for joint in spec.joints:
+            if joint.type in _SCALAR and joint.name:
+                _add(spec, joint.name)
+    changed = [a for a in spec.actuators if a.trntype in _ON_JOINTS]
+    if not changed:
+        raise ExperimentError(
+            f"model.actuators is {part.actuators}, but no actuator of the model drives a joint; "
+            f"its actuators are {listing(a.name for a in spec.actuators)}. Give the joints, as in "
+            f"actuators: {{JOINT: {part.actuators}}}"
+        )
+    return [(a, str(part.actuators)) for a in changed]
+
+
+def _by_joint(spec: Any, part: ModelPart) -> list[tuple[Any, str]]:
+    """One actuator for each of the given joints, with its type."""
+    assert isinstance(part.actuators, dict)
+    joints = [j.name for j in spec.joints if j.type in _SCALAR]
+    changed = []
+    for joint, kind in part.actuators.items():
+        if joint not in joints:
+            raise ExperimentError(
+                f"model.actuators names an unknown joint {joint!r}; hinges and slides of the "
+                f"model are {listing(joints)}.{did_you_mean(joint, joints)}"
+            )
+        own = [a for a in spec.actuators if a.trntype in _ON_JOINTS and a.target == joint]
+        # two terms of one law, such as a position and a velocity actuator, become one
+        for other in own[1:]:
+            spec.delete(other)
+        changed.append((own[0] if own else _add(spec, joint), kind))
+    return changed
+
+
+def _add(spec: Any, joint: str) -> Any:
+    taken = {a.name for a in spec.actuators}
+    if joint in taken:
+        raise ExperimentError(
+            f"model.actuators: the joint {joint!r} needs an actuator, but another one has this "
+            "name; rename it in the model file"
+        )
+    return spec.add_actuator(name=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT, target=joint)
 
 
 def _fix_base(spec: Any) -> None:
@@ -65,10 +99,11 @@ def _clear(actuator: Any) -> None:
     actuator.ctrllimited = mujoco.mjtLimited.mjLIMITED_FALSE
 
 
-def _make_motor(actuator: Any) -> None:
+def _make_motor(spec: Any, actuator: Any) -> None:
     _clear(actuator)
-    # no limit: a recorded torque was applied
+    # no limit: a recorded torque was applied. A URDF limits the joint by its effort
     actuator.forcelimited = mujoco.mjtLimited.mjLIMITED_FALSE
+    spec.joint(actuator.target).actfrclimited = mujoco.mjtLimited.mjLIMITED_FALSE
 
 
 def _make_servo(actuator: Any, kp: float, kd: float) -> None:

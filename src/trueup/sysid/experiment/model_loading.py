@@ -5,11 +5,13 @@ from typing import Any
 
 import mujoco
 
-from trueup.errors import ModelError
+from trueup.errors import ModelError, listing
 from trueup.simulation.engine.warning_capture import captured_warnings
 from trueup.simulation.models.element_names import name_elements
 from trueup.simulation.models.finite_model import check_finite_model
 from trueup.simulation.models.limits import check_model_file
+from trueup.simulation.models.massless import TINY_MASS, empty_links, give_masses
+from trueup.simulation.models.urdf import ReadableUrdf, readable_urdf
 from trueup.simulation.targets.actuator_types import actuator_type
 from trueup.sysid.experiment.model_changes import change_model
 from trueup.sysid.experiment.settings import ModelPart
@@ -41,6 +43,19 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
     Raises:
       ModelError: the file is missing, cannot be read, or does not compile.
     """
+    return load_model(part, folder)[0]
+
+
+def load_model(part: ModelPart, folder: Path) -> tuple[Any, list[str]]:
+    """The ``MjSpec`` of :func:`load_spec`, and sentences on what was left out or assumed.
+
+    Args:
+      part: the model of the experiment.
+      folder: folder of relative file names.
+
+    Raises:
+      ModelError: the file is missing, cannot be read, or does not compile.
+    """
     path = folder / part.file
     if not path.is_file() and (path.is_dir() or not path.exists()):
         existing = (
@@ -50,9 +65,11 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
         place = "" if Path(part.file).is_absolute() else f" in {folder}"
         raise ModelError(f"no such model file: {part.file}{place}{also}")
     check_model_file(path)
+    urdf = readable_urdf(path)
+    notes = [] if urdf is None else list(urdf.notes)
     with captured_warnings():
         try:
-            spec = mujoco.MjSpec.from_file(str(path))
+            spec = _read(path, urdf)
         except ValueError as error:
             raise ModelError(f"{part.file} cannot be read as a MuJoCo model: {error}") from error
         if part.timestep is not None:
@@ -60,6 +77,11 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
         if part.integrator is not None:
             spec.option.integrator = INTEGRATORS[part.integrator]
         _check_timestep(spec, part)
+        try:
+            empty = empty_links(lambda: _read(path, urdf), part.file)
+        except ValueError as error:
+            raise ModelError(f"{part.file} does not compile: {error}") from error
+        give_masses(spec, empty)
         name_elements(spec)
         change_model(spec, part)
         for joint in spec.joints:
@@ -68,14 +90,23 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
             if part.friction.solimp is not None:
                 joint.solimp_friction = part.friction.solimp
         try:
-            # not a copy: copying drops references to missing elements
-            mujoco.MjSpec.from_file(str(path)).compile()
             model = spec.copy().compile()
         except ValueError as error:
             raise ModelError(f"{part.file} does not compile: {error}") from error
     check_finite_model(model, part.file)
     _check_inputs(model, part)
-    return spec
+    if empty:
+        notes.append(
+            f"{listing(empty)} of {part.file} moves without a mass: {1e3 * TINY_MASS:g} g is "
+            "assumed, as for the empty link between two joints."
+        )
+    return spec, notes
+
+
+def _read(path: Path, urdf: ReadableUrdf | None) -> Any:
+    if urdf is None:
+        return mujoco.MjSpec.from_file(str(path))
+    return mujoco.MjSpec.from_string(urdf.text)
 
 
 def _check_inputs(model: mujoco.MjModel, part: ModelPart) -> None:

@@ -26,7 +26,7 @@ from trueup.sysid.experiment.measurement import (
     measurement_rules,
     observation_settings,
 )
-from trueup.sysid.experiment.model_loading import load_spec
+from trueup.sysid.experiment.model_loading import load_model
 from trueup.sysid.experiment.settings import Experiment, RecordingPart
 from trueup.sysid.experiment.unknowns import build_parameters
 from trueup.sysid.fit.observation_settings import ObservationSettings
@@ -146,14 +146,14 @@ def prepare(
             "      elbow_damping: {target: joint/elbow/damping, bounds: [0, 1]}\n"
             "or run trueup explain, which requires none, to find candidates from the recording"
         )
-    specs = {"model": load_spec(experiment.model, folder)}
-    inputs = model_sources(folder / experiment.model.file)
-    for name, part in experiment.variants.items():
-        if name == "model":
-            raise ExperimentError(
-                "variants: 'model' is the name of the main model; use another name"
-            )
-        specs[name] = load_spec(part, folder)
+    if "model" in experiment.variants:
+        raise ExperimentError("variants: 'model' is the name of the main model; use another name")
+    specs: dict[str, Any] = {}
+    inputs: list[Path] = []
+    model_notes: list[str] = []
+    for name, part in {"model": experiment.model, **experiment.variants}.items():
+        specs[name], said = load_model(part, folder)
+        model_notes += said
         inputs += model_sources(folder / part.file)
     targets = [part.target for part in experiment.parameters.values()]
     named = [t for given in targets for t in (given if isinstance(given, list) else [given]) if t]
@@ -206,7 +206,8 @@ def prepare(
         raise ExperimentError(
             "held_out.recordings names all recordings: at least one must remain for the fit"
         )
-    notes = [note for model in models.values() for note in generated_names(model)]
+    notes = [*model_notes]
+    notes += [note for model in models.values() for note in generated_names(model)]
     notes += [note for facts in recordings for note in facts.notes]
     unused = [
         name for name in experiment.variants if name not in {_variant(r.part) for r in recordings}

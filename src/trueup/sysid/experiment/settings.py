@@ -17,6 +17,7 @@ from trueup.sysid.experiment.search_names import TORQUES, fit_method_named, fit_
 Number = float | list[float]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
+ActuatorKind = Literal["torque", "position"]
 Bound = Annotated[float, Field(allow_inf_nan=True)]
 """A bound; infinite for none."""
 
@@ -69,11 +70,13 @@ class ModelPart(_Part):
     """Integrator; by default that of the model."""
     friction: FrictionHardness = FrictionHardness()
     """Hardness of joint friction."""
-    actuators: Literal["torque", "position"] | None = None
+    actuators: ActuatorKind | dict[str, ActuatorKind] | None = None
     """Type that replaces all actuators on joints: ``torque`` for motors with the torque as control
     (gears are kept, limits are removed), ``position`` for position servos with the gains ``kp`` and
-    ``kd``. If the model has no actuators, each joint gets one with its name. By default the
-    actuators of the model are used as they are."""
+    ``kd``. If the model has no actuators, each joint gets one with its name. Types by joint,
+    ``{elbow: torque}``, replace the actuators of these joints by one each, or add one with the name
+    of the joint, and keep all others. By default the actuators of the model are used as they are.
+    """
     kp: Positive | dict[str, Positive] | None = Field(default=None)
     """Stiffness of position servos [N m/rad, N/m], one value for all or by actuator."""
     kd: NotNegative | dict[str, NotNegative] | None = Field(default=None)
@@ -83,9 +86,11 @@ class ModelPart(_Part):
 
     @model_validator(mode="after")
     def _gains(self) -> "ModelPart":
-        if self.actuators == "position" and self.kp is None:
+        given = self.actuators
+        servos = "position" in (given.values() if isinstance(given, dict) else [given])
+        if servos and self.kp is None:
             raise ValueError("actuators: position needs kp, such as kp: 100 or kp: {knee: 100}")
-        if self.actuators != "position" and (self.kp is not None or self.kd is not None):
+        if not servos and (self.kp is not None or self.kd is not None):
             raise ValueError("kp and kd require actuators: position; add it, or remove them")
         return self
 
@@ -171,6 +176,8 @@ class RecordingPart(_Part):
     24, 31 or 32 bits: those are continued by default."""
     run: int | None = Field(default=None, ge=1)
     """Number of the run, from 1, in a file whose clock starts again with each run."""
+    episode: int | None = Field(default=None, ge=0)
+    """Index of the episode of a LeRobot data set."""
     repair: bool = False
     """Sort rows by time, keep one of those with equal times, and bridge up to 5 missing values in a
     row."""
@@ -236,6 +243,9 @@ class ParameterPart(_Part):
     bounds: tuple[Bound | list[Bound], Bound | list[Bound]] | Literal["auto"] | None = None
     """Lower and upper bound; auto: a factor of 20 below and above the positive value of the model,
     searched by its logarithm."""
+    widen: bool = False
+    """Move a bound that the fit reaches, except zero, and continue: for bounds that are guesses,
+    such as those that ``import`` writes. Those of auto are moved too."""
     scale: Literal["linear", "log", "logit"] = "linear"
     """Search coordinate: the value, its logarithm, or the logit of its position between the bounds.
     """
@@ -264,7 +274,7 @@ class ParameterPart(_Part):
             fields = type(self).model_fields
             ignored = [
                 name
-                for name in ("start", "bounds", "scale", "deviation", "each")
+                for name in ("start", "bounds", "widen", "scale", "deviation", "each")
                 if getattr(self, name) != fields[name].default
             ]
             if ignored:

@@ -96,12 +96,13 @@ def _split(target: str) -> tuple[str, str, str]:
 def _parameter(
     name: str, part: ParameterPart, target: str | list[str] | None, model: mujoco.MjModel
 ) -> Parameter:
+    widens = part.widen or part.bounds == "auto"
     part = _with_bounds(name, part, model)
     start = part.start
     if start is None:
         start = _value_in_model(name, part, target, model)
     lower, upper = part.bounds if part.bounds is not None else (start, start)
-    return Parameter(
+    param = Parameter(
         name,
         start,
         lower,
@@ -115,6 +116,8 @@ def _parameter(
         unit=part.unit,
         description=part.description,
     )
+    param.widens = widens
+    return param
 
 
 def _prior(part: ParameterPart) -> Prior | None:

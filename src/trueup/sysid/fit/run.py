@@ -36,6 +36,7 @@ from trueup.sysid.results.reduced_experiment import reduced_set, write_reduced
 from trueup.sysid.results.replay import motion_replay, read_replay, write_replay
 from trueup.sysid.starts.better_start import better_start
 from trueup.sysid.starts.second_optimum import SecondOptimum, second_optimum
+from trueup.sysid.starts.widened_bounds import fit_within_wider_bounds
 from trueup.sysid.torque.load_check import torque_notes
 
 _LEAST_SHARE = 0.1  # minimum share of a time limit for the search after finding a start
@@ -141,12 +142,20 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
         raise FitError(solution.message)
     loss = Loss(made.settings.loss, made.settings.loss_scale)
     solution = with_known_cost(problem, solution, loss)
+
+    def seconds_left() -> float:
+        return (
+            np.inf if part.time_limit is None else part.time_limit - (time.perf_counter() - began)
+        )
+
+    if part.max_iters:
+        problem, solution, moved = fit_within_wider_bounds(
+            ready.prepared, problem, solution, made.settings, seconds_left
+        )
+        notes += moved
     problem, solution = refit_with_noise(problem, solution, made.settings, part.time_limit)
-    left = np.inf
-    if part.time_limit is not None:
-        left = part.time_limit - (time.perf_counter() - began)
     found = (
-        second_optimum(ready.prepared, problem, solution, loss, start, left)
+        second_optimum(ready.prepared, problem, solution, loss, start, seconds_left())
         if part.max_iters
         else SecondOptimum(solution)
     )

@@ -133,11 +133,29 @@ def commandable(model: mujoco.MjModel) -> list[Place]:
     return [p for p in places if p.name]
 
 
+def actuators_by_joint(model: mujoco.MjModel) -> dict[int, list[Place]]:
+    """Actuators of each joint that has one, in the order of the model."""
+    out: dict[int, list[Place]] = {}
+    for place in commandable(model):
+        if place.joint >= 0:
+            out.setdefault(place.joint, []).append(place)
+    return out
+
+
 def joint_of_actuator(model: mujoco.MjModel, actuator: int) -> int:
     """Joint that an actuator moves, or -1."""
     kinds = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
     moves_joint = int(model.actuator_trntype[actuator]) in kinds
     return int(model.actuator_trnid[actuator, 0]) if moves_joint else -1
+
+
+def joints_moved(model: mujoco.MjModel, actuator: int) -> list[int]:
+    """Joints that an actuator moves at the pose of the model, by a tendon or directly."""
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    first, count = int(data.moment_rowadr[actuator]), int(data.moment_rownnz[actuator])
+    dofs = set(data.moment_colind[first : first + count].tolist())
+    return [j for j in range(model.njnt) if int(model.jnt_dofadr[j]) in dofs]
 
 
 def match_columns(

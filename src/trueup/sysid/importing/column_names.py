@@ -11,6 +11,8 @@ _WORDS = {
         "tau torque torques effort efforts force forces trq trqs load current currents cur curr "
         "amps iq"
     ),
+    "kp": "kp stiffness",
+    "kd": "kd kv",
     "command": (
         "cmd command commands commanded ctrl control controls u target targets des desired goal "
         "ref reference setpoint action actions input pwm duty"
@@ -54,7 +56,7 @@ class ColumnName:
 
     column: str
     quantity: str
-    """position, velocity, effort, command, or empty."""
+    """position, velocity, effort, kp, kd, command, or empty."""
     commanded: bool
     """Whether it is commanded rather than measured."""
     unit: str

@@ -26,7 +26,7 @@ _OTHER = frozenset(
     {
         *("temp", "temps", "temperature", "temperatures", "voltage", "volt", "volts"),
         *("error", "errors", "err", "status", "mode", "flag", "time", "stamp", "nanosec", "sec"),
-        *("kp", "kd", "ki", "gain", "gains", "stiffness", "damping", "idx", "index", "id"),
+        *("ki", "gain", "gains", "damping", "idx", "index", "id"),
         *("accel", "acceleration", "acc", "imu", "gyro", "quaternion", "orientation"),
         *("foot", "button", "frame", "limit"),
     }
@@ -136,7 +136,7 @@ def _position(recording: Recording, found: Sequence[Family]) -> Family | None:
 def _role(recording: Recording, family: Family, position: Family) -> tuple[str, bool] | None:
     """Quantity of a family and whether it was commanded; None if neither name nor values tell."""
     parsed = family.parsed
-    if parsed.quantity in ("velocity", "effort"):
+    if parsed.quantity in ("velocity", "effort", "kp", "kd"):
         return (parsed.quantity, parsed.commanded)
     alike = _is_same_motion(recording, family, position)
     if parsed.commanded or parsed.quantity == "position":
@@ -163,6 +163,8 @@ def _table(recording: Recording, family: Family, position: Family) -> np.ndarray
 
 def _moves(recording: Recording, family: Family) -> bool:
     values = [recording.column(c)[1] for c in family.columns.values()]
+    if family.parsed.quantity in ("kp", "kd"):
+        return True  # gains are constant
     return all(np.isfinite(v).any() for v in values) and any(np.nanstd(v) > 0 for v in values)
 
 

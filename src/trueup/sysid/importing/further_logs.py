@@ -7,6 +7,8 @@ from trueup.errors import RecordingError, listing
 from trueup.signals import Recording, read
 from trueup.sysid.importing.clock import Clock
 
+_DATES = 1e8  # s; smaller times are no date of the last decades
+
 
 def further_logs(
     logs: Sequence[Path],
@@ -14,6 +16,7 @@ def further_logs(
     clock: Clock,
     used: Sequence[str],
     unnamed: bool = False,
+    episodes: Sequence[int | None] = (),
 ) -> list[Recording]:
     """Read the logs after the first.
 
@@ -23,14 +26,16 @@ def further_logs(
       clock: its clock.
       used: columns that the others must have.
       unnamed: whether the files have no column names.
+      episodes: episode of each log, where it is a data set.
 
     Raises:
       RecordingError: a log cannot be read, has other columns, is a copy of another, or covers the
         same time as another.
     """
     recordings = [first]
-    for path in logs[1:]:
-        recording = _read(path, clock, unnamed)
+    episodes = episodes or [None] * len(logs)
+    for path, episode in zip(logs[1:], episodes[1:], strict=True):
+        recording = _read(path, clock, unnamed) if episode is None else clock.read(path, episode)
         missing = [c for c in used if c not in recording.columns]
         if missing:
             raise RecordingError(
@@ -53,22 +58,23 @@ def _read(path: Path, clock: Clock, unnamed: bool) -> Recording:
 
 
 def _check_copies(logs: Sequence[Path], recordings: Sequence[Recording]) -> None:
-    seen: dict[str, Path] = {}
+    seen: dict[tuple[str, str], Path] = {}
     for path, recording in zip(logs, recordings, strict=True):
-        if recording.sha256 in seen:
+        key = recording.sha256, str(recording.metadata.get("episode_index"))
+        if key in seen:
             raise RecordingError(
-                f"{path} is identical to {seen[recording.sha256]}: give each log once, or its "
-                "samples are counted twice"
+                f"{path} is identical to {seen[key]}: give each log once, or its samples are "
+                "counted twice"
             )
-        seen[recording.sha256] = path
+        seen[key] = path
 
 
 def _check_overlap(logs: Sequence[Path], recordings: Sequence[Recording]) -> None:
     spans = [(r.streams[0].times[0], r.streams[0].times[-1]) for r in recordings]
     for i, (start, end) in enumerate(spans):
         for j, (first_time, last_time) in enumerate(spans[:i]):
-            # clocks that start at zero are not absolute
-            if min(start, first_time) > 60 and start < last_time and first_time < end:
+            # the uptime of a robot begins again every day: only dates tell that two runs overlap
+            if min(start, first_time) > _DATES and start < last_time and first_time < end:
                 since, until = max(start, first_time), min(end, last_time)
                 raise RecordingError(
                     f"{logs[j].name} and {logs[i].name} cover the same time ({since:.6g} to "

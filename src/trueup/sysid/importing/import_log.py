@@ -1,8 +1,9 @@
 """Proposal of an experiment file from the logs of a robot, of any source."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -11,37 +12,35 @@ from trueup.errors import RecordingError, listing
 from trueup.signals import Recording
 from trueup.signals.clocks.runs import runs_of
 from trueup.simulation.models.element_names import generated_names
-from trueup.sysid.experiment.model_loading import load_spec
+from trueup.sysid.experiment.model_loading import load_model, load_spec
 from trueup.sysid.experiment.settings import ModelPart
 from trueup.sysid.importing import proposed_parameters as proposals
-from trueup.sysid.importing.column_matching import (
-    Match,
-    commandable,
-    joint_of_actuator,
-    measurable,
-)
+from trueup.sysid.importing.column_matching import Match, commandable, match_columns, measurable
 from trueup.sysid.importing.column_names import take_apart
+from trueup.sysid.importing.column_units import suggest_units
 from trueup.sysid.importing.data_checks import check_commands, torques_beyond
+from trueup.sysid.importing.drives import Control, find_drive, further_controls
+from trueup.sysid.importing.effort_evidence import TORQUE
+from trueup.sysid.importing.episodes import expanded
 from trueup.sysid.importing.further_logs import further_logs
 from trueup.sysid.importing.imported_log import (
     ImportedLog,
-    effort_gain,
     imported_log,
     joint_series,
     stated_units,
 )
 from trueup.sysid.importing.joint_evidence import read_joints
 from trueup.sysid.importing.joint_families import JointLog, recognise, scalar_joints
-from trueup.sysid.importing.reading import ASK, JointSeries, Reading
+from trueup.sysid.importing.reading import ASK, CONFIRMED, Reading
 from trueup.sysid.importing.template import (
     Proposal,
     left_out,
     noise_levels,
     propose_experiment,
     relative_path,
-    tried,
 )
-from trueup.sysid.importing.template_text import experiment_text, plain_name, quoted
+from trueup.sysid.importing.template_text import experiment_text, plain_name
+from trueup.sysid.recordings.coupled_joints import coupled_joints
 from trueup.sysid.torque.left_out_forces import (
     left_out_dofs,
     left_out_forces,
@@ -49,8 +48,6 @@ from trueup.sysid.torque.left_out_forces import (
     torque_is_known,
 )
 
-_SAME_GAIN = 0.05  # maximum relative spread of a constant gain
-_NEAR_ONE = (0.4, 2.5)  # plausible range of the ratio of model to recorded torque
 _MATCHED = 0.9  # score of a column named by a known source
 
 
@@ -63,27 +60,43 @@ class Import:
     """Source of the logs; empty if matched by column names only."""
     rows: tuple[tuple[str, ...], ...]
     """One row per joint: joint, column, order, unit, sign, zero, with the certainty of each."""
+    check: dict[str, Any] | None = None
+    """Result of the check of the written file; None before it."""
 
 
-def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
+def propose_import(
+    model: Path,
+    logs: Sequence[Path],
+    folder: Path,
+    unmatched: bool = False,
+    *,
+    episodes: Sequence[int] = (),
+    rate: float | None = None,
+) -> Import:
     """Propose an experiment from logs of a robot.
 
     Args:
       model: MJCF or URDF file.
       logs: recordings with the same columns, in any format of :func:`trueup.signals.read`.
       folder: folder of the experiment file, to which its file names are relative.
+      unmatched: propose a file to fill in if no column fits the model.
+      episodes: indices of the episodes of a LeRobot data set; empty for all.
+      rate: sampling rate [Hz] of logs without a clock.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
-      RecordingError: a log cannot be read, or logs are inconsistent.
+      RecordingError: a log cannot be read, none of its columns fits the model, or logs are
+        inconsistent.
     """
     part = ModelPart(file=str(model.resolve()))
-    compiled = load_spec(part, Path("/")).compile()
+    spec, notes = load_model(part, Path("/"))
+    compiled = spec.compile()
     fixed = bool((compiled.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE)).any())
     robot = compiled
     if fixed:
         robot = load_spec(part.model_copy(update={"base": "fixed"}), Path("/")).compile()
-    first = imported_log(logs[0], robot)
+    logs, numbers = expanded(logs, episodes)
+    first = imported_log(logs[0], robot, rate, numbers[0])
     if first.joints is None:
         if first.unnamed and len(scalar_joints(robot)) > 1:
             raise RecordingError(
@@ -94,20 +107,22 @@ def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
                 "contiguous columns of each). Add a header line with the column names, such as "
                 f"t,{robot.joint(scalar_joints(robot)[0]).name}_pos,..."
             )
-        return Import(propose_experiment(model, logs, folder), "", ())
-    further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed)
+        return Import(propose_experiment(model, logs, folder, unmatched, rate=rate), "", ())
+    further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed, numbers)
     _check_joints(logs, further, first.joints, robot)
-    return _propose(model, logs, folder, robot, first, fixed, further)
+    return _propose(model, logs, numbers, folder, robot, first, fixed, further, notes)
 
 
 def _propose(
     model: Path,
     logs: Sequence[Path],
+    episodes: Sequence[int | None],
     folder: Path,
     robot: mujoco.MjModel,
     log: ImportedLog,
     fixed: bool,
     further: Sequence[Recording],
+    notes: Sequence[str],
 ) -> Import:
     joints = log.joints
     assert joints is not None
@@ -122,30 +137,41 @@ def _propose(
         stated_units(log, robot),
         str(log.recording.metadata.get("robot_type") or ""),
     )
-    points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes]
+    points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes, *notes]
     points += _several_runs(logs, log, further)
+    if chosen := [str(n) for n in episodes if n is not None]:
+        many = (
+            f"{len(chosen)} episodes, {chosen[0]} to {chosen[-1]},"
+            if len(chosen) > 1
+            else (f"episode {chosen[0]}")
+        )
+        points.append(f"{many} of the data set: one recording each (--episode chooses others)")
     points += generated_names(robot)
     points += _questions(robot, readings)
-    if joints.by_order:
+    if joints.by_order and any(r.sure_of("order") != CONFIRMED for r in readings):
         points.append(
             f"joints were assigned by the order of the model: {_listed(robot, readings)}. Check "
             "that the log has the same order, or rename the columns"
         )
-    signals = _signals(robot, log, readings)
-    controls, model_lines, driven_points = _controls(robot, log, readings, series)
-    points += driven_points
+    points += _without_data(robot, readings)
+    taken = [*log.used, log.clock.column]
+    others = further_controls(robot, log.recording, taken)
+    drive = find_drive(robot, log, readings, series, others)
+    points += drive.points
+    signals, controls = _signals(robot, log, readings), [*drive.controls, *others]
+    taken += [c for m, _ in (*signals, *controls) for c in m.columns]
+    signals += _further_signals(robot, log, taken, signals)
+    model_lines = drive.model_lines
     if fixed:
         hangs = "# The base of the robot is fixed: its free joint is removed."
         model_lines = [hangs, "base: fixed", *model_lines]
         points.append("the free joint is removed (base: fixed), for a suspended or clamped robot")
-    by_torque = any("torque" in line for line in model_lines)
     check_commands(robot, series, columns, joints)
     if series.effort is not None:
         points += _unknown_torques(robot, readings)
-        gain = effort_gain(robot, readings, series)
-        if gain is None or _NEAR_ONE[0] < abs(gain) < _NEAR_ONE[1]:
+        if drive.efforts == TORQUE:
             points += torques_beyond(robot, series, joints)
-    by_torque = by_torque and _explains_torques(robot, readings)
+    by_torque = drive.by_torque and _explains_torques(robot, readings)
     moved = [r.joint for r in readings]
     largest = {}
     if series.effort is not None:
@@ -153,9 +179,10 @@ def _propose(
             j: float(np.max(np.abs(series.effort[:, k]))) for k, j in enumerate(series.joints)
         }
     unknowns = proposals.propose_parameters(robot, moved, largest)
+    unknowns = [*proposals.with_coupled(robot, unknowns, moved), *drive.unknowns]
     units = {m.place.name: (u, "") for m, u in [*signals, *controls] if u}
     signal_matches, control_matches = [m for m, _ in signals], [m for m, _ in controls]
-    used = {c for m in (*signal_matches, *control_matches) for c in m.columns}
+    used = {c for m in (*signal_matches, *control_matches) for c in m.columns} | {*drive.used}
     places = {m.place.name for m in (*signal_matches, *control_matches)}
     text = experiment_text(
         name=plain_name(logs[0].stem),
@@ -176,9 +203,8 @@ def _propose(
         further=[relative_path(path, folder) for path in logs[1:]],
         runs=[len(runs_of(each)) for each in (log.whole or log.recording, *further)],
         search_lines=_search_lines(by_torque),
+        episodes=episodes,
     )
-    if any(line.startswith("kp:") for line in model_lines):
-        used |= {c.column for c in joints.columns if c.quantity in ("kp", "kd")}
     proposal = Proposal(
         text,
         signal_matches,
@@ -187,8 +213,7 @@ def _propose(
         points,
         left_out([log.recording, *further], used, log.clock),
     )
-    opened = {logs[0].resolve(): log.whole or log.recording}
-    return Import(tried(proposal, folder, opened), joints.source, _rows(robot, readings))
+    return Import(proposal, joints.source, _rows(robot, readings))
 
 
 def _several_runs(
@@ -255,90 +280,42 @@ def _signals(
     return out
 
 
-def _controls(
-    robot: mujoco.MjModel, log: ImportedLog, readings: Sequence[Reading], series: JointSeries
-) -> tuple[list[tuple[Match, str]], list[str], list[str]]:
-    """Commands or torques as controls, the settings of the model, and open points."""
-    joints = log.joints
-    assert joints is not None
-    actuator_of = {joint_of_actuator(robot, p.ordinal): p for p in commandable(robot)}
-    driven = [r for r in readings if r.joint in actuator_of]
-    points: list[str] = []
-    commands = {r.joint: joints.column(r.joint, "position", True) for r in driven}
-    has_commands = bool(driven) and all(commands.values())
-    gains, gain_points = _gains(robot, log, driven)
-    servos = driven and all(actuator_of[r.joint].quantity == "position" for r in driven)
-    efforts = {r.joint: joints.column(r.joint, "effort") for r in driven}
-    has_efforts = bool(driven) and all(efforts.values())
-    gain = effort_gain(robot, readings, series) if has_efforts else None
-    if gain is not None and not _NEAR_ONE[0] < gain < _NEAR_ONE[1]:
-        sign = ", and check the sign" if gain < 0 else ""
-        points.append(
-            f"efforts are {1 / abs(gain):.3g} times the torque of inverse dynamics: they are "
-            "currents, or torques on the motor side. Give scale (N m per unit) where they "
-            f"are used{sign}"
+def _further_signals(
+    robot: mujoco.MjModel, log: ImportedLog, without: Sequence[str], first: Sequence[Control]
+) -> list[Control]:
+    """Sensors of the model other than those of joints: of a site, a tendon, an actuator."""
+    taken = {m.place.name for m, _ in first}
+    joints = {(m.place.joint, m.place.quantity) for m, _ in first}
+    matches, _ = match_columns(log.recording, robot, without)
+    matches = [
+        m
+        for m in matches
+        if m.sure
+        and m.place.name not in taken
+        and (m.place.joint < 0 or (m.place.joint, m.place.quantity) not in joints)
+    ]
+    units = suggest_units(matches, log.recording, robot)
+    return [(m, units.get(m.place.name, ("", ""))[0]) for m in matches]
+
+
+def _without_data(robot: mujoco.MjModel, readings: Sequence[Reading]) -> list[str]:
+    """Sentences on the joints of the model that the log does not have."""
+    measured = {int(robot.jnt_qposadr[r.joint]) for r in readings}
+    led = {c.joint: c.leader for c in coupled_joints(robot, measured)}
+    left = [j for j in scalar_joints(robot) if int(robot.jnt_qposadr[j]) not in measured]
+    out = []
+    if follow := [j for j in left if led.get(j, -1) >= 0]:
+        leaders = dict.fromkeys(robot.joint(led[j]).name for j in follow)
+        out.append(
+            f"{listing(robot.joint(j).name for j in follow)} is not in the log: it follows "
+            f"{listing(leaders)}, as the model couples them"
         )
-    if has_commands and (gains or not has_efforts):
-        controls = []
-        for r in driven:
-            column = take_apart(str(commands[r.joint]))
-            place = actuator_of[r.joint]
-            match = Match(place, column, _MATCHED, scale=r.scale, offset=r.offset, unwrap=r.unwrap)
-            unit = r.command_unit or r.unit
-            controls.append((match, "" if unit in ("rad", "m") else unit))
-        if gains:
-            lines = ["# Gains are those of the log.", "actuators: position", *gains]
-            return controls, lines, [*points, *gain_points]
-        if servos:
-            points.append("the gains of the position servos are those of the model: check them")
-            return controls, [], points
-        points.append("the log has position commands but no gains: fill in kp and kd")
-        names = ", ".join(f"{quoted(actuator_of[r.joint].name)}: 100" for r in driven)
-        lines = ["# FILL IN the gains of the robot's controller:", "actuators: position"]
-        return controls, [*lines, f"kp: {{{names}}}", "kd: 1"], points
-    if has_efforts:
-        controls = []
-        for r in driven:
-            column = take_apart(str(efforts[r.joint]))
-            mirrored = -1.0 if r.scale < 0 else 1.0
-            place = actuator_of[r.joint]
-            motor = replace(place, what=f"torque of {robot.joint(r.joint).name}")
-            match = Match(motor, column, _MATCHED, scale=mirrored)
-            controls.append((match, ""))
-        lines = ["# Torques were recorded: motors in place of servos.", "actuators: torque"]
-        return controls, lines, points
-    points.append("neither commands nor torques of the joints were found: fill in controls")
-    return [], [], points
-
-
-def _gains(
-    robot: mujoco.MjModel, log: ImportedLog, readings: Sequence[Reading]
-) -> tuple[list[str], list[str]]:
-    """Gains of the log as settings of the model; empty if it has none."""
-    joints = log.joints
-    assert joints is not None
-    lines, points = [], []
-    actuators = {joint_of_actuator(robot, p.ordinal): p.name for p in commandable(robot)}
-    for kind in ("kp", "kd"):
-        values = {}
-        for r in readings:
-            column = joints.column(r.joint, kind, True) or joints.column(r.joint, kind)
-            if column is None:
-                return [], []
-            found = log.recording.column(column)[1]
-            found = found[np.isfinite(found)]
-            middle = float(np.median(found))
-            if np.std(found) > _SAME_GAIN * max(abs(middle), 1e-9):
-                points.append(
-                    f"{kind} of {robot.joint(r.joint).name} changes in the log, from "
-                    f"{found.min():.4g} to {found.max():.4g}: trim to a part with one gain"
-                )
-            values[actuators[r.joint]] = middle
-        if kind == "kp" and not any(values.values()):
-            return [], []
-        pairs = ", ".join(f"{quoted(name)}: {value:.6g}" for name, value in values.items())
-        lines.append(f"{kind}: {{{pairs}}}")
-    return lines, points
+    if still := [j for j in left if j not in follow]:
+        out.append(
+            f"no column was found for {listing(robot.joint(j).name for j in still)}: it begins at "
+            "rest in the pose of the model, and nothing about it is identified"
+        )
+    return out
 
 
 def _unknown_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> list[str]:

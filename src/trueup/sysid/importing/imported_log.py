@@ -7,10 +7,10 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from trueup.errors import ColumnError, listing
+from trueup.errors import ColumnError, RecordingError, listing
 from trueup.signals import Recording, read, suspect_units
 from trueup.signals.clocks.runs import runs_of
-from trueup.sysid.importing.clock import Clock, find_clock
+from trueup.sysid.importing.clock import Clock, counts_rows, find_clock, without_clock
 from trueup.sysid.importing.column_families import families
 from trueup.sysid.importing.column_matching import match_columns
 from trueup.sysid.importing.column_names import likeness, take_apart
@@ -24,6 +24,7 @@ from trueup.sysid.importing.joint_families import (
 )
 from trueup.sysid.importing.reading import JointSeries, Reading, values_of
 from trueup.sysid.importing.unnamed_columns import is_unnamed, read_unnamed, time_column
+from trueup.sysid.recordings.coupled_joints import coupled_joints
 from trueup.sysid.torque.left_out_forces import torque_is_known
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 
@@ -48,20 +49,24 @@ class ImportedLog:
         return [] if self.joints is None else [c.column for c in self.joints.columns]
 
 
-def imported_log(path: Path, model: mujoco.MjModel) -> ImportedLog:
+def imported_log(
+    path: Path, model: mujoco.MjModel, rate: float | None = None, episode: int | None = None
+) -> ImportedLog:
     """Read a log and find the columns of the joints.
 
     Args:
       path: the log.
       model: the robot.
+      rate: sampling rate [Hz], for a log without a clock.
+      episode: episode of a data set.
 
     Raises:
-      RecordingError: the log cannot be read.
+      RecordingError: the log cannot be read, or has no clock.
     """
-    raw = _unnamed(path)
+    raw = None if episode is not None else _unnamed(path)
     if raw is not None:
-        return _of_values(path, raw, model)
-    clock, whole = find_clock(path)
+        return _of_values(path, raw, model, rate)
+    clock, whole = find_clock(path, rate, episode)
     recording = runs_of(whole)[0]
     joints = recognise(recording, model)
     scalar = scalar_joints(model)
@@ -116,15 +121,19 @@ def _unnamed(path: Path) -> Recording | None:
     return recording if is_unnamed(recording) and len(recording.streams) == 1 else None
 
 
-def _of_values(path: Path, raw: Recording, model: mujoco.MjModel) -> ImportedLog:
+def _of_values(
+    path: Path, raw: Recording, model: mujoco.MjModel, rate: float | None
+) -> ImportedLog:
     names = list(raw.columns)
     table = np.column_stack([raw.column(name)[1] for name in names])
     place = time_column(table)
-    if place < 0:
-        clock = Clock(
-            rate=100.0, note="no time column was found: correct rate (samples per second)"
-        )
-        recording = read(path, rate=100.0, header=False)
+    if rate is not None:
+        clock = Clock(rate=rate)
+        recording = read(path, rate=rate, header=False)
+    elif place < 0:
+        raise RecordingError(without_clock(path, raw))
+    elif counts_rows(table[:, place]):
+        raise RecordingError(without_clock(path, raw, f"column {names[place]} counts rows"))
     else:
         values = table[:, place]
         unit = "s"
@@ -184,39 +193,105 @@ def _by_names(recording: Recording, model: mujoco.MjModel, time: str) -> JointLo
             label = model.joint(place.joint).name
             joints[label] = place.joint
             columns.append(JointColumn(match.column.column, place.quantity, False, label))
+    if not joints:
+        columns, joints = _only_joint(recording, model, [time])
     taken = {c.column for c in columns}
     for match in controls:
-        label = model.joint(match.place.joint).name if match.place.joint >= 0 else ""
-        if label in joints and match.sure and match.place.quantity in ("position", "effort"):
-            quantity, is_command = match.place.quantity, match.place.quantity == "position"
-            columns.append(JointColumn(match.column.column, quantity, is_command, label))
+        place = match.place
+        label = model.joint(place.joint).name if place.joint >= 0 else ""
+        if label in joints and match.sure and place.quantity in ("position", "velocity", "effort"):
+            commanded = place.quantity != "effort"
+            columns.append(JointColumn(match.column.column, place.quantity, commanded, label))
             taken.add(match.column.column)
-    columns += _efforts(recording, model, joints, taken)
-    if not any(c.quantity == "position" for c in columns):
+    for quantity, commanded in _FURTHER:
+        found = _named(recording, model, joints, columns, quantity, commanded)
+        columns += found
+    if not any(c.quantity == "position" and not c.commanded for c in columns):
         return None
     return JointLog(BY_NAMES, tuple(columns), joints, False)
 
 
-def _efforts(
-    recording: Recording, model: mujoco.MjModel, joints: dict[str, int], taken: set[str]
+_FURTHER = (
+    ("effort", False),
+    ("position", True),
+    ("velocity", True),
+    ("effort", True),
+    ("kp", False),
+    ("kd", False),
+)
+"""Quantities that joints have without an actuator of the model, and whether they are commanded."""
+
+
+def _named(
+    recording: Recording,
+    model: mujoco.MjModel,
+    joints: dict[str, int],
+    columns: list[JointColumn],
+    quantity: str,
+    commanded: bool,
 ) -> list[JointColumn]:
-    """Torque columns of joints without torque-controlled actuators, by name or by number."""
-    names = [take_apart(c) for c in recording.columns if c not in taken]
-    names = [n for n in names if n.quantity == "effort" and not n.commanded]
+    """Columns of a quantity of joints that do not have it yet, by name or by number."""
+    used = {c.column for c in columns}
+    names = [take_apart(c) for c in recording.columns if c not in used]
+    if commanded:
+        # a command without a quantity is one of the position if it is near it
+        names = [n for n in names if n.commanded and n.quantity in (quantity, "command")]
+    else:
+        names = [n for n in names if n.quantity == quantity and not n.commanded]
     order = {j: k for k, j in enumerate(scalar_joints(model))}
     numbers = [n.number for n in names if n.number is not None and not n.words]
     lowest = min([*numbers, 1])
-    out, used = [], set()
+    has = {c.label for c in columns if (c.quantity, c.commanded) == (quantity, commanded)}
+    measured = {c.label: c.column for c in columns if c.quantity == "position" and not c.commanded}
+    out = []
     for label, joint in joints.items():
+        if label in has:
+            continue
         scored = []
         for n in names:
             by_number = not n.words and n.number is not None and n.number - lowest == order[joint]
-            scored.append((max(likeness(n, label), 0.8 if by_number else 0.0), n.column))
+            alone = len(names) == len(joints) == 1 and not n.words and n.number is None
+            score = max(likeness(n, label), 0.8 if by_number or alone else 0.0)
+            vague = n.quantity == "command" and label in measured
+            if vague and quantity != _commanded_quantity(recording, n.column, measured[label]):
+                continue
+            scored.append((score, n.column))
         score, column = max(scored, default=(0.0, ""))
         if score > 0.6 and column not in used:
             used.add(column)
-            out.append(JointColumn(column, "effort", False, label))
+            out.append(JointColumn(column, quantity, commanded, label))
     return out
+
+
+def _commanded_quantity(recording: Recording, command: str, position: str) -> str:
+    """Quantity of a command by its values: position near the measured one, else effort."""
+    times, moved = recording.column(position)
+    asked = _on(times, *recording.column(command))
+    known = np.isfinite(moved)
+    error = float(np.std((asked - moved)[known]))
+    return "position" if error < 0.7 * float(np.std(asked[known])) else "effort"
+
+
+def _only_joint(
+    recording: Recording, model: mujoco.MjModel, without: Sequence[str]
+) -> tuple[list[JointColumn], dict[str, int]]:
+    """The one position of a log for the one independent joint of a model, whatever its name."""
+    scalar = scalar_joints(model)
+    if len(scalar) != model.njnt:
+        return [], {}
+    free = [j for j in scalar if _leads_all(model, j, scalar)]
+    named = [take_apart(c) for c in recording.columns if c not in without]
+    places = [n for n in named if n.quantity == "position" and not n.commanded]
+    if not free or len(places) != 1:
+        return [], {}
+    label = model.joint(free[0]).name
+    return [JointColumn(places[0].column, "position", False, label)], {label: free[0]}
+
+
+def _leads_all(model: mujoco.MjModel, joint: int, scalar: list[int]) -> bool:
+    """Whether the position of a joint determines those of all others."""
+    led = coupled_joints(model, [int(model.jnt_qposadr[joint])])
+    return {joint, *(c.joint for c in led)} == set(scalar)
 
 
 def joint_series(log: ImportedLog, model: mujoco.MjModel) -> JointSeries:

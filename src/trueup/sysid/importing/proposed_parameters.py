@@ -1,14 +1,23 @@
 """Proposed parameters of an experiment, with bounds around the model's values."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
 
 from trueup.simulation.targets.actuator_types import effort_gain
 from trueup.sysid.importing.column_matching import joint_of_actuator
+from trueup.sysid.recordings.coupled_joints import CoupledJoint, coupled_joints
 
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+
+_POSES = 20  # poses in which gravity and inertia are looked at
+_SMALLEST_DRIVE = 0.1  # torque of the smallest drive of a robot, as a share of the largest weight
+
+_SLOWEST_START = 0.02
+"""Largest armature by the torque of a drive: one over the slowest acceleration of a free motor
+[s^2/rad]. Published arms reach 400 rad/s^2 and more."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +32,8 @@ class ProposedParameter:
     upper: float
     log: bool
     unit: str
+    also: tuple[str, ...] = ()
+    """Further targets with the same value, such as the second finger of a gripper."""
 
 
 def propose_parameters(
@@ -30,39 +41,121 @@ def propose_parameters(
 ) -> list[ProposedParameter]:
     """Armature, damping and friction of joints.
 
+    The inertia of a rotor counts by the square of its gear, so that the armature of a small wrist
+    is often many times the inertia of its link. Damping and friction of a drive grow with its
+    torque. Bounds are therefore those of a drive of the size of the robot, not of the link.
+
     Args:
       model: the compiled model.
       joints: joints of the parameters.
       largest_torque: joint -> largest commanded torque [N m] (force [N]), if known.
     """
     out: list[ProposedParameter] = []
-    for joint in joints:
+    dofs = [int(model.jnt_dofadr[joint]) for joint in joints]
+    inertias, weights = _inertias_and_weights(model)
+    turns = model.jnt_type[joints] == _HINGE
+    for joint, dof in zip(joints, dofs, strict=True):
         turning = int(model.jnt_type[joint]) == _HINGE
-        dof, name = int(model.jnt_dofadr[joint]), model.joint(joint).name
+        # lengths and angles do not compare
+        alike = [d for d, turn in zip(dofs, turns, strict=True) if turn == turning]
+        name = model.joint(joint).name
         plain = name.replace("/", "_")
-        inertia = float(model.dof_M0[dof])
-        torque = largest_torque.get(joint, 0.0) or 5.0 * inertia
+        inertia, largest = float(inertias[dof]), float(inertias[alike].max())
+        torque = max(
+            largest_torque.get(joint, 0.0),
+            _torque_limit(model, joint),
+            float(weights[dof]),
+            _SMALLEST_DRIVE * float(weights[alike].max()),
+            5.0 * inertia,
+        )
+        armature, damping, friction = (
+            float(values[dof])
+            for values in (model.dof_armature, model.dof_damping, model.dof_frictionloss)
+        )
         out += [
-            _scaled(f"{plain}_armature", f"joint/{name}/armature", float(model.dof_armature[dof]))
+            _scaled(f"{plain}_armature", f"joint/{name}/armature", armature)
             or _from_zero(
-                f"{plain}_armature", f"joint/{name}/armature", 0.1 * inertia, 2 * inertia
+                f"{plain}_armature",
+                f"joint/{name}/armature",
+                max(0.1 * inertia, 1e-3 * largest),
+                max(5.0 * inertia, largest, torque * _SLOWEST_START),
             ),
-            _linear(
-                f"{plain}_damping",
-                f"joint/{name}/damping",
-                float(model.dof_damping[dof]),
-                5 * inertia,
-            ),
-            _linear(
-                f"{plain}_friction",
-                f"joint/{name}/frictionloss",
-                float(model.dof_frictionloss[dof]),
-                0.5 * torque,
-            ),
+            _linear(f"{plain}_damping", f"joint/{name}/damping", damping, torque),
+            _linear(f"{plain}_friction", f"joint/{name}/frictionloss", friction, torque),
         ]
         units = ("kg m^2", "N m s/rad", "N m") if turning else ("kg", "N s/m", "N")
         out[-3:] = [_with_unit(p, u) for p, u in zip(out[-3:], units, strict=True)]
     return out
+
+
+def _inertias_and_weights(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
+    """Largest inertia [kg m^2, kg] and gravity load [N m, N] of each dof over poses ``(nv,)``."""
+    data = mujoco.MjData(model)
+    inertias, weights = model.dof_M0.copy(), np.zeros(model.nv)
+    rng = np.random.default_rng(0)
+    limited = model.jnt_limited.astype(bool)
+    low = np.where(limited, model.jnt_range[:, 0], -np.pi)
+    high = np.where(limited, model.jnt_range[:, 1], np.pi)
+    scalar = np.isin(model.jnt_type, (_HINGE, _SLIDE))
+    places = model.jnt_qposadr[scalar]
+    for _ in range(_POSES):
+        data.qpos[:] = model.qpos0
+        data.qpos[places] = rng.uniform(low, high)[scalar]
+        mujoco.mj_forward(model, data)
+        own = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, own)
+        inertias = np.maximum(inertias, np.diag(own))
+        weights = np.maximum(weights, np.abs(data.qfrc_bias))
+    return inertias, weights
+
+
+def _torque_limit(model: mujoco.MjModel, joint: int) -> float:
+    """Smallest limit of the torque [N m, N] of a joint; 0 without any."""
+    limits = []
+    if model.jnt_actfrclimited[joint]:
+        limits.append(float(np.abs(model.jnt_actfrcrange[joint]).max()))
+    for i in range(model.nu):
+        if joint_of_actuator(model, i) == joint and model.actuator_forcelimited[i]:
+            gear = abs(float(model.actuator_gear[i, 0]))
+            limits.append(gear * float(np.abs(model.actuator_forcerange[i]).max()))
+    return min(limits, default=0.0)
+
+
+def with_coupled(
+    model: mujoco.MjModel, parameters: Sequence[ProposedParameter], joints: Sequence[int]
+) -> list[ProposedParameter]:
+    """Parameters of joints that are also those of equal joints that follow them.
+
+    The fingers of a gripper move alike, so that their parameters act as one.
+
+    Args:
+      model: the compiled model.
+      parameters: parameters of the joints.
+      joints: joints with parameters of their own.
+    """
+    known = [int(model.jnt_qposadr[j]) for j in joints]
+    alike: dict[str, list[str]] = {}
+    for each in coupled_joints(model, known):
+        if each.leader >= 0 and _equal(model, each):
+            name = model.joint(each.leader).name
+            alike.setdefault(name, []).append(model.joint(each.joint).name)
+    out = []
+    for p in parameters:
+        kind, _, rest = p.target.partition("/")
+        name, _, attribute = rest.rpartition("/")
+        assert kind == "joint"
+        out.append(replace(p, also=tuple(f"joint/{j}/{attribute}" for j in alike.get(name, ()))))
+    return out
+
+
+def _equal(model: mujoco.MjModel, coupled: CoupledJoint) -> bool:
+    """Whether a joint is as its leader: moves as far, with the same parameters in the model."""
+    further = coupled.coefficients[1:]
+    if abs(abs(further[0]) - 1.0) > 1e-6 or np.any(further[1:]):
+        return False
+    dofs = [int(model.jnt_dofadr[j]) for j in (coupled.joint, coupled.leader)]
+    fields = (model.dof_armature, model.dof_damping, model.dof_frictionloss)
+    return all(np.isclose(field[dofs[0]], field[dofs[1]]) for field in fields)
 
 
 def actuated_joints(model: mujoco.MjModel) -> list[int]:
@@ -93,10 +186,12 @@ def _from_zero(name: str, target: str, start: float, upper: float) -> ProposedPa
     return ProposedParameter(name, target, rounded(min(start, upper)), 0.0, upper, False, "")
 
 
-def _linear(name: str, target: str, value: float, otherwise: float) -> ProposedParameter:
+def _linear(name: str, target: str, value: float, torque: float) -> ProposedParameter:
+    """Bounds from zero; ``torque`` is the size of the drive [N m, N], at 1 rad/s or 1 m/s."""
+    upper = rounded(max(10 * value, torque, 1e-6))
     if value > 0:
-        return ProposedParameter(name, target, None, 0.0, rounded(10 * value), False, "")
-    return _from_zero(name, target, 0.1 * otherwise, otherwise)
+        return ProposedParameter(name, target, None, 0.0, upper, False, "")
+    return _from_zero(name, target, 0.01 * torque, torque)
 
 
 def _with_unit(p: ProposedParameter, unit: str) -> ProposedParameter:

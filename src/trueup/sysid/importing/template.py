@@ -2,18 +2,16 @@
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import mujoco
 import numpy as np
 
-from trueup.errors import TrueupError, listing
+from trueup.errors import RecordingError, listing
 from trueup.signals import Recording
 from trueup.simulation.models.element_names import generated_names
-from trueup.sysid.experiment.file import parse_experiment
-from trueup.sysid.experiment.model_loading import load_spec
-from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.experiment.model_loading import load_model
 from trueup.sysid.experiment.settings import ModelPart
 from trueup.sysid.importing import proposed_parameters as proposals
 from trueup.sysid.importing.clock import Clock, find_clock
@@ -47,7 +45,13 @@ class Proposal:
     """Columns that are not used, by recording."""
 
 
-def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Proposal:
+def propose_experiment(
+    model: Path,
+    logs: Sequence[Path],
+    folder: Path,
+    unmatched: bool = False,
+    rate: float | None = None,
+) -> Proposal:
     """Propose an experiment.
 
     Columns are matched to sensors, joints and actuators by their names; units are suggested if the
@@ -58,20 +62,25 @@ def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Propo
       model: MJCF or URDF file.
       logs: recordings with the same columns, in any format of :func:`trueup.signals.read`.
       folder: folder of the experiment file, to which its file names are relative.
+      unmatched: propose a file to fill in if no column fits the model.
+      rate: sampling rate [Hz] of a recording without a clock.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
-      RecordingError: a recording cannot be read, or recordings are inconsistent.
+      RecordingError: a recording cannot be read, none of its columns fits the model, or
+        recordings are inconsistent.
     """
     recording = logs[0]
-    spec = load_spec(ModelPart(file=str(model.resolve())), Path("/"))
+    spec, notes = load_model(ModelPart(file=str(model.resolve())), Path("/"))
     compiled = spec.compile()
-    clock, data = find_clock(recording)
+    clock, data = find_clock(recording, rate)
     signals, controls = match_columns(data, compiled, [clock.column])
+    if not signals and not unmatched:
+        raise RecordingError(_nothing_fits(recording, data, clock, model, compiled))
     used = {c for m in [*signals, *controls] for c in m.columns}
     further = further_logs(logs, data, clock, sorted(used) or data.columns)
     units = suggest_units(signals, data, compiled)
-    points = [*([clock.note] if clock.note else []), *generated_names(compiled)]
+    points = [*([clock.note] if clock.note else []), *notes, *generated_names(compiled)]
     points += _unmatched(signals, controls, data, compiled, clock)
     points += [
         f"{m.place.name}: the column {m.column.column!r} is a guess; check it"
@@ -101,8 +110,20 @@ def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Propo
         further=[relative_path(path, folder) for path in logs[1:]],
     )
     unused = left_out([data, *further], used, clock)
-    proposal = Proposal(text, signals, controls, [p.name for p in unknowns], points, unused)
-    return tried(proposal, folder, {recording.resolve(): data})
+    return Proposal(text, signals, controls, [p.name for p in unknowns], points, unused)
+
+
+def _nothing_fits(
+    path: Path, recording: Recording, clock: Clock, file: Path, model: mujoco.MjModel
+) -> str:
+    """Sentence on a log and a model without anything in common."""
+    names = listing(dict.fromkeys(p.element for p in measurable(model)))
+    return (
+        f"no column of {path.name} fits a joint or sensor of {file.name}: the log has "
+        f"{listing(c for c in recording.columns if c != clock.column)}, the model "
+        f"{names or 'no named joint and no sensor'}. Rename the columns after the joints, such as "
+        "elbow_pos, give the model of this robot, or fill in a file by hand (--no-check)"
+    )
 
 
 def _open(places: list[Place], matches: list[Match]) -> list[Place]:
@@ -173,27 +194,3 @@ def noise_levels(recording: Recording, signals: list[Match]) -> dict[str, float]
 def relative_path(path: Path, folder: Path) -> str:
     """Path of a file relative to the folder of an experiment file."""
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
-
-
-_SAID = ("limits", "wrapping", "stuck")
-"""Quality checks whose findings an import states."""
-
-
-def tried(proposal: Proposal, folder: Path, opened: dict[Path, Recording]) -> Proposal:
-    """The proposal, with what a trial preparation found added to its open points.
-
-    These are its error, or changes of the data and columns beyond the ranges of the model.
-    """
-    try:
-        prepared = prepare(parse_experiment(proposal.text), folder, opened)
-    except TrueupError as error:
-        if proposal.signals:
-            return replace(proposal, open_points=[*proposal.open_points, str(error)])
-        return proposal
-    said = [f"{r.name}: {change}" for r in prepared.recordings for change in r.changes]
-    for recording in prepared.recordings:
-        for check in _SAID:
-            found = recording.quality.of_check(check)
-            said += [f"{recording.name}: {f.sentence.rstrip('.')}" for f in found]
-    points = [*proposal.open_points, *(point for point in said if point)]
-    return replace(proposal, open_points=list(dict.fromkeys(points)))

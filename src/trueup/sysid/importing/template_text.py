@@ -41,12 +41,14 @@ def experiment_text(
     further: Sequence[str] = (),
     runs: Sequence[int] = (),
     search_lines: Sequence[str] = (),
+    episodes: Sequence[int | None] = (),
 ) -> str:
     """Return the file's text.
 
     ``header``: whether the file has column names; ``model_lines``: settings of the model;
     ``further``: recordings with the same columns; ``runs``: number of runs in the first recording
-    and in each of those; ``search_lines``: settings of the search.
+    and in each of those; ``search_lines``: settings of the search; ``episodes``: episode of each
+    recording, where it is a data set.
     """
     runs = runs or [1] * (1 + len(further))
     shared = bool(further) or runs[0] > 1
@@ -78,6 +80,7 @@ def experiment_text(
         "recordings:",
         f"  - file: {quoted(recording_file)}",
         *_run_lines(recording_file, 1, runs[0]),
+        *_episode_lines(recording_file, episodes[0] if episodes else None),
         *([] if header is None else [f"    header: {str(header).lower()}"]),
         *_clock_lines(clock),
         "    # Measured signal: its column, and its unit if that is not SI. A signal is a",
@@ -94,7 +97,7 @@ def experiment_text(
         "    initial: measured",
         "    # Use a part of the recording [s]:",
         "    # trim: {start: 0.5, end: 20.0}",
-        *_further_lines([recording_file, *further], runs, clock, header),
+        *_further_lines([recording_file, *further], runs, clock, header, episodes),
         "  # More recordings go here, each with its own - file.",
         "",
         *_parameter_lines(parameters, model),
@@ -139,11 +142,7 @@ def plain_name(text: str) -> str:
 
 def _clock_lines(clock: Clock) -> list[str]:
     if clock.rate is not None:
-        return [
-            "    # FILL IN: no time column was found. Samples per second, or the time column:",
-            f"    rate: {clock.rate:g}",
-            "    # time: t",
-        ]
+        return ["    # Samples per second, as given.", f"    rate: {clock.rate:.9g}"]
     if not clock.column:
         return ["    # The clock is defined by the file format."]
     return [
@@ -153,14 +152,28 @@ def _clock_lines(clock: Clock) -> list[str]:
     ]
 
 
+def _episode_lines(file: str, episode: int | None) -> list[str]:
+    """The episode of a data set, after which the recording is named."""
+    if episode is None:
+        return []
+    name = plain_name(f"{file.rstrip('/').rsplit('/', 1)[-1]}_episode_{episode}")
+    return [f"    name: {quoted(name)}", f"    episode: {episode}"]
+
+
 def _further_lines(
-    files: Sequence[str], runs: Sequence[int], clock: Clock, header: bool | None
+    files: Sequence[str],
+    runs: Sequence[int],
+    clock: Clock,
+    header: bool | None,
+    episodes: Sequence[int | None],
 ) -> list[str]:
     """Recordings with the columns of the first run of the first file."""
     lines = []
-    for place, (file, count) in enumerate(zip(files, runs, strict=True)):
+    chosen = episodes or [None] * len(files)
+    for place, (file, count, episode) in enumerate(zip(files, runs, chosen, strict=True)):
         for run in range(2 if place == 0 else 1, count + 1):
             lines += [f"  - file: {quoted(file)}", *_run_lines(file, run, count)]
+            lines += _episode_lines(file, episode)
             if header is not None:
                 lines.append(f"    header: {str(header).lower()}")
             lines += [line for line in _clock_lines(clock) if not line.lstrip().startswith("#")]
@@ -227,7 +240,8 @@ def _wrapped(text: str, indent: str = "      # ", width: int = 100) -> list[str]
 def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel) -> list[str]:
     lines = [
         "# Parameters to identify. target: attribute of the model, kind/name/attribute;",
-        "# bounds: search range; start: start value (default: that of the model);",
+        "# bounds: search range; widen: true moves a bound that the fit reaches, except zero:",
+        "# these are guesses; start: start value (default: that of the model);",
         "# scale: log for a value known to an order of magnitude only; prior: {mean: 1, sd: 0.1}",
         "# for a roughly known value; frozen: true to fix a value; tied_to: another parameter.",
         "parameters:",
@@ -236,11 +250,15 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
         start = "" if p.start is None else f"start: {p.start:g}, "
         scale = ", scale: log" if p.log else ""
         lines.append(
-            f"  {quoted(p.name)}: {{target: {quoted(p.target)}, {start}"
-            f"bounds: [{p.lower:g}, {p.upper:g}]{scale}, unit: {quoted(p.unit)}}}"
+            f"  {quoted(p.name)}: {{target: {_target(p)}, {start}"
+            f"bounds: [{p.lower:g}, {p.upper:g}], widen: true{scale}, unit: {quoted(p.unit)}}}"
         )
     lines.append("  # Other parameters, such as a mass, a command gain, or the delay of a sensor:")
-    bodies = [model.body(i) for i in range(1, model.nbody) if model.body(i).name]
+    bodies = [
+        model.body(i)
+        for i in range(1, model.nbody)
+        if model.body(i).name and model.body_mass[i] > 0
+    ]
     if bodies:
         last, mass = bodies[-1].name, float(bodies[-1].mass[0])
         low, high = rounded(mass / 3), rounded(mass * 3)
@@ -248,7 +266,7 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
             f"  # {quoted(last + '_mass')}: {{target: {quoted(f'body/{last}/mass')}, "
             f"bounds: [{low:g}, {high:g}], unit: kg}}"
         )
-    if model.nu and model.actuator(0).name:
+    if model.nu and model.actuator(0).name and model.actuator_gear[0, 0]:
         actuator, gear = model.actuator(0).name, float(model.actuator_gear[0, 0])
         ends = sorted((rounded(gear / 2), rounded(gear * 2)))
         lines.append(
@@ -260,6 +278,11 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
         "  # sensor_gain: {start: 1, bounds: [0.8, 1.25]}",
     ]
     return lines
+
+
+def _target(p: ProposedParameter) -> str:
+    targets = [quoted(target) for target in (p.target, *p.also)]
+    return f"[{', '.join(targets)}]" if p.also else targets[0]
 
 
 def _measurement_lines(

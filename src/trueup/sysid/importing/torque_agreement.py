@@ -47,6 +47,36 @@ class TorqueAgreement:
           readings: interpretation of the columns.
           order: index of the reading with the columns of each joint; None: its own.
         """
+        total = 0.0
+        for rest, load, spread in self._parts(readings, order):
+            # the gain of the torque is positive: the torque of the links must not be inverted
+            size = float(load @ load)
+            gain = max(float(load @ rest) / size, 0.0) if size > 1e-12 else 0.0
+            left = rest - gain * load
+            total += float(left @ left) / spread if spread > 0 else 0.0
+        return float(np.sqrt(total / len(readings))) + 1e-9
+
+    def gains(self, readings: Sequence[Reading]) -> list[tuple[float, float]]:
+        """Recorded effort per torque of the links for each joint, and its standard error.
+
+        The torque of armature, friction and an offset is removed first, so that only weight and
+        inertia that they do not explain count.
+        """
+        out = []
+        for rest, load, _ in self._parts(readings, None):
+            size = float(load @ load)
+            if size < 1e-12:
+                out.append((0.0, np.inf))
+                continue
+            gain = float(load @ rest) / size
+            left = rest - gain * load
+            out.append((gain, float(np.std(left)) / np.sqrt(size) + 1e-12))
+        return out
+
+    def _parts(
+        self, readings: Sequence[Reading], order: Sequence[int] | None
+    ) -> list[tuple[np.ndarray, np.ndarray, float]]:
+        """Of each joint: effort and torque of the links without friction, size of the effort."""
         model = self.model
         taken = list(range(len(readings))) if order is None else order
         readings = [
@@ -61,7 +91,7 @@ class TorqueAgreement:
             qvel[:, model.jnt_dofadr[joint]] = flips[i] * self.speed[:, k]
             qacc[:, model.jnt_dofadr[joint]] = flips[i] * self.acceleration[:, k]
         needed = link_regressor(model, qpos, qvel, qacc) @ self.parameters
-        total = 0.0
+        out = []
         for k, reading in zip(taken, readings, strict=True):
             dof = int(model.jnt_dofadr[reading.joint])
             effort = self.effort[:, k] * np.sign(reading.scale)
@@ -72,12 +102,7 @@ class TorqueAgreement:
                 np.ones(len(qpos)),
             ]
             basis = np.column_stack(friction)
-            # the gain of the torque is positive: the torque of the links must not be inverted
             rest = effort - basis @ np.linalg.lstsq(basis, effort, rcond=None)[0]
             load = needed[:, dof] - basis @ np.linalg.lstsq(basis, needed[:, dof], rcond=None)[0]
-            size = float(load @ load)
-            gain = max(float(load @ rest) / size, 0.0) if size > 1e-12 else 0.0
-            left = rest - gain * load
-            spread = float(np.sum((effort - effort.mean()) ** 2))
-            total += float(left @ left) / spread if spread > 0 else 0.0
-        return float(np.sqrt(total / len(readings))) + 1e-9
+            out.append((rest, load, float(np.sum((effort - effort.mean()) ** 2))))
+        return out

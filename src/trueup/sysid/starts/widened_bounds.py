@@ -1,0 +1,95 @@
+"""Continuation of a search whose result lies on bounds that nobody chose.
+
+``import`` has to state bounds before anything is known of a drive. Where the fit ends on one of
+them, it is moved and the search continues from there; limits that the experiment states, and the
+physical limit zero, stay.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import listing
+from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.solution import Solution
+from trueup.sysid.experiment.preparation import Prepared
+from trueup.sysid.fit._inner_fit import inner_fit, joined
+
+_FACTOR = 10.0  # by which a bound is moved
+_ROUNDS = 4
+_NEAR = 1e-6  # distance from a bound, as a share of the range, that counts as on it
+
+
+def fit_within_wider_bounds(
+    prepared: Prepared,
+    problem: Any,
+    solution: Solution,
+    settings: LeastSquaresSettings,
+    seconds_left: Callable[[], float],
+) -> tuple[Any, Solution, tuple[str, ...]]:
+    """Continue a fit that ended on bounds with ``widen``, with those bounds moved.
+
+    Args:
+      prepared: the experiment; bounds of its parameters are moved in place.
+      problem: problem of the fit.
+      solution: its result.
+      settings: settings of its least squares.
+      seconds_left: remaining time [s].
+
+    Returns:
+      The problem, its result, and a note if a bound was moved.
+
+    Raises:
+      KeyboardInterrupt: Ctrl-C.
+    """
+    moved: list[str] = []
+    for _ in range(_ROUNDS):
+        reached = _move(prepared, problem, solution)
+        if not reached or seconds_left() <= 0:
+            break
+        moved += [name for name in reached if name not in moved]
+        problem = prepared.problem()
+        search = LeastSquares(problem.space, settings, solution.x)
+        further = inner_fit(problem, search, seconds_left())
+        clause = f", with wider bounds of {listing(reached, 4)}"
+        solution = joined(solution, further, clause)
+    if not moved:
+        return problem, solution, ()
+    note = (
+        f"The search reached proposed bounds of {listing(moved, 6)}, which were widened, and "
+        "continued."
+    )
+    return problem, solution, (note,)
+
+
+def _move(prepared: Prepared, problem: Any, solution: Solution) -> list[str]:
+    """Move the bounds that a result lies on, if they may move; names of their parameters."""
+    if not np.isfinite(solution.cost):
+        return []
+    found = problem.parameters.copy()
+    found.update_from_vector(solution.x)
+    reached = []
+    for param in found.free:
+        if not param.widens:
+            continue
+        own = prepared.parameters[param.name]
+        lower, upper = own.min_value, own.max_value
+        near = _NEAR * (upper - lower)
+        is_log = param.scale == "log"
+        above = param.value >= (upper * (1 - _NEAR) if is_log else upper - near)
+        below = param.value <= (lower * (1 + _NEAR) if is_log else lower + near)
+        below &= lower != 0.0
+        if not (above.any() or below.any()):
+            continue
+        own.max_value = np.where(above, _outwards(upper, lower, is_log), upper)
+        own.min_value = np.where(below, _outwards(lower, upper, is_log), lower)
+        reached.append(param.name)
+    return reached
+
+
+def _outwards(bound: np.ndarray, other: np.ndarray, is_log: bool) -> np.ndarray:
+    """A bound that is further from the other one."""
+    if is_log:
+        return np.where(bound > other, bound * _FACTOR, bound / _FACTOR)
+    return other + _FACTOR * (bound - other)
