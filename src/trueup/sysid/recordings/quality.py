@@ -1,10 +1,12 @@
 """Quality checks of a recording by the signals of its model."""
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 
 from trueup.signals import QualityReport, TimeSeries, check_quality
-from trueup.sysid.experiment.settings import RecordingPart
+from trueup.sysid.experiment.settings import ColumnPart, RecordingPart
 from trueup.sysid.recordings.measured_state import state_columns
 from trueup.sysid.recordings.model_limits import (
     commanded_positions,
@@ -66,7 +68,7 @@ def signal_quality(
         if int(model.jnt_qposadr[joint]) in columns.positions
     }
     targets = commanded_positions(model, names, places)
-    return check_quality(
+    report = check_quality(
         measured.times,
         channels,
         roles=roles,
@@ -78,6 +80,17 @@ def signal_quality(
         targets=targets,
         accept=part.accept,
     )
+    # the period of an angle that is continued tells its unit, however far it turns
+    turning = {
+        label
+        for signal, given in part.signals.items()
+        if isinstance(given, ColumnPart) and given.unwrap
+        for label in channels
+        if label.startswith(signal) or label.startswith(f"{signal}_q")
+    }
+    kept = [f for f in report.findings if not (f.check == "units" and f.channel in turning)]
+    return replace(report, findings=tuple(kept))
+
 
 
 def _position_unit(model: mujoco.MjModel, address: int) -> str:
