@@ -37,7 +37,7 @@ def lags(recorded: Recorded) -> Iterator[Found]:
             f"ms, as a filter or another clock does: late: {found:.3g} in its column corrects it.",
             f"{position.name} / {velocity.name}",
             lag=found,
-        )
+        ).because("a late velocity")
 
 
 def velocity_lag(times: Array, position: Channel, velocity: Channel) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, listing
 from trueup.signals import Recording, read, suspect_units
+from trueup.signals.checks.spikes import spike_rows
 from trueup.signals.clocks.runs import runs_of
 from trueup.sysid.importing.clock import Clock, counts_rows, find_clock, without_clock
 from trueup.sysid.importing.column_families import families
@@ -41,7 +42,7 @@ class ImportedLog:
     """Whether the file has no column names."""
     notes: tuple[str, ...] = ()
     whole: Recording | None = None
-    """The file, if ``recording`` is the first of its runs."""
+    """The file as it was read; ``recording`` is its first run without spikes."""
 
     @property
     def used(self) -> list[str]:
@@ -67,7 +68,8 @@ def imported_log(
     if raw is not None:
         return _of_values(path, raw, model, rate)
     clock, whole = find_clock(path, rate, episode)
-    recording = runs_of(whole)[0]
+    # foreign samples are no evidence of anything
+    recording = _without_spikes(runs_of(whole)[0])
     joints = recognise(recording, model)
     scalar = scalar_joints(model)
     driven = [j for j in scalar if is_driven(model, j)]
@@ -80,10 +82,7 @@ def imported_log(
         joints = max((structured, named), key=_positions)
     if joints is not None:
         joints = _with_values(completed(joints, recording, found), recording)
-    notes = _repeated(recording)
-    if recording is whole:
-        return ImportedLog(recording, clock, joints, notes=notes)
-    return ImportedLog(recording, clock, joints, notes=notes, whole=whole)
+    return ImportedLog(recording, clock, joints, notes=_repeated(recording), whole=whole)
 
 
 def _positions(joints: JointLog | None) -> int:
@@ -93,6 +92,21 @@ def _positions(joints: JointLog | None) -> int:
         if joints is None
         else sum(c.quantity == "position" for c in joints.columns if not c.commanded)
     )
+
+
+def _without_spikes(recording: Recording) -> Recording:
+    """A recording whose single foreign samples are interpolated, as evidence of its columns."""
+    streams = []
+    for stream in recording.streams:
+        columns = dict(stream.columns)
+        for name, values in stream.columns.items():
+            rows = spike_rows(values) if np.isfinite(values).all() else np.zeros(0, bool)
+            if rows.any():
+                columns[name] = np.interp(
+                    np.arange(values.size), np.flatnonzero(~rows), values[~rows]
+                )
+        streams.append(replace(stream, columns=columns))
+    return replace(recording, streams=tuple(streams))
 
 
 def _with_values(joints: JointLog, recording: Recording) -> JointLog:

@@ -13,7 +13,6 @@ import mujoco
 import numpy as np
 
 from trueup.errors import listing
-from trueup.signals.checks.spikes import spike_rows
 from trueup.signals.units import UNITS
 from trueup.sysid.importing.joint_units import with_units
 from trueup.sysid.importing.reading import (
@@ -60,8 +59,8 @@ def read_joints(
       robot: type of the robot that the log states, or empty.
     """
     out = []
-    recorded = without_spikes(series.position)
-    series = replace(series, position=recorded).continued
+    recorded = series.position
+    series = series.continued
     for joint in series.joints:
         reading = Reading(joint, columns[joint])
         # a name is the intention of the logger, not evidence of the motor
@@ -78,16 +77,6 @@ def read_joints(
         out[k] = _with_range(model, reading, series.position[:, k])
     out = _with_commands(out, series)
     return _with_torques(model, out, series)
-
-
-def without_spikes(positions: np.ndarray) -> np.ndarray:
-    """Positions ``(T, J)`` without foreign single samples, which are no evidence of anything."""
-    out = np.array(positions)
-    for column in out.T:
-        if np.isfinite(column).all():
-            rows = spike_rows(column)
-            column[rows] = np.interp(np.flatnonzero(rows), np.flatnonzero(~rows), column[~rows])
-    return out
 
 
 def _units_by_torque(

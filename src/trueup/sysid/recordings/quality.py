@@ -86,11 +86,10 @@ def signal_quality(
         for signal, given in part.signals.items()
         if isinstance(given, ColumnPart) and given.unwrap
         for label in channels
-        if label.startswith(signal) or label.startswith(f"{signal}_q")
+        if label.partition("[")[0] in (signal, f"{signal}_qpos")
     }
     kept = [f for f in report.findings if not (f.check == "units" and f.channel in turning)]
     return replace(report, findings=tuple(kept))
-
 
 
 def _position_unit(model: mujoco.MjModel, address: int) -> str:
