@@ -225,6 +225,19 @@ def test_a_late_column_is_taken_earlier_by_the_time_of_the_advice(tmp_path, clea
     np.testing.assert_allclose(data[:, 2:], clean[at, 3:5], atol=1e-6)
 
 
+def test_a_late_control_is_taken_earlier(tmp_path, clean):
+    damaged = clean.copy()
+    damaged[2:, 5] = clean[:-2, 5]
+    control = {"shoulder": {"column": "u1", "late": 0.02}, "elbow": "u2"}
+    found = prepared(tmp_path, damaged, {"controls": control})
+    whole = found.training[0].measured_rollout[0]
+    times = whole.sensordata.times[:-3]
+    sent = whole.control.interpolate(times + 1e-6, "zoh")
+    at = np.round(times * RATE).astype(int)
+    np.testing.assert_allclose(sent[:, :2], clean[at, 5:7], atol=1e-9)
+    assert any("20 ms earlier" in note for note in found.notes)
+
+
 # --- commands and ranges ----------------------------------------------------------------------
 
 
