@@ -28,8 +28,8 @@ _TOGETHER = 0.9
 _ALONE = 0.05
 # Longest run of rows that is left out where the motion does not exclude it: longer ones are rest.
 _LONGEST_RUN = 5
-# A stuck encoder jumps by this many times the motion of the next samples, and is bridged over at most
-# this many rows.
+# A stuck encoder jumps by this many times the motion of the next samples, and is bridged over at
+# most this many rows.
 _JUMP = 3.0
 _BRIDGED = 25
 # Significant digits of a log that rounds on printing.

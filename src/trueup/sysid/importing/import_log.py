@@ -10,6 +10,7 @@ import numpy as np
 
 from trueup.errors import RecordingError, listing
 from trueup.signals import Recording
+from trueup.signals.clocks.runs import runs_of
 from trueup.simulation.models.element_names import generated_names
 from trueup.sysid.experiment.model_loading import load_model, load_spec
 from trueup.sysid.experiment.settings import ModelPart
@@ -137,6 +138,7 @@ def _propose(
         str(log.recording.metadata.get("robot_type") or ""),
     )
     points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes, *notes]
+    points += _several_runs(logs, log, further)
     if chosen := [str(n) for n in episodes if n is not None]:
         many = (
             f"{len(chosen)} episodes, {chosen[0]} to {chosen[-1]},"
@@ -199,6 +201,7 @@ def _propose(
         header=False if log.unnamed else None,
         model_lines=model_lines,
         further=[relative_path(path, folder) for path in logs[1:]],
+        runs=[len(runs_of(each)) for each in (log.whole or log.recording, *further)],
         search_lines=_search_lines(by_torque),
         episodes=episodes,
     )
@@ -211,6 +214,19 @@ def _propose(
         left_out([log.recording, *further], used, log.clock),
     )
     return Import(proposal, joints.source, _rows(robot, readings))
+
+
+def _several_runs(
+    logs: Sequence[Path], log: ImportedLog, further: Sequence[Recording]
+) -> list[str]:
+    """Sentences on files of several runs, each of which is a recording."""
+    counts = [len(runs_of(each)) for each in (log.whole or log.recording, *further)]
+    return [
+        f"the clock of {path.name} starts again or stands for long: its {count} runs are {count} "
+        "recordings (run). If it is a counter, give its period as rollover instead"
+        for path, count in zip(logs, counts, strict=True)
+        if count > 1
+    ]
 
 
 def _check_joints(
