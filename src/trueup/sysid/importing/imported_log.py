@@ -13,7 +13,7 @@ from trueup.signals.checks.spikes import spike_rows
 from trueup.signals.clocks.runs import runs_of
 from trueup.sysid.importing.clock import Clock, counts_rows, find_clock, without_clock
 from trueup.sysid.importing.column_families import families
-from trueup.sysid.importing.column_matching import match_columns
+from trueup.sysid.importing.column_matching import finite, match_columns
 from trueup.sysid.importing.column_names import likeness, take_apart
 from trueup.sysid.importing.column_roles import BY_NAMES, completed, joint_log
 from trueup.sysid.importing.joint_families import (
@@ -255,6 +255,9 @@ def _named(
         names = [n for n in names if n.commanded and n.quantity in (quantity, "command")]
     else:
         names = [n for n in names if n.quantity == quantity and not n.commanded]
+    # zeros in place of a quantity that was not recorded; gains are constant
+    if quantity not in ("kp", "kd") and not any(np.ptp(finite(recording, n.column)) for n in names):
+        return []
     order = {j: k for k, j in enumerate(scalar_joints(model))}
     numbers = [n.number for n in names if n.number is not None and not n.words]
     lowest = min([*numbers, 1])
