@@ -3,7 +3,9 @@
 import mujoco
 import numpy as np
 import pytest
+from log_writers import changed, motion_of_leg, table
 
+from trueup.sysid.importing.import_log import propose_import
 from trueup.sysid.importing.joint_evidence import read_joints
 from trueup.sysid.importing.reading import JointSeries, values_of
 
@@ -51,11 +53,14 @@ def test_a_joint_beyond_its_range_has_the_unit_of_the_others():
     assert "beyond the range" in {s[0]: s[2] for s in readings[1].says}["zero"]
 
 
-def test_outliers_decide_nothing():
-    position = MOTION.copy()
-    position[50::200, 0] = -12.4222
-    position[70::200, 1] = 400.0
-    assert [r.unit for r in read(arm(*WIDE), position)] == ["rad"] * 3
+def test_outliers_decide_nothing(tmp_path):
+    motion = motion_of_leg(4.0)
+    q = motion.q.copy()
+    q[50::200, 0] = -12.4222
+    q[70::200, 1] = 400.0
+    model, log = table(changed(motion, q=q), tmp_path)
+    rows = propose_import(model, [log], tmp_path).rows
+    assert [row[3][:12] for row in rows] == ["assumed: rad"] * 3
 
 
 def test_degrees_are_those_of_all_joints():
