@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from log_writers import JOINTS, motion_of_leg, write_leg
+from log_writers import JOINTS, json_mcap, motion_of_leg, write_leg
 
 from trueup.cli import main
 from trueup.sysid.importing.import_log import propose_import
@@ -137,3 +137,35 @@ def test_numbers_of_rows_are_no_clock(motion, tmp_path, capsys):
     given = ["import", str(tmp_path / "a.csv"), "-m", str(model), "-o", str(tmp_path / "e.yaml")]
     assert main(given) == 2
     assert "column 0 counts rows" in capsys.readouterr().err
+
+
+def two_robots(path, motion, other):
+    """JointState-like topics of two robots with the same joints."""
+    topics = {
+        f"{robot}/joint_states": [
+            {"name": list(JOINTS), "position": row.tolist()} for row in positions
+        ]
+        for robot, positions in (("/one", motion.q), ("/two", other))
+    }
+    json_mcap(path, motion.times, topics)
+    return path
+
+
+def test_two_robots_in_one_log_are_refused(motion, tmp_path, capsys):
+    model = write_leg(tmp_path)
+    log = two_robots(tmp_path / "a.mcap", motion, motion.q[::-1])
+    assert main(["import", str(log), "-m", str(model), "-o", str(tmp_path / "e.yaml")]) == 2
+    assert "two robots in one log" in capsys.readouterr().err
+    assert not (tmp_path / "e.yaml").exists()
+    # the same states, filtered, are those of one robot
+    log = two_robots(tmp_path / "b.mcap", motion, motion.q + 1e-3)
+    assert len(propose_import(model, [log], tmp_path).rows) == 3
+
+
+def test_a_second_family_of_positions_is_said(motion, tmp_path):
+    heads = ["t", *(f"{n}_{k}" for n in ("actual_q", "tool_pos") for k in range(3))]
+    table = np.column_stack([motion.times, motion.q, np.cos(motion.q[:, ::-1] * 3)])
+    np.savetxt(tmp_path / "a.csv", table, delimiter=",", header=",".join(heads), comments="")
+    found = propose_import(write_leg(tmp_path), [tmp_path / "a.csv"], tmp_path)
+    assert [row[1] for row in found.rows] == heads[1:4]
+    assert any("tool_pos_{} are positions" in p for p in found.proposal.open_points)
