@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from log_writers import JOINTS, changed, motion_of_leg, write_leg
 
+from trueup.errors import RecordingError
 from trueup.sysid.importing.import_log import Import, propose_import
 
 CONSTANTS = np.array([12.0, 9.0, 7.0])
@@ -55,9 +56,12 @@ def test_commands_drive_the_servos_of_a_model_though_currents_were_recorded(moti
 def test_an_effort_that_is_the_position_error_is_no_torque(motion, tmp_path):
     noise = 2e-4 * np.random.default_rng(2).normal(size=motion.q.shape)
     measured = np.vstack([np.repeat(motion.q[:1], 4, axis=0), motion.q[:-4]]) + noise
-    found = imported(tmp_path, changed(motion, q=measured, tau=motion.q - measured), "effort")
+    log = changed(motion, q=measured, tau=motion.q - measured, cmd=motion.q)
+    with pytest.raises(RecordingError, match=r"position error.*Position plus effort"):
+        imported(tmp_path, log, "effort")
+    found = imported(tmp_path, log, "effort", command=True)
     assert "position error" in said(found)
-    assert "actuators: torque" not in found.proposal.text
+    assert [m.column.column for m in found.proposal.controls] == [f"{j}_cmd" for j in JOINTS]
     # a torque of a controller repeats the noise too, but times its stiffness
     torque = motion.tau + 40 * (motion.q - measured)
     found = imported(tmp_path, changed(motion, q=measured, tau=torque), "effort")
