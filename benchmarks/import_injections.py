@@ -44,7 +44,8 @@ def main() -> None:
             if case.name in done or time.monotonic() - began > given.seconds:
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                answer = verdict(case, imported(case, Path(folder)))
+                home = Path(folder)
+                answer = verdict(case, imported(case, home), home)
             done[case.name] = {"case": case.name, "kind": case.kind, "verdict": answer}
             file.write(json.dumps(done[case.name]) + "\n")
             file.flush()

@@ -3,6 +3,9 @@
 A fault is a function of the setup, the size (0 or 1) and random numbers that plants it.
 """
 
+import re
+from dataclasses import replace
+
 import numpy as np
 
 from bank.identification import Setup
@@ -199,6 +202,24 @@ def _pair(setup: Setup, size: int) -> tuple[int, int]:
 def stale(setup: Setup, size: int, rng: Rng) -> None:
     """Positions repeat at random samples."""
     setup.wiring.stale = (0.1, 0.4)[size]
+
+
+def late_velocity(setup: Setup, size: int, rng: Rng) -> None:
+    """Velocities are filtered, and lag their positions."""
+    setup.machine.kind = replace(setup.machine.kind, velocities=True)
+    setup.wiring.late_velocity = (0.01, 0.04)[size]
+
+
+def narrow_commands(setup: Setup, size: int, rng: Rng) -> None:
+    """The model clips commands that the machine follows."""
+    share = (0.6, 0.3)[size]
+    machine = setup.machine
+    ends = [share * reach for reach in np.asarray(machine.kind.reach)]
+    for name, rest, end in zip(machine.joints, np.asarray(machine.kind.rest), ends, strict=True):
+        given = f'ctrllimited="true" ctrlrange="{rest - end:.4g} {rest + end:.4g}"'
+        machine.model = re.sub(
+            rf'<position ([^>]*joint="{name}")', rf"<position {given} \1", str(machine.model)
+        )
 
 
 def clock(setup: Setup, size: int, rng: Rng) -> None:

@@ -36,6 +36,9 @@ class Wiring:
       exchanged: two joints whose logged positions are exchanged; None for none.
       exchanged_torques: two joints whose logged torques are exchanged; None for none.
       stale: share of the samples whose position is that of the sample before.
+      frames: share of the rows in which a motor's frame is logged again, each motor by itself.
+      spikes: number of positions of each joint that hold the bytes of another frame.
+      late_velocity: time by which velocities lag their positions [s].
       quantum: count of the encoders [rad, m]; 0 for none.
       clock: factor of the logged time.
     """
@@ -52,6 +55,9 @@ class Wiring:
     exchanged: tuple[int, int] | None = None
     exchanged_torques: tuple[int, int] | None = None
     stale: float = 0.0
+    frames: float = 0.0
+    spikes: int = 0
+    late_velocity: float = 0.0
     quantum: float = 0.0
     clock: float = 1.0
 
@@ -143,6 +149,17 @@ def record(
     if wiring.stale:
         for row in np.flatnonzero(rng.random(len(position)) < wiring.stale):
             position[row] = position[max(0, row - 1)]
+    if wiring.late_velocity:
+        late = time - wiring.late_velocity
+        velocity = np.column_stack([np.interp(late, time, column) for column in velocity.T])
+    if wiring.frames:
+        for joint in range(position.shape[1]):
+            old = rng.random(len(position)) < wiring.frames
+            last = np.maximum.accumulate(np.where(old, 0, np.arange(len(position))))
+            position[:, joint], velocity[:, joint] = position[last, joint], velocity[last, joint]
+    if wiring.spikes:
+        for joint in range(position.shape[1]):
+            position[rng.choice(len(position), wiring.spikes, replace=False), joint] = -12.4222
     log = Log(time * wiring.clock, position, velocity, sent * wiring.torque_scale, clean, sent)
     return _miswired(log, wiring, motion.rate)
 

@@ -34,6 +34,8 @@ def by_simulation() -> list[Identification]:
         replace(plain, name="hard dry friction", options={"hard": True}),
         replace(plain, name="slow", motion={"band": (0.05, 0.5), "seconds": 20.0}),
         replace(plain, name="windows", plant=windows),
+        replace(plain, name="lost frames", plant=lost_frames),
+        replace(plain, name="spikes", plant=spikes),
         replace(plain, name="delay, from a pose with gravity", plant=delay,
                 options={"buffer": True}, machines=("arm2", "leg")),
         replace(plain, name="encoder zeros", plant=zeros, machines=("arm2", "leg")),
@@ -56,6 +58,8 @@ def by_torque() -> list[Identification]:
         replace(plain, name="noisy", noise=5.0),
         replace(plain, name="much dry friction", options={"friction": 4.0}),
         replace(plain, name="hard dry friction", options={"hard": True}),
+        replace(plain, name="lost frames", plant=lost_frames),
+        replace(plain, name="spikes", plant=spikes),
         replace(plain, name="seven joints, links with priors", machines=("arm7",), plant=links),
     ]
 
@@ -90,6 +94,19 @@ def quantised(setup: Setup, size: int, rng: np.random.Generator) -> None:
     """Encoders of 4096 counts."""
     del size, rng
     setup.wiring.quantum = 2 * np.pi / 4096
+
+
+def lost_frames(setup: Setup, size: int, rng: np.random.Generator) -> None:
+    """A bus that loses a fifth of the frames of each motor, which are logged again."""
+    del size, rng
+    setup.machine.kind = replace(setup.machine.kind, velocities=True)
+    setup.wiring.frames = 0.2
+
+
+def spikes(setup: Setup, size: int, rng: np.random.Generator) -> None:
+    """A dozen samples of each position with the bytes of another frame."""
+    del size, rng
+    setup.wiring.spikes = 12
 
 
 def windows(setup: Setup, size: int, rng: np.random.Generator) -> None:

@@ -40,6 +40,8 @@ FAULTS: dict[str, tuple[Plant, tuple[str, ...], tuple[str, ...], tuple[str, ...]
     "exchanged encoders": (faults.exchanged, ORDER, BOTH, ARMS),
     "exchanged torques": (faults.exchanged_torques, ORDER, TORQUE, ARMS),
     "stale frames": (faults.stale, ("stale", "repeat", "frozen", "same"), BOTH, ARMS),
+    "late velocities": (faults.late_velocity, ("late", "lag"), BOTH, ARMS),
+    "model clips commands": (faults.narrow_commands, ("ctrlrange", "range", "clip"), SERVO, ARMS),
     "clock": (faults.clock, ("clock", "time step", "rate of"), BOTH, ARMS),
     "time step": (faults.time_step, ("time step", "timestep"), SERVO, ARMS),
 }  # fmt: skip

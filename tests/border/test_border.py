@@ -191,6 +191,28 @@ def test_a_log_that_fits_no_joint_is_refused_with_both_sides(command, place, cap
     refused(words, folder, capfd, named=("a1b", "hinge"))
 
 
+LOGS = {
+    "no clock": (lambda log: log.replace("t,", "k,", 1), (), ("no time column", "--rate")),
+    "rate of nothing": (None, ("--rate", "0"), ("rate", "positive")),
+    "episode of a table": (None, ("--episode", "3"), ("has no episodes", "--episode")),
+    "a pickle": (lambda log: "\x80\x04K\x01.", (), ("is a pickle", "numpy.savez")),
+}
+
+
+@pytest.mark.parametrize("command", ["import", "init"])
+@pytest.mark.parametrize("case", LOGS)
+def test_a_log_that_cannot_be_imported_is_refused(case, command, place, capfd):
+    folder, _ = place("sysid")
+    change, more, named = LOGS[case]
+    log = folder / "run.csv"
+    if change is not None:
+        content = change(log.read_text()).encode("latin-1")
+        log = folder / ("run.pkl" if case == "a pickle" else "run.csv")
+        log.write_bytes(content)
+    words = [command, str(log), f"{folder}/pendulum.xml", *more, "-o", f"{folder}/new.yaml"]
+    refused(words, folder, capfd, named=named)
+
+
 @pytest.mark.parametrize(
     ("actuators", "named"),
     [

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from trueup.errors import RecordingError, SignalError, did_you_mean, listing
 from trueup.signals._samples import Array, is_time_series
-from trueup.signals.checks import clock, copies, limits, motion, spikes, stale, units, values
+from trueup.signals.checks import clock, copies, lags, limits, motion, spikes, stale, units, values
 from trueup.signals.checks.finding import Finding, Found, Severity
 from trueup.signals.checks.recorded import Channel, Limit, Recorded
 from trueup.signals.recording import Recording
@@ -46,6 +46,7 @@ CHECKS = (
     Check("finite", values.finite, can_be_accepted=False),
     Check("units", units.units),
     Check("position-velocity", units.position_velocity, True, clock.FEWEST_SAMPLES),
+    Check("lag", lags.lags, True, clock.FEWEST_SAMPLES),
     Check("wrapping", units.wrapping),
     Check("copy", copies.copies),
     Check("spikes", spikes.spikes),

@@ -22,6 +22,7 @@ _COUNTS = tuple(float(2**bits) for bits in range(10, 33))
 _CROWDED = 0.9  # least share of the period that values which wrap cover
 _ROUNDING = 1.02  # noise about the ends of the period
 _HALF = 0.5
+_LEVELS = 8  # fewest levels: a value that is switched has two
 _CONTINUES = 0.1  # largest change of the step across a jump, as a share of the period
 _SPARSE = 0.4  # largest step of an angle that can be continued, as a share of the period
 
@@ -73,7 +74,7 @@ def wraps_at(values: Array, period: float) -> Wraps | None:
     if steps.size < 3 or not _CROWDED * period <= span <= _ROUNDING * period:
         return None
     jumps = np.flatnonzero(np.abs(steps) > _HALF * period)
-    if jumps.size == 0:
+    if jumps.size == 0 or np.unique(values[:: max(1, values.size // 1000)]).size < _LEVELS:
         return None
     steps = steps - period * np.round(steps / period)
     before, after = steps[np.maximum(jumps - 1, 0)], steps[np.minimum(jumps + 1, steps.size - 1)]

@@ -234,7 +234,7 @@ def test_a_part_of_a_log_is_no_second_log(tmp_path):
 
 @pytest.mark.parametrize("case", drawn_cases(12), ids=lambda case: case.name)
 def test_no_mistake_passes_in_silence(case, tmp_path):
-    assert verdict(case, imported(case, tmp_path)) != "silent"
+    assert verdict(case, imported(case, tmp_path), tmp_path) != "silent"
 
 
 @pytest.mark.parametrize("source", ["joint_state_mcap", "unitree", "table", "unnamed_table"])

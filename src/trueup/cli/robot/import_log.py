@@ -113,5 +113,7 @@ def _show(target: Path, found: Import, output: Output) -> None:
     reasons = found.check["conclusion"]["reasons"] if found.check else []
     if reasons:
         output.text("", "Check:", *(f"  - {reason}" for reason in reasons))
+    if found.check and found.check["notes"]:
+        output.text("", "Assumed:", *(f"  - {note}" for note in found.check["notes"]))
     output.text("", f"Wrote {target}.")
     print_next(target, found.check, output)

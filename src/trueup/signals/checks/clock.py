@@ -5,19 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from trueup.signals._samples import GAP_STEPS
+from trueup.signals._samples import GAP_STEPS, Array
 from trueup.signals.checks.finding import Found, found, note, refuse, warn
 from trueup.signals.checks.recorded import Recorded
-from trueup.signals.clocks.run_starts import run_starts
+from trueup.signals.clocks.run_starts import FAR_LONGER, run_starts
 
 FEWEST_SAMPLES = 10
 """Minimum number of samples of a recording."""
 
 _FEW_SAMPLES = 50
 _JITTER_WORTH_A_WARNING = 0.05
-# A gap this many times as long as the recorded duration is a clock that was reset, or two
-# recordings in one file; the motion within it is unknown.
-_FAR_LONGER = 2.0
 _SHOWN = 6
 
 
@@ -121,7 +118,7 @@ def gaps(recorded: Recorded) -> Iterator[Found]:
         "start_of_longest": times[longest],
         "total": lost,
     }
-    if steps[longest] > _FAR_LONGER * covered:
+    if steps[longest] > FAR_LONGER * covered:
         yield refuse(
             f"The clock jumps by {steps[longest]:.4g} s, from {times[longest]:.6g} s to "
             f"{times[longest + 1]:.6g} s, where the samples cover {covered:.3g} s: split the "
@@ -133,9 +130,21 @@ def gaps(recorded: Recorded) -> Iterator[Found]:
         yield warn(
             f"{long.size} {'gap' if long.size == 1 else 'gaps'} of more than {GAP_STEPS:g} steps, "
             f"{lost:.3g} s in total; the longest lasts {steps[longest]:.3g} s, from "
-            f"{times[longest]:.6g} s.",
+            f"{times[longest]:.6g} s. {_longest_part(times, long)}",
             **figures,
         )
+
+
+def _longest_part(times: Array, long: Array) -> str:
+    """The longest part without a gap, as the key that selects it."""
+    edges = np.concatenate([[0], long + 1, [times.size]])
+    lasts = times[edges[1:] - 1] - times[edges[:-1]]
+    part = int(np.argmax(lasts))
+    start, end = times[edges[part]], times[edges[part + 1] - 1]
+    return (
+        "Commands are held over them; the longest part without one is "
+        f"trim: {{start: {start:.6g}, end: {end:.6g}}}."
+    )
 
 
 def jitter(recorded: Recorded) -> Iterator[Found]:

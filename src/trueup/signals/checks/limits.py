@@ -26,7 +26,8 @@ def limits(recorded: Recorded) -> Iterator[Found]:
         sentence = beyond(name, values, limit, channel.noise)
         if sentence:
             reached = float(values.max() if values.max() > limit.high else values.min())
-            yield warn(sentence, name, low=limit.low, high=limit.high, reached=reached)
+            found = warn(sentence, name, low=limit.low, high=limit.high, reached=reached)
+            yield found.because(limit.cause)
 
 
 def beyond(name: str, values: np.ndarray, limit: Limit, noise: float = 0.0) -> str:

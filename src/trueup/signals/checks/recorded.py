@@ -69,6 +69,8 @@ class Limit:
         what: The range in words, such as ``the ctrlrange of the actuator knee``.
         consequence: What a simulation does beyond it, as a clause.
         target: Attribute of the model that holds it; empty for none with the same unit.
+        cause: What a value beyond it is as a cause of the error of a fit, as a noun phrase; empty
+            for none.
     """
 
     low: float
@@ -76,6 +78,7 @@ class Limit:
     what: str
     consequence: str = ""
     target: str = ""
+    cause: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d, median_filter, minimum_filter1d
+from scipy.ndimage import maximum_filter1d, median_filter
 
 from trueup.signals._samples import Array
 from trueup.signals.checks.finding import Found, warn
 from trueup.signals.checks.recorded import Recorded
 from trueup.signals.checks.statistics import noise_level, resolution
 
-# Samples of the median that a spike does not change, and on either side whose motion bounds it.
+# Samples of the median that a spike does not change, and distance over which the motion bends.
 _WIDTH = 7
-_REACH = 13
+_REACH = 6
 _NOISE = 10.0
 _MOTION = 3.0
 _STEPS = 10.0
@@ -43,14 +43,14 @@ def spikes(recorded: Recorded) -> Iterator[Found]:
 def spike_rows(values: Array) -> np.ndarray:
     """Samples far from the motion around them, shape (n,) of bool.
 
-    A spike leaves the median of seven samples as it is, and returns within three. A step, a corner
-    or fast motion moves the median within a few more samples, which bounds it.
+    A spike leaves the median of seven samples as it is, and returns within three. A step or a
+    corner bends the median within a few more samples, which bounds it.
 
     Args:
         values: Finite samples (n,).
     """
     none = np.zeros(values.size, bool)
-    if values.size < 2 * _REACH:
+    if values.size < 4 * _REACH:
         return none
     middle = median_filter(values, _WIDTH, mode="nearest")
     away = np.abs(values - middle)
@@ -58,6 +58,12 @@ def spike_rows(values: Array) -> np.ndarray:
     least = max(_NOISE * noise_level(values), _STEPS * resolution(middle), _SHARE * (high - low))
     if not (away > least).any():
         return none
-    motion = maximum_filter1d(middle, _REACH) - minimum_filter1d(middle, _REACH)
+    bent = np.zeros(values.size)
+    bent[_REACH:-_REACH] = np.abs(
+        middle[_REACH:-_REACH] - 0.5 * (middle[: -2 * _REACH] + middle[2 * _REACH :])
+    )
+    # a step bends by half of its size, on both sides of it
+    bent[:_REACH], bent[-_REACH:] = bent[_REACH], bent[-_REACH - 1]
+    motion = maximum_filter1d(bent, _WIDTH)
     found = away > np.maximum(least, _MOTION * motion)
     return found if np.count_nonzero(found) <= _MOST * values.size else none

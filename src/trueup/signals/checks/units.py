@@ -194,7 +194,8 @@ def _judge_ratio(position: Channel, velocity: Channel, speed: SpeedRatio) -> Fou
         return refuse(f"{pair}: the {text}{inverted} ({measured}{says}).", channel, **figures)
     return warn(
         f"{pair}: the velocity is {abs(ratio):.3g} times as large{inverted} ({measured}{says}): a "
-        "gear ratio, a unit, or a strong filter?",
+        "gear ratio, a unit, or a strong filter, or a time axis that is as many times too long. "
+        f"Give scale: {1.0 / ratio:.4g} in its column, or time_scale: {1.0 / abs(ratio):.4g}.",
         channel,
         **figures,
     )

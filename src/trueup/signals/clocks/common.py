@@ -44,7 +44,7 @@ def common_interval(
     """Find the part of a recording that every measured signal and every command covers.
 
     A command is held until the next: the last one is assumed to hold for the longest time between
-    two of its samples.
+    two of its samples, and the first one to act up to one period before it was logged.
 
     Args:
         recording: A recording on clocks that increase.
@@ -67,7 +67,10 @@ def common_interval(
     )
     commands = clocks_of(recording, held)
     for name, times in commands.items():
-        begins[name] = float(times[0])
+        # a command that was logged within one period of the first sample acted at it too
+        lag = float(times[0]) - first
+        period = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+        begins[name] = first if 0.0 < lag < period else float(times[0])
         ends[name] = float(times[-1] + np.diff(times).max(initial=0.0))
     late, early = max(begins, key=lambda s: begins[s]), min(ends, key=lambda s: ends[s])
     first, last = max(asked[0], begins[late]), min(asked[1], ends[early])

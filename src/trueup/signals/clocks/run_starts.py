@@ -10,6 +10,9 @@ from trueup.signals._samples import GAP_STEPS
 _FEWEST = 10  # samples of a run
 _IRREGULAR = 0.5  # smallest step of a regular clock, in usual steps
 _REPEATED = 0.05  # largest share of repeated times of one run
+# A gap this many times as long as the recorded duration is that of a robot that was switched off,
+# or of two recordings in one file; the motion within it is unknown.
+FAR_LONGER = 2.0
 
 
 def run_starts(times: np.ndarray) -> np.ndarray:
@@ -34,3 +37,18 @@ def run_starts(times: np.ndarray) -> np.ndarray:
     regular = apart.min() >= _IRREGULAR * even and apart.max() <= GAP_STEPS * even
     few_repeat = len(times) - in_order.size <= _REPEATED * len(times)
     return none if regular and few_repeat else back
+
+
+def far_jumps(times: np.ndarray) -> np.ndarray:
+    """Indices of the first samples after gaps that are far longer than the recording itself.
+
+    Args:
+        times: Increasing times (n,) [s].
+    """
+    steps = np.diff(times)
+    if steps.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    usual = float(np.median(steps))
+    gaps = steps > GAP_STEPS * usual
+    covered = float(np.sum(steps[~gaps]))
+    return np.flatnonzero(gaps & (steps > FAR_LONGER * covered)) + 1

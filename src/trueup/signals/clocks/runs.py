@@ -2,20 +2,32 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from trueup.errors import RecordingError
-from trueup.signals.clocks.run_starts import run_starts
+from trueup.signals.checks.clock import FEWEST_SAMPLES
+from trueup.signals.clocks.run_starts import far_jumps, run_starts
 from trueup.signals.recording import Recording, Stream
 
 
-def runs_of(recording: Recording) -> list[Recording]:
-    """The runs of a recording whose clocks start again, named ``name_run1`` and so on.
+def _starts(times: np.ndarray) -> np.ndarray:
+    """Indices of the first samples of runs after the first."""
+    if (np.diff(times) < 0).any():
+        return run_starts(times)
+    found = far_jumps(times)
+    lengths = np.diff(np.concatenate([[0], found, [len(times)]]))
+    return found if lengths.min() >= FEWEST_SAMPLES else found[:0]
 
-    A recording of one run is returned as it is.
+
+def runs_of(recording: Recording) -> list[Recording]:
+    """The runs of a recording whose clocks start again or stand for long, named ``name_run1``.
+
+    A recording of one run is returned as it is, as is one with runs of fewer than 10 samples.
 
     Raises:
         RecordingError: The clocks start again a different number of times.
     """
-    starts = [run_starts(stream.times) for stream in recording.streams]
+    starts = [_starts(stream.times) for stream in recording.streams]
     counts = {len(found) for found in starts}
     if counts == {0}:
         return [recording]

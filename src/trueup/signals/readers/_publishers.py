@@ -23,8 +23,12 @@ def without_idle_publisher(stream: Stream) -> tuple[Stream, str]:
     if not stream.columns or len(stream.times) < 2 * _FEWEST:
         return stream, ""
     table = np.column_stack(list(stream.columns.values()))
-    finite = np.isfinite(table)
-    changing = [c for c in np.flatnonzero(finite.any(axis=0)) if np.nanstd(table[:, c]) > 0]
+    table[~np.isfinite(table)] = np.nan
+    changing = [
+        c
+        for c in range(table.shape[1])
+        if (known := table[:, c][~np.isnan(table[:, c])]).size and np.ptp(known) > 0
+    ]
     if not changing:
         return stream, ""
     # the most frequent row, found through its first column that changes

@@ -73,6 +73,12 @@ def conclusion(
                 f"the model does not follow {listing(away)}: a constant is as good after a "
                 "few iterations of the fit. Check columns, units, signs and gains, or run trueup "
                 "explain",
+                *(
+                    f"{name}: {finding.sentence}"
+                    for name, report in quality.items()
+                    for finding in report.findings
+                    if finding.cause
+                ),
             ),
             next=("explain", "check"),
         )

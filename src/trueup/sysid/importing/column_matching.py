@@ -177,7 +177,7 @@ def match_columns(
     wide = [m for p in places if p.components > 1 if (m := _components(p, names)) is not None]
     taken = {column for m in wide for column in m.columns}
     names = [n for n in names if n.column not in taken]
-    names = [n for n in names if np.ptp(_finite(recording, n.column)) > 0]
+    names = [n for n in names if np.ptp(finite(recording, n.column)) > 0]
     controls = _assign(commandable(model), names, model, control=True)
     taken = {m.column.column for m in controls}
     left = [n for n in names if n.column not in taken]
@@ -262,7 +262,8 @@ def _number_fits(
     return 0.8 if name.number - min(min(numbers), 1) == place_number else 0.0
 
 
-def _finite(recording: Recording, column: str) -> np.ndarray:
+def finite(recording: Recording, column: str) -> np.ndarray:
+    """Finite values of a column; a zero if it has none."""
     values = recording.column(column)[1]
     finite = values[np.isfinite(values)]
     return finite if finite.size else np.zeros(1)

@@ -67,6 +67,14 @@ def joint_log(
     columns = [c for c in columns if c.label in joints]
     notes = []
     command = chosen.get(("position", True))
+    notes += [
+        f"{f.template} are positions of the same joints with another motion, and are not used: "
+        "two robots in one log, or the position of a tool?"
+        for f in left
+        if (f.parsed.quantity, f.parsed.commanded) == ("position", False)
+        and f not in chosen.values()
+        and len(f.columns) == len(position.columns)
+    ]
     if command is not None and _is_open(recording, position, command):
         notes.append(
             f"{position.template} and {command.template} move alike, and neither leads: "

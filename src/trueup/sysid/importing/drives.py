@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from trueup.errors import listing
+from trueup.errors import RecordingError, listing
 from trueup.signals import Recording
 from trueup.simulation.models.element_names import joint_label
 from trueup.sysid.importing.column_matching import (
@@ -77,6 +77,9 @@ def find_drive(
       readings: interpretation of the columns of its joints.
       series: the series of the joints.
       others: controls of actuators that are not on one joint, from :func:`further_controls`.
+
+    Raises:
+      RecordingError: efforts are errors of the position, and no commands were recorded.
     """
     joints = log.joints
     assert joints is not None
@@ -90,6 +93,8 @@ def find_drive(
     )
     points: list[str] = []
     kind = judge_efforts(robot, readings, series, efforts, log.recording.units)
+    if kind.kind == ERROR and not commands:
+        raise RecordingError(" ".join(kind.points))
     points += kind.points
     efforts = {} if kind.kind == ERROR else efforts
     gain = effort_gain(robot, readings, series) if efforts else None

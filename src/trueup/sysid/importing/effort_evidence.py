@@ -60,8 +60,8 @@ def judge_efforts(
             {},
             [
                 f"efforts of {listing(names)} are the position error (commanded minus measured), "
-                "not a torque: they repeat the noise of the position with the factor -1. They are "
-                "not used; position plus effort is the command: write it as a column"
+                "not a torque: they repeat the noise of the position with the factor -1. Position "
+                "plus effort is the command: write it into the log as a column of commands"
             ],
         )
     constants = _constants(model, readings, series)

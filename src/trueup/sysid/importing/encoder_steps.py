@@ -5,7 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 _TURN = {"deg": 360.0, "rad": 2 * np.pi, "turn": 1.0}
-_BITS = range(10, 18)  # of encoders
+_STEPS = sorted(
+    ((turn / 2**bits, unit, 2**bits) for unit, turn in _TURN.items() for bits in range(10, 18)),
+    reverse=True,
+)
+"""Size, unit and counts of a turn of the steps of encoders with 10 to 17 bits."""
 _SAMPLES = 400
 
 
@@ -35,16 +39,15 @@ def step_of(column: np.ndarray) -> Step | None:
     # numbers written with few decimals, and float32, are that far from the true ones
     written = _decimals(finite)
     eps = 1.5e-7 * float(np.max(np.abs(finite)))
-    for bits in _BITS:
-        for unit, turn in _TURN.items():
-            step = turn / 2**bits
-            near = max(2 * written, eps) / step
-            if near > 0.15 or (unit == "turn" and _is_written(step, written)):
-                continue
-            off = np.abs(values / step - np.round(values / step))
-            # by chance 2 (near + 0.03) of the values are that close
-            if np.mean(off < near + 0.03) > 0.98:
-                return Step(unit, 2**bits)
+    # the coarsest first: 360/4096 is a multiple of 1/1024 too
+    for step, unit, counts in _STEPS:
+        near = max(2 * written, eps) / step
+        if near > 0.15 or (unit == "turn" and _is_written(step, written)):
+            continue
+        off = np.abs(values / step - np.round(values / step))
+        # by chance 2 (near + 0.03) of the values are that close
+        if np.mean(off < near + 0.03) > 0.98:
+            return Step(unit, counts)
     return None
 
 

@@ -37,7 +37,7 @@ def expanded(logs: Sequence[Path], episodes: Sequence[int]) -> tuple[list[Path],
         has = [int(str(r.metadata["episode_index"])) for r in read_all(path)]
         if missing := [n for n in episodes if n not in has]:
             raise RecordingError(
-                f"{path} has no episode {listing(missing)}: it has {len(has)} episodes, "
+                f"{path} has no episode {listing(map(str, missing))}: it has {len(has)} episodes, "
                 f"{min(has)} to {max(has)}. Give others with --episode"
             )
         chosen = list(dict.fromkeys(episodes)) or has

@@ -11,6 +11,7 @@ import numpy as np
 
 from trueup.errors import RecordingError, listing
 from trueup.signals import Recording
+from trueup.signals.clocks.runs import runs_of
 from trueup.simulation.models.element_names import generated_names
 from trueup.sysid.experiment.model_loading import load_model, load_spec
 from trueup.sysid.experiment.settings import ModelPart
@@ -146,6 +147,7 @@ def _propose(
         str(log.recording.metadata.get("robot_type") or ""),
     )
     points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes, *notes]
+    points += _several_runs(logs, log, further)
     if chosen := [str(n) for n in episodes if n is not None]:
         many = (
             f"{len(chosen)} episodes, {chosen[0]} to {chosen[-1]},"
@@ -215,6 +217,7 @@ def _propose(
         model=robot,
         header=False if log.unnamed else None,
         further=[relative_path(path, folder) for path in logs[1:]],
+        runs=[len(runs_of(each)) for each in (log.whole or log.recording, *further)],
         search_lines=_search_lines(by_torque),
         episodes=episodes,
     )
@@ -235,6 +238,19 @@ def _propose(
     opened = {logs[0].resolve(): log.recording} if whole else {}
     found = with_servo_unknowns(proposal, folder, opened)
     return Import(found, joints.source, _rows(robot, readings))
+
+
+def _several_runs(
+    logs: Sequence[Path], log: ImportedLog, further: Sequence[Recording]
+) -> list[str]:
+    """Sentences on files of several runs, each of which is a recording."""
+    counts = [len(runs_of(each)) for each in (log.whole or log.recording, *further)]
+    return [
+        f"the clock of {path.name} starts again or stands for long: its {count} runs are {count} "
+        "recordings (run). If it is a counter, give its period as rollover instead"
+        for path, count in zip(logs, counts, strict=True)
+        if count > 1
+    ]
 
 
 def _check_joints(

@@ -1,7 +1,7 @@
 """Log for an import: its clock, its joints, and their series on one clock."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import mujoco
@@ -9,9 +9,11 @@ import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, listing
 from trueup.signals import Recording, read, suspect_units
+from trueup.signals.checks.spikes import spike_rows
+from trueup.signals.clocks.runs import runs_of
 from trueup.sysid.importing.clock import Clock, counts_rows, find_clock, without_clock
 from trueup.sysid.importing.column_families import families
-from trueup.sysid.importing.column_matching import match_columns
+from trueup.sysid.importing.column_matching import finite, match_columns
 from trueup.sysid.importing.column_names import likeness, take_apart
 from trueup.sysid.importing.column_roles import BY_NAMES, completed, joint_log
 from trueup.sysid.importing.joint_families import (
@@ -39,6 +41,8 @@ class ImportedLog:
     unnamed: bool = False
     """Whether the file has no column names."""
     notes: tuple[str, ...] = ()
+    whole: Recording | None = None
+    """The file as it was read; ``recording`` is its first run without spikes."""
 
     @property
     def used(self) -> list[str]:
@@ -63,7 +67,9 @@ def imported_log(
     raw = None if episode is not None else _unnamed(path)
     if raw is not None:
         return _of_values(path, raw, model, rate)
-    clock, recording = find_clock(path, rate, episode)
+    clock, whole = find_clock(path, rate, episode)
+    # foreign samples are no evidence of anything
+    recording = _without_spikes(runs_of(whole)[0])
     joints = recognise(recording, model)
     scalar = scalar_joints(model)
     driven = [j for j in scalar if is_driven(model, j)]
@@ -75,8 +81,8 @@ def imported_log(
         structured = joint_log(recording, found, labels)
         joints = max((structured, named), key=_found)
     if joints is not None:
-        joints = completed(joints, recording, found)
-    return ImportedLog(recording, clock, joints, notes=_repeated(recording))
+        joints = _with_values(completed(joints, recording, found), recording)
+    return ImportedLog(recording, clock, joints, notes=_repeated(recording), whole=whole)
 
 
 def _found(joints: JointLog | None) -> tuple[int, int]:
@@ -84,6 +90,27 @@ def _found(joints: JointLog | None) -> tuple[int, int]:
     columns = () if joints is None else joints.columns
     positions = sum(c.quantity == "position" for c in columns if not c.commanded)
     return positions, len(columns)
+
+
+def _without_spikes(recording: Recording) -> Recording:
+    """A recording whose single foreign samples are interpolated, as evidence of its columns."""
+    streams = []
+    for stream in recording.streams:
+        columns = dict(stream.columns)
+        for name, values in stream.columns.items():
+            rows = spike_rows(values) if np.isfinite(values).all() else np.zeros(0, bool)
+            if rows.any():
+                columns[name] = np.interp(
+                    np.arange(values.size), np.flatnonzero(~rows), values[~rows]
+                )
+        streams.append(replace(stream, columns=columns))
+    return replace(recording, streams=tuple(streams))
+
+
+def _with_values(joints: JointLog, recording: Recording) -> JointLog:
+    """The columns that have values: a driver without torque sensors sends NaN as efforts."""
+    kept = [c for c in joints.columns if np.isfinite(recording.column(c.column)[1]).any()]
+    return replace(joints, columns=tuple(kept))
 
 
 def _repeated(recording: Recording) -> tuple[str, ...]:
@@ -228,6 +255,9 @@ def _named(
         names = [n for n in names if n.commanded and n.quantity in (quantity, "command")]
     else:
         names = [n for n in names if n.quantity == quantity and not n.commanded]
+    # zeros in place of a quantity that was not recorded; gains are constant
+    if quantity not in ("kp", "kd") and not any(np.ptp(finite(recording, n.column)) for n in names):
+        return []
     order = {j: k for k, j in enumerate(scalar_joints(model))}
     numbers = [n.number for n in names if n.number is not None and not n.words]
     lowest = min([*numbers, 1])

@@ -12,7 +12,6 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 
-from trueup.signals.checks.spikes import spike_rows
 from trueup.signals.units import UNITS
 from trueup.sysid.importing.column_roles import lag_of
 from trueup.sysid.importing.joint_units import with_units
@@ -60,8 +59,8 @@ def read_joints(
       robot: type of the robot that the log states, or empty.
     """
     out = []
-    recorded = without_spikes(series.position)
-    series = replace(series, position=recorded).continued
+    recorded = series.position
+    series = series.continued
     for joint in series.joints:
         reading = Reading(joint, columns[joint])
         # a name is the intention of the logger, not evidence of the motor
@@ -78,16 +77,6 @@ def read_joints(
         out[k] = _with_range(model, reading, series.position[:, k])
     out = _with_commands(out, series)
     return with_sides(model, _with_torques(model, out, series), series)
-
-
-def without_spikes(positions: np.ndarray) -> np.ndarray:
-    """Positions ``(T, J)`` without foreign single samples, which are no evidence of anything."""
-    out = np.array(positions)
-    for column in out.T:
-        if np.isfinite(column).all():
-            rows = spike_rows(column)
-            column[rows] = np.interp(np.flatnonzero(rows), np.flatnonzero(~rows), column[~rows])
-    return out
 
 
 def _units_by_torque(
@@ -161,8 +150,9 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
     unit = min(units, key=lambda u: abs(np.log(abs(ratio) / units[u])))
     if abs(np.log(abs(ratio) / units[unit])) > 0.2:
         why = (
-            f"it is {ratio:.3g} times the slope of the position: its unit is another, or the time "
-            f"axis is {abs(ratio):.3g} times too long (time_scale: {1 / abs(ratio):.4g})"
+            f"it is {ratio:.3g} times the slope of the position: a time axis that is as many times "
+            f"too long (give time_scale: {1 / abs(ratio):.3g}), or another unit (give the velocity "
+            f"with scale: {1 / ratio:.3g})"
         )
         return reading.saying("velocity", ASK, why)
     sign = 1.0 if ratio > 0 else -1.0

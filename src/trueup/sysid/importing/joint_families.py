@@ -17,6 +17,7 @@ from trueup.simulation.models.element_names import joint_label
 from trueup.sysid.importing.column_names import likeness, take_apart
 from trueup.sysid.importing.stated_names import stated_names
 
+_ANOTHER = 0.3  # difference of two positions of one joint, as a share of the motion
 _SEPARATOR = r"[/.\[\]_]+"
 _QUANTITIES = {
     **dict.fromkeys(("position", "positions", "q", "pos", "dof_pos", "qpos"), "position"),
@@ -178,6 +179,7 @@ def recognise(recording: Recording, model: mujoco.MjModel) -> JointLog | None:
     if not found:
         return None
     _, _, source, columns = max(found, key=lambda f: (f[0], f[1]))
+    _check_one_robot(recording, columns)
     columns = _first_of_each(columns)
     labels = list(dict.fromkeys(c.label for c in columns if c.quantity == "position"))
     names = [joint_label(model, j) for j in scalar_joints(model)]
@@ -240,6 +242,32 @@ def _column(name: str, source: Source) -> JointColumn | None:
         commanded = bool(groups.get("commanded")) or bool(_COMMANDED.search(topic))
         return JointColumn(name, quantity, commanded, groups["joint"])
     return None
+
+
+def _check_one_robot(recording: Recording, columns: list[JointColumn]) -> None:
+    """Check that topics with the same joints have the same motion, as of filtered and raw states.
+
+    Raises:
+      RecordingError: two of them move differently.
+    """
+    first: dict[str, str] = {}
+    for c in columns:
+        if c.quantity != "position" or c.commanded:
+            continue
+        known = first.setdefault(c.label, c.column)
+        if known == c.column:
+            continue
+        (times, values), (clock, others) = recording.column(known), recording.column(c.column)
+        size, there = float(np.nanstd(values)), np.isfinite(others)
+        if size < 1e-9 or not there.any():
+            continue
+        apart = np.abs(np.interp(times, clock[there], others[there]) - values)
+        if float(np.nanmedian(apart)) > _ANOTHER * size:
+            raise RecordingError(
+                f"{recording.name} has two positions of joint {c.label} that move differently, "
+                f"{known} and {c.column}: two robots in one log? Give a log with the topics of "
+                "one robot"
+            )
 
 
 def _first_of_each(columns: list[JointColumn]) -> list[JointColumn]:

@@ -4,6 +4,7 @@ import json
 import re
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -38,16 +39,19 @@ def experiment_text(
     header: bool | None = None,
     model_lines: Sequence[str] = (),
     further: Sequence[str] = (),
+    runs: Sequence[int] = (),
     search_lines: Sequence[str] = (),
     episodes: Sequence[int | None] = (),
 ) -> str:
     """Return the file's text.
 
     ``header``: whether the file has column names; ``model_lines``: settings of the model;
-    ``further``: recordings with the same columns; ``search_lines``: settings of the search;
-    ``episodes``: episode of each recording, where it is a data set.
+    ``further``: recordings with the same columns; ``runs``: number of runs in the first recording
+    and in each of those; ``search_lines``: settings of the search; ``episodes``: episode of each
+    recording, where it is a data set.
     """
-    shared = bool(further)
+    runs = runs or [1] * (1 + len(further))
+    shared = bool(further) or runs[0] > 1
     columns = ", ".join(quoted(c) for c in free_columns[:_SHOWN]) or "none"
     if len(free_columns) > _SHOWN:
         columns += f" and {len(free_columns) - _SHOWN} more"
@@ -75,6 +79,7 @@ def experiment_text(
         "",
         "recordings:",
         f"  - file: {quoted(recording_file)}",
+        *_run_lines(recording_file, 1, runs[0]),
         *_episode_lines(recording_file, episodes[0] if episodes else None),
         *([] if header is None else [f"    header: {str(header).lower()}"]),
         *_clock_lines(clock),
@@ -92,7 +97,7 @@ def experiment_text(
         "    initial: measured",
         "    # Use a part of the recording [s]:",
         "    # trim: {start: 0.5, end: 20.0}",
-        *_further_lines(further, clock, header, episodes[1:]),
+        *_further_lines([recording_file, *further], runs, clock, header, episodes),
         "  # More recordings go here, each with its own - file.",
         "",
         *_parameter_lines(parameters, model),
@@ -156,18 +161,31 @@ def _episode_lines(file: str, episode: int | None) -> list[str]:
 
 
 def _further_lines(
-    files: Sequence[str], clock: Clock, header: bool | None, episodes: Sequence[int | None]
+    files: Sequence[str],
+    runs: Sequence[int],
+    clock: Clock,
+    header: bool | None,
+    episodes: Sequence[int | None],
 ) -> list[str]:
-    """Recordings with the columns of the first."""
+    """Recordings with the columns of the first run of the first file."""
     lines = []
-    for file, episode in zip(files, episodes or [None] * len(files), strict=True):
-        lines.append(f"  - file: {quoted(file)}")
-        lines += _episode_lines(file, episode)
-        if header is not None:
-            lines.append(f"    header: {str(header).lower()}")
-        lines += [line for line in _clock_lines(clock) if not line.lstrip().startswith("#")]
-        lines += ["    signals: *signals", "    controls: *controls"]
+    chosen = episodes or [None] * len(files)
+    for place, (file, count, episode) in enumerate(zip(files, runs, chosen, strict=True)):
+        for run in range(2 if place == 0 else 1, count + 1):
+            lines += [f"  - file: {quoted(file)}", *_run_lines(file, run, count)]
+            lines += _episode_lines(file, episode)
+            if header is not None:
+                lines.append(f"    header: {str(header).lower()}")
+            lines += [line for line in _clock_lines(clock) if not line.lstrip().startswith("#")]
+            lines += ["    signals: *signals", "    controls: *controls"]
     return lines
+
+
+def _run_lines(file: str, run: int, count: int) -> list[str]:
+    """Name and number of a run of a file with several."""
+    if count == 1:
+        return []
+    return [f"    name: {quoted(f'{plain_name(Path(file).stem)}_run{run}')}", f"    run: {run}"]
 
 
 def _mapping_lines(

@@ -61,8 +61,6 @@ class CheckedRecording:
     """Whether its beginning is excluded because a stream was missing there."""
     notes: tuple[str, ...]
     """Assumptions, in sentences."""
-    changes: tuple[str, ...] = ()
-    """Changes of the samples as they were read, as clauses."""
 
     @property
     def start_is_known(self) -> bool:
@@ -142,7 +140,7 @@ def load_recording(
     quality = signal_quality(part, model, measured, control, list(part.controls))
     measured = _rows(measured, outside(measured.times, unread))
     notes = (*guessed, *notes, *_without_control(part, model, name))
-    facts = CheckedRecording(name, part, path, quality, interval.begins_late, notes, chosen.notes)
+    facts = CheckedRecording(name, part, path, quality, interval.begins_late, notes)
     state = initial_state(part.initial, name, model, measured, interval.begins_late)
     lead_in = None
     # the model's default is complete: no lead-in is required

@@ -36,6 +36,7 @@ def control_limits(model: mujoco.MjModel, channels: Mapping[str, str]) -> dict[s
                 f"the ctrlrange of the actuator {actuator}",
                 "a simulation clips the command there",
                 f"actuator/{actuator}/ctrlrange",
+                "commands beyond the ctrlrange of the model",
             )
         elif command_quantity(model, i) == "effort":
             joint = _joint_of(model, i)

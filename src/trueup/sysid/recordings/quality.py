@@ -1,10 +1,12 @@
 """Quality checks of a recording by the signals of its model."""
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 
 from trueup.signals import QualityReport, TimeSeries, check_quality
-from trueup.sysid.experiment.settings import RecordingPart
+from trueup.sysid.experiment.settings import ColumnPart, RecordingPart
 from trueup.sysid.recordings.measured_state import state_columns
 from trueup.sysid.recordings.model_limits import (
     commanded_positions,
@@ -65,16 +67,29 @@ def signal_quality(
         for joint in range(model.njnt)
         if int(model.jnt_qposadr[joint]) in columns.positions
     }
-    return check_quality(
+    targets = commanded_positions(model, names, places)
+    report = check_quality(
         measured.times,
         channels,
         roles=roles,
         pairs=pairs,
         units=units,
         limits={**position_limits(model, places), **control_limits(model, names)},
-        targets=commanded_positions(model, names, places),
+        # a torque moves a joint by its inertia: only a commanded position has a delay
+        responses=targets,
+        targets=targets,
         accept=part.accept,
     )
+    # the period of an angle that is continued tells its unit, however far it turns
+    turning = {
+        label
+        for signal, given in part.signals.items()
+        if isinstance(given, ColumnPart) and given.unwrap
+        for label in channels
+        if label.partition("[")[0] in (signal, f"{signal}_qpos")
+    }
+    kept = [f for f in report.findings if not (f.check == "units" and f.channel in turning)]
+    return replace(report, findings=tuple(kept))
 
 
 def _position_unit(model: mujoco.MjModel, address: int) -> str:
