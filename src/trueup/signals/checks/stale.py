@@ -127,7 +127,7 @@ def repeats(
     stuck_rows = np.zeros(size, bool)
     for start, stop in _stuck_runs(position):
         stuck_rows[start:stop] = stop - start <= _BRIDGED
-    if count < _FEWEST or count <= _LEAST_SHARE * of:
+    if count < _FEWEST:
         return Repeats(stuck_rows, float(np.mean(stuck_rows)))
     # a channel that is constant says nothing
     own = _same(position.values)
@@ -135,6 +135,8 @@ def repeats(
     same = [_same(values) for values in channels if np.ptp(values) > 0]
     whole = [s for s in same if np.mean(s[repeated]) >= _TOGETHER]
     if not whole or any(np.mean(s[moving & ~own]) > _ALONE for s in whole):
+        if count <= _LEAST_SHARE * of:
+            return Repeats(stuck_rows, float(np.mean(stuck_rows)))
         return Repeats(repeated | stuck_rows, count / of)
     together = np.logical_and.reduce([own, *whole])
     starts, stops = runs(together)
