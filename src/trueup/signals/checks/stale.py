@@ -127,24 +127,20 @@ def repeats(
     stuck_rows = np.zeros(size, bool)
     for start, stop in _stuck_runs(position):
         stuck_rows[start:stop] = stop - start <= _BRIDGED
+    if count < _FEWEST or count <= _LEAST_SHARE * of:
+        return Repeats(stuck_rows, float(np.mean(stuck_rows)))
     # a channel that is constant says nothing
     own = _same(position.values)
     channels = [*([] if velocity is None else [velocity]), *others]
     same = [_same(values) for values in channels if np.ptp(values) > 0]
-    # those that repeat in the rows of old positions and not in others are in the same frame
-    whole = [s for s in same if np.mean(s[~own]) <= _ALONE and np.any(s & own)]
-    if count >= _FEWEST:
-        whole = [s for s in whole if np.mean(s[repeated]) >= _TOGETHER]
+    whole = [s for s in same if np.mean(s[repeated]) >= _TOGETHER]
+    if not whole or any(np.mean(s[moving & ~own]) > _ALONE for s in whole):
+        return Repeats(repeated | stuck_rows, count / of)
     together = np.logical_and.reduce([own, *whole])
     starts, stops = runs(together)
+    old = stops - starts <= _LONGEST_RUN
     jump, motion, noise = _jumps(position, starts, stops)
-    jumps = (jump > motion + noise) & (stops < size - 1)
-    certain = count >= _FEWEST or np.count_nonzero(jumps) >= _FEWEST
-    if not whole or not certain:
-        if count < _FEWEST or count <= _LEAST_SHARE * of:
-            return Repeats(stuck_rows, float(np.mean(stuck_rows)))
-        return Repeats(repeated | stuck_rows, count / of)
-    old = (stops - starts <= _LONGEST_RUN) | jumps
+    old |= jump > motion + noise
     if velocity is not None and times is not None:
         lasts = times[np.minimum(stops, size - 1)] - times[np.maximum(starts - 1, 0)]
         old |= np.abs(velocity[starts]) * lasts > noise
