@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from trueup.signals.clocks.even import resampled
     from trueup.signals.clocks.gaps import split_at_gaps
     from trueup.signals.clocks.repair import repaired
+    from trueup.signals.clocks.runs import runs_of
     from trueup.signals.delay import estimate_delay
     from trueup.signals.filters import butterworth, savitzky_golay
     from trueup.signals.mapping import select
@@ -49,6 +50,7 @@ _EXPORTS = {
     "register_reader": "trueup.signals.readers.registry",
     "repaired": "trueup.signals.clocks.repair",
     "resampled": "trueup.signals.clocks.even",
+    "runs_of": "trueup.signals.clocks.runs",
     "savitzky_golay": "trueup.signals.filters",
     "select": "trueup.signals.mapping",
     "si_unit": "trueup.signals.units",
@@ -84,6 +86,7 @@ __all__ = [
     "register_reader",
     "repaired",
     "resampled",
+    "runs_of",
     "savitzky_golay",
     "select",
     "si_unit",

@@ -170,11 +170,20 @@ def test_a_right_model_has_no_cause(tmp_path):
     assert identified(tmp_path, Fault())["causes"] == []
 
 
-def test_stale_frames_are_the_first_cause_and_never_to_be_used(tmp_path):
-    summary = identified(tmp_path, Fault(log=stale))
+def test_stale_frames_that_are_kept_are_the_first_cause_and_never_to_be_used(tmp_path):
+    kept = EXPERIMENT.replace("{file: log.csv,", "{file: log.csv, leave_out: [],")
+    summary = identified(tmp_path, Fault(log=stale), kept)
     assert summary["causes"][0]["cause"] == "stale frames"
     assert "repeat the previous sample" in summary["verdict"]["reasons"][0]["sentence"]
     assert summary["verdict"]["grade"] == "look"
+
+
+def test_stale_frames_are_left_out_by_default_and_change_nothing(tmp_path):
+    summary = identified(tmp_path, Fault(log=stale))
+    assert not [cause for cause in summary["causes"] if cause["cause"] == "stale frames"]
+    assert any("repeated frames are left out" in note for note in summary["notes"])
+    values = [row["value"] for row in summary["parameters"] if row["name"].startswith("armature")]
+    assert values == pytest.approx([0.045, 0.045], rel=0.02)
 
 
 def test_what_is_a_parameter_is_no_cause(tmp_path):

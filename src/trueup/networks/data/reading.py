@@ -57,7 +57,7 @@ def read_series(settings: DataSettings) -> list[ActuatorSeries]:
 
 
 def read_recorded(settings: DataSettings) -> list[Recording]:
-    """The raw signals of all recordings, ordered by group and file.
+    """The raw signals of all recordings, ordered by group and file, each run of a file apart.
 
     They are named after their files, preceded by the group where two files share a name.
 
@@ -75,7 +75,8 @@ def read_recorded(settings: DataSettings) -> list[Recording]:
     names = [file.path.stem for file in files]
     if len(set(names)) < len(names):
         names = [f"{file.group}/{file.path.stem}" for file in files]
-    return [replace(each, name=name) for each, name in zip(found, names, strict=True)]
+    named = [replace(each, name=name) for each, name in zip(found, names, strict=True)]
+    return [run for each in named for run in runs_of(each)]
 
 
 def series_of(recorded: list[Recording], settings: DataSettings) -> list[ActuatorSeries]:
@@ -84,7 +85,7 @@ def series_of(recorded: list[Recording], settings: DataSettings) -> list[Actuato
     Raises:
         TrueupError: as `read_series`, except for errors of the files themselves.
     """
-    recordings = [usable(run, settings.repair) for each in recorded for run in runs_of(each)]
+    recordings = [usable(each, settings.repair) for each in recorded]
     recordings = [_with_torque_moved(each, settings.torque_delay) for each in recordings]
     rate = settings.rate if settings.rate is not None else common_rate(recordings)
     _check_rate(rate, recordings)

@@ -135,7 +135,7 @@ def gaps(recorded: Recorded) -> Iterator[Found]:
         )
 
 
-def _longest_part(times: Array, long: Array) -> str:
+def _longest_part(times: Array, long: np.ndarray) -> str:
     """The longest part without a gap, as the key that selects it."""
     edges = np.concatenate([[0], long + 1, [times.size]])
     lasts = times[edges[1:] - 1] - times[edges[:-1]]

@@ -164,7 +164,9 @@ def _stuck_runs(position: Channel) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in zip(starts[stuck], stops[stuck], strict=True)]
 
 
-def _jumps(position: Channel, starts: Array, stops: Array) -> tuple[Array, Array, float]:
+def _jumps(
+    position: Channel, starts: np.ndarray, stops: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Jump at the end of each run, largest motion of a sample after it, and what noise explains."""
     values = position.values
     after = np.minimum(stops[:, None] + np.arange(4), values.size - 1)
