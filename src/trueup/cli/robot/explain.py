@@ -78,10 +78,11 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     columns = ["rank", "cause", "explains", level, "unknowns", ""]
     output.table(columns, [cause_row(row) for row in summary["causes"]])
     noise = max(gap["noise"], 1e-300)
+    freed = gap["all_free"]
+    every = "" if freed is None else f", {freed / noise:.3g} with all causes freed"
     output.text(
         f"Held-out error in multiples of noise: {gap['model'] / noise:.3g} of the model, "
-        f"{gap['explained'] / noise:.3g} with the named causes freed, "
-        f"{gap['all_free'] / noise:.3g} with all causes freed."
+        f"{gap['explained'] / noise:.3g} with the named causes freed{every}."
     )
     for note in shortened(summary["notes"]):
         output.text(f"  - {note}")
