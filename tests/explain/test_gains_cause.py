@@ -68,7 +68,7 @@ def test_the_gains_are_those_of_the_type(actuator, expected):
         (f"<motor {_ON}/>", "torque-constant"),
         (f"<{_MOTOR}/>", "torque-constant"),
         (f'<{_MOTOR} input="pos" controller="3 1 0.2 0 0 0"/>', "gains"),
-        (f"<velocity {_ON} kv=\"3\"/>", "gains"),
+        (f'<velocity {_ON} kv="3"/>', "gains"),
     ],
 )
 def test_a_motor_has_a_torque_constant_and_a_servo_has_gains(actuator, cause):

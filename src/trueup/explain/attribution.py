@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trueup.explain.causes import SUCCESSIVE
 from trueup.explain.elimination import eliminated
 from trueup.explain.fits import ALL, MODEL, CauseFits, key_of
 from trueup.explain.log import ExplainedLog
@@ -99,7 +100,9 @@ class Attribution(CauseFits):
                 break
             if number >= most and offer.promise > _PROMISING * found.rest:
                 break
-            fit = self.fit_offer(chosen, offer)
+            if np.isfinite(limit) and offer.cause in SUCCESSIVE:
+                continue  # what is evaluated, and not predicted, is that far from the best
+            fit = self.fit_offer(chosen, offer.cause, found)
             made.append(offer.cause)
             if np.isfinite(limit) or not self.leaves_noise(fit):
                 continue
@@ -253,8 +256,10 @@ class Attribution(CauseFits):
         return best if worth and errors.chance(before, after[best]) < self._significance else None
 
     def _first_of(self, squares: Mapping[str, float], others: Sequence[str]) -> str:
-        """Cause with the smallest squared error; of nearly equal ones that with the fewest unknowns,
-        and of these the more usual one."""
+        """Cause with the smallest squared error.
+
+        Of nearly equal ones, that with the fewest unknowns, and of these the more usual one.
+        """
         least, order = min(squares.values()), list(self.log.columns)
         equal = [c for c in squares if squares[c] <= (1.0 + _MARGIN) * least]
         return min(equal, key=lambda c: (self._size(c, others), order.index(c)))
@@ -296,7 +301,7 @@ class Attribution(CauseFits):
             self.fit(rest, self.columns_with(self.fit_of(self.chosen), rest), self._without(cause))
             found = self.offers(rest, self.fit_of(rest).x, others)
             for offer in self._rivals(found):
-                self.fit_offer(rest, offer)
+                self.fit_offer(rest, offer.cause, found)
         worth = [c for c in others if self.has_fit([*rest, c])]
         errors, place = self.errors()
         squares = {c: float(errors.squares[place[key_of([*rest, c])]]) for c in [cause, *worth]}

@@ -14,7 +14,6 @@ from trueup.parameters import InertiaType, Parameter, ParameterDict
 from trueup.simulation.targets.actuator_targets import actuator_value
 from trueup.simulation.targets.actuator_types import (
     actuator_type,
-    command_quantity,
     holds_position,
     velocity_gain,
 )
@@ -40,9 +39,8 @@ _CONTACT = 8.0  # largest factor of a friction coefficient
 _COMPENSATED = 1.5  # largest compensated fraction of the weight
 _WIDEST_LOAD = 0.3  # largest radius of gyration of a payload [m]
 _LEAST_INERTIA = 1e-12  # of a payload without one [kg m^2]
-_BEYOND = 0.5  # largest recorded motion beyond the range of a joint, relative to the range
 _TURNS = tuple(np.pi * np.array([-0.5, -0.25, 0.25, 0.5, 1.0]))
-"""Tilts to start from: across a plane that holds all joints they have no slope at the model [rad]."""
+"""Tilts to start from [rad]: across a plane in which all joints turn, none has a slope at 0."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,8 @@ class Unknown:
     offset: float = 0.0
     """Offset of the parameter from the value that it represents."""
     variant: str = ""
-    """Variant of the cause to which it belongs, such as the link that carries a payload; a fit frees
-        one variant."""
+    """Variant of the cause to which it belongs, such as the link that carries a payload; a fit
+        frees one variant."""
     follows: bool = False
     """Whether it has an effect only with another unknown of its variant."""
     extends: bool = False
@@ -93,7 +91,7 @@ class Cause:
 
 
 def _terms(now: Situation, *kinds: str) -> list[Unknown]:
-    """Attributes of the joints that actuators move, with the bounds of a search for missing ones."""
+    """Attributes of the joints that actuators move, bounded as in a search for missing terms."""
     names = [now.joint(joint) for joint in now.joints]
     found = candidates([now.model], ParameterDict(), kinds)
     found = [c for c in found if c.where in names]
@@ -130,10 +128,9 @@ def _joint_range(now: Situation) -> list[Unknown]:
         if not model.jnt_limited[joint]:
             continue
         name, own = now.joint(joint), model.jnt_range[joint]
-        reach = _BEYOND * float(own[1] - own[0])
         for side, sign in enumerate((-1.0, 1.0)):
             value, beyond = float(own[side]), sign * (recorded[side] - own[side])
-            if not 0 < beyond < reach:
+            if beyond <= 0:
                 continue
             far = value + sign * 2.0 * beyond
             low, high = min(value, far), max(value, far)
@@ -159,7 +156,9 @@ def _delay(now: Situation) -> list[Unknown]:
         found = {n: (v, [t]) for n, v, t in zip(names, values, own, strict=True)}
     return [
         Unknown(
-            Parameter(name, value, step, max(value, step) + LONGEST_DELAY, target=targets, unit="s"),
+            Parameter(
+                name, value, step, max(value, step) + LONGEST_DELAY, target=targets, unit="s"
+            ),
             offset=step,
         )
         for name, (value, targets) in found.items()
@@ -232,7 +231,7 @@ def _limits(now: Situation) -> list[Unknown]:
         joint = i if kind == "joint" else now.joint_of(i)
         unit = "N m" if now.turns(joint) else "N"
         found = force_limit(name, f"{kind}/{name}/{attribute}", limit, force, unit)
-        out.append(_renamed(found, f"{name}_limit"))
+        out.append(replace(_renamed(found, f"{name}_limit"), reach=(np.inf, 1.0)))
     return out
 
 

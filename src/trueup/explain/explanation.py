@@ -169,11 +169,14 @@ def _values(
         shift = log.offsets[element]
         low, high = ends[place] - shift
         start, (reach, sign), value = log.start[element], log.reaches[element], float(x[place])
-        beyond = bool(sign * (value - reach) >= 0)
-        if beyond:
-            value, low, high = float(reach), np.nan, np.nan
+        # a limit without a slope is wider than all that the log reaches
+        wider = not np.isfinite(high - low) and sign * (value - start) > 0
+        beyond = bool(sign * (value - reach) >= 0 or wider)
         differs = not at_bound[place] and not low <= start - shift <= high
-        differs = bool(sign * (start - reach) < 0) if beyond else differs
+        if beyond:
+            low, high = np.nan, np.nan
+            value = float(min(value, reach) if sign > 0 else max(value, reach))
+            differs = sign * (start - reach) < 0
         out.append(
             {
                 "name": log.names[element],

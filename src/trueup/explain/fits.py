@@ -8,12 +8,14 @@ import numpy as np
 from trueup.explain.causes import SUCCESSIVE
 from trueup.explain.held_out import HeldOutErrors, HeldOutFit, held_out_fit
 from trueup.explain.log import ExplainedLog
-from trueup.explain.offers import Offer, Offers, offers_at
+from trueup.explain.offers import Offers, offers_at
 from trueup.sysid.causes.freed import FreedFit, fit_freed
 
 MODEL, ALL = "model", "all"
 _SEPARATOR = " + "
 _ALIKE = 0.01  # relative difference of squared errors below which start states are not refined
+_SCOUTS = 4  # variants of a cause that are tried before its fit
+_SCOUTED = 4  # iterations with each of them
 _AT_NOISE = 1.5  # squared error, relative to that of noise, up to which a fit leaves noise alone
 
 
@@ -87,10 +89,33 @@ class CauseFits:
         own = [self.log.columns[c] for c in causes]
         return np.intersect1d(fit.columns, np.concatenate(own) if own else ()).astype(int)
 
-    def fit_offer(self, chosen: Sequence[str], offer: Offer) -> FreedFit:
-        """Fit of selected causes and a further one, from its offer."""
-        columns = np.union1d(self.columns_of(chosen), offer.variant.columns).astype(int)
-        return self.fit((*chosen, offer.cause), columns, offer.x)
+    def fit_offer(self, chosen: Sequence[str], cause: str, found: Offers) -> FreedFit:
+        """Fit of selected causes and a further one, from its offers.
+
+        Of several variants, a few iterations with each of the most promising ones decide.
+        """
+        causes = (*chosen, cause)
+        if self.has_fit(causes):
+            return self.fit_of(causes)
+        begun = []
+        for offer in (found.best[cause], *found.others[cause][: _SCOUTS - 1]):
+            columns = np.union1d(self.columns_of(chosen), offer.variant.columns).astype(int)
+            begun.append((offer.promise, columns, offer.x))
+        if len(begun) > 1:
+            begun = [self._scouted(cause, columns, x) for _, columns, x in begun]
+        _, columns, x = min(begun, key=lambda one: one[0])
+        return self.fit(causes, columns, x)
+
+    def _scouted(
+        self, cause: str, columns: np.ndarray, begin: np.ndarray
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """Cost, columns and values after a few iterations."""
+        log = self.log
+        fit = fit_freed(
+            log.training, (cause,), columns, log.always, begin, log.guesses, iterations=_SCOUTED
+        )
+        self.evaluations += fit.evaluations
+        return fit.cost, columns, fit.x
 
     def fit(self, causes: Sequence[str], columns: np.ndarray, begin: np.ndarray) -> FreedFit:
         """Fit of some causes, if it is not made.

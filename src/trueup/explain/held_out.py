@@ -106,9 +106,7 @@ def _best_start_states(problem: Any, x: np.ndarray, states: np.ndarray) -> np.nd
     return x
 
 
-def _drawn(
-    problem: Any, x: np.ndarray, states: np.ndarray, parts: Sequence[float]
-) -> np.ndarray:
+def _drawn(problem: Any, x: np.ndarray, states: np.ndarray, parts: Sequence[float]) -> np.ndarray:
     """Values, and copies with states drawn around theirs ``(n, p)``."""
     lower, upper = problem.space.lower[states], problem.space.upper[states]
     moves = np.random.default_rng(0).uniform(-0.5, 0.5, (len(parts), _DRAWS, len(states)))

@@ -1,10 +1,14 @@
 """Steps after an explanation, with the commands."""
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from trueup.reports import Step
+
+AT_NOISE = 1.05
+"""Error relative to noise up to which a part of the data has no gap."""
 
 _IN_EXPERIMENT = {
     "payload": "Add the payload to the model as a body",
@@ -25,7 +29,7 @@ def next_steps(summary: Mapping[str, Any], experiment: Path | None = None) -> li
       summary: content of ``solution.json``.
       experiment: experiment file, for the commands; None: ``EXPERIMENT`` stands for it.
     """
-    file = "EXPERIMENT" if experiment is None else str(experiment)
+    file = "EXPERIMENT" if experiment is None else shlex.quote(str(experiment))
     identify = f"trueup identify {file}"
     if summary["chosen"]:
         by_name = {row["cause"]: row for row in summary["causes"]}
@@ -43,14 +47,9 @@ def next_steps(summary: Mapping[str, Any], experiment: Path | None = None) -> li
         return [Step("Nothing is to be explained. Identify what the model leaves open:", identify)]
     gap = summary["gap"]
     if min(gap["model"] / max(gap["noise"], 1e-300), gap["training"]) <= AT_NOISE:
-        return [
-            Step("Record a longer log, or hold out another part.", f"trueup explain {file}"),
-        ]
+        again = "Record a longer log, or hold out another part (held_out), and explain again:"
+        return [Step(again, f"trueup explain {file}")]
     return [
         Step("Check columns, units, signs and clocks of the log:", f"trueup check {file}"),
         Step("Look for what the model lacks, term by term, after a fit:", identify),
     ]
-
-
-AT_NOISE = 1.05
-"""Error relative to noise up to which a part of the data has no gap."""

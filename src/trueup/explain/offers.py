@@ -23,7 +23,7 @@ class Offer:
     predicted: float
     """Cost by the linear model; infinite without a slope."""
     x: np.ndarray
-    """Best evaluated values of all elements ``(p,)``; those of the linearisation if none is better."""
+    """Best evaluated values of all elements ``(p,)``; without a better one, those before."""
     cost: float
     """Cost of these values."""
     acts: bool
@@ -42,18 +42,18 @@ class Offers:
 
     best: dict[str, Offer]
     """The most promising variant of each cause, by its name."""
+    others: dict[str, list[Offer]]
+    """Variants of each cause on other links, the most promising one first."""
     rest: float
     """Cost by the linear model without any of them."""
     evaluations: int
 
 
-def offers_at(
-    log: ExplainedLog, at: np.ndarray, free: np.ndarray, causes: Sequence[str]
-) -> Offers:
+def offers_at(log: ExplainedLog, at: np.ndarray, free: np.ndarray, causes: Sequence[str]) -> Offers:
     """Offers of causes from one linearisation with the unknowns of all.
 
-    A Gauss-Newton step in the unknowns of one cause, and in those that are free anyway, predicts the
-    cost of its fit. The motion at this step, and at parts of it, is evaluated for all causes in one
+    A Gauss-Newton step in the unknowns of one cause, and in those that are free anyway, predicts
+    the cost of its fit. The motion at this step, and at parts of it, is evaluated for all causes in one
     batch. What has no slope, such as a limit, is searched along its start values.
 
     Args:
@@ -84,7 +84,7 @@ def offers_at(
             owners.append(number)
     costs, moved = _evaluated(log, at, points)
     evaluations = len(columns) + 1 + len(points)
-    best: dict[str, Offer] = {}
+    found_of: dict[str, dict[str, Offer]] = {cause: {} for cause in causes}
     for number, (cause, variant) in enumerate(variants):
         own_points = [k for k, owner in enumerate(owners) if owner == number]
         x, cost, count = at, model.cost, len(own_points)
@@ -101,9 +101,13 @@ def offers_at(
             if found.cost < cost:
                 x, cost = found.x, found.cost
         offer = Offer(cause, variant, float(predicted[number]), x, cost, acts, count)
-        if cause not in best or offer.promise < best[cause].promise:
-            best[cause] = offer
-    return Offers(best, float(rest), evaluations)
+        own_offers, kind = found_of[cause], variant.link or variant.name
+        if kind not in own_offers or offer.promise < own_offers[kind].promise:
+            own_offers[kind] = offer
+    ranked = {c: sorted(own.values(), key=lambda o: o.promise) for c, own in found_of.items()}
+    best = {cause: own[0] for cause, own in ranked.items()}
+    others = {cause: own[1:] for cause, own in ranked.items()}
+    return Offers(best, others, float(rest), evaluations)
 
 
 def _evaluated(

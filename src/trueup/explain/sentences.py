@@ -7,13 +7,13 @@ import numpy as np
 from trueup.explain.attribution import CHANCE, GAP, Attribution
 from trueup.explain.causes import CAUSES
 from trueup.explain.fits import ALL, MODEL, key_of
+from trueup.explain.next_steps import AT_NOISE
 from trueup.explain.sizes import size_of
 from trueup.fitting.judgement.verdict import Comparison, Grade, Reason, Verdict
 from trueup.fitting.uncertainty.start_noise import noise_from_changes
 from trueup.reports.numbers import format_number
 from trueup.sysid.recordings.channel_units import signal_units
 
-_AT_NOISE = 1.05  # ratio to noise up to which an error counts as noise
 _UNEXPLAINED = 1.5  # squared error relative to noise above which an effect is missing
 
 
@@ -85,9 +85,7 @@ def _left(found: Attribution, gap: dict[str, Any]) -> Reason | None:
     return Reason(Grade.LOOK, text, "gap")
 
 
-def _nothing_named(
-    times: float, training: float, error: str, rows: list[dict[str, Any]]
-) -> Reason:
+def _nothing_named(times: float, training: float, error: str, rows: list[dict[str, Any]]) -> Reason:
     """Reason why no cause is named.
 
     Args:
@@ -177,7 +175,7 @@ def _comparisons(found: Attribution) -> tuple[Comparison, ...]:
             fit = found.unseen(of)
             weights = np.where(sequence.weights > 0, sequence.weights, np.nan)
             error = fit.residuals[s] / weights
-            finest = _AT_NOISE * noise_from_changes(error, [w.first for w in sequence.windows])
+            finest = AT_NOISE * noise_from_changes(error, [w.first for w in sequence.windows])
             for c, channel in enumerate(channels):
                 own = squares.setdefault((channel, units[c]), dict.fromkeys(keys, 0.0))
                 own[label] += float(np.sum(error[:, c] ** 2))

@@ -108,7 +108,10 @@ def _touches(group: ModelSequences) -> bool:
     """Whether geoms touch in recorded poses; True where poses are not recorded completely."""
     model = group.gt_model
     moving = model.body_weldid[model.geom_bodyid] != 0
-    if not model.npair and not (moving & ((model.geom_contype | model.geom_conaffinity) != 0)).any():
+    if (
+        not model.npair
+        and not (moving & ((model.geom_contype | model.geom_conaffinity) != 0)).any()
+    ):
         return False
     data = mujoco.MjData(model)
     for trajectory in group.measured_rollout:

@@ -55,7 +55,9 @@ def _tilt(parameters: Sequence[dict[str, Any]]) -> str:
         if p["changed"]:
             degrees = {k: math.degrees(p[k]) for k in ("value", "low", "high")}
             axis = p["name"].rsplit("_", 1)[1]
-            words.append(f"{format_number(degrees['value'], 3)} deg{_interval(degrees)} about {axis}")
+            words.append(
+                f"{format_number(degrees['value'], 3)} deg{_interval(degrees)} about {axis}"
+            )
     return f"tilted by {' and '.join(words)}" if words else ""
 
 

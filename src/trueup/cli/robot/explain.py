@@ -1,5 +1,6 @@
 """``trueup explain``: run the explanation of a gap and print it."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,11 @@ from trueup import runs
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.errors import RunDirectoryError
+from trueup.explain.next_steps import next_steps
 from trueup.explain.report import cause_row
 from trueup.explain.run import plan_explanation, run_explanation
 from trueup.explain.spec import ExplanationSpec
+from trueup.reports import Steps
 from trueup.runs import Outcome
 from trueup.runs.kinds import read_spec
 from trueup.runs.loop.progress import duration
@@ -50,7 +53,8 @@ def run_explain(
         overwrite=overwrite,
         verbose=verbose,
     )
-    return print_outcome(outcome, output, show_summary)
+    named = None if path.is_dir() else path
+    return print_outcome(outcome, output, partial(show_summary, experiment=named))
 
 
 def _experiment_of(path: Path) -> tuple[Experiment, Path]:
@@ -70,8 +74,14 @@ def _experiment_of(path: Path) -> tuple[Experiment, Path]:
     return spec.experiment, spec.folder
 
 
-def show_summary(outcome: Outcome, output: Output) -> None:
-    """Print the outcome of an explanation."""
+def show_summary(outcome: Outcome, output: Output, experiment: Path | None = None) -> None:
+    """Print the outcome of an explanation.
+
+    Args:
+      outcome: the outcome.
+      output: where it is printed.
+      experiment: experiment file, for the commands of the next steps.
+    """
     summary = outcome.summary
     gap, level = summary["gap"], f"{100 * summary['level']:.3g} %"
     output.text("")
@@ -86,6 +96,7 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     )
     for note in shortened(summary["notes"]):
         output.text(f"  - {note}")
+    output.text("", *Steps(next_steps(summary, experiment)).lines())
     output.text("", f"Report: {outcome.report}", f"Files:  {outcome.directory}")
 
 

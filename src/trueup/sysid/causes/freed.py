@@ -134,12 +134,13 @@ def fit_freed(
     begin: np.ndarray,
     guesses: Sequence[Sequence[float]],
     enough: float = np.inf,
+    iterations: int = ITERATIONS,
 ) -> FreedFit:
     """Descend from given values, after line searches along what has no slope.
 
-    Elements with start values in ``guesses`` are searched along them, then all elements descend, and
-    both are repeated: the second line search escapes local minima, such as that of a limit. Where the
-    cost is then larger than ``enough``, the same follows with :data:`_SATURATING_LOSS`.
+    Elements with start values in ``guesses`` are searched along them, then all elements descend,
+    and both are repeated: the second line search escapes local minima, such as that of a limit.
+    Where the cost is then larger than ``enough``, the same follows with :data:`_SATURATING_LOSS`.
 
     Args:
       whole: training recordings with the unknowns of all causes.
@@ -149,13 +150,14 @@ def fit_freed(
       begin: values of all elements at the start of the fit ``(p,)``.
       guesses: start values for each element of the whole; empty: none.
       enough: cost of a fit that leaves noise alone; infinite: no second search.
+      iterations: greatest number of iterations of a descent.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
     """
     free = np.unique(np.concatenate([columns, always]))
     looks = np.array([c for c in columns if len(guesses[c])], int)
-    search = _Search(whole, free, looks, guesses)
+    search = _Search(whole, free, looks, guesses, iterations)
     x, cost = search.run(begin, Loss(), _ROUNDS)
     if looks.size and cost > enough:
         other, _ = search.run(begin, _SATURATING_LOSS, _LIMITS_ROUNDS)
@@ -174,6 +176,7 @@ class _Search:
       free: free elements, ascending.
       looks: elements of the line searches; none: a descent alone.
       guesses: start values for each element of the whole.
+      iterations: greatest number of iterations of a descent.
     """
 
     def __init__(
@@ -182,8 +185,10 @@ class _Search:
         free: np.ndarray,
         looks: np.ndarray,
         guesses: Sequence[Sequence[float]],
+        iterations: int,
     ):
         self.whole, self.free, self.looks, self.guesses = whole, free, looks, guesses
+        self.iterations = iterations
         self.evaluations = 0
 
     def run(self, at: np.ndarray, loss: Loss, rounds: int) -> tuple[np.ndarray, float]:
@@ -198,7 +203,7 @@ class _Search:
           Values ``(p,)`` and their cost.
         """
         settings = LeastSquaresSettings(
-            max_iters=ITERATIONS, cost_tolerance=_ENOUGH, patience=_PATIENCE, mu_max=_STIFFEST,
+            max_iters=self.iterations, cost_tolerance=_ENOUGH, patience=_PATIENCE, mu_max=_STIFFEST,
             loss=loss.name, loss_scale=loss.scale,
         )  # fmt: skip
         x, cost = at, np.inf

@@ -320,8 +320,18 @@ def command_limits(
     )
     cuts = [share * (high - low) for share in _CUTS]
     sides = [
-        (0, [low + cut for cut in cuts] + [low - spare] * (given[0] > low), given[0], (low - 2.0 * spare, max(high, given[0]))),
-        (1, [high - cut for cut in cuts] + [high + spare] * (given[1] < high), given[1], (min(low, given[1]), high + 2.0 * spare)),
+        (
+            0,
+            [low + cut for cut in cuts] + [low - spare] * (given[0] > low),
+            given[0],
+            (low - 2.0 * spare, max(high, given[0])),
+        ),
+        (
+            1,
+            [high - cut for cut in cuts] + [high + spare] * (given[1] < high),
+            given[1],
+            (min(low, given[1]), high + 2.0 * spare),
+        ),
     ]
     return [
         Candidate(
