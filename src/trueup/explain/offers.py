@@ -53,8 +53,8 @@ def offers_at(log: ExplainedLog, at: np.ndarray, free: np.ndarray, causes: Seque
     """Offers of causes from one linearisation with the unknowns of all.
 
     A Gauss-Newton step in the unknowns of one cause, and in those that are free anyway, predicts
-    the cost of its fit. The motion at this step, and at parts of it, is evaluated for all causes in one
-    batch. What has no slope, such as a limit, is searched along its start values.
+    the cost of its fit. The motion at this step, and at parts of it, is evaluated for all causes in
+    one batch. What has no slope, such as a limit, is searched along its start values.
 
     Args:
       log: the log.
