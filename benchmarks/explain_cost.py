@@ -39,6 +39,7 @@ def write(folder: Path, joints: bool) -> None:
     spec = mujoco.MjSpec.from_string(ARM)
     load = spec.body("lower").add_body(pos=[0.0, 0.0, -0.3])
     load.explicitinertial = True
+    load.ipos = [0.0, 0.0, 0.0]
     load.mass, load.inertia = 0.4, [1e-5, 1e-5, 1e-5]
     model = spec.compile()
     if joints:

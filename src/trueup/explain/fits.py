@@ -199,7 +199,8 @@ class CauseFits:
           sets: causes of the fits in addition to the model and all causes; empty: every fit.
         """
         keys = [key_of(s) for s in sets] if sets else list(self.fits)
-        keys = list(dict.fromkeys([MODEL, *([ALL] if ALL in self.fits else []), *keys]))
+        always = [MODEL, ALL] if ALL in self.fits else [MODEL]
+        keys = list(dict.fromkeys([*always, *keys]))
         best = min(keys, key=lambda k: self.unseen(k).square)
         found = [self._from_states_of(best, k) for k in keys]
         return HeldOutErrors.of(self.log.held_out, found), {k: i for i, k in enumerate(keys)}
