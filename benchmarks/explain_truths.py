@@ -8,7 +8,7 @@ an encoder by shifting commands and measurements, a delay by late commands.
     python benchmarks/explain_truths.py --repeats 20 --results explain.jsonl
     python benchmarks/explain_truths.py --repeats 20 --only none --results explain.jsonl
 
-Kinds: the eight causes, ``two`` (at once) and ``none``. A cause counts as named where it is the
+Kinds: twelve causes, ``two`` (at once) and ``none``. A cause counts as named where it is the
 first one, or the data cannot tell it from the first one; two at once where both are among the first
 three. Results are appended, and repeats that the file holds are not run again.
 """
@@ -64,13 +64,17 @@ SIZES = {
     "gains": (0.1, 0.25),
     "friction": (0.5, 1.5),
     "armature": (0.4, 1.2),
-    "inertia": (0.03, 0.1),
+    "payload": (0.03, 0.1),
+    "inertia": (0.1, 0.3),
+    "gravity": (0.05, 0.5),
+    "gravity-compensation": (0.1, 1.0),
+    "gear": (0.01, 0.05),
     "encoder-zero": (0.07, 0.12),
     "contact-friction": (0.3, 0.5),
     "limits": (0.93, 0.8),
 }
-"""Small and large size of each cause: seconds, relative change, kg, rad, share of the largest
-torque."""
+"""Small and large size of each cause: seconds, relative change, kg, rad, share of the weight or of
+the largest torque."""
 CAUSES = tuple(SIZES)
 
 
@@ -104,6 +108,16 @@ class Planted:
             for joint in spec.joints[-2:]:
                 joint.armature = joint.armature * (1 + size)
         elif cause == "inertia":
+            spec.bodies[-2].mass *= 1 + size
+        elif cause == "gravity":
+            spec.option.gravity = 9.81 * np.array([sign * np.sin(size), 0.0, -np.cos(size)])
+        elif cause == "gravity-compensation":
+            for body in spec.bodies[1:]:
+                body.gravcomp = min(size, 1.0)
+        elif cause == "gear":
+            for motor in spec.actuators:
+                motor.gear = [1 + sign * size, 0, 0, 0, 0, 0]
+        elif cause == "payload":
             body = spec.bodies[-1]
             payload = body.add_body(pos=[0.02, 0, -0.24])
             payload.explicitinertial = True
@@ -214,6 +228,7 @@ def one(kind: str, size: int, seed: int) -> dict[str, object]:
         "gap": gap["model"] / gap["noise"],
         "left": gap["explained"] / gap["noise"],
         "cpu": cpu,
+        "evaluations": found.summary["stats"]["evaluations"],
     }
 
 
@@ -229,7 +244,9 @@ def is_right(row: dict) -> bool:
 
 def show(rows: list[dict]) -> None:
     """Print the counts of each kind and size."""
-    print("kind              size     n  right  alone  group  gap/noise  below 3  CPU s")
+    print(
+        "kind              size     n  right  alone  group  gap/noise  below 3  CPU s  simulations"
+    )
     for kind, size in dict.fromkeys((row["kind"], row["size"]) for row in rows):
         own = [row for row in rows if (row["kind"], row["size"]) == (kind, size)]
         groups = [1 + len(r["together"].get(r["named"][0], [])) for r in own if r["named"]]
@@ -238,7 +255,8 @@ def show(rows: list[dict]) -> None:
         print(f"{kind:17} {size:4d} {len(own):5d} {sum(map(is_right, own)):6d} {alone:6d} "
               f"{np.mean(groups or [0]):6.1f} {np.median(gaps):10.1f} "
               f"{sum(g < 3 for g in gaps):8d} "
-              f"{np.mean([row['cpu'] for row in own]):6.1f}")  # fmt: skip
+              f"{np.mean([row['cpu'] for row in own]):6.1f} "
+              f"{np.mean([row['evaluations'] for row in own]):12.0f}")  # fmt: skip
     for row in rows:
         if not is_right(row):
             print("wrong:", row["kind"], row["size"], row["seed"], row["planted"], row["named"],

@@ -181,7 +181,7 @@ def test_a_dry_run_says_how_long_it_takes_and_writes_nothing(tmp_path, capsys):
     assert main(["explain", str(file), "--dry-run", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["causes"]["delay"] == 1
-    assert plan["absent"] == ["contact-friction"]
+    assert plan["absent"] == ["torque-constant", "contact-friction", "joint-range"]
     assert plan["seconds"] > 0
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -53,11 +53,28 @@ def _situation(actuator: str):
 )  # fmt: skip
 def test_the_gains_are_those_of_the_type(actuator, expected):
     room, now = _situation(actuator)
-    found = [unknown.parameter for unknown in CAUSES["gains"].unknowns(now)]
+    causes = ("gains", "torque-constant")
+    found = [unknown.parameter for c in causes for unknown in CAUSES[c].unknowns(now)]
     started = {p.targets[0].removeprefix("actuator/m/"): float(p.value[0]) for p in found}
     assert started == pytest.approx(expected)
     # every one of them can be written into the model
     ModelVariants(room, ParameterDict({p.name: p for p in found}))
+
+
+@pytest.mark.parametrize(
+    ("actuator", "cause"),
+    [
+        (f'<position {_ON} kp="20" kv="1"/>', "gains"),
+        (f"<motor {_ON}/>", "torque-constant"),
+        (f"<{_MOTOR}/>", "torque-constant"),
+        (f'<{_MOTOR} input="pos" controller="3 1 0.2 0 0 0"/>', "gains"),
+        (f'<velocity {_ON} kv="3"/>', "gains"),
+    ],
+)
+def test_a_motor_has_a_torque_constant_and_a_servo_has_gains(actuator, cause):
+    _, now = _situation(actuator)
+    other = {"gains": "torque-constant", "torque-constant": "gains"}[cause]
+    assert CAUSES[cause].unknowns(now) and not CAUSES[other].unknowns(now)
 
 
 @pytest.mark.parametrize(

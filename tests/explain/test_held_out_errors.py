@@ -9,9 +9,9 @@ from hypothesis import strategies as some
 from linear_log import linear_log
 from scipy.linalg import toeplitz
 
-from trueup.explain.explanation import first_change
 from trueup.explain.held_out import HeldOutErrors, held_out_fit
 from trueup.explain.report import cause_row, explanation_report, share_text
+from trueup.explain.sentences import first_change
 from trueup.fitting.uncertainty.autoregressive import AutoregressiveModel, fit_autoregressive
 
 WHITE = AutoregressiveModel(np.ones(1), 0.7**2, 100)

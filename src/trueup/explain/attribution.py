@@ -1,11 +1,11 @@
-"""Attribution of a gap to causes: each cause freed alone, then forward selection.
+"""Attribution of a gap to causes: offers of all, fits of the promising ones, forward selection.
 
-Each cause is freed alone on the training recordings, with the same budget, and rated by the error
-on the held-out ones. The best is selected, and each other cause is freed in addition to it
-(forward selection), until no cause reduces the error by more than noise. If the fit of all
-causes has a lower error, the causes that it needs most are tried. A cause that later ones make
-superfluous is dropped, and one that another replaces better is exchanged. Causes with held-out
-errors that the data do not distinguish are reported together.
+One linearisation with the unknowns of all causes says what each promises. The most promising are
+freed alone on the training recordings, and rated by the error on the held-out ones. The best is
+selected; as long as it leaves a gap, each other cause is offered in addition to it (forward
+selection). If the gap remains, all causes are freed together, and those that this fit needs most
+are tried. A cause that others make superfluous is dropped, and one that another replaces better is
+exchanged. Causes with held-out errors that the data do not distinguish are reported together.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,53 +13,46 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trueup.explain.causes import SUCCESSIVE
 from trueup.explain.elimination import eliminated
-from trueup.explain.held_out import HeldOutErrors, HeldOutFit, held_out_fit
+from trueup.explain.fits import ALL, MODEL, CauseFits, key_of
 from trueup.explain.log import ExplainedLog
-from trueup.sysid.causes.freed import FreedFit, fit_freed
+from trueup.explain.offers import Offer, Offers
+from trueup.sysid.causes.freed import FreedFit
+from trueup.sysid.causes.search import PROMISE
 
 CHANCE = 0.05
 """Probability of naming any cause if there is no gap (familywise error rate)."""
 WORTH = 0.1
-"""Smallest fraction of the remaining gap that a named cause must remove."""
+"""Smallest fraction of the gap that the first cause must remove."""
+FURTHER = 0.3
+"""Smallest fraction of the remaining gap that a further cause must remove: a cause that is at work
+removes most of it, and one that merely bends the simulation does not."""
 GAP = 0.1
 """Squared error above noise, relative to noise, below which there is no gap."""
 MOST = 3
 """Greatest number of selected causes."""
-_ALIKE = 0.01  # relative difference of squared errors below which start states are not refined
 
-MODEL, ALL = "model", "all"
-_SEPARATOR = " + "
+_REST = 0.003  # smallest part of the whole gap that each selected cause must explain
+_FITS, _FURTHER_FITS = 6, 4  # fits of causes alone, and of those in addition to others
+_MORE = 4  # further fits while none leaves noise alone
+_RIVALS = 2  # fits of others in place of a selected cause, at least
+_PROMISING = 0.15  # promised part of the cost up to which they are made
+_RIVAL = 5.0  # ratio of promised costs up to which another cause may explain as much
+_SLIGHT = 0.01  # part of the cost that the prediction of a linear model may be wrong by
+_MARGIN = 0.05  # relative difference of squared errors within which the smaller cause is first
 
 
 @dataclass
-class Attribution:
-    """Fits of causes and the selection from them; made by :func:`attribute`.
-
-    Args:
-      log: the log with the unknowns of the causes.
-      level: coverage of intervals.
-      fits: earlier fits, by their causes joined with `` + ``.
-      on_fit: called after each fit with all of them.
-      progress: called before each fit with a description and the fraction done.
-    """
-
-    log: ExplainedLog
-    level: float = 0.95
-    fits: dict[str, FreedFit] = field(default_factory=dict)
-    on_fit: Callable[[dict[str, FreedFit]], None] = lambda fits: None
-    progress: Callable[[str, float], None] = lambda text, share: None
+class Attribution(CauseFits):
+    """Fits of causes and the selection from them; made by :func:`attribute`."""
 
     chosen: list[str] = field(default_factory=list, init=False)
-    """Causes that explain the gap, in the order of selection."""
+    """Causes that explain the gap, that with the largest share first."""
     together: dict[str, list[str]] = field(default_factory=dict, init=False)
     """Causes that the data do not distinguish from each selected one, by its name."""
     chances: dict[str, float] = field(default_factory=dict, init=False)
     """p-value of the advantage of each cause over the model."""
-
-    _unseen: dict[str, HeldOutFit] = field(default_factory=dict, init=False)
-    _shared: set[tuple[str, str]] = field(default_factory=set, init=False)
-    _planned: int = field(default=1, init=False)
 
     def run(self) -> None:
         """Run the fits and select causes.
@@ -68,100 +61,55 @@ class Attribution:
           KeyboardInterrupt: Ctrl-C; finished fits are in :attr:`fits`.
         """
         causes = list(self.log.columns)
-        self._planned = len(causes) + 1
-        for cause in causes:
-            self._fit((cause,), self.log.start)
-        self._fit_all()
+        self.plan(2 * _FITS)
+        self._look_alone(causes)
         self._choose()
-
-    # --- fits ----------------------------------------------------------------------------------
-
-    def fit_of(self, causes: Sequence[str]) -> FreedFit:
-        """Finished fit of some causes."""
-        return self.fits[key_of(causes)]
-
-    @property
-    def all_free(self) -> FreedFit:
-        """Fit of all causes together."""
-        return self.fits[ALL]
-
-    def _fit(self, causes: tuple[str, ...], begin: np.ndarray, fresh: Sequence[str] = ()) -> None:
-        """Free causes from given values, with a line search along the new ones."""
-        self._make(key_of(causes), causes, begin, fresh or causes)
-
-    def _fit_all(self) -> None:
-        causes = tuple(self.acting)
-        best = min((self.fit_of([c]) for c in causes), key=lambda fit: fit.cost, default=None)
-        if best is None:
-            self.fits[ALL] = FreedFit((), self.log.start, np.inf, 0, acts=False)
-            return
-        self._make(ALL, causes, best.x, [c for c in causes if c not in best.causes] or causes)
-
-    def _make(
-        self, key: str, causes: tuple[str, ...], begin: np.ndarray, fresh: Sequence[str]
-    ) -> None:
-        if key in self.fits:
-            return
-        text = "freeing all causes" if key == ALL else f"freeing {_SEPARATOR.join(causes)}"
-        self.progress(text, len(self.fits) / max(self._planned, len(self.fits) + 1))
-        log = self.log
-        self.fits[key] = fit_freed(
-            log.training,
-            causes,
-            self._columns(causes),
-            log.always,
-            begin,
-            log.guesses,
-            self._columns(fresh),
-        )
-        self.on_fit(self.fits)
-
-    def _columns(self, causes: Sequence[str]) -> np.ndarray:
-        parts = [self.log.columns[c] for c in causes]
-        return np.sort(np.concatenate(parts)) if parts else np.zeros(0, int)
-
-    # --- choice --------------------------------------------------------------------------------
-
-    def errors(self, sets: Sequence[Sequence[str]] = ()) -> tuple[HeldOutErrors, dict[str, int]]:
-        """Held-out errors of the model and of all fits, and their row by key.
-
-        Args:
-          sets: causes of the fits in addition to the model and all causes; empty: every fit.
-        """
-        keys = [key_of(s) for s in sets] if sets else list(self.fits)
-        keys = list(dict.fromkeys([MODEL, ALL, *keys]))
-        best = min(keys, key=lambda k: self.unseen(k).square)
-        found = [self._from_states_of(best, k) for k in keys]
-        return HeldOutErrors.of(self.log.held_out, found), {k: i for i, k in enumerate(keys)}
-
-    def unseen(self, key: str) -> HeldOutFit:
-        """Fit over the held-out recordings, by its key."""
-        if key not in self._unseen:
-            self._unseen[key] = self._begun_at(key, self.log.held_out.space.start[self.log.states])
-        return self._unseen[key]
-
-    def _begun_at(self, key: str, states: np.ndarray) -> HeldOutFit:
-        x = self.log.start if key == MODEL else self.fits[key].x
-        return held_out_fit(self.log.held_out, np.concatenate([x, states]), self.log.states)
-
-    def _from_states_of(self, best: str, key: str) -> HeldOutFit:
-        """A fit over the held-out recordings, from another fit's start states if those are better.
-
-        Contacts cause local minima of the error, in which the search for the start state can end. A
-        cause must not gain from a better start state.
-        """
-        apart = self.unseen(key).square > (1.0 + _ALIKE) * self.unseen(best).square
-        if apart and (best, key) not in self._shared:
-            self._shared.add((best, key))
-            other = self._begun_at(key, self.unseen(best).states)
-            if other.square < self.unseen(key).square:
-                self._unseen[key] = other
-        return self.unseen(key)
 
     @property
     def acting(self) -> list[str]:
         """Causes with an effect on the simulated motion."""
         return [c for c in self.log.columns if self.fit_of([c]).acts]
+
+    def _look_alone(self, causes: Sequence[str]) -> None:
+        """Values of each cause alone: by a fit if it is promising, else by one step."""
+        found = self.offers([], self.log.start, causes)
+        for cause, offer in found.best.items():
+            if key_of([cause]) not in self.fits:
+                columns = tuple(int(c) for c in offer.variant.columns)
+                x = offer.x if offer.acts else self.log.start.copy()
+                step = FreedFit(
+                    (cause,), x, offer.cost, offer.evaluations, offer.acts, columns, complete=False
+                )
+                self.keep(key_of([cause]), step)
+        if self._has_gap([]) or self.training_gap() ** 2 > 1.0 + GAP:
+            self._fit_promising([], found, _FITS)
+
+    def _fit_promising(self, chosen: Sequence[str], found: Offers, most: int) -> list[str]:
+        """Fits of the most promising causes in addition to selected ones; their names.
+
+        Where one leaves noise alone, others follow only if they promise nearly as much.
+        """
+        offers = sorted(
+            (o for o in found.best.values() if o.promise < (1.0 - PROMISE) * found.rest),
+            key=lambda o: o.promise,
+        )
+        self.plan(min(len(offers), most) + _FITS)
+        limit, made = np.inf, []
+        for number, offer in enumerate(offers[: most + _MORE]):
+            if offer.promise > limit:
+                break
+            if number >= most and offer.promise > _PROMISING * found.rest:
+                break
+            if np.isfinite(limit) and offer.cause in SUCCESSIVE:
+                continue  # what is evaluated, and not predicted, is that far from the best
+            fit = self.fit_offer(chosen, offer.cause, found)
+            made.append(offer.cause)
+            if np.isfinite(limit) or not self.leaves_noise(fit):
+                continue
+            limit = max(_RIVAL * offer.promise, _RIVAL * fit.cost, _SLIGHT * found.rest)
+        return made
+
+    # --- choice --------------------------------------------------------------------------------
 
     def _choose(self) -> None:
         acting = self.acting
@@ -169,16 +117,20 @@ class Attribution:
             return
         errors, place = self.errors()
         self.chances = {c: errors.chance(place[MODEL], place[key_of([c])]) for c in acting}
+        fitted = [c for c in acting if self.has_fit([c])]
         while len(self.chosen) < MOST and self._has_gap(self.chosen):
-            rest = [c for c in acting if c not in self.chosen]
             if self.chosen:
-                self._planned += len(rest)
-                for cause in rest:
-                    self._fit((*self.chosen, cause), self.fit_of(self.chosen).x, [cause])
-            best = self._pick(rest)
+                others = [c for c in acting if c not in self.chosen]
+                if not others:
+                    break
+                found = self.offers(self.chosen, self.fit_of(self.chosen).x, others)
+                fitted = self._fit_promising(self.chosen, found, _FURTHER_FITS)
+            best = self._pick(fitted)
             if best is None:
                 break
             self.chosen.append(best)
+            self._extend(best)
+        self._try_training()
         self._drop_superfluous()
         self._try_elimination()
         self._compare_all()
@@ -187,42 +139,90 @@ class Attribution:
             self._drop_superfluous()
             if self.chosen != before:
                 self._compare_all()
+        for cause in self.chosen:  # what each explains alone is said
+            fit = self.fit_of([cause])
+            self.fit([cause], np.array(fit.columns, int), fit.x)
         errors, place = self.errors()
         self.chosen.sort(key=lambda c: errors.squares[place[key_of([c])]])
+
+    def _extend(self, cause: str) -> None:
+        """Free the further unknowns of a selected cause where it leaves a gap."""
+        if not self._has_gap(self.chosen):
+            return
+        fit, key = self.fit_of(self.chosen), key_of(self.chosen)
+        own = self.columns_with(fit, [cause])
+        more = [v.more for v in self.log.variants_of(cause) if np.isin(v.columns, own).all()]
+        if not more or not more[0].size:
+            return
+        errors, place = self.errors()
+        before, floor = errors.squares[place[key]], errors.floor
+        self.keep(key, FreedFit(fit.causes, fit.x, fit.cost, 0, True, fit.columns, complete=False))
+        wider = self.fit(self.chosen, np.union1d(fit.columns, more[0]).astype(int), fit.x)
+        errors, place = self.errors()
+        gain = before - errors.squares[place[key]]
+        if wider.cost > fit.cost or gain < FURTHER * (before - floor):
+            self.keep(key, FreedFit(**{**fit.__dict__, "evaluations": 0}))
+
+    def _try_training(self) -> None:
+        """Select causes by the errors over the training recordings, if that explains more.
+
+        Of several causes at work, none may reduce the error over short held-out recordings by more
+        than noise as long as the others are missing.
+        """
+        if not self._has_gap(self.chosen):
+            return
+        acting, grown = self.acting, list[str]()
+        while len(grown) < MOST:
+            rest = [c for c in acting if c not in grown]
+            if grown:
+                found = self.offers(grown, self.fit_of(grown).x, rest)
+                self._fit_promising(grown, found, _FURTHER_FITS)
+            made = {c: self.fit_of([*grown, c]).cost for c in rest if self.has_fit([*grown, c])}
+            if not made:
+                break
+            grown.append(min(made, key=lambda c: made[c]))
+            if self.leaves_noise(self.fit_of(grown)):
+                break
+        if grown and set(grown) != set(self.chosen) and self._is_better(grown, self.chosen):
+            self.chosen = grown
 
     def _try_elimination(self) -> None:
         """Select causes by elimination from the fit of all, if forward selection is not sufficient.
 
         Forward selection can start with a cause that imitates two others, and miss both.
         """
-        if not self.chosen or not self._has_gap(self.chosen):
+        if not self._has_gap(self.chosen):
             return
+        every = self._fit_all()
         errors, place = self.errors()
         if errors.chance(place[key_of(self.chosen)], place[ALL]) >= CHANCE:
             return
-        sets = [list(s) for s in eliminated(self.log, self.all_free, MOST)]
-        self._planned += len(sets)
+        sets = [list(s) for s in eliminated(self.log, every, MOST)]
+        self.plan(len(sets) + 1)
         for causes in sets:
-            begin = self.all_free.x.copy()
-            others = [c for c in self.log.columns if c not in causes]
-            begin[self._columns(others)] = self.log.start[self._columns(others)]
-            self._fit(tuple(causes), begin)
+            x, others = every.x.copy(), [c for c in self.acting if c not in causes]
+            back = self.columns_with(every, others)
+            x[back] = self.log.start[back]
+            self.fit(causes, self.columns_with(every, causes), x)
         errors, place = self.errors()
         sets = sorted([list(self.chosen), *sets], key=len)
-        best = min(sets, key=lambda s: errors.squares[place[key_of(s)]])
+        best_set = min(sets, key=lambda s: errors.squares[place[key_of(s)]])
+        if not self.chosen and not self._is_better(best_set, []):
+            return
         # the fewest causes with an equal error
-        self.chosen = next(s for s in sets if s == best or not self._is_better(best, s))
+        self.chosen = next(s for s in sets if s == best_set or not self._is_better(best_set, s))
+
+    def _fit_all(self) -> FreedFit:
+        """Fit of all causes together, from the selected ones or the best alone."""
+        alone = [self.fit_of([c]) for c in self.acting]
+        best = min(alone, key=lambda fit: fit.cost)
+        begin = self.fit_of(self.chosen) if self.chosen else best
+        return self.fit_all(self.acting, begin.x)
 
     def _compare_all(self) -> None:
         self.together = {}
         for cause in list(self.chosen):
             self._compare(cause, [c for c in self.acting if c not in self.chosen])
-
-    def training_gap(self) -> float:
-        """Error of the model over the training recordings, relative to noise."""
-        fit = held_out_fit(self.log.training, self.log.start, self.log.always)
-        errors = HeldOutErrors.of(self.log.training, [fit])
-        return float(np.sqrt(errors.squares[0] / max(errors.floor, 1e-300)))
 
     @property
     def _significance(self) -> float:
@@ -240,29 +240,53 @@ class Attribution:
         return bool(excess > GAP * noise)
 
     def _pick(self, rest: Sequence[str]) -> str | None:
-        """Cause with the largest further reduction of the error, if that exceeds noise."""
+        """Cause with the largest further reduction of the error, if that exceeds noise.
+
+        Of causes with equal errors, the one with the fewest unknowns is first.
+        """
         if not rest:
             return None
         errors, place = self.errors()
         squares, before = errors.squares, place[key_of(self.chosen)]
         after = {c: place[key_of([*self.chosen, c])] for c in rest}
-        best = min(rest, key=lambda c: squares[after[c]])
+        best = self._first_of({c: float(squares[after[c]]) for c in rest}, self.chosen)
         gain = squares[before] - squares[after[best]]
-        worth = gain > WORTH * (squares[before] - errors.floor)
+        worth = gain > (FURTHER if self.chosen else WORTH) * (squares[before] - errors.floor)
+        worth = worth and gain > _REST * (squares[place[MODEL]] - errors.floor)
         return best if worth and errors.chance(before, after[best]) < self._significance else None
 
+    def _first_of(self, squares: Mapping[str, float], others: Sequence[str]) -> str:
+        """Cause with the smallest squared error.
+
+        Of nearly equal ones, that with the fewest unknowns, and of these the more usual one.
+        """
+        least, order = min(squares.values()), list(self.log.columns)
+        equal = [c for c in squares if squares[c] <= (1.0 + _MARGIN) * least]
+        return min(equal, key=lambda c: (self._size(c, others), order.index(c)))
+
+    def _size(self, cause: str, others: Sequence[str]) -> int:
+        """Number of unknowns of a cause in its fit with others."""
+        return len(self.columns_with(self.fit_of([*others, cause]), [cause]))
+
     def _drop_superfluous(self) -> None:
-        """Drop causes that later ones make superfluous."""
-        for cause in list(self.chosen[:-1]):
+        """Drop causes that others make superfluous."""
+        for cause in list(self.chosen):
+            if len(self.chosen) == 1:
+                return
             fewer = [c for c in self.chosen if c != cause]
-            self._fit(tuple(fewer), self._without(cause))
-            if not self._is_better(self.chosen, fewer):
+            fit = self.fit_of(self.chosen)
+            self.fit(fewer, self.columns_with(fit, fewer), self._without(cause))
+            errors, place = self.errors()
+            squares = errors.squares
+            loss = squares[place[key_of(fewer)]] - squares[place[key_of(self.chosen)]]
+            slight = loss < _REST * (squares[place[MODEL]] - errors.floor)
+            if slight or not self._is_better(self.chosen, fewer):
                 self.chosen = fewer
 
     def _without(self, cause: str) -> np.ndarray:
         """Values of the selected causes with one of them reset to the model ``(p,)``."""
         x = self.fit_of(self.chosen).x.copy()
-        x[self._columns([cause])] = self.log.start[self._columns([cause])]
+        x[self.log.columns[cause]] = self.log.start[self.log.columns[cause]]
         return x
 
     def _is_better(self, first: Sequence[str], second: Sequence[str]) -> bool:
@@ -273,21 +297,28 @@ class Attribution:
     def _compare(self, cause: str, others: Sequence[str]) -> None:
         """Find causes that replace a selected one equally well; exchange it for a better one."""
         rest = [c for c in self.chosen if c != cause]
-        made = {c for c in others if key_of([*rest, c]) in self.fits}
-        worth = [c for c in others if c in made or self.chances[c] < CHANCE]
-        if rest:
-            self._planned += len(worth)
-            begin = self._without(cause)
-            for other in worth:
-                self._fit((*rest, other), begin, [other])
+        if rest and others:
+            self.fit(rest, self.columns_with(self.fit_of(self.chosen), rest), self._without(cause))
+            found = self.offers(rest, self.fit_of(rest).x, others)
+            for offer in self._rivals(found):
+                self.fit_offer(rest, offer.cause, found)
+        worth = [c for c in others if self.has_fit([*rest, c])]
         errors, place = self.errors()
-        squares = errors.squares
-        best = min([cause, *worth], key=lambda c: squares[place[key_of([*rest, c])]])
-        if best != cause and self._is_better([*rest, best], [*rest, cause]):
+        squares = {c: float(errors.squares[place[key_of([*rest, c])]]) for c in [cause, *worth]}
+        best = self._first_of(squares, rest)
+        simpler = self._size(best, rest) < self._size(cause, rest)
+        if best != cause and (simpler or self._is_better([*rest, best], [*rest, cause])):
             self.chosen[self.chosen.index(cause)] = best
             worth, cause = [c for c in [cause, *worth] if c != best], best
         alike = [c for c in worth if not self._is_better([*rest, cause], [*rest, c])]
-        self.together[cause] = sorted(alike, key=lambda c: squares[place[key_of([*rest, c])]])
+        self.together[cause] = sorted(alike, key=lambda c: squares[c])
+
+    def _rivals(self, found: Offers) -> list[Offer]:
+        """The best two offers, and others that promise nearly the cost of the selected causes."""
+        limit = max(_RIVAL * self.fit_of(self.chosen).cost, _SLIGHT * found.rest)
+        offers = sorted((o for o in found.best.values() if o.acts), key=lambda o: o.promise)
+        near = sum(o.promise <= limit for o in offers)
+        return offers[: min(max(near, _RIVALS), _FURTHER_FITS)]
 
     @property
     def ranking(self) -> list[str]:
@@ -323,8 +354,3 @@ def attribute(
     found = Attribution(log, level, dict(fits or {}), on_fit, progress)
     found.run()
     return found
-
-
-def key_of(causes: Sequence[str]) -> str:
-    """Key of the fit of some causes; without causes, that of the model."""
-    return _SEPARATOR.join(sorted(causes)) or MODEL

@@ -5,28 +5,42 @@ values of the model, and how to check it on the machine.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trueup.explain.situation import LONGEST_DELAY, Situation
-from trueup.parameters import InertiaType, Parameter
+from trueup.explain.situation import Situation
+from trueup.parameters import InertiaType, Parameter, ParameterDict
 from trueup.simulation.targets.actuator_targets import actuator_value
-from trueup.simulation.targets.actuator_types import actuator_type, velocity_gain
-from trueup.sysid.causes.machine_candidates import GAINS, gain_names
+from trueup.simulation.targets.actuator_types import (
+    actuator_type,
+    holds_position,
+    velocity_gain,
+)
+from trueup.sysid.causes.machine_candidates import (
+    CENTRE,
+    GAINS,
+    Addition,
+    command_limits,
+    force_limit,
+    gain_names,
+    gains,
+    payloads,
+    zeros,
+)
+from trueup.sysid.causes.recording_changes import LONGEST_DELAY
+from trueup.sysid.causes.term_candidates import KINDS, Candidate, candidates
 from trueup.sysid.model_modifier import body_inertia_param
 
-_GAIN = 4.0  # largest factor of a gain
 _DAMPING = {"position": "kv", "intvelocity": "kv", "pid": "kv", "dcmotor": "kd"}
 """Damping gain with lower bound zero, by type of actuator."""
-_ARMATURE = 20.0  # largest factor of a reflected inertia
-_FRICTION = 10.0  # largest multiple of a friction
-_MASS = (0.2, 5.0)
-_CENTRE = 0.15  # shift of a centre of mass [m]
-_ZERO = {"rad": 0.3, "m": 0.1}  # shift of an encoder
+_FACTOR = 10.0  # largest factor of a gain or gear
 _CONTACT = 8.0  # largest factor of a friction coefficient
-_LEAST_LIMIT = 0.05  # smallest limit, as a fraction of the largest simulated force
-_GUESSES = 96  # start values of limits in a search, over all limits
+_COMPENSATED = 1.5  # largest compensated fraction of the weight
+_WIDEST_LOAD = 0.3  # largest radius of gyration of a payload [m]
+_LEAST_INERTIA = 1e-12  # of a payload without one [kg m^2]
+_TURNS = tuple(np.pi * np.array([-0.5, -0.25, 0.25, 0.5, 1.0]))
+"""Tilts to start from [rad]: across a plane in which all joints turn, none has a slope at 0."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +50,29 @@ class Unknown:
     parameter: Parameter
     """Parameter, started at the value of the model."""
     guesses: tuple[float, ...] = ()
-    """Start values for the line search along each element; default: spread over the bounds.
+    """Start values for a line search along each element; none: a descent from the model.
         A limit above all forces has zero gradient, so a descent alone does not find it."""
     elements: tuple[tuple[str, str], ...] = ()
-    """Name and unit of each element of a vector."""
+    """Name and unit of each element of a vector, or name and unit in place of the parameter's."""
     offset: float = 0.0
     """Offset of the parameter from the value that it represents."""
+    variant: str = ""
+    """Variant of the cause to which it belongs, such as the link that carries a payload; a fit
+        frees one variant."""
+    follows: bool = False
+    """Whether it has an effect only with another unknown of its variant."""
+    extends: bool = False
+    """Whether it is freed only where the other unknowns of its variant leave a gap."""
+    addition: Addition | None = None
+    """Elements that it requires in the model."""
+    reach: tuple[float, float] = (np.nan, 1.0)
+    """Value beyond which it has no effect in this log, such as the largest command, and the sign of
+        the direction."""
+
+    @property
+    def link(self) -> str:
+        """Body that carries the payload that it describes; empty for another unknown."""
+        return self.addition.load[1] if self.addition and self.addition.load else ""
 
 
 @dataclass(frozen=True)
@@ -56,6 +87,64 @@ class Cause:
     """Check on the machine, as an imperative."""
 
 
+# --- joints --------------------------------------------------------------------------------------
+
+
+def _terms(now: Situation, *kinds: str) -> list[Unknown]:
+    """Attributes of the joints that actuators move, bounded as in a search for missing terms."""
+    names = [now.joint(joint) for joint in now.joints]
+    found = candidates([now.model], ParameterDict(), kinds)
+    found = [c for c in found if c.where in names]
+    return [
+        _renamed(c, f"{c.where}_{c.kind}")
+        for c in sorted(found, key=lambda c: names.index(c.where))
+    ]
+
+
+def _renamed(candidate: Candidate, name: str) -> Unknown:
+    candidate.parameter.name = name
+    return Unknown(candidate.parameter, candidate.guesses)
+
+
+def _friction(now: Situation) -> list[Unknown]:
+    return _terms(now, "damping", "friction")
+
+
+def _armature(now: Situation) -> list[Unknown]:
+    return _terms(now, "armature")
+
+
+def _encoder_zero(now: Situation) -> list[Unknown]:
+    """Reference angle of each measured joint: an offset of encoder and controller relative to
+    the geometry."""
+    joints = {now.joint(j): now.turns(j) for j in now.measured_joints}
+    return [_renamed(c, f"{c.where}_zero") for c in zeros(now.model, joints)]
+
+
+def _joint_range(now: Situation) -> list[Unknown]:
+    """Ends of the range of each joint that moved beyond it."""
+    out, model = [], now.model
+    for joint, recorded in now.position_spans.items():
+        if not model.jnt_limited[joint]:
+            continue
+        name, own = now.joint(joint), model.jnt_range[joint]
+        for side, sign in enumerate((-1.0, 1.0)):
+            value, beyond = float(own[side]), sign * (recorded[side] - own[side])
+            if beyond <= 0:
+                continue
+            far = value + sign * 2.0 * beyond
+            low, high = min(value, far), max(value, far)
+            target = f"joint/{name}/range/{side}"
+            unit = "rad" if now.turns(joint) else "m"
+            title = f"{name}_{'lowest' if not side else 'highest'}"
+            parameter = Parameter(title, value, low, high, target=target, unit=unit)
+            out.append(Unknown(parameter, (recorded[side], far), reach=(recorded[side], sign)))
+    return out
+
+
+# --- actuators -----------------------------------------------------------------------------------
+
+
 def _delay(now: Situation) -> list[Unknown]:
     step, delays = float(now.model.opt.timestep), now.model.actuator_delay
     own = [f"actuator/{now.actuator(i)}/delay" for i in now.actuators]
@@ -67,64 +156,133 @@ def _delay(now: Situation) -> list[Unknown]:
         found = {n: (v, [t]) for n, v, t in zip(names, values, own, strict=True)}
     return [
         Unknown(
-            Parameter(name, value, step, step + LONGEST_DELAY, target=targets, unit="s"),
+            Parameter(
+                name, value, step, max(value, step) + LONGEST_DELAY, target=targets, unit="s"
+            ),
             offset=step,
         )
         for name, (value, targets) in found.items()
     ]
 
 
+def _is_motor(now: Situation, actuator: int) -> bool:
+    """Whether an actuator applies its command as a torque or voltage, without a controller."""
+    own = gain_names(now.model, actuator)
+    if own:
+        return own == GAINS["voltage"]
+    return velocity_gain(now.model, actuator) == 0
+
+
+def _gain_values(now: Situation, motors: bool) -> list[Unknown]:
+    """Gains of motors, or of controllers."""
+    chosen = {now.actuator(i): i for i in now.actuators if _is_motor(now, i) == motors}
+    out = []
+    for candidate in gains(now.model):
+        name, attribute = candidate.where, candidate.parameter.targets[0].rsplit("/", 1)[1]
+        if name in chosen:
+            attribute = "gain" if attribute == "0" else attribute
+            out.append(_renamed(candidate, f"{name}_{attribute}"))
+    return out
+
+
+def _torque_constant(now: Situation) -> list[Unknown]:
+    return _gain_values(now, motors=True)
+
+
 def _gains(now: Situation) -> list[Unknown]:
-    out, model = [], now.model
+    out, model = _gain_values(now, motors=False), now.model
     for i in now.actuators:
-        name, kind, gains = now.actuator(i), actuator_type(model, i), gain_names(model, i)
-        if gains:
-            for gain in gains:
-                if (value := actuator_value(model, i, gain)) > 0:
-                    target = f"actuator/{name}/{gain}"
-                    out.append(_scaled(f"{name}_{gain}", target, value, _GAIN))
-            # a motor that is commanded by voltage has no controller
-            gain = None if gains == GAINS["voltage"] else _DAMPING.get(kind)
-            if gain:
-                damping = actuator_value(model, i, gain)
-                upper = max(_FRICTION * damping, now.damping(now.joint_of(i)))
-                out.append(_upward(f"{name}_{gain}", f"actuator/{name}/{gain}", damping, upper))
+        name, kind = now.actuator(i), actuator_type(model, i)
+        if _is_motor(now, i):
             continue
-        factor, damping = float(model.actuator_gainprm[i, 0]), velocity_gain(model, i)
-        if factor > 0:
-            out.append(_scaled(f"{name}_gain", f"actuator/{name}/gainprm/0", factor, _GAIN))
-        if damping > 0:
-            low, high = sorted((-damping / _GAIN, -damping * _GAIN))
+        if gain_names(model, i):
+            if gain := _DAMPING.get(kind):
+                damping = actuator_value(model, i, gain)
+                upper = max(_FACTOR * damping, now.damping(now.joint_of(i)))
+                target = f"actuator/{name}/{gain}"
+                out.append(Unknown(Parameter(f"{name}_{gain}", damping, 0.0, upper, target=target)))
+        elif (damping := velocity_gain(model, i)) > 0:
+            low, high = sorted((-damping / _FACTOR, -damping * _FACTOR))
             target = f"actuator/{name}/biasprm/2"
             out.append(Unknown(Parameter(f"{name}_kv", -damping, low, high, target=target)))
     return out
 
 
-def _friction(now: Situation) -> list[Unknown]:
+def _gear(now: Situation) -> list[Unknown]:
+    """Gear of servos: scale and sign of their commands relative to the joint."""
     out = []
-    for joint in now.joints:
-        name, dof = now.joint(joint), now.dof(joint)
-        damping = float(now.model.dof_damping[dof])
-        loss = float(now.model.dof_frictionloss[dof])
-        force, per_speed = ("N m", "N m s/rad") if now.turns(joint) else ("N", "N s/m")
-        upper = max(_FRICTION * damping, now.damping(joint))
-        out.append(_upward(f"{name}_damping", f"joint/{name}/damping", damping, upper, per_speed))
-        upper = max(_FRICTION * loss, now.force(joint))
-        out.append(_upward(f"{name}_friction", f"joint/{name}/frictionloss", loss, upper, force))
+    for i in now.actuators:
+        value = float(now.model.actuator_gear[i, 0])
+        if value and holds_position(now.model, i):
+            name, reach = now.actuator(i), _FACTOR * abs(value)
+            target = f"actuator/{name}/gear/0"
+            parameter = Parameter(f"{name}_gear", value, -reach, reach, target=target)
+            out.append(Unknown(parameter, (-value,)))
     return out
 
 
-def _armature(now: Situation) -> list[Unknown]:
+def _limits(now: Situation) -> list[Unknown]:
     out = []
-    for joint in now.joints:
-        name, dof = now.joint(joint), now.dof(joint)
-        value, target = float(now.model.dof_armature[dof]), f"joint/{name}/armature"
-        unit = "kg m^2" if now.turns(joint) else "kg"
-        if value > 0:
-            out.append(_scaled(f"{name}_armature", target, value, _ARMATURE, unit))
-        else:
-            upper = 2.0 * float(now.model.dof_M0[dof])
-            out.append(_upward(f"{name}_armature", target, 0.0, upper, unit))
+    for i, kind, name, limit in now.limits():
+        force = now.peak_of_limit(i, kind)
+        if force <= 0 or limit <= 0:
+            continue
+        attribute = "forcelimit" if kind == "actuator" else "actfrclimit"
+        joint = i if kind == "joint" else now.joint_of(i)
+        unit = "N m" if now.turns(joint) else "N"
+        found = force_limit(name, f"{kind}/{name}/{attribute}", limit, force, unit)
+        out.append(replace(_renamed(found, f"{name}_limit"), reach=(np.inf, 1.0)))
+    return out
+
+
+def _command_range(now: Situation) -> list[Unknown]:
+    """Smallest and largest command that acts."""
+    out, model = [], now.model
+    for i in now.actuators:
+        name = now.actuator(i)
+        low, high = now.command_spans.get(name, (0.0, 0.0))
+        own = model.actuator_ctrlrange[i]
+        limited = model.actuator_ctrllimited[i] and (low < own[0] or high > own[1])
+        if not (holds_position(model, i) or limited):
+            continue
+        for found in command_limits(model, i, name, (low, high)):
+            side = int(found.parameter.targets[0][-1])
+            title = f"{name}_{('smallest', 'largest')[side]}_command"
+            reach = (low, high)[side], 2.0 * side - 1.0
+            cuts = reach[1] * (reach[0] - float(found.parameter.value[0])) > 0
+            variant = "wider" if cuts else "narrower"  # of the range in the model
+            out.append(replace(_renamed(found, title), reach=reach, variant=variant))
+    return out
+
+
+# --- links and world -----------------------------------------------------------------------------
+
+
+def _payload(now: Situation) -> list[Unknown]:
+    """A point mass on one of the links, in a few places along it."""
+    out = []
+    parts = "mass", "x", "y", "z"
+    most = 3.0 * float(now.model.body_mass.sum()) * _WIDEST_LOAD**2
+    for addition in payloads(now.groups, ParameterDict(), last=False):
+        assert addition.load is not None
+        own, link, _ = addition.load
+        for part, candidate in zip(parts, addition.candidates, strict=True):
+            title = ((f"{link}_payload_{part}", candidate.parameter.unit),)
+            out.append(
+                Unknown(
+                    candidate.parameter,
+                    elements=title,
+                    variant=own,
+                    follows=candidate.follows,
+                    addition=addition,
+                )
+            )
+        inertia = Parameter(
+            f"{own} inertia", _LEAST_INERTIA, _LEAST_INERTIA, most,
+            target=[f"body/{own}/inertia/{k}" for k in range(3)], unit="kg m^2",
+        )  # fmt: skip
+        title = ((f"{link}_payload_inertia", "kg m^2"),)
+        out.append(Unknown(inertia, elements=title, variant=own, extends=True, addition=addition))
     return out
 
 
@@ -139,8 +297,8 @@ def _inertia(now: Situation) -> list[Unknown]:
             name,
             InertiaType.MassIpos if carries else InertiaType.Mass,
             scale_rot_inertia=True,
-            mass_bound_mult=np.array(_MASS),
-            ipos_bound_off=np.array([-_CENTRE, _CENTRE]),
+            mass_bound_mult=np.array([1.0 / KINDS["mass"].reach, KINDS["mass"].reach]),
+            ipos_bound_off=np.array([-CENTRE, CENTRE]),
             param_name=f"{name}_inertia" if carries else f"{name}_mass",
         )
         parts = [(f"{name}_mass", "kg"), *((f"{name}_centre_{axis}", "m") for axis in "xyz")]
@@ -148,75 +306,54 @@ def _inertia(now: Situation) -> list[Unknown]:
     return out
 
 
-def _encoder_zero(now: Situation) -> list[Unknown]:
-    """Reference angle of each measured joint: an offset of encoder and controller relative to
-    the geometry."""
+def _gravity(now: Situation) -> list[Unknown]:
+    """Direction of gravity, as components; :class:`trueup.explain.tilt.TiltedGravity` searches the
+    tilts."""
+    gravity = np.array(now.model.opt.gravity)
+    size = float(np.linalg.norm(gravity))
+    if size == 0:
+        return []
+    reach = 2.0 * size
+    parameter = Parameter(
+        GRAVITY, gravity, gravity - reach, gravity + reach, target="option/gravity", unit="m/s^2"
+    )
+    return [Unknown(parameter, _TURNS)]
+
+
+GRAVITY = "gravity"
+"""Name of the cause and of its parameter."""
+
+
+def _gravity_compensation(now: Situation) -> list[Unknown]:
+    """Compensated fraction of the weight, one for the bodies with the same one in the model."""
+    model = now.model
+    if not np.any(model.opt.gravity):
+        return []
+    bodies: dict[float, list[str]] = {}
+    for body in range(1, model.nbody):
+        if model.body_weldid[body] and model.body_mass[body] > 0:
+            value = round(float(model.body_gravcomp[body]), 6)
+            bodies.setdefault(value, []).append(f"body/{now.body(body)}/gravcomp")
     out = []
-    for joint in now.measured_joints:
-        name, unit = now.joint(joint), "rad" if now.turns(joint) else "m"
-        value = float(now.model.qpos0[now.model.jnt_qposadr[joint]])
-        low, high = value - _ZERO[unit], value + _ZERO[unit]
-        target = f"joint/{name}/ref"
-        out.append(Unknown(Parameter(f"{name}_zero", value, low, high, target=target, unit=unit)))
+    for number, (value, targets) in enumerate(bodies.items()):
+        name = "gravcomp" if len(bodies) == 1 else f"gravcomp_{number + 1}"
+        upper = max(_COMPENSATED, value)
+        out.append(Unknown(Parameter(name, value, 0.0, upper, target=targets)))
     return out
 
 
 def _contact(now: Situation) -> list[Unknown]:
     """Sliding friction of the geoms that touch, one parameter for those with the same value."""
     out: list[Unknown] = []
+    if not now.touches:
+        return out
     for kind, groups in now.touching().items():
         for number, (value, targets) in enumerate(groups.items()):
             # MuJoCo uses the larger coefficient of two geoms: equal ones are changed together
             name = f"{kind}_friction" if len(groups) == 1 else f"{kind}_friction_{number + 1}"
-            found = _scaled(name, "", value, _CONTACT)
-            found.parameter.targets = tuple(targets)
-            out.append(found)
+            low, high = value / _CONTACT, value * _CONTACT
+            out.append(Unknown(Parameter(name, value, low, high, target=targets, scale="log")))
     return out
-
-
-def _limits(now: Situation) -> list[Unknown]:
-    out, limits = [], list(now.limits())
-    shares = _shares(int(np.clip(_GUESSES // max(len(limits), 1), 8, 32)))
-    for i, kind, name, limit in limits:
-        force = now.peak_of_limit(i, kind)
-        if force <= 0 or limit <= 0:
-            continue
-        attribute = "forcelimit" if kind == "actuator" else "actfrclimit"
-        low, high = min(_LEAST_LIMIT * force, 0.5 * limit), 4.0 * max(force, limit)
-        joint = i if kind == "joint" else now.joint_of(i)
-        parameter = Parameter(
-            f"{name}_limit",
-            limit,
-            low,
-            high,
-            target=f"{kind}/{name}/{attribute}",
-            scale="log",
-            unit="N m" if now.turns(joint) else "N",
-        )
-        guesses = (*(shares * force).tolist(), 1.5 * force)
-        out.append(Unknown(parameter, tuple(g for g in guesses if low < g < high)))
-    return out
-
-
-def _shares(count: int) -> np.ndarray:
-    """Fractions of the largest force as start values of a limit: denser where a log reaches it only
-    briefly, which is the usual case."""
-    close = count // 2
-    return np.concatenate(
-        [np.linspace(0.98, 0.7, close), np.geomspace(0.65, 1.2 * _LEAST_LIMIT, count - close)]
-    )
-
-
-def _scaled(name: str, target: str, value: float, factor: float, unit: str = "") -> Unknown:
-    """A positive value bounded by a factor, on a log scale."""
-    low, high = value / factor, value * factor
-    return Unknown(Parameter(name, value, low, high, target=target or None, scale="log", unit=unit))
-
-
-def _upward(name: str, target: str, value: float, upper: float, unit: str = "") -> Unknown:
-    """A value between zero and an upper bound."""
-    upper = max(upper, 2.0 * value, 1e-9)
-    return Unknown(Parameter(name, value, 0.0, upper, target=target, unit=unit))
 
 
 CAUSES: dict[str, Cause] = {
@@ -228,7 +365,17 @@ CAUSES: dict[str, Cause] = {
     "gains": Cause(
         "gains of the controller",
         _gains,
-        "read the gains from the drives, and the torque constant from their data sheet",
+        "read the gains from the drives, and the factor that their firmware applies",
+    ),
+    "torque-constant": Cause(
+        "torque constant or gear of the motors",
+        _torque_constant,
+        "read the torque constant and the gear ratio from the data sheet of the drive",
+    ),
+    "gear": Cause(
+        "gear, scale or sign of position commands",
+        _gear,
+        "command a known angle and measure the angle of the link",
     ),
     "friction": Cause(
         "joint friction",
@@ -240,10 +387,25 @@ CAUSES: dict[str, Cause] = {
         _armature,
         "compute rotor inertia times gear ratio squared from the data sheet",
     ),
+    "payload": Cause(
+        "payload",
+        _payload,
+        "weigh what the links carry, or take it off and record again",
+    ),
     "inertia": Cause(
-        "inertia and payload",
+        "masses of the links",
         _inertia,
-        "weigh the parts and what they carry",
+        "weigh the links and balance the last ones to find their centres of mass",
+    ),
+    GRAVITY: Cause(
+        "direction of gravity (mounting of the base)",
+        _gravity,
+        "hold a level against the base",
+    ),
+    "gravity-compensation": Cause(
+        "gravity compensation in the controller (gravcomp)",
+        _gravity_compensation,
+        "look in the settings of the controller whether it compensates gravity",
     ),
     "encoder-zero": Cause(
         "zero of the encoders",
@@ -260,5 +422,18 @@ CAUSES: dict[str, Cause] = {
         _limits,
         "look for a flat top in recorded currents or torques, and at the supply voltage under load",
     ),
+    "command-range": Cause(
+        "range of the commands of the actuators (ctrlrange)",
+        _command_range,
+        "command a position beyond the range, and read where the joint stops",
+    ),
+    "joint-range": Cause(
+        "range of the joints in the model",
+        _joint_range,
+        "move each joint to its stops, and read its position",
+    ),
 }
 """Causes by name."""
+
+SUCCESSIVE = ("limits", "command-range")
+"""Causes whose unknowns hide each other: the motion shows a limit once the others are known."""

@@ -25,8 +25,7 @@ def eliminated(log: ExplainedLog, fit: FreedFit, most: int) -> list[tuple[str, .
       Sets of ``most`` causes and fewer, each a subset of the previous one; empty if a simulation
         near the fit fails.
     """
-    freed = np.concatenate([log.columns[c] for c in fit.causes])
-    columns = np.unique(np.concatenate([freed, log.always]))
+    columns = np.unique(np.concatenate([fit.columns, log.always])).astype(int)
     problem = Freed(log.training, columns, fit.x)
     _, jacobian, failures = final_jacobian(problem, fit.x[columns], central=False)
     if failures:
@@ -34,7 +33,8 @@ def eliminated(log: ExplainedLog, fit: FreedFit, most: int) -> list[tuple[str, .
     hessian = np.asarray(jacobian.T @ jacobian)
     space = problem.space
     back = space.to_search(log.start[columns]) - space.to_search(fit.x[columns])
-    places = {c: np.searchsorted(columns, log.columns[c]) for c in fit.causes}
+    own = {c: np.intersect1d(fit.columns, log.columns[c]) for c in fit.causes}
+    places = {c: np.searchsorted(columns, elements) for c, elements in own.items()}
     kept, out = list(fit.causes), []
     while len(kept) > 1:
         prices = {}

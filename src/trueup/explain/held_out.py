@@ -13,6 +13,7 @@ smallest error, including the start states of the other fits.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.signal import lfilter
@@ -24,7 +25,6 @@ from trueup.fitting.uncertainty.autoregressive import AutoregressiveModel, fit_a
 from trueup.fitting.uncertainty.start_noise import noise_from_changes
 from trueup.sysid.causes.freed import Freed
 from trueup.sysid.fit._inner_fit import inner_fit
-from trueup.sysid.fit.problem import GrayBoxProblem
 
 _BLOCKS = 8  # blocks of held-out time, for the spread over time
 _STATE_STEPS = 4  # iterations of the search for a start state, which is near
@@ -57,16 +57,19 @@ class HeldOutFit:
         return np.inf if self.failed else float(sum(np.square(r).sum() for r in self.residuals))
 
 
-def held_out_fit(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> HeldOutFit:
+def held_out_fit(
+    problem: Any, x: np.ndarray, states: np.ndarray, touches: bool = True
+) -> HeldOutFit:
     """Prediction of held-out recordings by a fit, from its best start states.
 
     Args:
       problem: held-out recordings.
       x: values of all elements ``(p,)``; start states are searched around those in ``x``.
       states: elements that are initial states.
+      touches: whether anything may touch; without contacts a descent finds the best states.
     """
     if states.size:
-        x = _best_start_states(problem, x, states)
+        x = _best_start_states(problem, x, states) if touches else _descent(problem, x, states)[0]
     failed: Failures = {}
     residuals, simulated = [], []
     pairs = problem.predictions(x[None], failed)
@@ -78,13 +81,20 @@ def held_out_fit(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> 
     return HeldOutFit(tuple(residuals), tuple(simulated), bool(failed), x[states])
 
 
-def _best_start_states(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> np.ndarray:
+def _descent(problem: Any, x: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, float]:
+    """Values ``(p,)`` with the start states of a descent, and their cost."""
+    settings = LeastSquaresSettings(max_iters=_STATE_STEPS, cost_tolerance=_ENOUGH)
+    freed = Freed(problem, states, x)
+    fit = inner_fit(freed, LeastSquares(freed.space, settings))
+    return freed.complete(fit.x)[0], float(fit.cost)
+
+
+def _best_start_states(problem: Any, x: np.ndarray, states: np.ndarray) -> np.ndarray:
     """Values ``(p,)`` with their best start states, near those in ``x``.
 
     With contacts the error over the states has many narrow local minima, and a descent stays in
     the first one: states are therefore drawn around the last ones as long as a draw is better.
     """
-    settings = LeastSquaresSettings(max_iters=_STATE_STEPS, cost_tolerance=_ENOUGH)
     cost = np.inf
     for number in range(_ROUNDS):
         drawn = _drawn(problem, x, states, _NEXT if number else _FIRST)
@@ -92,15 +102,11 @@ def _best_start_states(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarra
         best = int(np.argmin(costs))
         if number and costs[best] > (1.0 - _ENOUGH) * cost:
             break
-        freed = Freed(problem, states, drawn[best])
-        fit = inner_fit(freed, LeastSquares(freed.space, settings))
-        x, cost = freed.complete(fit.x)[0], float(fit.cost)
+        x, cost = _descent(problem, drawn[best], states)
     return x
 
 
-def _drawn(
-    problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray, parts: Sequence[float]
-) -> np.ndarray:
+def _drawn(problem: Any, x: np.ndarray, states: np.ndarray, parts: Sequence[float]) -> np.ndarray:
     """Values, and copies with states drawn around theirs ``(n, p)``."""
     lower, upper = problem.space.lower[states], problem.space.upper[states]
     moves = np.random.default_rng(0).uniform(-0.5, 0.5, (len(parts), _DRAWS, len(states)))
@@ -124,7 +130,7 @@ class HeldOutErrors:
     """Whether the simulation of a fit fails."""
 
     @classmethod
-    def of(cls, problem: GrayBoxProblem, fits: Sequence["HeldOutFit"]) -> "HeldOutErrors":
+    def of(cls, problem: Any, fits: Sequence["HeldOutFit"]) -> "HeldOutErrors":
         """Errors of several fits.
 
         Args:

@@ -1,31 +1,45 @@
 """A log and a model with the unknowns of every cause."""
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from trueup.errors import ExperimentError, FitError, did_you_mean, listing
-from trueup.explain.causes import CAUSES, Unknown
-from trueup.explain.situation import (
-    LONGEST_DELAY,
-    Situation,
-    extended_spec,
-    one_step_earlier,
-)
+from trueup.explain.causes import CAUSES, GRAVITY, Unknown
+from trueup.explain.situation import Situation, extended_spec, one_step_earlier
+from trueup.explain.tilt import TiltedGravity
 from trueup.parameters import ParameterDict
 from trueup.signals import InterpolationMethod, TimeSeries
 from trueup.simulation.engine.lead_in import LeadIn
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
+from trueup.sysid.causes.freed import FreedFit
+from trueup.sysid.causes.machine_candidates import with_additions
+from trueup.sysid.causes.recording_changes import LONGEST_DELAY
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.settings import Experiment
-from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.recordings.measured_state import state_columns
 
 _BEFORE = 1.2 * LONGEST_DELAY  # time before a recording with relevant commands [s]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One set of unknowns of a cause."""
+
+    name: str
+    columns: np.ndarray
+    """Elements that a fit frees."""
+    leading: np.ndarray
+    """Those with an effect at the model."""
+    more: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    """Elements that are freed too where the others leave a gap."""
+    link: str = ""
+    """Body that carries a payload."""
 
 
 @dataclass
@@ -33,10 +47,12 @@ class ExplainedLog:
     """A log and a model with the unknowns of every cause, at the values of the model."""
 
     prepared: Prepared
-    training: GrayBoxProblem
-    held_out: GrayBoxProblem
+    training: Any
+    """Problem of the training recordings."""
+    held_out: Any
+    """Problem of the held-out recordings."""
     columns: dict[str, np.ndarray]
-    """Elements that each cause frees, by its name."""
+    """Elements of each cause, by its name; those of all its variants."""
     always: np.ndarray
     """Elements that every fit frees: unknown initial states."""
     states: np.ndarray
@@ -52,6 +68,28 @@ class ExplainedLog:
     absent: list[str]
     """Causes without an element in the model, by name."""
     notes: list[str]
+    variants: dict[str, list["Variant"]] = field(default_factory=dict)
+    """Variants of each cause of which a fit frees one, by its name; others have one variant."""
+    touches: bool = True
+    """Whether anything may touch in a recorded pose."""
+    reaches: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Value of each element beyond which it has no effect in this log, or NaN, and the sign of that
+    direction ``(p, 2)``."""
+
+    def __post_init__(self) -> None:
+        if not len(self.reaches):
+            self.reaches = np.full((len(self.names), 2), np.nan)
+
+    def link_of(self, cause: str, fit: FreedFit) -> str:
+        """Link that carries the payload in a fit; empty for other causes."""
+        for variant in self.variants_of(cause):
+            if variant.link and np.isin(variant.columns, fit.columns).all():
+                return variant.link
+        return ""
+
+    def variants_of(self, cause: str) -> list["Variant"]:
+        """Variants of a cause."""
+        return self.variants.get(cause) or [Variant("", self.columns[cause], self.columns[cause])]
 
     @property
     def start(self) -> np.ndarray:
@@ -126,44 +164,82 @@ def explained_log(prepared: Prepared, causes: Sequence[str] = ()) -> ExplainedLo
     if len(absent) == len(wanted):
         raise FitError("no cause applies: the model has no joint, actuator or contact")
     method = prepared.experiment.control
-    whole = prepared.motion_problem(parameters, [_commanded(g, method) for g in prepared.training])
+    every = [one for unknowns in made.values() for one in unknowns.values()]
+    additions = list({id(one.addition): one.addition for one in every if one.addition}.values())
+
+    def groups_of(groups: Sequence[ModelSequences]) -> list[ModelSequences]:
+        return with_additions([_commanded(g, method) for g in groups], additions)
+
+    whole: Any = prepared.motion_problem(parameters, groups_of(prepared.training))
     places: dict[str, np.ndarray] = {}
     element = 0
     for param in whole.parameters.free:
         places[param.name] = np.arange(element, element + param.size)
         element += param.size
-    columns = {
-        cause: np.concatenate([places[name] for name in unknowns])
-        for cause, unknowns in made.items()
-        if unknowns
-    }
     guesses: list[tuple[float, ...]] = [()] * element
-    offsets = np.zeros(element)
+    offsets, reaches = np.zeros(element), np.full((element, 2), np.nan)
     names, units = list(whole.space.names), list(whole.space.units or [""] * element)
     for unknowns in made.values():
         for name, one in unknowns.items():
-            offsets[places[name]] = one.offset
+            offsets[places[name]], reaches[places[name]] = one.offset, one.reach
             for place in places[name]:
                 guesses[place] = one.guesses
             for place, (title, unit) in zip(places[name], one.elements, strict=False):
                 names[place], units[place] = title, unit
     parameters.update(prepared.held_out_states)
-    unseen = prepared.motion_problem(parameters, [_commanded(g, method) for g in prepared.alone])
-    freed = np.concatenate(list(columns.values()))
+    unseen: Any = prepared.motion_problem(parameters, groups_of(prepared.alone))
+    size = unseen.space.size
+    variants = {cause: _variants(unknowns, places) for cause, unknowns in made.items() if unknowns}
+    if made.get(GRAVITY):
+        components = variants[GRAVITY][0].columns
+        whole, unseen = TiltedGravity(whole, components), TiltedGravity(unseen, components)
+        variants[GRAVITY] = [Variant("", components[:2], components[:2])]
+        for place, axis in zip(components, whole.axes, strict=False):
+            names[place], units[place] = f"gravity_tilt_{'xyz'[axis]}", "rad"
+    columns = {
+        cause: np.unique(np.concatenate([np.concatenate([v.columns, v.more]) for v in own]))
+        for cause, own in variants.items()
+    }
+    freed = [places[name] for unknowns in made.values() for name in unknowns]
     return ExplainedLog(
         prepared,
         whole,
         unseen,
         columns,
-        np.setdiff1d(np.arange(element), freed),
-        np.arange(element, unseen.space.size),
+        np.setdiff1d(np.arange(element), np.concatenate(freed)),
+        np.arange(element, size),
         guesses,
         offsets,
         names,
         units,
         absent,
         list(prepared.notes),
+        variants,
+        situation.touches,
+        reaches,
     )
+
+
+def _variants(unknowns: Mapping[str, Unknown], places: Mapping[str, np.ndarray]) -> list[Variant]:
+    """Variants of a cause from its unknowns, by the names of their parameters."""
+    out = []
+    for variant in dict.fromkeys(one.variant for one in unknowns.values()):
+        own = {n: one for n, one in unknowns.items() if one.variant == variant}
+
+        def elements(wanted: Callable[[Unknown], bool], own: Mapping[str, Unknown] = own) -> Any:
+            parts = [places[name] for name, one in own.items() if wanted(one)]
+            return np.concatenate(parts) if parts else np.zeros(0, int)
+
+        out.append(
+            Variant(
+                variant,
+                elements(lambda one: not one.extends),
+                elements(lambda one: not (one.extends or one.follows)),
+                elements(lambda one: one.extends),
+                next((one.link for one in own.values()), ""),
+            )
+        )
+    return out
 
 
 def _apart(parameters: ParameterDict) -> tuple[ParameterDict, ParameterDict]:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
+from trueup.explain.next_steps import next_steps
 from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.store.solution_file import read_solution
 
@@ -39,6 +40,8 @@ def explanation_report(summary: dict[str, Any]) -> reports.Page:
         provenance=summary.get("provenance") or {},
     )
     page.add(reports.verdict_section(summary["verdict"]))
+    steps = reports.Steps(next_steps(summary))
+    page.add(reports.Section("What next", "next", content=[steps]))
     page.add(_causes(summary))
     page.add(_gap(summary))
     page.add(_parameters(summary))
@@ -68,8 +71,9 @@ def _causes(summary: dict[str, Any]) -> reports.Section:
         caption="Causes that increase the error are left of 0. Interval: noise, spread over time.",
     )
     text = reports.Text(
-        "Each cause is freed alone on the training part, with the same budget: line searches along "
-        "every unknown and a descent, twice. Errors are those on the held-out part."
+        "One linearisation with the unknowns of all causes says what each promises. Those that "
+        "promise most are fitted alone to the training part; the share of the others is that of "
+        "one step. Errors are those on the held-out part."
     )
     return reports.Section("Causes", "causes", content=[text, table, figure])
 
@@ -91,6 +95,8 @@ def cause_row(row: dict[str, Any]) -> list[str]:
 def _state(row: dict[str, Any]) -> str:
     if row["state"] == "together":
         return f"not distinguishable from {', '.join(row['together'])}"
+    if row["state"] == "not named" and not row.get("fitted", True):
+        return "one step"
     return _STATES[row["state"]]
 
 
@@ -116,9 +122,10 @@ def _gap(summary: dict[str, Any]) -> reports.Section:
     rows = [
         ["the initial model", number(gap["model"], 3), times(gap["model"])],
         [f"named: {named}", number(gap["explained"], 3), times(gap["explained"])],
-        ["all causes freed", number(gap["all_free"], 3), times(gap["all_free"])],
         ["noise", number(gap["noise"], 3), "1"],
     ]
+    if gap["all_free"] is not None:
+        rows.insert(2, ["all causes freed", number(gap["all_free"], 3), times(gap["all_free"])])
     judged = reports.Text(f"Held-out data: {', '.join(summary['held_out'])}.")
     table = reports.Table(["held-out error", "weighted RMS", "ratio to noise"], rows)
     return reports.Section("The gap", "gap", content=[judged, table])

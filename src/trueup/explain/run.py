@@ -122,16 +122,17 @@ def plan_explanation(spec: ExplanationSpec, execution: Execution) -> dict[str, A
     began = time.perf_counter()
     problem.costs(np.tile(log.start, (count, 1)))
     seconds = (time.perf_counter() - began) / count
-    sizes = {cause: len(columns) for cause, columns in log.columns.items()}
-    usual = 5.0 * (sum(sizes.values()) + len(log.always))
-    for columns in log.columns.values():
-        guesses = sum(len(log.guesses[c]) for c in columns)
-        # unknowns with start values are searched twice, in about three line searches and descents
-        times, looks = (3, guesses) if guesses else (1, 4 * len(columns))
-        usual += times * (looks + 4 * (len(columns) + 1 + len(log.always)))
+    sizes = {cause: len(log.variants_of(cause)[0].columns) for cause in log.columns}
+    # a linearisation with the unknowns of all, and the motion at steps of each cause
+    leading = sum(len(v.leading) for cause in sizes for v in log.variants_of(cause))
+    usual = leading + sum(len(guesses) + 1 for guesses in log.guesses if guesses)
+    usual += 3 * sum(len(log.variants_of(cause)) for cause in sizes)
+    # six fits of half the iterations, and as many for alternatives
+    freed = sum(sizes.values()) / len(sizes) + len(log.always) + 3
+    usual += 12 * 0.5 * ITERATIONS * freed
     # every fit searches for its best start states on the held-out data
     judged = log.held_out.residual_size / max(problem.residual_size, 1)
-    usual += 2 * (len(sizes) + 4) * (100 + 4 * len(log.states)) * judged
+    usual += 2 * (len(sizes) + 6) * (100 * log.touches + 3 * len(log.states)) * judged
     return {
         "causes": sizes,
         "absent": log.absent,

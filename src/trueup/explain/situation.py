@@ -9,8 +9,11 @@ import numpy as np
 
 from trueup.signals import InterpolationMethod, TimeSeries
 from trueup.simulation.engine.control_layout import control_columns
-from trueup.simulation.targets.actuator_types import actuator_type
+from trueup.simulation.measured.model_sequences import ModelSequences
+from trueup.simulation.targets.actuator_types import actuator_type, holds_position
 from trueup.simulation.targets.variants import compile_spec
+from trueup.sysid.causes.machine_candidates import NO_LIMIT, command_spans
+from trueup.sysid.causes.recording_changes import LONGEST_DELAY
 from trueup.sysid.causes.simulated_peaks import simulated_peaks
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit.problem import GrayBoxProblem
@@ -18,24 +21,21 @@ from trueup.sysid.importing.column_matching import joint_of_actuator
 from trueup.sysid.importing.proposed_parameters import actuated_joints
 from trueup.sysid.recordings.measured_state import state_columns
 
-LONGEST_DELAY = 0.1
-"""Largest command delay of the search [s]."""
-
-NO_LIMIT = 1e6
-"""Limit that represents no limit [N, N m]."""
-
+_NO_GRAVCOMP = 1e-9  # compensated fraction of a weight; MuJoCo skips bodies of a model without any
+_POSES = 200  # recorded poses that are checked for contacts
 _SLIDE, _HINGE = int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE)
 _FIXED = int(mujoco.mjtGain.mjGAIN_FIXED)
 
 
 def extended_spec(given: Any) -> Any:
-    """Copy of a model with delay buffers and limits on actuators, and with names for all elements.
+    """Copy of a model with room for every cause, and with names for all elements.
 
     MuJoCo reads a delay buffer before it stores the present command, so that a delay between zero
     and one step acts as one step. Here every actuator has one step more delay than in the model,
     and is
     commanded one step earlier (:func:`one_step_earlier`): the motion is that of the model, and a
-    fit can change the delay continuously from zero. Missing limits are set above any force.
+    fit can change the delay continuously from zero. Missing limits of forces and commands are set
+    beyond any, and the missing compensation of gravity to a negligible one.
 
     Args:
       given: the ``MjSpec``.
@@ -62,6 +62,12 @@ def extended_spec(given: Any) -> Any:
         if not model.actuator_forcelimited[number] and not model.jnt_actfrclimited[joint]:
             actuator.forcelimited = 1
             actuator.forcerange = (-NO_LIMIT, NO_LIMIT)
+        if holds_position(model, number) and not model.actuator_ctrllimited[number]:
+            actuator.ctrllimited, actuator.ctrlrange = 1, (-NO_LIMIT, NO_LIMIT)
+    if np.any(model.opt.gravity):
+        for number, body in enumerate(spec.bodies):
+            if model.body_weldid[number] and not body.gravcomp:
+                body.gravcomp = _NO_GRAVCOMP
     return spec
 
 
@@ -98,6 +104,30 @@ def one_step_earlier(
     return TimeSeries(grid, data, control.signal_mapping)
 
 
+def _touches(group: ModelSequences) -> bool:
+    """Whether geoms touch in recorded poses; True where poses are not recorded completely."""
+    model = group.gt_model
+    moving = model.body_weldid[model.geom_bodyid] != 0
+    if (
+        not model.npair
+        and not (moving & ((model.geom_contype | model.geom_conaffinity) != 0)).any()
+    ):
+        return False
+    data = mujoco.MjData(model)
+    for trajectory in group.measured_rollout:
+        columns = state_columns(model, trajectory.sensordata).positions
+        if len(columns) < model.nq:
+            return True
+        values = trajectory.sensordata.data[:: max(1, len(trajectory.sensordata.data) // _POSES)]
+        for row in values:
+            data.qpos[list(columns)] = row[list(columns.values())]
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_collision(model, data)
+            if data.ncon:
+                return True
+    return False
+
+
 @dataclass(frozen=True)
 class Situation:
     """A model in a log."""
@@ -112,6 +142,10 @@ class Situation:
     """Largest torque of the actuators on each degree of freedom ``(nv,)`` [N m, N]."""
     speed_peak: np.ndarray
     """Largest speed of each degree of freedom ``(nv,)`` [rad/s, m/s]."""
+    groups: tuple[ModelSequences, ...] = ()
+    """The recordings, also the held-out ones."""
+    touches: bool = True
+    """Whether anything may touch in a recorded pose."""
 
     @classmethod
     def of(cls, prepared: Prepared) -> "Situation":
@@ -135,7 +169,10 @@ class Situation:
         assert first is not None  # an experiment has training data
         model = first.variants[0].model
         scalar = tuple(j for j in sorted(measured) if int(model.jnt_type[j]) in (_SLIDE, _HINGE))
-        return cls(model, scalar, found["actuator_force"], found["qfrc_actuator"], found["qvel"])
+        forces, torques, speeds = (found[n] for n in ("actuator_force", "qfrc_actuator", "qvel"))
+        groups = (*prepared.training, *prepared.held_out)
+        touches = any(_touches(group) for group in groups)
+        return cls(model, scalar, forces, torques, speeds, groups, touches)
 
     # --- names -------------------------------------------------------------------------------
 
@@ -175,10 +212,29 @@ class Situation:
         """Joint that an actuator moves."""
         return joint_of_actuator(self.model, actuator)
 
-    def force(self, joint: int) -> float:
-        """Friction above which a joint hardly moves [N m, N]."""
-        dof = self.dof(joint)
-        return float(self.torque_peak[dof]) or 5.0 * float(self.model.dof_M0[dof])
+    @property
+    def command_spans(self) -> dict[str, tuple[float, float]]:
+        """Smallest and largest recorded command of each actuator, by name."""
+        return command_spans(self.groups)
+
+    @property
+    def position_spans(self) -> dict[int, tuple[float, float]]:
+        """Smallest and largest recorded position of each measured joint."""
+        out: dict[int, tuple[float, float]] = {}
+        for group in self.groups:
+            for trajectory in group.measured_rollout:
+                columns = state_columns(group.gt_model, trajectory.sensordata).positions
+                for joint in self.measured_joints:
+                    address = int(self.model.jnt_qposadr[joint])
+                    if address not in columns:
+                        continue
+                    values = trajectory.sensordata.data[:, columns[address]]
+                    low, high = out.get(joint, (np.inf, -np.inf))
+                    out[joint] = (
+                        min(low, float(np.nanmin(values))),
+                        max(high, float(np.nanmax(values))),
+                    )
+        return out
 
     def damping(self, joint: int) -> float:
         """Damping above which a joint hardly moves [N m s/rad, N s/m]."""

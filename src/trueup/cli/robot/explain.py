@@ -1,5 +1,6 @@
 """``trueup explain``: run the explanation of a gap and print it."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,11 @@ from trueup import runs
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.errors import RunDirectoryError
+from trueup.explain.next_steps import next_steps
 from trueup.explain.report import cause_row
 from trueup.explain.run import plan_explanation, run_explanation
 from trueup.explain.spec import ExplanationSpec
+from trueup.reports import Steps
 from trueup.runs import Outcome
 from trueup.runs.kinds import read_spec
 from trueup.runs.loop.progress import duration
@@ -50,7 +53,8 @@ def run_explain(
         overwrite=overwrite,
         verbose=verbose,
     )
-    return print_outcome(outcome, output, show_summary)
+    named = None if path.is_dir() else path
+    return print_outcome(outcome, output, partial(show_summary, experiment=named))
 
 
 def _experiment_of(path: Path) -> tuple[Experiment, Path]:
@@ -70,21 +74,29 @@ def _experiment_of(path: Path) -> tuple[Experiment, Path]:
     return spec.experiment, spec.folder
 
 
-def show_summary(outcome: Outcome, output: Output) -> None:
-    """Print the outcome of an explanation."""
+def show_summary(outcome: Outcome, output: Output, experiment: Path | None = None) -> None:
+    """Print the outcome of an explanation.
+
+    Args:
+      outcome: the outcome.
+      output: where it is printed.
+      experiment: experiment file, for the commands of the next steps.
+    """
     summary = outcome.summary
     gap, level = summary["gap"], f"{100 * summary['level']:.3g} %"
     output.text("")
     columns = ["rank", "cause", "explains", level, "unknowns", ""]
     output.table(columns, [cause_row(row) for row in summary["causes"]])
     noise = max(gap["noise"], 1e-300)
+    freed = gap["all_free"]
+    every = "" if freed is None else f", {freed / noise:.3g} with all causes freed"
     output.text(
         f"Held-out error in multiples of noise: {gap['model'] / noise:.3g} of the model, "
-        f"{gap['explained'] / noise:.3g} with the named causes freed, "
-        f"{gap['all_free'] / noise:.3g} with all causes freed."
+        f"{gap['explained'] / noise:.3g} with the named causes freed{every}."
     )
     for note in shortened(summary["notes"]):
         output.text(f"  - {note}")
+    output.text("", *Steps(next_steps(summary, experiment)).lines())
     output.text("", f"Report: {outcome.report}", f"Files:  {outcome.directory}")
 
 

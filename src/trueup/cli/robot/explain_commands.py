@@ -22,10 +22,12 @@ class Explain(OfRuns):
       trueup explain experiment.yaml --resume
       trueup explain experiment.yaml --dry-run --json
 
-    The parameters of each cause are freed alone and fitted, and the cause is scored by the
-    reduction of the error on the held-out part of the recording. The experiment requires no
-    parameters and is not changed. Ctrl-C keeps the finished fits and prints the command to resume.
-    Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
+    A linearisation says what each cause promises. The most promising ones are fitted, alone and in
+    addition to those already found, and scored by the reduction of the error on the held-out part
+    of the recording. The experiment requires no parameters and is not changed. Ctrl-C keeps the
+    finished fits and prints the command to resume.
+    Exit codes: 0 done, also where no cause explains the gap; 2 wrong input; 130 interrupted;
+    143 terminated.
     """
 
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT|RUN")]

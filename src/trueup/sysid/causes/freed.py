@@ -11,7 +11,6 @@ from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.parameters import Space
 from trueup.sysid.fit._inner_fit import inner_fit
-from trueup.sysid.fit.problem import GrayBoxProblem
 
 ITERATIONS = 12
 """Number of iterations of every fit."""
@@ -37,7 +36,7 @@ class Freed(Problem):
       at: values of all elements ``(p,)``.
     """
 
-    def __init__(self, whole: GrayBoxProblem, columns: np.ndarray, at: np.ndarray):
+    def __init__(self, whole: Any, columns: np.ndarray, at: np.ndarray):
         self.whole, self.columns, self.at = whole, columns, at.copy()
         self.space = space_of(whole.space, columns, at)
         self.groups, self.data_rows = whole.groups, whole.data_rows
@@ -103,10 +102,15 @@ class FreedFit:
     evaluations: int
     acts: bool = True
     """Whether the unknowns change the simulated motion at all."""
+    columns: tuple[int, ...] = ()
+    """Elements of the causes that are free, ascending."""
+    complete: bool = True
+    """Whether a descent found the values, and not one step of a linear model."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {**self.__dict__, "causes": list(self.causes), "x": self.x.tolist()}
+        lists = {"causes": list(self.causes), "columns": list(self.columns), "x": self.x.tolist()}
+        return {**self.__dict__, **lists}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "FreedFit":
@@ -117,49 +121,51 @@ class FreedFit:
             float(content["cost"]),
             int(content["evaluations"]),
             bool(content["acts"]),
+            tuple(content["columns"]),
+            bool(content["complete"]),
         )
 
 
 def fit_freed(
-    whole: GrayBoxProblem,
+    whole: Problem,
     causes: Sequence[str],
     columns: np.ndarray,
     always: np.ndarray,
-    at: np.ndarray,
+    begin: np.ndarray,
     guesses: Sequence[Sequence[float]],
-    looks: np.ndarray | None = None,
+    enough: float = np.inf,
+    iterations: int = ITERATIONS,
 ) -> FreedFit:
-    """Search along each unknown, descend from the best point, and repeat both once.
+    """Descend from given values, after line searches along what has no slope.
 
-    Every fit has the same budget: for each unknown the values of :data:`_REACH` or the start values
-    of its cause, the best of all unknowns together, and :data:`ITERATIONS` iterations. The second
-    line search escapes local minima, such as that of a limit. Unknowns with start values are
-    searched again with :data:`_SATURATING_LOSS`; the fit continues from there if that is
-    better.
+    Elements with start values in ``guesses`` are searched along them, then all elements descend,
+    and both are repeated: the second line search escapes local minima, such as that of a limit.
+    Where the cost is then larger than ``enough``, the same follows with :data:`_SATURATING_LOSS`.
 
     Args:
       whole: training recordings with the unknowns of all causes.
       causes: names of the freed causes.
       columns: elements of these causes, ascending.
       always: elements that every fit frees, such as initial states.
-      at: values of all elements at the start of the fit ``(p,)``.
-      guesses: start values for each element of the whole; empty: the default.
-      looks: elements of the line searches; None: ``columns``.
+      begin: values of all elements at the start of the fit ``(p,)``.
+      guesses: start values for each element of the whole; empty: none.
+      enough: cost of a fit that leaves noise alone; infinite: no second search.
+      iterations: greatest number of iterations of a descent.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
     """
     free = np.unique(np.concatenate([columns, always]))
-    search = _Search(whole, free, columns if looks is None else looks, guesses)
-    x, cost, acts = search.run(at, Loss(), _ROUNDS)
-    if not acts:
-        return FreedFit(tuple(causes), at.copy(), cost, search.evaluations, acts=False)
-    if any(len(guesses[element]) for element in search.looks):
-        other, _, _ = search.run(at, _SATURATING_LOSS, _LIMITS_ROUNDS)
-        other, other_cost, _ = search.run(other, Loss(), _ROUNDS)
+    looks = np.array([c for c in columns if len(guesses[c])], int)
+    search = _Search(whole, free, looks, guesses, iterations)
+    x, cost = search.run(begin, Loss(), _ROUNDS)
+    if looks.size and cost > enough:
+        other, _ = search.run(begin, _SATURATING_LOSS, _LIMITS_ROUNDS)
+        other, other_cost = search.run(other, Loss(), _ROUNDS)
         if other_cost < cost:
             x, cost = other, other_cost
-    return FreedFit(tuple(causes), x, cost, search.evaluations)
+    freed = tuple(int(c) for c in columns)
+    return FreedFit(tuple(causes), x, cost, search.evaluations, columns=freed)
 
 
 class _Search:
@@ -168,21 +174,24 @@ class _Search:
     Args:
       whole: training recordings with the unknowns of all causes.
       free: free elements, ascending.
-      looks: elements of the line searches.
-      guesses: start values for each element of the whole; empty: the default.
+      looks: elements of the line searches; none: a descent alone.
+      guesses: start values for each element of the whole.
+      iterations: greatest number of iterations of a descent.
     """
 
     def __init__(
         self,
-        whole: GrayBoxProblem,
+        whole: Problem,
         free: np.ndarray,
         looks: np.ndarray,
         guesses: Sequence[Sequence[float]],
+        iterations: int,
     ):
         self.whole, self.free, self.looks, self.guesses = whole, free, looks, guesses
+        self.iterations = iterations
         self.evaluations = 0
 
-    def run(self, at: np.ndarray, loss: Loss, rounds: int) -> tuple[np.ndarray, float, bool]:
+    def run(self, at: np.ndarray, loss: Loss, rounds: int) -> tuple[np.ndarray, float]:
         """Line searches and descents from given values.
 
         Args:
@@ -191,28 +200,27 @@ class _Search:
           rounds: greatest number of line searches, each with a descent.
 
         Returns:
-          Values ``(p,)``, their cost, and whether the elements change the simulated motion.
+          Values ``(p,)`` and their cost.
         """
         settings = LeastSquaresSettings(
-            max_iters=ITERATIONS, cost_tolerance=_ENOUGH, patience=_PATIENCE, mu_max=_STIFFEST,
+            max_iters=self.iterations, cost_tolerance=_ENOUGH, patience=_PATIENCE, mu_max=_STIFFEST,
             loss=loss.name, loss_scale=loss.scale,
         )  # fmt: skip
         x, cost = at, np.inf
-        for _ in range(rounds):
-            found = line_search(self.whole, x, self.looks, self.guesses, loss)
-            self.evaluations += found.evaluations
-            if not found.acts:
-                return at, found.cost, False
-            if found.cost > (1.0 - _ENOUGH) * cost:
-                break
-            x, cost = found.x, found.cost
+        for _ in range(rounds if self.looks.size else 1):
+            if self.looks.size:
+                found = line_search(self.whole, x, self.looks, self.guesses, loss)
+                self.evaluations += found.evaluations
+                if found.cost > (1.0 - _ENOUGH) * cost:
+                    break
+                x, cost = found.x, found.cost
             problem = Freed(self.whole, self.free, x)
             search = LeastSquares(problem.space, settings)
             fit = inner_fit(problem, search)
             self.evaluations += search.evaluations
             if np.isfinite(fit.cost) and fit.cost < cost:
                 x, cost = problem.complete(fit.x)[0], float(fit.cost)
-        return x, cost, True
+        return x, cost
 
 
 @dataclass(frozen=True)
@@ -245,7 +253,7 @@ def line_search(
     points = _points(whole.space, at, columns, guesses)
     X = np.array([at, *[point for _, point in points]])
     failures: Failures = {}
-    costs, moved = _costs(whole, X, failures, loss)
+    costs, moved = costs_and_changes(whole, X, failures, loss)
     combined = at.copy()
     for element in {element for element, _ in points if element >= 0}:
         own = [k for k, (e, _) in enumerate(points, 1) if e == element]
@@ -253,7 +261,7 @@ def line_search(
         if costs[top] < costs[0]:
             combined[element] = X[top][element]
     failed: Failures = {}
-    together = float(_costs(whole, combined[None], failed, loss)[0][0])
+    together = float(costs_and_changes(whole, combined[None], failed, loss)[0][0])
     best = int(np.argmin(costs))
     x, cost = (combined, together) if together < costs[best] else (X[best], float(costs[best]))
     return LineSearch(x.copy(), cost, len(X) + 1, bool(moved.any()))
@@ -291,7 +299,7 @@ def _points(
     return out
 
 
-def _costs(
+def costs_and_changes(
     whole: Problem, X: np.ndarray, failures: Failures, loss: Loss
 ) -> tuple[np.ndarray, np.ndarray]:
     """Costs ``(n,)``, infinite for failures, and which candidates differ from the first."""

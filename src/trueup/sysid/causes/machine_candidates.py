@@ -1,6 +1,6 @@
 """Candidate causes in the machine other than its joints: gains, zeros, loads, limits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -43,12 +43,16 @@ NO_LIMIT = 1e6
 LOAD = f"{PREFIX}payload on "
 """Prefix of the name of a body that is added as a payload; a body of a model has no such name."""
 
-_GAIN = 4.0  # largest factor of a gain
+CENTRE = 0.15
+"""Largest shift of a centre of mass [m]."""
+
+_GAIN = 10.0  # largest factor of a gain
 _ZERO = {True: 0.3, False: 0.1}  # largest shift of an encoder of a hinge [rad] and of a slide [m]
-_CENTRE = 0.15  # largest shift of a centre of mass [m]
 _SMALLEST_LOAD = 1e-9  # mass of a payload that is not there [kg]; MuJoCo needs a positive one
 _LOAD_REACH = 0.6  # largest distance of a payload from the frame of its body [m]
 _PLACES = (1.0, 1.6, 2.4)  # places of a payload, in distances of the centre of mass of its body
+_WIDER = (1.2, 1.5, 2.0, 3.0)  # of a limit of the model that the simulation reaches
+_REACHED = 0.98  # share of a limit above which a force reaches it
 _SHARES = (0.98, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)  # of the largest force
 _CUTS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)  # of the range of a command
 
@@ -65,8 +69,8 @@ def machine_candidates(
     model = groups[0].gt_model
     taken = taken_entries(model, parameters)
     found = [
-        *_gains(model),
-        *_zeros(groups),
+        *gains(model),
+        *zeros(model, measured_joints(groups)),
         *_centres(model, parameters),
     ]
     models = [group.gt_model for group in groups]
@@ -107,7 +111,8 @@ def _driving(model: mujoco.MjModel) -> list[tuple[int, str, int]]:
     return out
 
 
-def _gains(model: mujoco.MjModel) -> list[Candidate]:
+def gains(model: mujoco.MjModel) -> list[Candidate]:
+    """Gains of the actuators on hinges and slides."""
     out = []
     fixed = int(mujoco.mjtGain.mjGAIN_FIXED)
     for i, name, _ in _driving(model):
@@ -120,10 +125,15 @@ def _gains(model: mujoco.MjModel) -> list[Candidate]:
     return out
 
 
-def _zeros(groups: Sequence[ModelSequences]) -> list[Candidate]:
-    """Reference position of each measured joint: encoder and controller relative to the links."""
-    out, model = [], groups[0].gt_model
-    for name, turns in measured_joints(groups).items():
+def zeros(model: mujoco.MjModel, joints: Mapping[str, bool]) -> list[Candidate]:
+    """Reference position of measured joints: encoder and controller relative to the links.
+
+    Args:
+      model: the model.
+      joints: names of hinges and slides, and whether they turn.
+    """
+    out = []
+    for name, turns in joints.items():
         value = float(model.qpos0[model.jnt_qposadr[model.joint(name).id]])
         reach, unit = _ZERO[turns], "rad" if turns else "m"
         target = f"joint/{name}/ref"
@@ -142,7 +152,7 @@ def _centres(model: mujoco.MjModel, parameters: ParameterDict) -> list[Candidate
         for k, axis in enumerate("xyz"):
             value, target = float(model.body_ipos[body, k]), f"body/{name}/ipos/{k}"
             parameter = Parameter(
-                PREFIX + target, value, value - _CENTRE, value + _CENTRE, target=target, unit="m"
+                PREFIX + target, value, value - CENTRE, value + CENTRE, target=target, unit="m"
             )
             out.append(Candidate("centre", f"{axis} of {name}", parameter))
     return out
@@ -178,12 +188,15 @@ class Addition:
     """Actuators with limits of their command."""
 
 
-def payloads(groups: Sequence[ModelSequences], parameters: ParameterDict) -> list[Addition]:
-    """A point mass on each last link, in a few places along it.
+def payloads(
+    groups: Sequence[ModelSequences], parameters: ParameterDict, last: bool = True
+) -> list[Addition]:
+    """A point mass on each link, in a few places along it.
 
     Args:
       groups: the recordings.
       parameters: parameters of the experiment; with links among them there is no candidate.
+      last: only on links that carry no other.
     """
     if any(p.inertia_type is not None for p in parameters.values()):
         return []
@@ -194,7 +207,7 @@ def payloads(groups: Sequence[ModelSequences], parameters: ParameterDict) -> lis
     total = float(model.body_mass.sum())
     out = []
     for body, name in _moving_bodies(model):
-        if body in carries or int(model.body_weldid[body]) != body or name not in shared:
+        if (last and body in carries) or int(model.body_weldid[body]) != body or name not in shared:
             continue
         centre = np.array(model.body_ipos[body])
         places = [centre * share for share in _PLACES]
@@ -229,7 +242,7 @@ def limits(
     """
     model = groups[0].gt_model
     taken = taken_entries(model, parameters)
-    spans = _command_spans(groups)
+    spans = command_spans(groups)
     forces, commands = [], []
     shared = set.intersection(*({n for _, n, _ in _driving(g.gt_model)} for g in groups))
     for i, name, joint in _driving(model):
@@ -241,7 +254,7 @@ def limits(
             if found is not None and ("actuator_forcerange", 2 * i) not in taken:
                 forces.append(found)
         if holds_position(model, i) and ("actuator_ctrlrange", 2 * i) not in taken:
-            commands += _command_limits(model, i, name, spans[name])
+            commands += command_limits(model, i, name, spans[name])
     out = []
     if forces:
         out.append(Addition(tuple(forces), forces=tuple(c.where for c in forces)))
@@ -260,17 +273,40 @@ def _force_limit(
         if low != -high or high <= 0:
             return None
         limit = float(high)
+    return force_limit(name, f"actuator/{name}/forcelimit", limit, peak, unit)
+
+
+def force_limit(name: str, target: str, limit: float, peak: float, unit: str) -> Candidate:
+    """Symmetric limit of a force, with start values below the forces of the simulation.
+
+    Args:
+      name: actuator or joint.
+      target: its limit.
+      limit: value in the model; :data:`NO_LIMIT` for none.
+      peak: largest simulated force.
+      unit: unit of the force.
+    """
     parameter = Parameter(
         f"{PREFIX}limit of {name}", limit, 0.02 * min(peak, limit), max(NO_LIMIT, limit),
-        target=f"actuator/{name}/forcelimit", scale="log", unit=unit,
+        target=target, scale="log", unit=unit,
     )  # fmt: skip
     guesses = tuple(share * peak for share in _SHARES if share * peak < limit)
+    if peak > _REACHED * limit:
+        guesses += tuple(share * limit for share in _WIDER)
     return Candidate("limit", name, parameter, guesses=guesses)
 
 
-def _command_limits(
+def command_limits(
     model: mujoco.MjModel, actuator: int, name: str, span: tuple[float, float]
 ) -> list[Candidate]:
+    """Smallest and largest command that acts, narrower or wider than in the model.
+
+    Args:
+      model: the model.
+      actuator: a position servo.
+      name: its name.
+      span: smallest and largest recorded command.
+    """
     low, high = span
     if not high > low:
         return []
@@ -284,8 +320,18 @@ def _command_limits(
     )
     cuts = [share * (high - low) for share in _CUTS]
     sides = [
-        (0, [low + cut for cut in cuts], given[0], (given[0] - spare, high)),
-        (1, [high - cut for cut in cuts], given[1], (low, given[1] + spare)),
+        (
+            0,
+            [low + cut for cut in cuts] + [low - spare] * (given[0] > low),
+            given[0],
+            (low - 2.0 * spare, max(high, given[0])),
+        ),
+        (
+            1,
+            [high - cut for cut in cuts] + [high + spare] * (given[1] < high),
+            given[1],
+            (min(low, given[1]), high + 2.0 * spare),
+        ),
     ]
     return [
         Candidate(
@@ -302,7 +348,7 @@ def _command_limits(
     ]  # fmt: skip
 
 
-def _command_spans(groups: Sequence[ModelSequences]) -> dict[str, tuple[float, float]]:
+def command_spans(groups: Sequence[ModelSequences]) -> dict[str, tuple[float, float]]:
     """Smallest and largest command of each actuator, by name."""
     out: dict[str, tuple[float, float]] = {}
     for group in groups:

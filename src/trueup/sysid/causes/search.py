@@ -196,7 +196,7 @@ class CauseSearch:
                 break
             at = np.concatenate([point, [m.given for m in members.values()]])
             residual, jacobian, _ = final_jacobian(problem, at, central=False)
-            model = _Quadratic(problem.space, at, residual, np.asarray(jacobian))
+            model = Quadratic(problem.space, at, residual, np.asarray(jacobian))
             own = np.arange(count)
             alone = model.cost - model.step(own)[1]
             limit = min(limit, alone)
@@ -249,7 +249,7 @@ class CauseSearch:
     def _predicted(self, problem: Any, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Cost that a linear model promises from a point, and where: values tried are coarse."""
         residual, jacobian, _ = final_jacobian(problem, x, central=False)
-        model = _Quadratic(problem.space, x, residual, np.asarray(jacobian))
+        model = Quadratic(problem.space, x, residual, np.asarray(jacobian))
         step, gain = model.step(np.arange(len(x)))
         return model.cost - gain, x + step
 
@@ -359,7 +359,7 @@ def _spread(offers: Sequence[Offer]) -> list[Offer]:
     return sorted(out.values(), key=lambda o: o.cost)
 
 
-class _Quadratic:
+class Quadratic:
     """Linear model of the residuals at a point."""
 
     def __init__(self, space: Any, x: np.ndarray, residual: np.ndarray, jacobian: np.ndarray):
