@@ -14,7 +14,7 @@ from trueup.sysid.assess.fit_covariance import residual_covariance
 from trueup.sysid.fit.unseen_ends import beginnings_and_ends, obstacle_to_ends
 from trueup.sysid.torque.bandwidth import halves, same_columns
 from trueup.sysid.torque.causes import TorqueCause, torque_causes
-from trueup.sysid.torque.data import joint_names, torque_data
+from trueup.sysid.torque.data import joint_names
 from trueup.sysid.torque.friction_structure import MissingFriction, missing_friction
 from trueup.sysid.torque.joint_errors import (
     JointErrors,
@@ -189,9 +189,7 @@ def _missing(prepared: Prepared, setup: TorqueSetup) -> list[MissingFriction]:
     if not prepared.held_out:
         seen, unseen = halves(setup.data)
         return missing_friction(seen, unseen, columns)
-    data = torque_data(
-        prepared.held_out, bandwidth.corner, bandwidth.slowest, setup.driven, setup.own_errors
-    )
+    data = bandwidth.torque_data(prepared.held_out, setup.driven, setup.own_errors)
     unseen = same_columns(data, setup.data[0])
     return missing_friction(setup.data, unseen, columns) if unseen else []
 
@@ -210,10 +208,10 @@ def _errors(
     found: dict[str, list[np.ndarray]] = {}
     for sequence, errors_of in zip(problem.sequences, off, strict=True):
         for k, name in enumerate(sequence.channel_names):
-            found.setdefault(name, []).append(errors_of[:, :, k])
+            found.setdefault(name, []).append(errors_of[:, sequence.data.counts[:, k] > 0, k])
     bandwidth = setup.bandwidth
     columns = setup.linear.columns
-    data = torque_data(groups, bandwidth.corner, bandwidth.slowest, setup.driven, setup.own_errors)
+    data = bandwidth.torque_data(groups, setup.driven, setup.own_errors)
     main = same_columns(data, setup.data[0])
     plain: dict[str, float] = {}
     if main:
