@@ -215,10 +215,28 @@ def zero(table: np.ndarray) -> None:
     table[:, 2] += 0.1
 
 
+def late_elbow(table: np.ndarray) -> None:
+    table[3:, 4] = table[:-3, 4]
+
+
+def rippled(table: np.ndarray) -> None:
+    table[:, 4] += 0.1 * np.sin(12 * table[:, 2])
+
+
+def test_late_torques_are_named_with_their_delay(tmp_path):
+    record(tmp_path, late=6)
+    found = causes(tmp_path)
+    assert found and found[0].kind == "late-torques"
+    number = found[0].sentence.split("late by ")[1].split(" s")[0]
+    # six samples of 10 ms: half a hold of 5 ms is not missing
+    assert float(number) == pytest.approx(0.06, abs=0.004)
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind", "words"),
     [
-        ({"late": 6}, "late-torques", "late by 0.06 s"),
+        ({"fault": late_elbow}, "late-torques", "recorded torque of elbow is late by 0.0"),
+        ({"fault": rippled}, "cogging", "12 times a turn of elbow"),
         ({"fault": scaled}, "torque-scale", "torque of elbow is 1.25 times the recorded one"),
         ({"fault": reversed_sign}, "torque-sign", "torque of elbow has the opposite sign"),
         ({"fault": exchanged}, "exchanged-torques", "torques of shoulder and elbow look exchanged"),

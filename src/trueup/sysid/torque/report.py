@@ -118,6 +118,8 @@ def torque_summary(
     return {
         "corner": setup.bandwidth.corner,
         "own_error": _own_error(setup),
+        "held": setup.bandwidth.held,
+        "near_rest": _near_rest(setup),
         "tried": [list(pair) for pair in setup.bandwidth.tried],
         "errors": _errors(prepared, setup, x, start, values),
         "parameters": rows,
@@ -134,6 +136,21 @@ def torque_summary(
         "causes": [c.to_dict() for c in causes],
         "doubts": doubts,
         "sentences": [*doubts, *(f.sentence for f in friction if f not in matters)],
+    }
+
+
+def _near_rest(setup: TorqueSetup) -> dict[str, dict[str, float]]:
+    """Speed [rad/s, m/s] below which samples of a joint do not count, and their share, by joint."""
+    if setup.bandwidth.rest is None:
+        return {}
+    dofs = setup.linear.columns.dofs
+    shares = 1.0 - np.concatenate([part.counts for part in setup.data]).mean(axis=0)
+    return {
+        name: {"speed": float(setup.bandwidth.rest[dof]), "share": float(share)}
+        for name, dof, share in zip(
+            joint_names(setup.data[0].model, dofs), dofs, shares, strict=True
+        )
+        if share > 0
     }
 
 
