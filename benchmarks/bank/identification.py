@@ -59,7 +59,7 @@ class Identification(Situation):
       plant: changes the setup; takes the size (0 or 1) and random numbers.
       motion: arguments of :meth:`Motion.draw`.
       noise: factor of the noise.
-      options: further arguments of :func:`make_machine`.
+      options: further arguments of :func:`make_machine`, or of :func:`make_published`.
     """
 
     machines: tuple[str, ...]
@@ -78,7 +78,7 @@ class Identification(Situation):
         rng = np.random.default_rng([*map(ord, f"{self.name} {self.drive}"), size, seed])
         name = self.machines[seed % len(self.machines)]
         if name in LEAST:
-            machine = make_published(name, self.drive, rng)
+            machine = make_published(name, self.drive, rng, **self.options)  # type: ignore[arg-type]
         else:
             machine = make_machine(name, self.drive, rng, **self.options)  # type: ignore[arg-type]
         motion = Motion.draw(machine, rng, **self.motion)  # type: ignore[arg-type]

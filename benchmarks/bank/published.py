@@ -18,8 +18,12 @@ LEAST = {
     "z1": (0.02, 0.3, 0.2),
     "hc20": (0.3, 0.3, 0.2),
     "iiwa14": (0.02, 0.3, 0.2),
+    "panda": (0.02, 0.3, 0.2),
+    "ur10e": (0.02, 0.3, 0.2),
 }
 """Robots, with the smallest middle of armature, damping and friction, where the model has none."""
+GRIPPERS = {"z1": ("jointGripper",), "panda": ("finger_joint1", "finger_joint2")}
+"""Joints that a controller of the arm neither drives nor measures."""
 
 
 def folder() -> Path:
@@ -30,10 +34,29 @@ def folder() -> Path:
     return Path(found.origin).parent / "mujoco" / "mjcf_models"
 
 
-def make_published(robot: str, drive: str, rng: np.random.Generator) -> Machine:
-    """A published robot, with its own position servos or with motors."""
+def make_published(
+    robot: str,
+    drive: str,
+    rng: np.random.Generator,
+    step: float | None = None,
+    gripper: bool = True,
+) -> Machine:
+    """A published robot, with its own position servos or with motors.
+
+    Args:
+      robot: one of :data:`LEAST`.
+      drive: ``"servo"`` or ``"torque"``.
+      rng: random numbers.
+      step: time step of the machine [s]; None: that of its model.
+      gripper: whether the gripper is driven and measured. The machine of a robot without holds it
+        at rest; a gripper on a tendon is always so.
+    """
     file = folder() / f"{robot}.xml"
     real = mujoco.MjSpec.from_file(str(file))
+    if robot in GRIPPERS and (not gripper or real.tendons):
+        _hold(real, GRIPPERS[robot])
+    if step is not None:
+        real.option.timestep = step
     # the controller has the gains of the user's model, not those for other inertias
     gains = real.compile().actuator_biasprm
     for actuator, values in zip(real.actuators, gains, strict=True):
@@ -54,3 +77,17 @@ def make_published(robot: str, drive: str, rng: np.random.Generator) -> Machine:
     kind = Kind("", tuple(middle), tuple(np.minimum(0.8, 0.5 * half)), (0.0, 0.0), velocities=True)
     names = [model.joint(j).name for j in range(model.njnt)]
     return Machine(kind, drive, float(model.opt.timestep), file, real, names, truth)
+
+
+def _hold(real: mujoco.MjSpec, joints: tuple[str, ...]) -> None:
+    """Fix joints at zero, and remove what acts on them."""
+    tendons = {t.name for t in real.tendons}
+    for part in [*real.keys, *real.equalities]:
+        real.delete(part)
+    for actuator in list(real.actuators):
+        if actuator.target in (*joints, *tendons):
+            real.delete(actuator)
+    for tendon in list(real.tendons):
+        real.delete(tendon)
+    for name in joints:
+        real.delete(real.joint(name))

@@ -5,11 +5,14 @@ from dataclasses import replace
 import numpy as np
 
 from bank.identification import Identification, Setup
+from bank.published import LEAST
 
 ARMS = ("arm2", "arm3", "leg", "wrist")
 """Machines that situations take in turn."""
 SLOW = {"band": (0.1, 0.7), "size": 0.6}
 """Motion that published robots follow within their torques."""
+FAST = 500.0
+"""Rate of the logs of torques whose situations have the names of their robots [Hz]."""
 
 
 def situations() -> list[Identification]:
@@ -66,16 +69,16 @@ def by_torque() -> list[Identification]:
 
 def published() -> list[Identification]:
     """Published robots; nothing that ``import`` wrote is edited."""
-    return [
+    servos = [
         Identification(
             name=robot,
             machines=(robot,),
-            drive=drive,
-            motion={**SLOW, "rate": rate, "seconds": seconds},
+            drive="servo",
+            motion={**SLOW, "rate": 100.0, "seconds": 8.0},
         )
         for robot in ("fr3", "z1", "hc20", "iiwa14")
-        for drive, rate, seconds in (("servo", 100.0, 8.0), ("torque", 500.0, 12.0))
-    ] + [
+    ]
+    late = [
         Identification(
             name=f"{robot}, late and turned",
             machines=(robot,),
@@ -84,6 +87,27 @@ def published() -> list[Identification]:
             motion={**SLOW, "rate": 100.0, "seconds": 12.0},
         )
         for robot in ("z1", "hc20", "iiwa14")
+    ]
+    return [*servos, *late, *published_by_torque()]
+
+
+def published_by_torque() -> list[Identification]:
+    """Published robots with motors; a gripper on a tendon is not measured, and one on a motor in
+    one of two situations."""
+    return [
+        Identification(
+            name=robot
+            + ("" if rate == FAST else f", {rate:g} Hz")
+            + ("" if whole else ", no gripper"),
+            machines=(robot,),
+            drive="torque",
+            motion={**SLOW, "rate": rate, "seconds": 12.0},
+            # 200 Hz is no whole number of the robots' own steps
+            options={"gripper": whole, "step": None if rate == FAST else 0.001},
+        )
+        for robot in LEAST
+        for rate in (FAST, 200.0)
+        for whole in ((True, False) if robot == "z1" else (True,))
     ]
 
 

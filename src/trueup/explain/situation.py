@@ -17,7 +17,7 @@ from trueup.sysid.causes.recording_changes import LONGEST_DELAY
 from trueup.sysid.causes.simulated_peaks import simulated_peaks
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit.problem import GrayBoxProblem
-from trueup.sysid.importing.column_matching import joint_of_actuator
+from trueup.sysid.importing.columns.matching import joint_of_actuator
 from trueup.sysid.importing.proposed_parameters import actuated_joints
 from trueup.sysid.recordings.measured_state import state_columns
 

@@ -13,9 +13,9 @@ from trueup.cli import main
 from trueup.signals import Recording, Stream
 from trueup.sysid.demo import write_demo
 from trueup.sysid.experiment.file import load_experiment
-from trueup.sysid.importing.column_matching import match_columns
-from trueup.sysid.importing.column_names import take_apart
-from trueup.sysid.importing.column_units import suggest_units
+from trueup.sysid.importing.columns.matching import match_columns
+from trueup.sysid.importing.columns.names import take_apart
+from trueup.sysid.importing.columns.units import suggest_units
 from trueup.sysid.importing.template_text import quoted
 
 ARM = """\

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from log_writers import changed, motion_of_leg, table
 
+from trueup.sysid.importing.evidence.joints import read_joints
+from trueup.sysid.importing.evidence.reading import JointSeries, values_of
 from trueup.sysid.importing.import_log import propose_import
-from trueup.sysid.importing.joint_evidence import read_joints
-from trueup.sysid.importing.reading import JointSeries, values_of
 
 T = np.arange(0, 6, 0.01)
 MOTION = np.column_stack(

@@ -4,8 +4,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from trueup.sysid.importing.joint_evidence import read_joints
-from trueup.sysid.importing.reading import JointSeries
+from trueup.sysid.importing.evidence.joints import read_joints
+from trueup.sysid.importing.evidence.reading import JointSeries
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 
 T = np.arange(0, 8, 0.01)

@@ -7,7 +7,7 @@ import pytest
 from trueup.errors import TargetError
 from trueup.signals import Recording, Stream
 from trueup.sysid.assess.deciding_settings import loop_gains
-from trueup.sysid.importing.column_matching import commandable, match_columns
+from trueup.sysid.importing.columns.matching import commandable, match_columns
 from trueup.sysid.importing.proposed_parameters import largest_torques
 from trueup.sysid.model_modifier import get_actuator_pd_gains, is_position_actuator
 

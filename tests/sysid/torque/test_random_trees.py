@@ -90,7 +90,7 @@ def whole_torque(model, q, v, a):
     """Torque that a motion needs by the model of torque identification ``(T, nv)``."""
     none = np.zeros((len(q), 0))
     motion = JointMotion(
-        "made", 0.01 * np.arange(len(q)), q, v, a, none, none, none, none, none, np.sign(v)
+        "made", 0.01 * np.arange(len(q)), q, v, a, none, none, none, none, none, none, np.sign(v)
     )
     sources = TorqueSources(tuple(range(model.nv)), {}, {})
     data = TorqueData(motion, sources, model, link_regressor(model, q, v, a))

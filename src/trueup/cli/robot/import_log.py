@@ -8,7 +8,7 @@ from trueup.cli.output import Output
 from trueup.cli.robot.check import exit_code, print_next, size_of
 from trueup.errors import ExperimentError, listing
 from trueup.runs.loop.progress import Progress
-from trueup.sysid.importing.column_matching import Match
+from trueup.sysid.importing.columns.matching import Match
 from trueup.sysid.importing.import_log import Import
 from trueup.sysid.importing.import_logs import import_logs
 

@@ -27,7 +27,7 @@ def residual_covariance(
     fits, weights = [], []
     for sequence, rows in sequence_rows(problem):
         shape = (len(sequence.times), len(sequence.channel_names))
-        part = residual[rows].reshape(shape) / scale
+        part = _filled(residual[rows].reshape(shape) / scale, getattr(sequence, "slides", None))
         slopes = jacobian[rows].reshape(*shape, p)
         fits.append(
             SequenceFit(
@@ -49,6 +49,23 @@ def residual_covariance(
         names=problem.space.names,
         seed=seed,
     )
+
+
+def _filled(residual: np.ndarray, counted: np.ndarray | None) -> np.ndarray:
+    """Residuals ``(T, C)`` with samples that do not count replaced by those that do, in turn.
+
+    A fit to torques leaves samples out, whose zeros are not the noise of a channel. Their slopes
+    are zero, so that they give no information.
+    """
+    if counted is None:
+        return residual
+    out = residual.copy()
+    for c in range(residual.shape[1]):
+        kept = residual[counted[:, c], c]
+        if len(kept):
+            missing = ~counted[:, c]
+            out[missing, c] = np.resize(kept, int(missing.sum()))
+    return out
 
 
 def with_start_noise(

@@ -176,6 +176,15 @@ def _rows_at(sequence: object, horizon: float) -> np.ndarray:
     return (age > (1 - _SHARE) * horizon - slack) & (age <= horizon + slack)
 
 
+def brief_horizons(errors: Sequence[HorizonError]) -> list[HorizonError]:
+    """Errors at the shortest horizon, which grade a fit to torques.
+
+    Recorded torques that drive a model have errors of their own, and no controller corrects what
+    they add up to: a right model ends far from its recording after a second or two.
+    """
+    return [e for e in errors if e.horizon == HORIZONS[0]]
+
+
 def horizon_rows(errors: Sequence[HorizonError]) -> list[dict[str, object]]:
     """Errors as plain data."""
     return [

@@ -19,7 +19,7 @@ from trueup.sysid.assess.doubts import (
     evidence_at_limits,
     ranked_causes,
 )
-from trueup.sysid.assess.horizons import HorizonError, horizon_rows
+from trueup.sysid.assess.horizons import HorizonError, brief_horizons, horizon_rows
 from trueup.sysid.assess.insights import insights, still_components
 from trueup.sysid.assess.links import link_rows
 from trueup.sysid.assess.verdict import verdict_of
@@ -58,7 +58,8 @@ def summarise(
     by_torques = isinstance(problem, TorqueProblem)
     ranked = ranked_causes(missing, quality or {}, torque, by_torques)
     causes = cause_reasons(ranked)
-    doubtful = [*windows, *doubts(assessment.signals, horizons, torque)]
+    graded = brief_horizons(horizons) if by_torques else horizons
+    doubtful = [*windows, *doubts(assessment.signals, graded, torque)]
     # initial states of windows are nuisance parameters: kept separate
     labels = element_labels(problem.parameters)
     is_asked = ["#" not in label for label in labels]

@@ -9,8 +9,8 @@ from trueup.signals.checks.copies import copy_sentence
 from trueup.signals.checks.limits import beyond
 from trueup.signals.checks.spikes import spike_rows
 from trueup.signals.checks.statistics import noise_level
-from trueup.sysid.importing.joint_families import JointLog
-from trueup.sysid.importing.reading import JointSeries
+from trueup.sysid.importing.columns.joint_families import JointLog
+from trueup.sysid.importing.evidence.reading import JointSeries
 from trueup.sysid.recordings.model_limits import force_limit
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from trueup.errors import RecordingError, listing
 from trueup.signals import Recording
 from trueup.simulation.models.element_names import joint_label
-from trueup.sysid.importing.column_matching import (
+from trueup.sysid.importing.columns.joint_families import JointLog, scalar_joints
+from trueup.sysid.importing.columns.matching import (
     Match,
     Place,
     actuators_by_joint,
@@ -17,8 +18,8 @@ from trueup.sysid.importing.column_matching import (
     joints_moved,
     match_columns,
 )
-from trueup.sysid.importing.column_names import take_apart
-from trueup.sysid.importing.effort_evidence import (
+from trueup.sysid.importing.columns.names import take_apart
+from trueup.sysid.importing.evidence.efforts import (
     CURRENT,
     ERROR,
     STRANGE,
@@ -26,10 +27,9 @@ from trueup.sysid.importing.effort_evidence import (
     Efforts,
     judge_efforts,
 )
+from trueup.sysid.importing.evidence.reading import JointSeries, Reading
 from trueup.sysid.importing.imported_log import ImportedLog, effort_gain
-from trueup.sysid.importing.joint_families import JointLog, scalar_joints
 from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounded
-from trueup.sysid.importing.reading import JointSeries, Reading
 from trueup.sysid.importing.servo_stiffness import propose_stiffness
 from trueup.sysid.importing.template_text import quoted
 

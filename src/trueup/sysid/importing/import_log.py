@@ -16,13 +16,16 @@ from trueup.simulation.models.element_names import generated_names
 from trueup.sysid.experiment.model_loading import load_model, load_spec
 from trueup.sysid.experiment.settings import ModelPart
 from trueup.sysid.importing import proposed_parameters as proposals
-from trueup.sysid.importing.column_matching import Match, commandable, match_columns, measurable
-from trueup.sysid.importing.column_names import take_apart
-from trueup.sysid.importing.column_units import suggest_units
+from trueup.sysid.importing.columns.joint_families import JointLog, recognise, scalar_joints
+from trueup.sysid.importing.columns.matching import Match, commandable, match_columns, measurable
+from trueup.sysid.importing.columns.names import take_apart
+from trueup.sysid.importing.columns.units import suggest_units
 from trueup.sysid.importing.data_checks import check_commands, torques_beyond
 from trueup.sysid.importing.drives import Control, find_drive, further_controls
-from trueup.sysid.importing.effort_evidence import TORQUE
 from trueup.sysid.importing.episodes import expanded
+from trueup.sysid.importing.evidence.efforts import TORQUE
+from trueup.sysid.importing.evidence.joints import read_joints
+from trueup.sysid.importing.evidence.reading import ASK, CONFIRMED, Reading
 from trueup.sysid.importing.further_logs import further_logs
 from trueup.sysid.importing.imported_log import (
     ImportedLog,
@@ -30,10 +33,7 @@ from trueup.sysid.importing.imported_log import (
     joint_series,
     stated_units,
 )
-from trueup.sysid.importing.joint_evidence import read_joints
-from trueup.sysid.importing.joint_families import JointLog, recognise, scalar_joints
 from trueup.sysid.importing.joints_at_rest import joints_at_rest
-from trueup.sysid.importing.reading import ASK, CONFIRMED, Reading
 from trueup.sysid.importing.template import (
     Proposal,
     left_out,

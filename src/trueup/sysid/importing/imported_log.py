@@ -12,19 +12,19 @@ from trueup.signals import Recording, read, suspect_units
 from trueup.signals.checks.spikes import spike_rows
 from trueup.signals.clocks.runs import runs_of
 from trueup.sysid.importing.clock import Clock, counts_rows, find_clock, without_clock
-from trueup.sysid.importing.column_families import families
-from trueup.sysid.importing.column_matching import finite, match_columns
-from trueup.sysid.importing.column_names import likeness, take_apart
-from trueup.sysid.importing.column_roles import BY_NAMES, completed, joint_log
-from trueup.sysid.importing.joint_families import (
+from trueup.sysid.importing.columns.families import families
+from trueup.sysid.importing.columns.joint_families import (
     JointColumn,
     JointLog,
     is_driven,
     recognise,
     scalar_joints,
 )
-from trueup.sysid.importing.reading import JointSeries, Reading, values_of
-from trueup.sysid.importing.unnamed_columns import is_unnamed, read_unnamed, time_column
+from trueup.sysid.importing.columns.matching import finite, match_columns
+from trueup.sysid.importing.columns.names import likeness, take_apart
+from trueup.sysid.importing.columns.roles import BY_NAMES, completed, joint_log
+from trueup.sysid.importing.columns.unnamed import is_unnamed, read_unnamed, time_column
+from trueup.sysid.importing.evidence.reading import JointSeries, Reading, values_of
 from trueup.sysid.recordings.coupled_joints import coupled_joints
 from trueup.sysid.torque.left_out_forces import torque_is_known
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of

@@ -2,8 +2,8 @@
 
 import mujoco
 
-from trueup.sysid.importing.column_matching import joint_of_actuator
-from trueup.sysid.importing.joint_families import JointLog
+from trueup.sysid.importing.columns.joint_families import JointLog
+from trueup.sysid.importing.columns.matching import joint_of_actuator
 
 _LOOPS = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
 _OF_JOINTS = int(mujoco.mjtEq.mjEQ_JOINT)

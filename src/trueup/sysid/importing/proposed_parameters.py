@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 
 from trueup.simulation.targets.actuator_types import effort_gain
-from trueup.sysid.importing.column_matching import joint_of_actuator
+from trueup.sysid.importing.columns.matching import joint_of_actuator
 from trueup.sysid.recordings.coupled_joints import CoupledJoint, coupled_joints
 
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)

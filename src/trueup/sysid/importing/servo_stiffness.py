@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import mujoco
 import numpy as np
 
+from trueup.sysid.importing.evidence.reading import JointSeries, Reading, values_of
 from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounded
-from trueup.sysid.importing.reading import JointSeries, Reading, values_of
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 
 _WIDE = 30.0  # bounds of a stiffness, as a factor of its start

@@ -16,14 +16,14 @@ from trueup.sysid.experiment.model_loading import load_model
 from trueup.sysid.experiment.settings import ModelPart
 from trueup.sysid.importing import proposed_parameters as proposals
 from trueup.sysid.importing.clock import Clock, find_clock
-from trueup.sysid.importing.column_matching import (
+from trueup.sysid.importing.columns.matching import (
     Match,
     Place,
     commandable,
     match_columns,
     measurable,
 )
-from trueup.sysid.importing.column_units import suggest_units
+from trueup.sysid.importing.columns.units import suggest_units
 from trueup.sysid.importing.further_logs import further_logs
 from trueup.sysid.importing.template_text import experiment_text, plain_name
 from trueup.sysid.importing.unknowns_of_servos import ServoUnknowns, with_servo_unknowns

@@ -13,7 +13,7 @@ from trueup.fitting.losses import LOSSES
 from trueup.signals.units import find_unit
 from trueup.sysid.experiment.model_loading import INTEGRATORS
 from trueup.sysid.importing.clock import Clock
-from trueup.sysid.importing.column_matching import Match, Place
+from trueup.sysid.importing.columns.matching import Match, Place
 from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounded
 
 _PLAIN = re.compile(r"[A-Za-z_][\w./ -]*[\w./-]|[A-Za-z_]")

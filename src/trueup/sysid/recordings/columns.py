@@ -9,7 +9,7 @@ from trueup.errors import ColumnError, ExperimentError, listing
 from trueup.signals import Recording, TimeSeries
 from trueup.signals.model_signals import OBSERVATION_TYPES, resolve_signals
 from trueup.sysid.experiment.settings import ColumnPart, RecordingPart
-from trueup.sysid.importing.column_matching import match_columns, measurable
+from trueup.sysid.importing.columns.matching import match_columns, measurable
 from trueup.sysid.recordings.channel_units import check_unit
 
 Mappings = Mapping[str, Mapping[str, Mapping[str, Any]]]

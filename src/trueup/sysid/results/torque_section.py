@@ -57,6 +57,7 @@ def _errors(torque: dict[str, Any], is_fit: bool) -> reports.Table:
             f"filter of {torque['corner']:g} Hz; error on the last quarters of training "
             f"recordings, over the spread: {tried}.",
             _own_error(torque.get("own_error")),
+            _timing(torque),
         ],
     )
 
@@ -78,6 +79,26 @@ def _compared(rows: Sequence[dict[str, Any]]) -> reports.Table:
         ],
         body,
         highlights=[reports.Highlight("remark", bool, "serious")],
+    )
+
+
+def _timing(torque: dict[str, Any]) -> str:
+    """Sentence on held controls and on samples near rest."""
+    held = (
+        "Controls are held from their sample to the next: each is compared as the mean of those "
+        "before and after it."
+        if torque.get("held")
+        else "Controls are compared as sampled: the recordings do not show that they are held."
+    )
+    rest = ", ".join(
+        f"{joint} below {found['speed']:.2g} ({100 * found['share']:.2g} %)"
+        for joint, found in torque.get("near_rest", {}).items()
+    )
+    if not rest:
+        return f"{held} All samples count, also those near rest."
+    return (
+        f"{held} Samples near rest, whose friction is not that of sliding, are left out where that "
+        f"determines friction better (rad/s or m/s, share of samples): {rest}."
     )
 
 

@@ -8,9 +8,12 @@ import numpy as np
 from trueup.errors import SignalError
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
-from trueup.sysid.torque.data import TorqueData, slowest_speeds, torque_data
+from trueup.sysid.torque.data import TorqueData, rest_speeds, slowest_speeds, torque_data
 from trueup.sysid.torque.joint_motion import smooth_motion
+from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.linear_fit import (
+    LinearColumns,
+    counted,
     errors,
     linear_columns,
     plain_least_squares,
@@ -22,6 +25,11 @@ CORNERS = (2.0, 5.0, 10.0, 20.0, 40.0)
 """Candidate corner frequencies [Hz], limited to a fifth of the sampling rate."""
 
 _BETTER = 0.99  # maximum error ratio of a higher to a lower corner to select the higher one
+_HELD = 0.9  # error ratio of held to sampled controls below which they are held
+_SAMPLED = 0.998  # error ratio of sampled to held controls below which they are sampled
+_SHARES = (0.0, 0.1, 0.2, 0.4, 0.7)
+"""Velocities below which samples of a joint may not count, relative to its root mean square."""
+_NEAR = 1.15  # error ratio up to which more samples are preferred
 _LAST = 0.25  # last part of each recording, held out to compare corners
 
 
@@ -35,12 +43,28 @@ class ChosenBandwidth:
     """Corner [Hz] and error on the last quarters of recordings, relative to the torque's spread."""
     slowest: np.ndarray
     """Minimum velocity of each joint for a known direction ``(nv,)``."""
+    rest: np.ndarray | None = None
+    """Velocity of each joint below which its samples do not count ``(nv,)``; None: all count."""
+    held: bool = False
+    """Whether controls are held from their sample to the next, rather than sampled."""
+
+    def torque_data(
+        self,
+        groups: Sequence[ModelSequences],
+        driven: dict[str, set[int]] | None = None,
+        own_errors: OwnErrors | None = None,
+    ) -> list[TorqueData]:
+        """Torque and regressors of recordings; see :func:`trueup.sysid.torque.data.torque_data`."""
+        return torque_data(
+            groups, self.corner, self.slowest, driven, own_errors, self.rest, self.held
+        )
 
 
 def choose_bandwidth(
     training: Sequence[ModelSequences],
     held_out: Sequence[ModelSequences] = (),
     driven: dict[str, set[int]] | None = None,
+    held: bool = False,
 ) -> ChosenBandwidth:
     """Select the corner frequency with the smallest held-out error of plain least squares.
 
@@ -51,18 +75,20 @@ def choose_bandwidth(
       training: recordings of the fit.
       held_out: recordings held out of the fit, which must be long enough for the filter.
       driven: see :func:`trueup.sysid.torque.data.torque_data`.
+      held: whether controls are said to be held; those that clearly are not are found.
 
     Raises:
       SignalError: recordings too short for every corner.
     """
     trajectories = [t for group in training for t in group.measured_rollout]
     tried: list[tuple[float, float]] = []
-    best: tuple[float, float, np.ndarray] | None = None
+    best: tuple[float, ChosenBandwidth] | None = None
     short: SignalError | None = None
     for corner in _corners(trajectories):
         try:
             slowest = slowest_speeds(trajectories, corner)
-            error = _unseen_error(training, corner, slowest, driven)
+            tested = ChosenBandwidth(corner, (), slowest, rest_speeds(slowest, _SHARES[1]), held)
+            error = _unseen_error(tested.torque_data(training, driven))
             for group in held_out:
                 for trajectory in group.measured_rollout:
                     smooth_motion(trajectory, corner, slowest)
@@ -71,21 +97,89 @@ def choose_bandwidth(
             continue
         tried.append((corner, error))
         if best is None or error < _BETTER * best[0]:
-            best = (error, corner, slowest)
+            best = (error, tested)
     if best is None:
         assert short is not None
         raise short
-    return ChosenBandwidth(best[1], tuple(tried), best[2])
+    chosen = replace(best[1], tried=tuple(tried))
+    late, same, early = _left_by_timing(chosen, training, driven)
+    # what is best earlier still is not sampled, but late
+    if held and same < _SAMPLED * late and same < early:
+        chosen = replace(chosen, held=False)
+    elif not held and late < _HELD * same:
+        chosen = replace(chosen, held=True)
+    return replace(chosen, rest=supported_rest(chosen, training, driven))
 
 
-def _unseen_error(
+def _left_by_timing(
+    chosen: ChosenBandwidth,
     training: Sequence[ModelSequences],
-    corner: float,
-    slowest: np.ndarray,
     driven: dict[str, set[int]] | None,
-) -> float:
+) -> tuple[float, float, float]:
+    """Errors that plain least squares leaves with controls half a sample late, as they are, and
+    half a sample early."""
+    held = _of_first(replace(chosen, held=True).torque_data(training, driven))
+    plain = _of_first(replace(chosen, held=False).torque_data(training, driven))
+    early = [
+        replace(
+            own, motion=replace(own.motion, controls=2 * own.motion.controls - late.motion.controls)
+        )
+        for own, late in zip(plain, held, strict=True)
+    ]
+    return _left(held), _left(plain), _left(early)
+
+
+def supported_rest(
+    chosen: ChosenBandwidth,
+    training: Sequence[ModelSequences],
+    driven: dict[str, set[int]] | None,
+    own_errors: OwnErrors | None = None,
+) -> np.ndarray:
+    """Velocity of each joint below which its samples do not count ``(nv,)``.
+
+    It is the one at which plain least squares determines friction best: each joint that turns
+    round adds an error if its friction at rest is neither small nor modelled by the own errors, and
+    each sample left out takes information.
+    """
+    rests = [rest_speeds(chosen.slowest, share) for share in _SHARES]
+    spreads = []
+    for rest in rests:
+        data = _of_first(replace(chosen, rest=rest).torque_data(training, driven, own_errors))
+        columns = linear_columns(data)
+        left = errors(data, columns, plain_least_squares(data, columns), raw=False)
+        spreads.append(left * _spread_of_friction(data, columns))
+    table = np.array(spreads)
+    first = np.argmax(table <= _NEAR * table.min(axis=0), axis=0)
+    out = np.zeros_like(chosen.slowest)
+    for k, dof in enumerate(columns.dofs):
+        out[dof] = rests[first[k]][dof]
+    return out
+
+
+def _spread_of_friction(data: Sequence[TorqueData], columns: LinearColumns) -> np.ndarray:
+    """Standard error of the friction of each joint for torques of unit noise ``(dofs,)``."""
+    out = np.zeros(len(columns.dofs))
+    for k in range(len(columns.dofs)):
+        own = np.concatenate([counted(p, columns)[0][:, k, 4 * k : 4 * k + 4] for p in data])
+        out[k] = np.sqrt(np.linalg.pinv(own.T @ own)[2, 2])
+    return out
+
+
+def _left(data: Sequence[TorqueData]) -> float:
+    """Error that plain least squares leaves of filtered torques, relative to their spread."""
+    columns = linear_columns(data)
+    off = errors(data, columns, plain_least_squares(data, columns), raw=False)
+    return float(np.sqrt(np.mean(np.square(off / _spread(data)))))
+
+
+def _spread(data: Sequence[TorqueData]) -> np.ndarray:
+    """Standard deviation of the torque of each joint; infinite where it is constant."""
+    spread = np.std(np.concatenate([torque_of(d, raw=True) for d in data]), axis=0)
+    return np.where(spread > 0, spread, np.inf)
+
+
+def _unseen_error(data: Sequence[TorqueData]) -> float:
     """Error of plain least squares on the last quarters of recordings, relative to their spread."""
-    data = torque_data(training, corner, slowest, driven)
     seen, unseen = halves(same_columns(data, data[0]))
     columns = linear_columns(seen)
     off = errors(unseen, columns, plain_least_squares(seen, columns))
@@ -109,6 +203,10 @@ def same_columns(data: Sequence[TorqueData], first: TorqueData) -> list[TorqueDa
         for d in data
         if d.sources.dofs == first.sources.dofs and np.array_equal(parameters_of(d.model), links)
     ]
+
+
+def _of_first(data: Sequence[TorqueData]) -> list[TorqueData]:
+    return same_columns(data, data[0])
 
 
 def halves(data: Sequence[TorqueData]) -> tuple[list[TorqueData], list[TorqueData]]:
@@ -138,5 +236,6 @@ def _cut(data: TorqueData, last: bool) -> TorqueData:
         if isinstance(value, np.ndarray)
     }
     own = None if data.own_error is None else data.own_error[rows]
+    slides = None if data.slides is None else data.slides[rows]
     motion = replace(data.motion, **arrays)
-    return replace(data, motion=motion, links=data.links[rows], own_error=own)
+    return replace(data, motion=motion, links=data.links[rows], own_error=own, slides=slides)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from trueup.sysid.torque.data import TorqueData, joint_names
 from trueup.sysid.torque.link_regressor import link_parameters, link_regressor, parameters_of
@@ -14,6 +15,8 @@ from trueup.sysid.torque.problem import TorqueProblem
 _SMALL = 1e-4  # step of a difference of regressors [rad], or relative to gravity
 _ALIKE = 0.05  # change of a mass, relative to it, below which only its centre differs
 _IN_MODEL = "Set its value in the model, or estimate it."
+_PRESSED = 0.1  # share of the spread of a load above which it presses the link to one side
+_ORDERS = 60  # most periods of a ripple in a turn
 _LOAD = "Add it to the model, or take it off and record again."
 
 Words = Callable[[np.ndarray], tuple[str, str, str]]
@@ -48,10 +51,65 @@ class Column:
             return -moved @ parameters_of(part.model) / _SMALL
         if self.kind == "gravity":
             return -_of_gravity(part, self.axis)
+        if self.kind in ("elastic", "play", "sine", "cosine"):
+            return self._of_drive(part)
         return -part.links @ _change(part.model, self.kind, self.index, self.axis)
 
+    def _of_drive(self, part: TorqueData) -> np.ndarray:
+        """Column of the drive of one joint ``(T, dofs)``: elasticity, play, cogging."""
+        motion, dof = part.motion, part.sources.dofs[self.index]
+        address = int(part.model.jnt_qposadr[int(part.model.dof_jntid[dof])])
+        out = np.zeros((len(motion.times), len(part.sources.dofs)))
+        if self.kind in ("sine", "cosine"):
+            wave = np.sin if self.kind == "sine" else np.cos
+            out[:, self.index] = wave(self.axis * motion.qpos[:, address])
+            return out
+        load = (part.links @ parameters_of(part.model))[:, self.index]
+        if self.kind == "play":
+            # the link lies at the end of the play to which its load presses it
+            side = np.tanh(load / max(_PRESSED * float(np.std(load)), 1e-12))
+            zero = part.model.qpos0.copy()
+            zero[address] += _SMALL
+            moved = (part.regressor(zero) - part.links) @ parameters_of(part.model) / _SMALL
+            return moved * side[:, None]
+        # the link lags behind by its load over the stiffness, and accelerates by its second slope
+        for _ in range(2):
+            load = np.asarray(CubicSpline(motion.times, load)(motion.times, 1))
+        out[:, self.index] = load
+        return out
 
-def columns_of(problem: TorqueProblem) -> Iterator[tuple[str, tuple[Column, ...], Words, float]]:
+
+def ripple_order(problem: TorqueProblem, x: np.ndarray, joint: int) -> int:
+    """Periods a turn of the ripple that explains most of the torque error of a joint.
+
+    Args:
+      problem: the torque problem.
+      x: values ``(p,)``.
+      joint: index of the joint among those with a torque.
+    """
+    off, angles = [], []
+    for sequence, (applied, needed) in zip(
+        problem.sequences, problem.predictions(x[None]), strict=True
+    ):
+        part = sequence.data
+        dof = part.sources.dofs[joint]
+        address = int(part.model.jnt_qposadr[int(part.model.dof_jntid[dof])])
+        counts = part.counts[:, joint] > 0
+        off.append((applied - needed)[0, counts, joint])
+        angles.append(part.motion.qpos[counts, address])
+    error, angle = np.concatenate(off), np.concatenate(angles)
+    span = float(np.ptp(angle))
+    # at least one period within the motion: a longer one is a spring or a wrong mass
+    orders = np.arange(max(int(np.ceil(2 * np.pi / max(span, 1e-9))), 2), _ORDERS + 1)
+    if not len(orders):
+        return 0
+    waves = np.exp(1j * orders[:, None] * angle)
+    return int(orders[np.argmax(np.abs(waves @ (error - error.mean())))])
+
+
+def columns_of(
+    problem: TorqueProblem, x: np.ndarray
+) -> Iterator[tuple[str, tuple[Column, ...], Words, float]]:
     """Causes as noun phrases, with their columns, words, and a bound of the first value."""
     part = problem.sequences[0].data
     model, dofs = part.model, part.sources.dofs
@@ -88,6 +146,13 @@ def columns_of(problem: TorqueProblem) -> Iterator[tuple[str, tuple[Column, ...]
         if turns:
             zero = (Column("zero", int(model.jnt_qposadr[joint]), name),)
             yield f"encoder zero of {name}", zero, _zero(name, units[0]), -np.inf
+            play = (Column("play", k, name), *zero)
+            yield f"backlash in {name}", play, _play(name, units[0]), 0.0
+            order = ripple_order(problem, x, k)
+            if order:
+                ripple = (Column("sine", k, name, order), Column("cosine", k, name, order))
+                yield f"cogging of {name}", ripple, _ripple(name, order), -np.inf
+        yield f"elasticity of {name}", (Column("elastic", k, name),), _elastic(name), -np.inf
         if f"joint/{name}/stiffness" not in targets:
             spring = (Column("spring", k, name), Column("offset", k, name))
             yield f"spring in {name}", spring, _spring(name, units[1]), -np.inf
@@ -188,6 +253,31 @@ def _zero(name: str, unit: str) -> Words:
         "zero",
         f"The encoder zero of {name} is off by {v[0]:.2g} {unit}",
         "Drive the joint to a stop or a level and compare the angle with the model.",
+    )
+
+
+def _play(name: str, unit: str) -> Words:
+    return lambda v: (
+        "backlash",
+        f"The gear of {name} has backlash of about {2 * abs(v[0]):.2g} {unit}",
+        "Preload the gear, or model the play: inverse dynamics knows the link only by its motor.",
+    )
+
+
+def _ripple(name: str, order: int) -> Words:
+    return lambda v: (
+        "cogging",
+        f"A cogging torque of {np.hypot(v[0], v[1]):.2g} N m, {order} times a turn of {name}, is "
+        "missing",
+        "Correct the recorded torque by it, or average it out with longer motions.",
+    )
+
+
+def _elastic(name: str) -> Words:
+    return lambda v: (
+        "elasticity",
+        f"The drive of {name} is elastic: its link lags behind the encoder by its load",
+        "Model a joint with stiffness between motor and link, or record the motion of the link.",
     )
 
 

@@ -19,7 +19,8 @@ from trueup.fitting.judgement.paired_errors import CHANCE, block_sums, is_clearl
 from trueup.fitting.linearisation import final_jacobian
 from trueup.sysid.torque.cause_columns import Column, Words, columns_of
 from trueup.sysid.torque.data import joint_names
-from trueup.sysid.torque.problem import TorqueProblem
+from trueup.sysid.torque.known_errors import OwnErrors
+from trueup.sysid.torque.problem import TorqueProblem, TorqueSequence
 
 LONGEST = 0.5
 """Longest delay of recorded torques that is tested [s]."""
@@ -30,6 +31,7 @@ _PROMISE = 0.02  # minimum relative reduction of the cost without bounds for a t
 _ROUNDS = 3
 _SHOWN = 3  # maximum number of other causes in a sentence
 _WEAK = 1e-9  # smallest effect of a column, relative to the largest
+_FAST = 0.4  # share of the RMS velocity above which friction has one direction
 _LAGS = 201  # number of tested delays, negative ones included
 _PART = 0.1  # longest delay relative to the length of a recording
 _SIGN = (0.6, 1.6)  # range of the factor of a torque with the opposite sign
@@ -109,7 +111,7 @@ def torque_causes(
     """
     sides = (_Side(seen, x), _Side(unseen, x))
     bounds = seen.space.lower - x, seen.space.upper - x
-    candidates = [*_late_torques(seen, sides[0]), *_of_log(seen), *_of_model(seen)]
+    candidates = [*_late_torques(seen, x), *_of_log(seen), *_of_model(seen, x)]
     chosen: list[_Candidate] = []
     out: list[TorqueCause] = []
     first = _Trial.of(sides, bounds, [])
@@ -146,12 +148,15 @@ def torque_causes(
 class _Side:
     """Weighted torques, regressor and columns of some recordings."""
 
-    def __init__(self, problem: TorqueProblem, x: np.ndarray):
+    def __init__(self, problem: TorqueProblem, x: np.ndarray, slow: bool = True):
         self.sequences = problem.sequences
         _, jacobian, _ = final_jacobian(problem, x, central=False)
         slope = problem.space.slope(x)
         # the residual is applied minus needed torque: a step of a parameter adds its column
         self.jacobian = np.asarray(jacobian[: problem.data_rows]) / np.where(slope, slope, 1.0)
+        self.counts = [s.data.counts if slow else s.data.counts * _fast(s) for s in self.sequences]
+        """Samples that count, as factors 0 and 1 ``(T, C)``, by recording."""
+        self.jacobian = self.jacobian * np.concatenate([c.reshape(-1, 1) for c in self.counts])
         pairs = problem.predictions(x[None])
         self.applied = [applied[0] for applied, _ in pairs]
         self.needed = [needed[0] for _, needed in pairs]
@@ -162,23 +167,31 @@ class _Side:
     def residual(self, torques: Sequence[_Torques]) -> np.ndarray:
         """Weighted applied minus needed torque ``(rows,)``, with the faults of a log undone."""
         out = []
-        for sequence, applied, needed in zip(
-            self.sequences, self.applied, self.needed, strict=True
+        for sequence, applied, needed, counts in zip(
+            self.sequences, self.applied, self.needed, self.counts, strict=True
         ):
             for undo in torques:
                 applied = undo(sequence, applied)
-            out.append(((applied - needed) * sequence.weights).reshape(-1))
+            out.append(((applied - needed) * sequence.weights * counts).reshape(-1))
         return np.concatenate(out)
 
     def column(self, column: Column) -> np.ndarray:
         """Weighted change of the residual per unit of a column ``(rows,)``."""
         if column not in self._columns:
             parts = [
-                (column.of(s.data, applied) * s.weights).reshape(-1)
-                for s, applied in zip(self.sequences, self.applied, strict=True)
+                (column.of(s.data, applied) * s.weights * counts).reshape(-1)
+                for s, applied, counts in zip(
+                    self.sequences, self.applied, self.counts, strict=True
+                )
             ]
             self._columns[column] = np.concatenate(parts)
         return self._columns[column]
+
+
+def _fast(sequence: TorqueSequence) -> np.ndarray:
+    """Samples at which joints are not near rest ``(T, C)`` bool."""
+    speed = np.abs(sequence.data.motion.qvel[:, list(sequence.data.sources.dofs)])
+    return speed > _FAST * np.sqrt(np.mean(np.square(speed), axis=0))
 
 
 @dataclass(frozen=True)
@@ -191,13 +204,11 @@ class _Trial:
     """Changes of the parameters ``(p,)``."""
     values: dict[Column, tuple[float, float]]
     """Value and standard error of each column."""
+    error: float
+    """Sum of squared held-out residuals."""
     blocks: np.ndarray
-    """Sums of squared held-out residuals over blocks of time."""
-
-    @property
-    def error(self) -> float:
-        """Sum of squared held-out residuals."""
-        return float(self.blocks.sum())
+    """Sums of squared residuals over blocks of time, of the fit and held out. The few blocks that
+    are held out rarely prove a cause that reduces all of them."""
 
     @classmethod
     def of(
@@ -234,10 +245,11 @@ class _Trial:
         inside = np.where(high > low, high, low + 1e-12)
         found = lsq_linear(R[:, :-1], -R[:, -1], (low * size, inside * size))
         steps = found.x / size
-        errors = rights[1] + designs[1] @ steps
+        errors = [right + design @ steps for right, design in zip(rights, designs, strict=True)]
         for column, step in zip(columns, steps[count - len(columns) :], strict=True):
             if column.kind == "scale":  # errors are those of the recorded torque, as its noise is
-                errors[sides[1].joints == column.index] /= max(abs(1.0 + step), 1e-3)
+                for off, side in zip(errors, sides, strict=True):
+                    off[side.joints == column.index] /= max(abs(1.0 + step), 1e-3)
         free = np.isclose(found.active_mask, 0)
         inverse = np.linalg.pinv(R[:count, :-1][:, free], rcond=1e-10)
         freedom = max(len(rights[0]) - count, 1)
@@ -250,8 +262,10 @@ class _Trial:
             for k, c in enumerate(columns)
             if acts[first + k]
         }
-        blocks = block_sums(np.square(errors))
-        return cls(2.0 * float(found.cost), steps[: len(bounds[0])], values, blocks)
+        squares = [np.square(off) for off in errors]
+        blocks = np.concatenate([block_sums(each) for each in squares])
+        error = float(squares[1].sum())
+        return cls(2.0 * float(found.cost), steps[: len(bounds[0])], values, error, blocks)
 
     def count(self, candidate: _Candidate) -> int:
         """Number of unknowns of a cause that have an effect."""
@@ -269,22 +283,39 @@ class _Trial:
 # --- causes --------------------------------------------------------------------------------------
 
 
-def _late_torques(problem: TorqueProblem, side: _Side) -> list[_Candidate]:
-    """The delay of recorded torques with the smallest error of a fit without bounds."""
+def _late_torques(problem: TorqueProblem, x: np.ndarray) -> list[_Candidate]:
+    """The delays of all recorded torques, and of each, with the smallest error without bounds."""
     known = _efforts(problem)
     longest = min(LONGEST, min(_PART * float(np.ptp(s.times)) for s in problem.sequences))
     lags = np.linspace(-longest, longest, _LAGS)
     if not known:
         return []
-    rights = np.stack([side.residual([_shifted(known, float(lag))]) for lag in lags], axis=1)
+    # the own errors are those of a model that was fitted to late torques
+    side = _Side(problem.with_own_errors(OwnErrors(x, "zoh", {})), x, slow=False)
     size = np.linalg.norm(side.jacobian, axis=0)
     basis, _ = np.linalg.qr(side.jacobian[:, size > 0] / size[size > 0])
-    costs = np.sum(rights**2, axis=0) - np.sum((basis.T @ rights) ** 2, axis=0)
-    lag = float(lags[np.argmin(costs)])
-    if costs.min() > (1.0 - _PROMISE) * costs[_LAGS // 2]:
-        return []
-    cause = "delay of the recorded torques"
-    return [_Candidate(cause, _late(lag), torques=_shifted(known, lag))]
+    part = problem.sequences[0].data
+    names = joint_names(part.model, part.sources.dofs)
+    which = [(known, ""), *(([k], names[k]) for k in known if len(known) > 1)]
+    out = []
+    for chosen, name in which:
+        rights = np.stack([side.residual([_shifted(chosen, float(lag))]) for lag in lags], axis=1)
+        costs = np.sum(rights**2, axis=0) - np.sum((basis.T @ rights) ** 2, axis=0)
+        lag = _lowest(lags, costs)
+        if costs.min() > (1.0 - _PROMISE) * costs[_LAGS // 2]:
+            continue
+        cause = f"delay of the recorded torque{f' of {name}' if name else 's'}"
+        out.append(_Candidate(cause, _late(lag, name), torques=_shifted(chosen, lag)))
+    return out
+
+
+def _lowest(at: np.ndarray, costs: np.ndarray) -> float:
+    """Place of the lowest cost on a grid, by a parabola through its neighbours."""
+    k = int(np.clip(np.argmin(costs), 1, len(costs) - 2))
+    before, here, after = costs[k - 1 : k + 2]
+    bend = before - 2.0 * here + after
+    part = 0.5 * (before - after) / bend if bend > 0 else 0.0
+    return float(at[k] + np.clip(part, -1.0, 1.0) * (at[1] - at[0]))
 
 
 def _of_log(problem: TorqueProblem) -> list[_Candidate]:
@@ -311,11 +342,11 @@ def _efforts(problem: TorqueProblem) -> list[int]:
     return [k for k, dof in enumerate(part.sources.dofs) if part.is_effort(dof)]
 
 
-def _of_model(problem: TorqueProblem) -> list[_Candidate]:
-    """Masses, centres of mass, payloads, gravity, encoder zeros, springs and constant torques."""
+def _of_model(problem: TorqueProblem, x: np.ndarray) -> list[_Candidate]:
+    """Masses, centres of mass, payloads, gravity, zeros, springs, constants, and of drives."""
     return [
         _Candidate(cause, words, columns, lowest=lowest)
-        for cause, columns, words, lowest in columns_of(problem)
+        for cause, columns, words, lowest in columns_of(problem, x)
     ]
 
 
@@ -340,11 +371,12 @@ def _swapped(k: int, j: int) -> _Torques:
     return undo
 
 
-def _late(lag: float) -> Words:
+def _late(lag: float, name: str) -> Words:
     side = "late" if lag > 0 else "early"
+    what = f"torque of {name} is" if name else "torques are"
     return lambda values: (
         "late-torques",
-        f"The recorded torques are {side} by {abs(lag):.2g} s against the motion",
+        f"The recorded {what} {side} by {abs(lag):.2g} s against the motion",
         "Correct their times: they have another clock, or a filter delays them.",
     )
 

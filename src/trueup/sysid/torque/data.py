@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
+from scipy.ndimage import uniform_filter1d
 
 from trueup.errors import SignalError
 from trueup.simulation.measured.model_sequences import ModelSequences
@@ -21,6 +22,8 @@ from trueup.sysid.torque.left_out_forces import left_out_sentence
 from trueup.sysid.torque.link_regressor import check_joints, link_regressor
 
 _SLOWEST = 0.002  # share of the RMS velocity below which the direction of a joint is unknown
+_FEWEST = 0.2  # share of samples at which a joint slides, below which all of them count
+_REACH = 0.25  # time that the filter spreads it over, in periods of the corner frequency
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,19 @@ class TorqueData:
     links: np.ndarray
     """Torque for each link parameter ``(T, dofs, 10 nbody)``."""
     own_error: np.ndarray | None = None
-    """Error of inverse dynamics itself ``(T, dofs)``, which is subtracted from the applied torque;
-    see :mod:`trueup.sysid.torque.own_error`. None: not known."""
+    """Error of inverse dynamics itself ``(T, dofs)`` per unit of the gains of drives, which is
+    subtracted from the applied torque; see :mod:`trueup.sysid.torque.own_error`. None: not
+    known."""
+    slides: np.ndarray | None = None
+    """Samples that count ``(T, dofs)`` bool: the joint does not rest or turn round, where friction
+    is any torque up to its limit. None: all."""
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Samples that count, as factors 0 and 1 ``(T, dofs)``."""
+        if self.slides is None:
+            return np.ones((len(self.motion.times), len(self.sources.dofs)))
+        return self.slides.astype(float)
 
     @property
     def name(self) -> str:
@@ -66,7 +80,10 @@ class TorqueData:
                 force = force + bias[:, i, 2:3] * ratio * motion.qvel[:, dof]
                 total += ratio * force
             out[:, :, k] = total
-        return out if self.own_error is None else out - self.own_error
+        if self.own_error is None:
+            return out
+        # a gain that only its ratio to others determines is not determined by the own error
+        return out - self.own_error * self.drive_gains(fields)[:, None, :]
 
     def is_effort(self, dof: int) -> bool:
         """Whether the torque of a joint is recorded, and not that of a servo at its position."""
@@ -126,10 +143,11 @@ def torque_data_of(
     motion: JointMotion,
     sources: TorqueSources,
     own_error: np.ndarray | None = None,
+    slides: np.ndarray | None = None,
 ) -> TorqueData:
     """Torque and regressor of one motion."""
     links = link_regressor(model, motion.qpos, motion.qvel, motion.qacc)
-    return TorqueData(motion, sources, model, links[:, list(sources.dofs)], own_error)
+    return TorqueData(motion, sources, model, links[:, list(sources.dofs)], own_error, slides)
 
 
 def joint_names(model: mujoco.MjModel, dofs: Sequence[int]) -> list[str]:
@@ -144,12 +162,39 @@ def slowest_speeds(trajectories: Sequence[SystemTrajectory], bandwidth: float) -
     return np.maximum(_SLOWEST * np.sqrt(squares.mean(axis=0)), 1e-9)
 
 
+def rest_speeds(slowest: np.ndarray, share: float | np.ndarray) -> np.ndarray:
+    """Velocity of each joint below which it rests or turns round ``(nv,)``.
+
+    Args:
+      slowest: from :func:`slowest_speeds`.
+      share: this velocity relative to the root mean square of each joint.
+    """
+    return slowest * (share / _SLOWEST)
+
+
+def _sliding(
+    motion: JointMotion, dofs: Sequence[int], rest: np.ndarray, bandwidth: float
+) -> np.ndarray:
+    """Samples at which joints slide, and the filter reaches no others ``(T, dofs)`` bool.
+
+    All samples of a joint that hardly slides.
+    """
+    slow = np.abs(motion.qvel[:, dofs]) < rest[list(dofs)]
+    reach = round(_REACH / (bandwidth * float(np.median(np.diff(motion.times)))))
+    near = uniform_filter1d(slow.astype(float), 2 * reach + 1, axis=0, mode="nearest")
+    slides = near < 0.5 / (2 * reach + 1)
+    slides[:, slides.mean(axis=0) < _FEWEST] = True
+    return slides
+
+
 def torque_data(
     groups: Sequence[ModelSequences],
     bandwidth: float,
     slowest: np.ndarray,
     driven: dict[str, set[int]] | None = None,
     own_errors: OwnErrors | None = None,
+    rest: np.ndarray | None = None,
+    held: bool = False,
 ) -> list[TorqueData]:
     """Torque and regressors of all recordings.
 
@@ -159,6 +204,8 @@ def torque_data(
       slowest: from :func:`slowest_speeds`.
       driven: actuators with a recorded control, by recording; None: all.
       own_errors: errors of inverse dynamics itself; None: not known.
+      rest: velocity of each joint below which its samples do not count ``(nv,)``; None: all count.
+      held: whether recorded controls are held from their sample to the next.
 
     Raises:
       SignalError: no recording has a torque, or a joint was not measured.
@@ -175,8 +222,10 @@ def torque_data(
             if not sources.has_torque:
                 continue
             motion = smooth_motion(trajectory, bandwidth, slowest)
+            motion = motion.centred() if held else motion
             own = own_errors and own_errors.at(trajectory.name, motion.times)
-            out.append(torque_data_of(model, motion, sources, own))
+            slides = None if rest is None else _sliding(motion, sources.dofs, rest, bandwidth)
+            out.append(torque_data_of(model, motion, sources, own, slides))
     if not out:
         reasons = {left_out_sentence(t.model) for g in groups for t in g.measured_rollout} - {""}
         if reasons:

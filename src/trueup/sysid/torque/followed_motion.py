@@ -82,6 +82,8 @@ def follow(
     splines = _smoothed_positions(trajectory, columns.positions, max(corner, _SMOOTHED))
     # an implicit integrator damps by the velocity at the end of a step
     late = _end_share(model)
+    # and one with stages applies a force at the positions within a step
+    within = late if int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4) else 0.0
     reached = np.clip(times + late * step, start, end)
     followers: dict[int, int] = {}
     pulls: dict[int, np.ndarray] = {}
@@ -109,8 +111,9 @@ def follow(
     for dof, i in followers.items():
         stiffness, damping = -model.actuator_biasprm[i, 1:3]
         address = int(model.jnt_qposadr[int(model.actuator_trnid[i, 0])])
+        place = (1 - within) * qpos[:-1, address] + within * qpos[1:, address]
         speed = (1 - late) * qvel[:-1, dof] + late * qvel[1:, dof]
-        pulls[dof] -= stiffness * qpos[:-1, address] + damping * speed
+        pulls[dof] -= stiffness * place + damping * speed
     ends = start + step * np.arange(steps + 1)
     data = recorded.data.copy()
     for address, column in columns.positions.items():

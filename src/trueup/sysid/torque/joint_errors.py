@@ -80,6 +80,7 @@ def joint_errors(
     problem = torque_problem(prepared, sequences=groups)
     off = problem.raw_residuals(np.stack([x, start, values]))
     data = [s.data for s in problem.sequences]
+    counts = [part.counts for part in data]
     if any(_is_supported(part) for part in data):
         return "", []
     columns, model = setup.linear.columns, setup.data[0].model
@@ -89,6 +90,7 @@ def joint_errors(
         seen, _ = halves(setup.data)
         where = "the last quarters of the recordings"
         off = [last_quarter(o, axis=1) for o in off]
+        counts = [last_quarter(c, axis=0) for c in counts]
     plain_values = plain_least_squares(seen, columns)
     main = {id(part) for part in same_columns(data, setup.data[0])}
     held = prepared.experiment.control == "zoh"
@@ -96,16 +98,17 @@ def joint_errors(
     out = []
     for channel in dict.fromkeys(n for s in problem.sequences for n in s.channel_names):
         squares, plain, floors, sizes = [], [], [], []
-        for sequence, errors in zip(problem.sequences, off, strict=True):
+        for sequence, errors, count in zip(problem.sequences, off, counts, strict=True):
             if channel not in sequence.channel_names:
                 continue
             k, part = sequence.channel_names.index(channel), sequence.data
-            squares.append(np.square(errors[:, :, k]).T)
-            own = np.full(errors.shape[1], np.inf)
+            slides = count[:, k] > 0
+            squares.append(np.square(errors[:, slides, k]).T)
+            own = np.full(int(slides.sum()), np.inf)
             if id(part) in main:
                 rest = torque_of(part, raw=True) - design(part, columns) @ plain_values
                 rest = rest if prepared.held_out else last_quarter(rest, axis=0)
-                own = np.square(rest[:, k])
+                own = np.square(rest[slides, k])
             plain.append(own)
             torque = torque_of(part)[:, k]
             sizes.append(torque)

@@ -1,6 +1,6 @@
 """Positions, velocities, accelerations and torques of joints, from the signals of a recording."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -71,8 +71,17 @@ class JointMotion:
     controls_early: np.ndarray
     """Smoothed controls half a sample earlier ``(T, nu)``: the mean delay of a control that is held
     between samples."""
+    controls_raw_early: np.ndarray
+    """Unfiltered controls half a sample earlier ``(T, nu)``."""
     direction: np.ndarray
     """Sign of each velocity ``(T, nv)``, smoothed like the motion."""
+
+    def centred(self) -> "JointMotion":
+        """The motion with each held control as the mean of those before and after its sample.
+
+        Held from a sample on, a control acts half a sample late against the motion.
+        """
+        return replace(self, controls=self.controls_early, controls_raw=self.controls_raw_early)
 
 
 def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]) -> TorqueSources:
@@ -180,10 +189,11 @@ def smooth_motion(
     qpos, qvel, qacc = _states(model, columns, grid, smoothed)
     floor = 1e-9 if slowest is None else slowest
     direction = smooth(np.tanh(qvel / floor))
+    half = 0.5 * float(np.median(np.diff(trajectory.control.times)))
     controls, early = (
-        trajectory.control.interpolate(grid - shift, "linear")
-        for shift in (0.0, 0.5 * float(np.median(np.diff(trajectory.control.times))))
+        trajectory.control.interpolate(grid - shift, "linear") for shift in (0.0, half)
     )
+    smooth_controls = smooth(controls)
     every = max(1, int(1.0 / (SAMPLES_PER_PERIOD * bandwidth * step)))
     margin = min(int(0.5 / (bandwidth * step)), len(grid) // 10)
     rows = np.arange(margin, len(grid) - margin, every)
@@ -201,9 +211,11 @@ def smooth_motion(
         qacc[rows],
         smoothed[rows],
         signals[rows],
-        smooth(controls)[rows],
+        smooth_controls[rows],
         controls[rows],
-        smooth(early)[rows],
+        # a mean of two samples would be smoother, and compare better for that alone
+        _at(grid, smooth_controls, grid - half)[rows],
+        early[rows],
         direction[rows],
     )
 
@@ -215,6 +227,12 @@ def _between_samples(times: np.ndarray, grid: np.ndarray) -> np.ndarray:
     for begin, end in zip(times[ends], times[ends + 1], strict=True):
         kept[np.searchsorted(grid, begin, "right") : np.searchsorted(grid, end)] = False
     return kept
+
+
+def _at(times: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    if not values.size:
+        return values
+    return np.asarray(CubicSpline(times, values)(np.clip(wanted, times[0], times[-1])))
 
 
 def _states(

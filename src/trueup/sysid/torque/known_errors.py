@@ -18,7 +18,8 @@ class OwnErrors:
     control: InterpolationMethod
     """How controls were held between their samples in the simulation."""
     series: Mapping[str, tuple[np.ndarray, np.ndarray]]
-    """Times ``(T,)`` [s] and torque of each joint ``(T, dofs)`` [N m, N], by recording."""
+    """Times ``(T,)`` [s], and torque of each joint per unit of its gain ``(T, dofs)``, by
+    recording."""
 
     def at(self, name: str, times: np.ndarray) -> np.ndarray | None:
         """Error in a recording, or in a part of it, ``(n, dofs)``; None if it is not known."""

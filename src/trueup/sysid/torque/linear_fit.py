@@ -121,10 +121,17 @@ def torque_of(part: TorqueData, raw: bool = False) -> np.ndarray:
     return part.applied(fields, raw)[0]
 
 
+def counted(part: TorqueData, columns: LinearColumns) -> tuple[np.ndarray, np.ndarray]:
+    """Design ``(T, dofs, k)`` and torque ``(T, dofs)``, zero at samples that do not count."""
+    counts = part.counts
+    return design(part, columns) * counts[:, :, None], torque_of(part) * counts
+
+
 def plain_least_squares(data: Sequence[TorqueData], columns: LinearColumns) -> np.ndarray:
     """Ordinary least squares of all parameters, the minimum-norm solution ``(k,)``."""
-    A = np.concatenate([design(p, columns).reshape(-1, len(columns.names)) for p in data])
-    b = np.concatenate([torque_of(p).reshape(-1) for p in data])
+    parts = [counted(p, columns) for p in data]
+    A = np.concatenate([rows.reshape(-1, len(columns.names)) for rows, _ in parts])
+    b = np.concatenate([torque.reshape(-1) for _, torque in parts])
     size = np.linalg.norm(A, axis=0)
     size[size == 0] = 1.0
     # QR factorisation of the long matrix, then the minimum-norm solution of the small triangle
@@ -132,10 +139,18 @@ def plain_least_squares(data: Sequence[TorqueData], columns: LinearColumns) -> n
     return np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=1e-8)[0] / size
 
 
-def errors(data: Sequence[TorqueData], columns: LinearColumns, values: np.ndarray) -> np.ndarray:
-    """Root mean square error of each joint's recorded torque ``(dofs,)``."""
-    off = [torque_of(p, raw=True) - design(p, columns) @ values for p in data]
-    return np.sqrt(np.mean(np.square(np.concatenate(off)), axis=0))
+def errors(
+    data: Sequence[TorqueData], columns: LinearColumns, values: np.ndarray, raw: bool = True
+) -> np.ndarray:
+    """Root mean square error of each joint's torque, recorded or filtered ``(dofs,)``."""
+    off = [(torque_of(p, raw) - design(p, columns) @ values) * p.counts for p in data]
+    return _mean_square(off, data) ** 0.5
+
+
+def _mean_square(rows: Sequence[np.ndarray], data: Sequence[TorqueData]) -> np.ndarray:
+    """Mean square of rows ``(T, dofs)`` that are zero where samples do not count ``(dofs,)``."""
+    total = sum(np.square(each).sum(axis=0) for each in rows)
+    return np.asarray(total / np.maximum(sum(p.counts.sum(axis=0) for p in data), 1.0))
 
 
 def linear_fit(
@@ -152,10 +167,10 @@ def linear_fit(
       columns: parameters; None: those of :func:`linear_columns`.
     """
     columns = columns or linear_columns(data)
-    parts = [(design(p, columns), torque_of(p)) for p in data]
+    parts = [counted(p, columns) for p in data]
     first = plain_least_squares(data, columns)
     residuals = [b - A @ first for A, b in parts]
-    noise = np.sqrt(np.mean(np.square(np.concatenate(residuals)), axis=0))
+    noise = _mean_square(residuals, data) ** 0.5
     noise = np.maximum(
         noise, 1e-12 * max(float(np.abs(np.concatenate([b for _, b in parts])).max()), 1e-9)
     )
@@ -170,7 +185,7 @@ def linear_fit(
         estimate[independent] = solution
         residuals = [t - D @ estimate for D, t in parts]
     left = b - A[:, independent] @ solution
-    freedom = max(len(b) - len(independent), 1)
+    freedom = max(int(sum(p.counts.sum() for p in data)) - len(independent), 1)
     inverse = solve_triangular(factor, np.eye(len(independent)))
     spread = np.sqrt(np.sum(inverse**2, axis=1) * (left @ left) / freedom)
     reach = student.ppf(0.5 + level / 2, freedom) * spread

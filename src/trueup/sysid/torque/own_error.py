@@ -29,9 +29,6 @@ _ITERATIONS = 50
 _ROUNDS = (
     3  # simulations, each with the values of the last fit: most of the error is left after one
 )
-_OTHER = 0.9
-"""Largest ratio of the cost with another interpolation of the controls to that with the one of the
-experiment at which the other one is used."""
 
 
 def own_errors(
@@ -64,13 +61,14 @@ def own_errors(
             if followed is None:
                 continue
             motion = smooth_motion(followed.trajectory, bandwidth.corner, bandwidth.slowest)
+            motion = motion.centred() if bandwidth.held else motion
             part = torque_data_of(trajectory.model, motion, sources)
             left = problem.left_over(x, part, variant)
             for k, dof in enumerate(sources.dofs):
                 if dof in followed.followers:
                     left[:, k] += motion.controls[:, followed.followers[dof]]
             if np.isfinite(left).all():
-                series[trajectory.name] = (motion.times, left)
+                series[trajectory.name] = (motion.times, left / problem.gains_at(x, part, variant))
     return OwnErrors(x, control, series)
 
 
@@ -88,36 +86,27 @@ def found_own_errors(
     problem: TorqueProblem,
     training: Sequence[ModelSequences],
     others: Sequence[ModelSequences],
-    control: InterpolationMethod,
 ) -> OwnErrors | None:
     """Own errors at the values of a fit without them, found together with these values.
 
-    A recorded torque may be a held command or a sample of a continuous torque: the interpolation
-    with the smaller remaining error is used. None if neither reduces the error, because the
-    machine does not move like a simulation of its model.
+    None if they do not reduce the error, because the machine does not move like a simulation of
+    its model.
 
     Args:
       problem: torque problem of the training recordings, without own errors.
       training: the training recordings.
       others: further recordings, whose own errors are added.
-      control: interpolation of controls in the experiment, which is tried first.
     """
-    start, plain = fitted(problem, problem.space.start)
-    best: tuple[float, np.ndarray, OwnErrors] | None = None
-    other: InterpolationMethod = "linear" if control == "zoh" else "zoh"
-    for method in (control, other):
-        own = own_errors(problem, training, start, method)
-        x, cost = fitted(problem.with_own_errors(own), start)
-        limit = plain if best is None else best[0]
-        if own.series and cost < limit * (1.0 if method == control else _OTHER):
-            best = cost, x, own
-    if best is None:
-        return None
-    for _ in range(_ROUNDS - 1):
-        own = own_errors(problem, training, best[1], best[2].control)
-        x, cost = fitted(problem.with_own_errors(own), best[1])
+    control: InterpolationMethod = "zoh" if problem.bandwidth.held else "linear"
+    x, plain = fitted(problem, problem.space.start)
+    best: OwnErrors | None = None
+    for _ in range(_ROUNDS):
+        own = own_errors(problem, training, x, control)
+        found, cost = fitted(problem.with_own_errors(own), x)
         if not own.series or not cost < plain:
             break
-        best = cost, x, own
-    more = own_errors(problem, others, best[2].x, best[2].control)
-    return OwnErrors(best[2].x, best[2].control, {**best[2].series, **more.series})
+        x, best = found, own
+    if best is None:
+        return None
+    more = own_errors(problem, others, x, control)
+    return OwnErrors(x, control, {**best.series, **more.series})

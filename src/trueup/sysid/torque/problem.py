@@ -16,7 +16,7 @@ from trueup.simulation.targets.variants import ModelVariants
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.prior_rows import PriorRows
 from trueup.sysid.torque.bandwidth import ChosenBandwidth
-from trueup.sysid.torque.data import TorqueData, joint_names, torque_data
+from trueup.sysid.torque.data import TorqueData, joint_names
 from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.link_regressor import link_parameters
 
@@ -49,6 +49,11 @@ class TorqueSequence:
     """Factor on the residual of each channel ``(C,)``."""
     channel_names: tuple[str, ...]
     data: TorqueData = field(repr=False)
+
+    @property
+    def slides(self) -> np.ndarray | None:
+        """Samples that count ``(T, C)`` bool; None: all."""
+        return self.data.slides
 
     @property
     def signal_names(self) -> tuple[str, ...]:
@@ -97,7 +102,7 @@ class TorqueProblem(Problem):
         self.sequences: list[TorqueSequence] = []
         self._variant_of: list[int] = []
         row, rows = 0, []
-        data = torque_data(groups, bandwidth.corner, bandwidth.slowest, driven, own_errors)
+        data = bandwidth.torque_data(groups, driven, own_errors)
         owner = {t.name: k for k, g in enumerate(groups) for t in g.measured_rollout}
         for part in data:
             names = tuple(f"{n} torque" for n in joint_names(part.model, part.sources.dofs))
@@ -154,6 +159,11 @@ class TorqueProblem(Problem):
         fields, links = self._table(x[None], variant, {})
         return (data.applied(fields) - data.needed(links, fields))[0]
 
+    def gains_at(self, x: np.ndarray, data: TorqueData, variant: ModelVariants) -> np.ndarray:
+        """Gains of the drives at given values ``(dofs,)``; 1 for a gain of zero."""
+        gains = data.drive_gains(self._table(x[None], variant, {})[0])[0]
+        return np.where(gains > 0, gains, 1.0)
+
     @property
     def residual_size(self) -> int:
         """Number of rows of the data, of the priors and of the weak priors of links."""
@@ -169,7 +179,7 @@ class TorqueProblem(Problem):
         X = np.atleast_2d(np.asarray(X, float))
         for sequence, group, applied, needed, gains in self._torques(X, failures):
             weights = (sequence.weights / gains)[:, None, :]
-            flat = ((applied - needed) * weights).reshape(len(X), -1)
+            flat = ((applied - needed) * weights * sequence.data.counts).reshape(len(X), -1)
             bad = np.logical_not(np.isfinite(flat).all(axis=1))
             bad[[c for c in failures if c < len(X)]] = True
             for candidate in np.flatnonzero(bad):

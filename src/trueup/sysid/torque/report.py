@@ -14,7 +14,7 @@ from trueup.sysid.assess.fit_covariance import residual_covariance
 from trueup.sysid.fit.unseen_ends import beginnings_and_ends, obstacle_to_ends
 from trueup.sysid.torque.bandwidth import halves, same_columns
 from trueup.sysid.torque.causes import TorqueCause, torque_causes
-from trueup.sysid.torque.data import joint_names, torque_data
+from trueup.sysid.torque.data import joint_names
 from trueup.sysid.torque.friction_structure import MissingFriction, missing_friction
 from trueup.sysid.torque.joint_errors import (
     JointErrors,
@@ -118,6 +118,8 @@ def torque_summary(
     return {
         "corner": setup.bandwidth.corner,
         "own_error": _own_error(setup),
+        "held": setup.bandwidth.held,
+        "near_rest": _near_rest(setup),
         "tried": [list(pair) for pair in setup.bandwidth.tried],
         "errors": _errors(prepared, setup, x, start, values),
         "parameters": rows,
@@ -134,6 +136,21 @@ def torque_summary(
         "causes": [c.to_dict() for c in causes],
         "doubts": doubts,
         "sentences": [*doubts, *(f.sentence for f in friction if f not in matters)],
+    }
+
+
+def _near_rest(setup: TorqueSetup) -> dict[str, dict[str, float]]:
+    """Speed [rad/s, m/s] below which samples of a joint do not count, and their share, by joint."""
+    if setup.bandwidth.rest is None:
+        return {}
+    dofs = setup.linear.columns.dofs
+    shares = 1.0 - np.concatenate([part.counts for part in setup.data]).mean(axis=0)
+    return {
+        name: {"speed": float(setup.bandwidth.rest[dof]), "share": float(share)}
+        for name, dof, share in zip(
+            joint_names(setup.data[0].model, dofs), dofs, shares, strict=True
+        )
+        if share > 0
     }
 
 
@@ -189,9 +206,7 @@ def _missing(prepared: Prepared, setup: TorqueSetup) -> list[MissingFriction]:
     if not prepared.held_out:
         seen, unseen = halves(setup.data)
         return missing_friction(seen, unseen, columns)
-    data = torque_data(
-        prepared.held_out, bandwidth.corner, bandwidth.slowest, setup.driven, setup.own_errors
-    )
+    data = bandwidth.torque_data(prepared.held_out, setup.driven, setup.own_errors)
     unseen = same_columns(data, setup.data[0])
     return missing_friction(setup.data, unseen, columns) if unseen else []
 
@@ -210,10 +225,10 @@ def _errors(
     found: dict[str, list[np.ndarray]] = {}
     for sequence, errors_of in zip(problem.sequences, off, strict=True):
         for k, name in enumerate(sequence.channel_names):
-            found.setdefault(name, []).append(errors_of[:, :, k])
+            found.setdefault(name, []).append(errors_of[:, sequence.data.counts[:, k] > 0, k])
     bandwidth = setup.bandwidth
     columns = setup.linear.columns
-    data = torque_data(groups, bandwidth.corner, bandwidth.slowest, setup.driven, setup.own_errors)
+    data = bandwidth.torque_data(groups, setup.driven, setup.own_errors)
     main = same_columns(data, setup.data[0])
     plain: dict[str, float] = {}
     if main:

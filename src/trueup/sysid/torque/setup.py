@@ -3,7 +3,7 @@
 ``prepared`` is a :class:`trueup.sysid.experiment.preparation.Prepared`, which imports this module.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,13 @@ import numpy as np
 from trueup.errors import TrueupError
 from trueup.parameters import ParameterDict
 from trueup.simulation.measured.model_sequences import ModelSequences
-from trueup.sysid.torque.bandwidth import ChosenBandwidth, choose_bandwidth, same_columns
-from trueup.sysid.torque.data import TorqueData, joint_names, torque_data
+from trueup.sysid.torque.bandwidth import (
+    ChosenBandwidth,
+    choose_bandwidth,
+    same_columns,
+    supported_rest,
+)
+from trueup.sysid.torque.data import TorqueData, joint_names
 from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.linear_fit import LinearFit, linear_columns, linear_fit
 from trueup.sysid.torque.own_error import fitted, found_own_errors, own_errors
@@ -106,15 +111,18 @@ def without_own_errors(prepared: Any) -> TorqueSetup:
 
 def _make(prepared: Any) -> TorqueSetup:
     driven = _driven(prepared)
-    bandwidth = choose_bandwidth(prepared.training, prepared.held_out, driven)
+    held = prepared.experiment.control == "zoh"
+    bandwidth = choose_bandwidth(prepared.training, prepared.held_out, driven, held)
     plain = _fitted_setup(prepared, bandwidth, driven)
     if not prepared.experiment.search.by_torques:
         return plain
     problem = TorqueProblem(prepared.parameters, prepared.training, bandwidth, plain.noise, driven)
-    own = found_own_errors(
-        problem, prepared.training, prepared.held_out, prepared.experiment.control
-    )
-    return plain if own is None else _fitted_setup(prepared, bandwidth, driven, own)
+    own = found_own_errors(problem, prepared.training, prepared.held_out)
+    if own is None:
+        return plain
+    # friction at rest, which a simulation holds, may count then
+    rest = supported_rest(bandwidth, prepared.training, driven, own)
+    return _fitted_setup(prepared, replace(bandwidth, rest=rest), driven, own)
 
 
 def _fitted_setup(
@@ -124,7 +132,7 @@ def _fitted_setup(
     own: OwnErrors | None = None,
 ) -> TorqueSetup:
     """Linear fit and noise with a given filter."""
-    data = torque_data(prepared.training, bandwidth.corner, bandwidth.slowest, driven, own)
+    data = bandwidth.torque_data(prepared.training, driven, own)
     # links of a variant have other values: a linear fit requires one model
     main = same_columns(data, data[0])
     level = prepared.experiment.confidence.level

@@ -14,8 +14,8 @@ import numpy as np
 from trueup.errors import RecordingError, listing
 from trueup.signals import Recording
 from trueup.simulation.models.element_names import joint_label
-from trueup.sysid.importing.column_names import likeness, take_apart
-from trueup.sysid.importing.stated_names import stated_names
+from trueup.sysid.importing.columns.names import likeness, take_apart
+from trueup.sysid.importing.columns.stated_names import stated_names
 
 _ANOTHER = 0.3  # difference of two positions of one joint, as a share of the motion
 _SEPARATOR = r"[/.\[\]_]+"

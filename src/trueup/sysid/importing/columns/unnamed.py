@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from trueup.signals import Recording
-from trueup.sysid.importing.joint_families import JointColumn, JointLog, scalar_joints
+from trueup.sysid.importing.columns.joint_families import JointColumn, JointLog, scalar_joints
 
 _SLOPE = 0.9  # minimum correlation of a velocity with the slope of its position
 _FOLLOWS = 0.95  # minimum correlation of a command with its position

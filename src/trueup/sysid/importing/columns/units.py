@@ -7,7 +7,7 @@ import numpy as np
 
 from trueup.errors import UnitError
 from trueup.signals import Recording, si_unit, suspect_units
-from trueup.sysid.importing.column_matching import Match
+from trueup.sysid.importing.columns.matching import Match
 
 _DEGREE = math.pi / 180.0
 # velocity over the derivative of the position, both as recorded -> unit of the velocity, where the

@@ -13,9 +13,8 @@ import mujoco
 import numpy as np
 
 from trueup.signals.units import UNITS
-from trueup.sysid.importing.column_roles import lag_of
-from trueup.sysid.importing.joint_units import with_units
-from trueup.sysid.importing.reading import (
+from trueup.sysid.importing.columns.roles import lag_of
+from trueup.sysid.importing.evidence.reading import (
     ASK,
     ASSUMED,
     CONFIRMED,
@@ -26,8 +25,9 @@ from trueup.sysid.importing.reading import (
     values_of,
     with_wraps,
 )
-from trueup.sysid.importing.sign_evidence import with_sides, with_signs_by_weight
-from trueup.sysid.importing.torque_agreement import CLEARLY, TELLS, WEIGHT, TorqueAgreement
+from trueup.sysid.importing.evidence.signs import with_sides, with_signs_by_weight
+from trueup.sysid.importing.evidence.torque_agreement import CLEARLY, TELLS, WEIGHT, TorqueAgreement
+from trueup.sysid.importing.evidence.units import with_units
 from trueup.sysid.torque.left_out_forces import torque_is_known
 
 _DEGREE = np.pi / 180

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import mujoco
 
 from trueup.simulation.models.element_names import joint_label
-from trueup.sysid.importing.column_names import (
+from trueup.sysid.importing.columns.names import (
     NOISE_WORDS,
     ColumnName,
     is_current,

@@ -9,7 +9,7 @@ import numpy as np
 from trueup.signals import Recording
 from trueup.simulation.models.element_names import joint_label
 from trueup.simulation.targets.actuator_types import command_quantity
-from trueup.sysid.importing.column_names import ColumnName, likeness, take_apart, words_of
+from trueup.sysid.importing.columns.names import ColumnName, likeness, take_apart, words_of
 
 _ENOUGH = 0.45  # minimum score of a match
 _SENSOR_QUANTITY = {

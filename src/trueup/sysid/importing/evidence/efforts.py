@@ -11,9 +11,9 @@ import mujoco
 import numpy as np
 
 from trueup.errors import listing
-from trueup.sysid.importing.column_names import is_current, take_apart
-from trueup.sysid.importing.reading import JointSeries, Reading, values_of
-from trueup.sysid.importing.torque_agreement import TorqueAgreement
+from trueup.sysid.importing.columns.names import is_current, take_apart
+from trueup.sysid.importing.evidence.reading import JointSeries, Reading, values_of
+from trueup.sysid.importing.evidence.torque_agreement import TorqueAgreement
 from trueup.sysid.torque.left_out_forces import torque_is_known
 
 TORQUE, CURRENT, ERROR, STRANGE = "torque", "current", "error", "strange"

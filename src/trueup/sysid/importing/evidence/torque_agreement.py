@@ -6,7 +6,7 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 
-from trueup.sysid.importing.reading import JointSeries, Reading, values_of
+from trueup.sysid.importing.evidence.reading import JointSeries, Reading, values_of
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 
 CLEARLY = 0.8  # torque error ratio of another interpretation below which it is preferred

@@ -13,8 +13,15 @@ import numpy as np
 
 from trueup.signals.units import UNITS
 from trueup.signals.wrapping import sure_period
-from trueup.sysid.importing.encoder_steps import step_of
-from trueup.sysid.importing.reading import ASK, ASSUMED, CONFIRMED, FOUND, Reading, usual_ends
+from trueup.sysid.importing.evidence.encoder_steps import step_of
+from trueup.sysid.importing.evidence.reading import (
+    ASK,
+    ASSUMED,
+    CONFIRMED,
+    FOUND,
+    Reading,
+    usual_ends,
+)
 
 _TURN = 2 * np.pi
 _PRIOR = {"rad": 0.0, "deg": -0.3, "turn": -1.5, "mrad": -2.5, "counts": -1.0, "percent": -2.5}

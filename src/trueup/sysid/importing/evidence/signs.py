@@ -13,8 +13,8 @@ import numpy as np
 
 from trueup.errors import listing
 from trueup.simulation.models.element_names import joint_label
-from trueup.sysid.importing.column_names import words_of
-from trueup.sysid.importing.reading import (
+from trueup.sysid.importing.columns.names import words_of
+from trueup.sysid.importing.evidence.reading import (
     ASK,
     ASSUMED,
     CONFIRMED,
@@ -24,7 +24,7 @@ from trueup.sysid.importing.reading import (
     is_inside,
     values_of,
 )
-from trueup.sysid.importing.torque_agreement import CLEARLY, TELLS, WEIGHT, TorqueAgreement
+from trueup.sysid.importing.evidence.torque_agreement import CLEARLY, TELLS, WEIGHT, TorqueAgreement
 
 _SIDES = (("left", "right"), ("l", "r"), ("fl", "fr"), ("rl", "rr"), ("hl", "hr"), ("lf", "rf"))
 _STANDS = 0.3  # smallest mean pose that has a direction [rad]

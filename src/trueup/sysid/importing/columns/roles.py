@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from trueup.signals import Recording
-from trueup.sysid.importing.column_families import BY_ORDER, Family
-from trueup.sysid.importing.column_names import take_apart
-from trueup.sysid.importing.joint_families import JointColumn, JointLog
+from trueup.sysid.importing.columns.families import BY_ORDER, Family
+from trueup.sysid.importing.columns.joint_families import JointColumn, JointLog
+from trueup.sysid.importing.columns.names import take_apart
 
 BY_NAMES = "a table"
 """Source of a log with meaningful column names only."""

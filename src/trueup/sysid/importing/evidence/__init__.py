@@ -1,0 +1,1 @@
+"""Evidence in the samples of a log: units, signs, zeros and efforts of each joint."""
