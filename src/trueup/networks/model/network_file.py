@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._input_files import check_regular
 from trueup._marks import KEY
 from trueup._secrets import masked
 from trueup.errors import FitError, MissingExtraError, listing, reason
@@ -70,6 +71,7 @@ def read_network(path: str | os.PathLike[str]) -> Network:
     library = _library()
     from safetensors import SafetensorError, safe_open
 
+    check_regular(Path(path))
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
             metadata = file.metadata() or {}
