@@ -99,7 +99,8 @@ def check_state(file: Path) -> None:
     if not file.is_file():
         return
     try:
-        json.loads(read_arrays(file)[_PLAIN].tobytes())
+        plain = json.loads(read_arrays(file)[_PLAIN].tobytes())
+        _ = [plain[name] for name in (*_NUMBERS, "random", "base")]
     except _DAMAGED as error:
         raise RunDirectoryError(
             f"{file} cannot be resumed: {reason(error)}. It is damaged; start again with "
