@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +78,7 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
     names = [name or str(place) for place, name in enumerate(names)]
     if not header and found == ",":
         _check_decimal_commas(path, [split_row(row, found) for row in sample])
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise RecordingError(
             f"{path} has several columns named {listing(twice)}: give each its own name in line "
