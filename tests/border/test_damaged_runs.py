@@ -1,12 +1,10 @@
 """Run directories whose files hold something else, or that another process holds."""
 
-import functools
 import io
 import json
 import os
 import re
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,33 +54,6 @@ CASES = [
     for damage in DAMAGES
     if (name, damage, reader) not in FITTING
 ]
-
-
-@pytest.fixture(scope="session")
-def finished(tmp_path_factory):
-    """A folder with a finished run of a kind, to copy from."""
-
-    @functools.cache
-    def made(kind: str) -> tuple[Path, str]:
-        folder = tmp_path_factory.mktemp(f"finished-{kind}")
-        work = KINDS[kind](folder)
-        assert main(work.command(folder)) in (0, 3)
-        return folder, work.run
-
-    return made
-
-
-@pytest.fixture
-def run(finished, tmp_path):
-    """Copy a finished run of a kind, with its inputs: the folder and the run directory."""
-
-    def copied(kind: str) -> tuple[Path, Path]:
-        source, name = finished(kind)
-        folder = tmp_path / "place"
-        shutil.copytree(source, folder)
-        return folder, folder / name
-
-    return copied
 
 
 @pytest.mark.parametrize(
