@@ -240,3 +240,15 @@ def test_a_part_of_a_configuration_that_is_none_is_refused(words, config, tmp_pa
         (tmp_path / "config.yaml").write_text(config)
         given += ["--config", f"{tmp_path}/config.yaml"]
     refused(given, tmp_path, capfd, named=((config or words[0])[:4],))
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_run_that_ignores_ctrl_c_says_how_it_is_stopped(quiet, tmp_path, capfd):
+    former = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        words = ["study", "run", "sphere", "--generations", "2", "-o", f"{tmp_path}/run"]
+        assert main([*words, *(["--quiet"] if quiet else [])]) in (0, 3)
+    finally:
+        signal.signal(signal.SIGINT, former)
+    said = capfd.readouterr().err
+    assert (f"kill {os.getpid()}" in said) is not quiet

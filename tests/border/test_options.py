@@ -55,7 +55,7 @@ BASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "export dr": ("finished sysid", ("./runs/pendulum", "-o", "./dr")),
     "study resume": ("finished study", ("./run",)),
     "network train-motion": ("motion", ("./logs", "--servo", "./p.json", "--output", "./run")),
-    "network evaluate": ("study", ("./absent", "--data", "./absent")),
+    "network evaluate": ("finished network", ("./run", "--data", "./data")),
     "gait evaluate": ("finished gait", ("./run",)),
     "gait video": ("finished gait", ("./run", "-o", "./walk.mp4")),
     "gait export": ("finished gait", ("./run", "-o", "./walk.mot")),

@@ -158,7 +158,7 @@ def _object_fits(table, model, group, index):
         return _is_inside(position, 1, _array(table, model, _NQ)) and _is_inside(
             speed, 1, _array(table, model, _NV)
         )
-    if group == ACTUATORS or group == COMMANDS:
+    if group in (ACTUATORS, COMMANDS):
         control = load_int32(_array(table, model, _ACTUATOR_CTRLADR) + 4 * index)
         return _is_inside(control, 1, _array(table, model, _NU))
     if group == SENSOR_IDS:
