@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from trueup._input_files import check_folder, read_settings, safe_yaml
 from trueup._memory_budget import MemoryBudget
-from trueup._zstd_size import unpacked_size
 from trueup.errors import RecordingError
+from trueup.signals.readers._zstd_size import unpacked_size
 from trueup.signals.readers.mcap import check_chunks
 
 _CHUNK = b"\x05"

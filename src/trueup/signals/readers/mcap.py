@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from trueup._memory_budget import MemoryBudget
-from trueup._zstd_size import unpacked_size
 from trueup.errors import RecordingError, did_you_mean, listing
 from trueup.signals.readers._messages import TopicColumns
 from trueup.signals.readers._optional import import_optional
+from trueup.signals.readers._zstd_size import unpacked_size
 from trueup.signals.readers.contents import Contents, Table
 
 # Messages of these types contain no signals and are large.
