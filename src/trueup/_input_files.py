@@ -1,6 +1,7 @@
 """Limits on input files: regular files of plausible size, YAML with bounded aliases."""
 
 import contextlib
+import io
 import os
 import stat
 import zipfile
@@ -10,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from trueup._memory_budget import MemoryBudget
 from trueup.errors import InputFileError
 
 DAMAGED_ARCHIVE = (
@@ -69,15 +71,82 @@ def check_archive(path: Path) -> None:
         implausible.
       zipfile.BadZipFile: it is not a zip archive.
     """
+    budget = MemoryBudget(path)
     with zipfile.ZipFile(path) as archive:
-        unpacked = sum(member.file_size for member in archive.infolist())
-    packed = max(path.stat().st_size, 1)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if unpacked > memory / 2 or (unpacked > 2**28 and unpacked > 200 * packed):
-        raise InputFileError(
-            f"{path} has {packed / 2**20:.1f} MB and would unpack to {unpacked / 2**30:.1f} GB, "
-            "which is implausible for a recording"
-        )
+        for member in archive.infolist():
+            budget.take(member.file_size)
+
+
+def archive_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Content of a member of a zip archive, at most as long as the archive states.
+
+    Raises:
+      KeyError: no such member.
+      Exception: one of :data:`DAMAGED_ARCHIVE`; it cannot be read.
+    """
+    with archive.open(name) as member:
+        # a size stated too small does not make it unpack everything at once
+        return member.read(archive.getinfo(name).file_size)
+
+
+def check_folder(folder: Path) -> list[Path]:
+    """Check the parts of a data set that is a folder, before any is opened; return its files.
+
+    Raises:
+      InputFileError: a part is a pipe, a device or a socket, or a symbolic link to a file outside
+        of the folder.
+    """
+    inside = _places_of(folder)
+    files: list[Path] = []
+    for parent, folders, names in os.walk(folder):
+        for name in sorted([*folders, *names]):
+            path = Path(parent, name)
+            if path.is_symlink() and path.exists():
+                target = path.resolve()
+                if not any(target.is_relative_to(place) for place in inside):
+                    raise InputFileError(
+                        f"{path} is a symbolic link to {target}, outside of the data set: "
+                        "copy the file into it"
+                    )
+            check_regular(path)
+            if path.is_file():
+                files.append(path)
+    return sorted(files)
+
+
+def _places_of(folder: Path) -> list[Path]:
+    """The folder, and where the cache of Hugging Face keeps the files of one of its snapshots."""
+    whole = folder.resolve()
+    shared = [
+        above.parent / "blobs"
+        for above in whole.parents
+        if above.name == "snapshots" and (above.parent / "blobs").is_dir()
+    ]
+    return [whole, *shared]
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """Arrays of an ``.npz`` archive by name, without pickled objects.
+
+    Raises:
+      InputFileError: it is not a regular file, or its unpacked size is implausible.
+      Exception: one of :data:`DAMAGED_ARCHIVE`; it cannot be read.
+    """
+    import numpy as np
+
+    check_regular(path)
+    # from memory: numpy does not close a file that it rejects
+    content = io.BytesIO(path.read_bytes())
+    if not zipfile.is_zipfile(content):
+        single = content.getvalue().startswith(np.lib.format.MAGIC_PREFIX)
+        raise ValueError(f"it {'is a single array' if single else 'is not an archive of numpy'}")
+    check_archive(path)
+    content.seek(0)
+    try:
+        with np.load(content, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except MemoryError as error:
+        raise ValueError(f"an array states a size that no memory holds ({error})") from error
 
 
 def read_settings(path: Path) -> str:

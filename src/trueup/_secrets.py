@@ -2,12 +2,14 @@
 
 One set of rules for texts (:func:`mask`), command lines (:func:`mask_arguments`) and plain data
 (:func:`masked`). A secret is recognised by its context: the login of a URL, a value with the name
-of a password, a token or a key, the value of an environment variable with such a name. If the end
-of a secret is ambiguous, more is masked rather than less.
+of a password, a token or a key, the value of an environment variable with such a name; or by its
+own form, such as that of a token of GitHub (:mod:`trueup._secret_forms`). If the end of a secret is
+ambiguous, more is masked rather than less.
 """
 
 import contextlib
 import functools
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,21 +17,27 @@ from contextvars import ContextVar
 from typing import Any
 from urllib.parse import quote
 
+from trueup._secret_forms import is_query_secret, is_secret_variable, mask_forms
+
 MASK = "***"
 """Text that replaces a secret."""
 
 # Names that end in one of these, with or without a separator before it: PGPASSWORD, sslpassword.
 _ENDING = (
-    r"(?:password|passwd|passphrase|secret|token|api[-_.]?key|access[-_.]?key|private[-_.]?key)"
+    r"(?:password|passwd|passphrase|secret|token|webhook[-_.]?url"
+    r"|(?:api|access|account|encryption|private|secret|shared|signing)[-_.]?key|sshpass)"
 )
 # Others only as a whole word of a name: "auth", not "author"; "pass", not "bypass" or "passive".
-_WORD = r"(?:pass|pwd|passwd|password|passphrase|secrets?|token|credentials?|auth|authorization)"
+_WORD = (
+    r"(?:pass|pwd|passwd|password|passphrase|secrets?|token|credentials?|auth|authorization"
+    r"|cookies?)"
+)
 _NAME = re.compile(rf"{_ENDING}$|(?:^|[-_.]){_WORD}(?:$|[-_.])", re.IGNORECASE)
 
 # For large files: a fast search for plain words selects the positions for the regular expressions.
 _BEGINNINGS = (
-    *("pass", "pwd", "secret", "token", "credential", "auth"),
-    *("api", "access", "private"),  # of a key
+    *("pass", "pwd", "secret", "token", "credential", "auth", "cookie", "webhook"),
+    *("api", "access", "account", "encryption", "private", "shared", "signing"),  # of a key
 )
 _NO_LOGIN = ("sqlite", "file")
 _LOGINS = [
@@ -97,10 +105,11 @@ def mask_arguments(arguments: Sequence[str]) -> list[str]:
     for i, argument in enumerate(arguments):
         before = arguments[i - 1] if i else ""
         follows = before.startswith("--") and "=" not in before and is_secret(before[2:])
+        follows = follows or (before == "-p" and not argument.isdecimal())  # not a port
         name, separator, _ = argument.partition("=")
-        if follows and not argument.startswith("--"):
+        if follows and not argument.startswith("-"):
             shown.append(MASK)
-        elif separator and "://" not in name and is_secret(name.lstrip("-+~")):
+        elif separator and "://" not in name and _is_secret_variable(name.lstrip("-+~")):
             shown.append(f"{name}={MASK}")
         else:
             shown.append(mask(_IN_QUERY.sub(_query_value, argument)))
@@ -112,6 +121,11 @@ def is_secret(name: object) -> bool:
     return isinstance(name, str) and _names_secret(name)
 
 
+def _is_secret_variable(name: str) -> bool:
+    """Whether a name is that of an environment variable with a secret, such as ``DEPLOY_KEY``."""
+    return is_secret(name) or is_secret_variable(name)
+
+
 @functools.lru_cache(maxsize=4096)
 def _names_secret(name: str) -> bool:
     return _NAME.search(name) is not None
@@ -120,6 +134,7 @@ def _names_secret(name: str) -> bool:
 def _mask(text: str, known: Sequence[str]) -> str:
     for secret in known:
         text = text.replace(secret, MASK)
+    text = mask_forms(text, MASK)
     if "://" in text:
         for pattern, shown in _LOGINS:
             text = pattern.sub(lambda m, shown=shown: _login(m, shown), text)
@@ -174,7 +189,8 @@ def _value_after(text: str, match: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _query_value(match: re.Match[str]) -> str:
-    return f"{match[1]}{MASK}" if is_secret(match[2]) else match[0]
+    secret = is_secret(match[2]) or is_query_secret(match[2])
+    return f"{match[1]}{MASK}" if secret else match[0]
 
 
 def _masked(value: Any, known: Sequence[str]) -> Any:
@@ -199,14 +215,17 @@ def _of_environment() -> list[str]:
         for name, value in os.environ.items()
         if len(value) >= _SHORTEST_FROM_ENVIRONMENT
         and name not in _NO_SECRETS
-        and is_secret(name)
+        and _is_secret_variable(name)
         and not (value.isalpha() and value.islower())
     ]
 
 
 def _spellings(secrets: Iterable[str]) -> list[str]:
-    """Secrets in plain and URL-encoded form, longest first."""
+    """Secrets in plain, URL-encoded and JSON form, longest first."""
     spelled = {
-        form for s in secrets if s for form in (s, quote(s, safe=""), quote(s, safe=" +"), quote(s))
+        form
+        for s in secrets
+        if s
+        for form in (s, quote(s, safe=""), quote(s, safe=" +"), quote(s), json.dumps(s)[1:-1])
     }
     return sorted(spelled, key=len, reverse=True)

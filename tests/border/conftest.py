@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from work import KINDS, Work
 
+from trueup.cli import main
+
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory) -> Callable[[str], tuple[Path, Work]]:
@@ -30,5 +32,32 @@ def place(tmp_path, prepared):
         folder = tmp_path / "place"
         shutil.copytree(source, folder)
         return folder, work
+
+    return copied
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """A folder with a finished run of a kind, to copy from."""
+
+    @functools.cache
+    def made(kind: str) -> tuple[Path, str]:
+        folder = tmp_path_factory.mktemp(f"finished-{kind}")
+        work = KINDS[kind](folder)
+        assert main(work.command(folder)) in (0, 3)
+        return folder, work.run
+
+    return made
+
+
+@pytest.fixture
+def run(finished, tmp_path):
+    """Copy a finished run of a kind, with its inputs: the folder and the run directory."""
+
+    def copied(kind: str) -> tuple[Path, Path]:
+        source, name = finished(kind)
+        folder = tmp_path / "place"
+        shutil.copytree(source, folder)
+        return folder, folder / name
 
     return copied

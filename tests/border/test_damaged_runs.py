@@ -1,11 +1,12 @@
 """Run directories whose files hold something else, or that another process holds."""
 
-import functools
+import io
+import json
 import os
 import re
 import shutil
-from pathlib import Path
 
+import numpy as np
 import pytest
 from work import KINDS, answered, refused
 
@@ -53,33 +54,6 @@ CASES = [
     for damage in DAMAGES
     if (name, damage, reader) not in FITTING
 ]
-
-
-@pytest.fixture(scope="session")
-def finished(tmp_path_factory):
-    """A folder with a finished run of a kind, to copy from."""
-
-    @functools.cache
-    def made(kind: str) -> tuple[Path, str]:
-        folder = tmp_path_factory.mktemp(f"finished-{kind}")
-        work = KINDS[kind](folder)
-        assert main(work.command(folder)) in (0, 3)
-        return folder, work.run
-
-    return made
-
-
-@pytest.fixture
-def run(finished, tmp_path):
-    """Copy a finished run of a kind, with its inputs: the folder and the run directory."""
-
-    def copied(kind: str) -> tuple[Path, Path]:
-        source, name = finished(kind)
-        folder = tmp_path / "place"
-        shutil.copytree(source, folder)
-        return folder, folder / name
-
-    return copied
 
 
 @pytest.mark.parametrize(
@@ -262,3 +236,91 @@ def test_residuals_too_large_for_their_squares_are_explained(place, capfd):
     path = folder / "experiment.yaml"
     path.write_text(path.read_text().replace("noise: 0.002", "noise: 1.0e-300"))
     refused(["check", str(path)], folder, capfd, named=("noise",))
+
+
+WRONG_VALUES = {
+    "no parameters": lambda content: content.update(parameters={}),
+    "no list of parameters": lambda content: content.update(parameters=None),
+    "a text as value": lambda content: content["parameters"][0].update(value="x"),
+    "a list as value": lambda content: content["parameters"][0].update(value=[1.0]),
+    "no value": lambda content: content["parameters"][0].pop("value"),
+    "no name": lambda content: content["parameters"][-1].pop("name"),
+    "a text as bound": lambda content: content["parameters"][-1].update(lower="low"),
+    "true as value": lambda content: content["parameters"][0].update(value=True),
+    "a number as parameter": lambda content: content.update(parameters=[1.0]),
+    "a text as cost": lambda content: content.update(cost="low"),
+    "a list as counts": lambda content: content.update(stats=[1]),
+    "a text as verdict": lambda content: content.update(verdict="use"),
+}
+READ_SOLUTIONS = {
+    "sysid": {
+        "report": ("report", "./runs/pendulum"),
+        "show": ("study", "show", "./runs/pendulum"),
+        "export dr": ("export", "dr", "./runs/pendulum", "draws=32", "-o", "./dr"),
+        "design": ("design", "./runs/pendulum", "-o", "./next"),
+        "reconcile": ("reconcile", "./runs/pendulum", "./copy"),
+    },
+    "servo": {
+        "report": ("report", "./m1.run"),
+        "show": ("study", "show", "./m1.run"),
+        "export dr": ("export", "dr", "./m1.run", "draws=32", "-o", "./dr"),
+    },
+    "gait": {
+        "report": ("report", "./run"),
+        "show": ("study", "show", "./run"),
+    },
+    "study": {
+        "report": ("report", "./run"),
+        "show": ("study", "show", "./run"),
+    },
+}
+"""Kind of run -> the commands that read its ``solution.json``."""
+EDITED = [
+    (kind, command, wrong)
+    for kind, commands in READ_SOLUTIONS.items()
+    for command in commands
+    for wrong in WRONG_VALUES
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "command", "wrong"), EDITED, ids=[", ".join(case) for case in EDITED]
+)
+def test_a_solution_that_was_edited_is_refused(kind, command, wrong, run, capfd):
+    folder, directory = run(kind)
+    shutil.copytree(directory, folder / "copy")
+    path = directory / "solution.json"
+    content = json.loads(path.read_text())
+    WRONG_VALUES[wrong](content)
+    path.write_text(json.dumps(content))
+    words = READ_SOLUTIONS[kind][command]
+    given = [word.replace("./", f"{folder}/") for word in words]
+    refused(given, folder, capfd, named=("solution.json",))
+
+
+def archive_of(**arrays: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+CHECKPOINTS = {
+    "no bytes": b"",
+    "no arrays": archive_of(),
+    "the end of an archive": b"PK\x05\x06" + bytes(18),
+    "another array": archive_of(x=np.zeros(3)),
+    "a state that is no text": archive_of(state=np.zeros(3)),
+    "a state without keys": archive_of(state=np.frombuffer(b"{}", np.uint8)),
+    "a state that is a list": archive_of(state=np.frombuffer(b"[1]", np.uint8)),
+    "objects": archive_of(state=np.array([{}], dtype=object)),
+}
+
+
+@pytest.mark.parametrize("command", ["resume", "report", "show"])
+@pytest.mark.parametrize("what", CHECKPOINTS)
+def test_a_checkpoint_that_holds_no_state_is_refused_or_not_needed(what, command, run, capfd):
+    folder, directory = run("motion")
+    (directory / "checkpoint.npz").write_bytes(CHECKPOINTS[what])
+    answered([*READERS[command], str(directory)], folder, capfd)
+    (directory / "solution.json").unlink()
+    answered([*READERS[command], str(directory)], folder, capfd)

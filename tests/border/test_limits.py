@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import zipfile
 
 import driven_pendulum as pendulum
@@ -175,3 +176,79 @@ def test_a_terminated_command_says_so(tmp_path):
     assert "Traceback" not in out + err
     assert "trueup study resume" in err
     assert main(["study", "resume", str(run), "--generations", "20"]) in (0, 3)
+
+
+@pytest.mark.parametrize("columns", [200, 800])
+def test_a_wide_table_without_a_header_is_read_in_seconds(columns, place, capfd):
+    folder, _ = place("sysid")
+    table = np.random.default_rng(0).random((200, columns))
+    table[:, 0] = np.arange(200) / 100
+    np.savetxt(folder / "wide.csv", table, delimiter=",")
+    words = ["import", f"{folder}/wide.csv", "--model", f"{folder}/pendulum.xml"]
+    started = time.process_time()
+    main([*words, "-o", f"{folder}/new.yaml"])
+    assert time.process_time() - started < 10.0
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_scheduler_that_is_gone_is_left_by_workers(place, capfd, monkeypatch):
+    pytest.importorskip("distributed")
+    from trueup.runs.evaluators import dask_cluster
+
+    monkeypatch.setattr(dask_cluster, "_CONNECT", 0.2)
+    folder, work = place("study")
+    assert main(work.command(folder)) in (0, 3)
+    file = folder / "run" / "experiment.yaml"
+    file.write_text(f"{file.read_text()}\nexecution: {{scheduler: 'tcp://127.0.0.1:9'}}\n")
+    resume = ["study", "resume", f"{folder}/run", "--generations", "5"]
+    assert "workers=1" in refused(resume, folder, capfd, named=("tcp://127.0.0.1:9",))
+    assert main([*resume, "workers=1"]) in (0, 3)
+
+
+def test_a_comparison_of_devices_that_is_not_there_is_not_resumed(tmp_path, capfd):
+    words = ["gait", "device", "--output", f"{tmp_path}/device", "--resume"]
+    refused(words, tmp_path, capfd, named=("device", "no comparison to resume"))
+
+
+def test_values_that_no_sensor_measures_are_refused(place, capfd):
+    folder, work = place("sysid")
+    lines = (folder / "run.csv").read_text().splitlines()
+    column = lines[0].split(",").index("torque")
+    rows = [line.split(",") for line in lines[1:]]
+    for row in rows:
+        row[column] = f"{float(row[column])}e300"
+    (folder / "run.csv").write_text("\n".join([lines[0], *map(",".join, rows)]))
+    for command in (work.command(folder), ["check", f"{folder}/experiment.yaml"]):
+        refused(command, folder, capfd, named=("'torque'", "e+30"))
+
+
+@pytest.mark.parametrize(
+    ("words", "config"),
+    [
+        (("model=5",), None),
+        (("data=[1]",), None),
+        (("model.gru_hidden_dim=4",), "model: 5\n"),
+        (("train.max_epochs=1",), "train: [1]\n"),
+        (("data.batch_size=4",), "data: text\n"),
+        (("train.max_epochs=1",), "train: {early_stopping: 3}\n"),
+        (("seed=1",), "data: null\n"),
+    ],
+)
+def test_a_part_of_a_configuration_that_is_none_is_refused(words, config, tmp_path, capfd):
+    given = ["network", "train", *words, "--output", f"{tmp_path}/run"]
+    if config is not None:
+        (tmp_path / "config.yaml").write_text(config)
+        given += ["--config", f"{tmp_path}/config.yaml"]
+    refused(given, tmp_path, capfd, named=((config or words[0])[:4],))
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_run_that_ignores_ctrl_c_says_how_it_is_stopped(quiet, tmp_path, capfd):
+    former = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        words = ["study", "run", "sphere", "--generations", "2", "-o", f"{tmp_path}/run"]
+        assert main([*words, *(["--quiet"] if quiet else [])]) in (0, 3)
+    finally:
+        signal.signal(signal.SIGINT, former)
+    said = capfd.readouterr().err
+    assert (f"kill {os.getpid()}" in said) is not quiet

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from work import refused
+from work import KINDS, refused
 
 from trueup.cli.commands import COMMANDS
 from trueup.cli.help import words_of
@@ -49,10 +49,24 @@ BASES: dict[str, tuple[str, tuple[str, ...]]] = {
             *("--output", "./run", "--quiet"),
         ),
     ),
+    "explain": ("sysid", ("./experiment.yaml", "-o", "./explained")),
+    "design": ("sysid", ("./experiment.yaml", "-o", "./next")),
+    "reconcile": ("finished sysid", ("./runs/pendulum", "./copy")),
+    "export dr": ("finished sysid", ("./runs/pendulum", "-o", "./dr")),
+    "study resume": ("finished study", ("./run",)),
+    "network train-motion": ("motion", ("./logs", "--servo", "./p.json", "--output", "./run")),
+    "network evaluate": ("finished network", ("./run", "--data", "./data")),
+    "gait evaluate": ("finished gait", ("./run",)),
+    "gait video": ("finished gait", ("./run", "-o", "./walk.mp4")),
+    "gait export": ("finished gait", ("./run", "-o", "./walk.mot")),
 }
-"""Kind of the inputs, and the words of a command that works."""
+"""Kind of the inputs, ``finished`` for a run of the kind, and the words of a command that works."""
 
 FITTING: dict[str, tuple[str, ...]] = {
+    "design --seconds": ("inf", "1e300"),
+    "network train-motion --seconds": ("inf", "1e300"),
+    "study resume --seconds": ("inf", "1e300"),
+    "study resume target_cost": ("-1", "1e300"),
     "study run --seconds": ("inf", "1e300"),
     "study run target_cost": ("-1", "1e300"),
     "gait optimize --seconds": ("inf", "1e300"),
@@ -91,7 +105,7 @@ NEVER_ZERO: dict[str, str] = {
 }
 """Options and keys that cannot be zero."""
 
-WITH_KEYS = ("study run", "network synthesize")
+WITH_KEYS = ("study run", "network synthesize", "study resume", "export dr")
 """Commands whose keys are tried too, with those of servos."""
 
 
@@ -151,9 +165,9 @@ def test_the_commands_are_those_of_the_program():
 
 
 @pytest.mark.parametrize(("base", "option", "number"), CASES, ids=[" ".join(c) for c in CASES])
-def test_an_option_with_a_number_out_of_bounds_is_refused(base, option, number, place, capfd):
+def test_an_option_with_a_number_out_of_bounds_is_refused(base, option, number, place, run, capfd):
     kind, words = BASES[base]
-    folder, _ = place(kind)
+    folder = place(kind)[0] if kind in KINDS else run(kind.split()[-1])[0]
     given = [word.replace("./", f"{folder}/") for word in words]
     if option in given:
         del given[given.index(option) : given.index(option) + 2]

@@ -1,11 +1,19 @@
 """No password, token or key reaches a file or the terminal, whatever way it came in."""
 
+import base64
 import contextlib
+import gzip
+import io
 import json
+import re
 import shutil
+import sqlite3
 import sys
+import tempfile
 import time
 import zipfile
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import MagicMock
 
@@ -24,7 +32,7 @@ from trueup.runs import EventLog, RunDirectory, atomic
 from trueup.runs.optuna_storage import load_study
 from trueup.runs.trackers import TrackedRun, WandbTracker
 
-MARK = "S3cr"
+MARK = "S3crXq7vKw2"
 """Part of every secret that is planted."""
 
 TEXTS = [
@@ -57,6 +65,34 @@ TEXTS = [
     f"--token={MARK}",
     f"Authorization: Bearer {MARK}abcdef",
     f"called with bearer {MARK}abcdef012345678",
+    f"https://x.blob.core.windows.net/logs?sv=2020&sig={MARK}%2Bab%3D&se=2027",
+    f"https://maps.example.org/tile?key={MARK}0123&z=3",
+    f"https://b.s3.amazonaws.com/o?X-Amz-Credential={MARK}/2027&X-Amz-Signature={MARK}",
+    f"https://storage.googleapis.com/o?X-Goog-Signature={MARK}",
+    f"curl 'https://h/x?a=1&signature={MARK}'",
+    f"Cookie: session={MARK}; id={MARK}",
+    f"Set-Cookie: id={MARK}; Path=/",
+    f"--cookie session={MARK}",
+    f"pushed with ghp_{MARK}0123456789abcdef",
+    f"github_pat_{MARK}0123456789_abcdef",
+    f"glpat-{MARK}0123456789abcd",
+    f"sk-{MARK}0123456789abcdef",
+    f"sk-proj-{MARK}-0123456789abcdef",
+    f"xoxb-{MARK}-0123456789",
+    f"hf_{MARK}0123456789abcdef",
+    f"-----BEGIN RSA PRIVATE KEY-----\nMIIE{MARK}\nab==\n-----END RSA PRIVATE KEY-----\nafter",
+    f"-----BEGIN OPENSSH PRIVATE KEY-----\n{MARK}",
+    f"eyJhbGciOi.{MARK}eyJzdWIi.{MARK}sig",
+    f"sshpass -p {MARK} ssh u@h",
+    f"mysql -u root -p{MARK} db",
+    f"DEPLOY_KEY={MARK}x",
+    f"export GITHUB_PAT='{MARK}x'",
+    f"SSHPASS={MARK}x",
+    f"AZURE_STORAGE_KEY: {MARK}==",
+    f"SLACK_WEBHOOK_URL=https://hooks.slack.com/services/T0/B0/{MARK}",
+    f"posted to https://hooks.slack.com/services/T0/B0/{MARK}",
+    f"https://discord.com/api/webhooks/0123/{MARK}",
+    f"https://api.telegram.org/bot123:{MARK}/send",
     f"the storage 'postgresql://u1:{MARK}/@x@h/st' cannot be used (tried for 3 s): no route",
 ]
 
@@ -69,6 +105,11 @@ HARMLESS = [
     "give the token: it is in your account",
     "error: token: missing",
     "git@github.com",
+    "mkdir -p runs/a && ssh -p 22 host",
+    "risk-free_and_more_words_0123456789, task-0123456789abcdefghi",
+    "http://h/x?seed=1&code_rate=3 with joint_key=3 and keyboard_key: 5",
+    "-----BEGIN CERTIFICATE-----",
+    "HTTP_OK=1 N_JOINTS=6 MAX_TORQUE=3.5",
 ]
 
 
@@ -106,6 +147,9 @@ def test_arguments_that_follow_a_secret_option_are_masked():
 
 def test_a_large_text_is_searched_quickly():
     texts = ["a.b-" * 500_000 + " password=x", "0.123456,-1.5e-7\n" * 250_000, "token" * 200_000]
+    begin = "-----BEGIN PRIVATE KEY-----"
+    for part in ("A_B=1&A_B=", "sk-", "eyJ", "AB_", "mysql ", "?a=1&b=", "cookie:", begin):
+        texts.append(part * (500_000 // len(part)))
     for text in texts:
         started = time.process_time()
         mask(text)
@@ -119,6 +163,10 @@ def variables(monkeypatch):
         "WANDB_API_KEY": f"{MARK}0123456789abcdef",
         "PGPASSWORD": f"{MARK}/in@the-environment",
         "DATABASE_URL": f"postgresql://u:{MARK}x@h/d",
+        "DEPLOY_KEY": f"{MARK}:of the environment",
+        "GITHUB_PAT": f"{MARK}_pat/with + signs",
+        "SSHPASS": f"{MARK} two words",
+        "ALERTS_WEBHOOK_URL": f"https://example.org/hook/{MARK}",
     }
     for name, value in values.items():
         monkeypatch.setenv(name, value)
@@ -132,6 +180,56 @@ def planted(monkeypatch, variables, words):
     return words
 
 
+def written_forms(secret: str) -> list[bytes]:
+    """A secret as it stands in files: plain, in hexadecimal digits, and in base64 at any place."""
+    plain = secret.encode()
+    forms = [plain, plain.hex().encode(), plain.hex().upper().encode()]
+    for before in range(3):
+        coded = base64.b64encode(bytes(before) + plain + bytes(3))
+        # letters that depend on the secret alone
+        forms.append(coded[-(-8 * before // 6) : 8 * (before + len(plain)) // 6])
+    return [*forms, plain.decode().encode("utf-16-le")]
+
+
+def layers(content: bytes) -> Iterator[bytes]:
+    """A content, and what is packed in it."""
+    yield content
+    if zipfile.is_zipfile(io.BytesIO(content)):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for name in archive.namelist():
+                yield from layers(archive.read(name))
+    for coded in re.findall(rb"[A-Za-z0-9+/]{40,}={0,2}", content):
+        packed = base64.b64decode(coded[: len(coded) // 4 * 4])
+        if packed[:2] in (b"\x1f\x8b", b"\x78\x9c", b"\x78\xda", b"\x78\x01"):
+            yield zlib.decompressobj(47).decompress(packed)
+    if content[:2] in (b"\x1f\x8b", b"\x78\x9c", b"\x78\xda"):
+        yield zlib.decompressobj(47).decompress(content)
+    if content.startswith(b"SQLite format 3"):
+        with tempfile.NamedTemporaryFile() as file:
+            Path(file.name).write_bytes(content)
+            with contextlib.closing(sqlite3.connect(file.name)) as database:
+                for (name,) in database.execute(
+                    "SELECT name FROM sqlite_master WHERE type='table'"
+                ):
+                    for row in database.execute(f'SELECT * FROM "{name}"'):
+                        for value in row:
+                            if isinstance(value, bytes) and len(value) > 8:
+                                yield from layers(value)
+
+
+def test_the_forms_are_found():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", f"x{MARK}")
+    plain = f"xy{MARK}z".encode()
+    hidden = [plain, plain.hex().encode(), packed.getvalue(), zlib.compress(plain)]
+    hidden += [base64.b64encode(bytes(k) + plain + bytes(5)) for k in range(4)]
+    hidden += [b"data:" + base64.b64encode(gzip.compress(plain))]
+    for content in hidden:
+        found = [f for f in written_forms(MARK) for part in layers(content) if f in part]
+        assert found, content
+
+
 def assert_clean(*places: Path):
     """No file at the places holds a part of a secret, packed files included."""
     count = 0
@@ -140,12 +238,10 @@ def assert_clean(*places: Path):
             if not path.is_file():
                 continue
             count += 1
-            content = path.read_bytes()
-            if zipfile.is_zipfile(path):
-                with zipfile.ZipFile(path) as archive:
-                    content += b"".join(archive.read(name) for name in archive.namelist())
-            for form in (MARK, PASSWORD):
-                assert form.encode() not in content, f"{path} holds {form!r}"
+            for content in layers(path.read_bytes()):
+                for secret in (MARK, PASSWORD):
+                    for form in written_forms(secret):
+                        assert form not in content, f"{path} holds {form!r}"
     assert count
 
 

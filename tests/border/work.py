@@ -131,7 +131,10 @@ def tree(folder: Path, hidden: Path | None = None) -> dict[str, tuple[bytes, int
         if path.is_symlink():
             found[name] = str(path.readlink())
         elif path.is_file():
-            found[name] = (path.read_bytes(), path.stat().st_mtime_ns)
+            status = path.stat()
+            # of a file with a hole only the beginning
+            with path.open("rb") as file:
+                found[name] = (file.read(2**25), status.st_mtime_ns + status.st_size)
         else:
             found[name] = "folder" if path.is_dir() else "special"
     return found

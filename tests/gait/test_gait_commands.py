@@ -291,17 +291,22 @@ def test_import_of_a_file_that_starts_nothing(tmp_path):
         import_configuration(file)
 
 
-def test_a_line_of_terms_that_was_cut_off_spares_the_next_one(tmp_path):
+@pytest.mark.parametrize("cut", [0, 1, 10])
+def test_terms_of_a_killed_run_are_those_of_a_whole_one(cut, tmp_path):
+    """Killed after, at the end of, or within the line of generation 1, which is then repeated."""
     problem = SimpleNamespace(terms={"effort": np.array([1.0, np.nan])})
     path = tmp_path / "terms.jsonl"
     for number in range(2):
         TermsLog(path, problem).write(SimpleNamespace(number=number))
-    path.write_bytes(path.read_bytes()[:-10])
+    written = path.read_bytes()
+    path.write_bytes(written[: len(written) - cut])
+    resumed = TermsLog(path, problem)
     for number in (1, 2):
-        TermsLog(path, problem).write(SimpleNamespace(number=number))
+        resumed.write(SimpleNamespace(number=number))
     terms, unreadable = read_terms(path)
-    assert list(terms) == [0, 1, 2] and unreadable == [2]
-    assert len(path.read_text().splitlines()) == 4
+    assert list(terms) == [0, 1, 2] and not unreadable
+    assert path.read_bytes().startswith(written)
+    assert len(path.read_text().splitlines()) == 3
 
 
 @pytest.mark.parametrize(

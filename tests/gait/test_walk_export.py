@@ -107,6 +107,10 @@ def test_the_command_writes_the_walk_of_a_vector(capsys, tmp_path):
     assert main([*words, "--output", str(tmp_path / "walk.mot")]) == 0
     assert json.loads(capsys.readouterr().out)["lasted_s"] == pytest.approx(0.5)
     assert read(tmp_path / "walk.mot").stream.clock_column == "time"
+    assert main([*words, "--output", str(tmp_path / "walk.mot")]) == 2
+    assert "--overwrite" in json.loads(capsys.readouterr().out)["message"]
+    assert main([*words, "--output", str(tmp_path / "walk.mot"), "--overwrite"]) == 0
+    capsys.readouterr()
     assert main([*words, "--output", str(tmp_path / "walk.xls")]) == 2
     assert "available: .mot (" in json.loads(capsys.readouterr().out)["message"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup._input_files import DAMAGED_ARCHIVE
+from trueup._input_files import DAMAGED_ARCHIVE, read_arrays
 from trueup.errors import RunDirectoryError
 from trueup.runs.store import atomic
 
@@ -105,10 +105,10 @@ class Draws:
           RunDirectoryError: the file is missing, damaged or not a file of draws.
         """
         try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as found:
-                names, units, targets = (
-                    tuple(map(str, found[name])) for name in ("names", "units", "targets")
-                )
-                return cls(names, units, targets, found["values"])
+            found = read_arrays(path)
+            names, units, targets = (
+                tuple(map(str, found[name])) for name in ("names", "units", "targets")
+            )
+            return cls(names, units, targets, found["values"])
         except DAMAGED_ARCHIVE as error:
             raise RunDirectoryError(f"{path} is not a file of draws: {error}") from error

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import RunDirectoryError
-from trueup.runs.store import atomic
 from trueup.runs.store.damage import read_as_written
 from trueup.runs.store.database import Store
 from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import read_solution
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,7 @@ def study_state(directory: RunDirectory, kind: str) -> RunState:
     Raises:
       RunDirectoryError: a file is damaged.
     """
-    solution = atomic.read_json(directory.solution) if directory.solution.is_file() else None
-    if solution is not None and not isinstance(solution, dict):
-        raise RunDirectoryError(f"{directory.solution} is damaged: expected a mapping")
+    solution = read_solution(directory) if directory.solution.is_file() else None
     evaluations = generations = failed = 0
     seconds, cost = 0.0, None
     if directory.study.is_file():

@@ -105,8 +105,8 @@ class Session:
         if problem is not None:
             if not self.resume:  # a resumed run has its study in the storage
                 self.execution.check(spec.name, problem.space, problem.objectives)
-                if distributed:
-                    self.execution.check_evaluator()
+            if distributed:
+                self.execution.check_evaluator()
             shown = {
                 "objectives": list(problem.objectives),
                 "parameters": space_records(problem.space),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup._input_files import check_regular
+from trueup._memory_budget import MemoryBudget
 from trueup.errors import RecordingError, TrueupError, UnitError, reason
 from trueup.signals.readers._clock import build_streams
 from trueup.signals.readers._pointers import check_not_pointer
@@ -129,6 +130,8 @@ def _reader(path: Path, format: str | None) -> Reader:
         raise RecordingError(f"{path} cannot be opened: {reason(error)}.") from error
     reader = reader_of(path) if format is None else reader_named(format)
     check_content(path, reader)
+    if reader.is_text:
+        MemoryBudget(path).take(path.stat().st_size)  # a text is read as a whole
     return reader
 
 

@@ -46,6 +46,9 @@ class ColumnMapping:
 
 _KEYS = tuple(item.name for item in fields(ColumnMapping))
 
+_LARGEST = 1e100
+"""Largest value of a signal in SI units; its square, summed over all samples, is finite."""
+
 
 def select(
     recording: Recording, signals: Mapping[str, ColumnMapping | str | Mapping[str, Any]]
@@ -102,6 +105,7 @@ def select(
                 units[key][name] = si_unit(unit)
         except UnitError as error:
             raise UnitError(f"signal {name!r}: {error}") from error
+        _check_size(recording.name, name, mapping.column, values)
         columns.setdefault(key, {})[name] = values
     held = {name: m.interpolation for name, m in mappings.items() if m.interpolation}
     metadata = {
@@ -150,6 +154,21 @@ def _unwrapped(
         f"{signal} is unwrapped: {jumps} {'jump' if jumps == 1 else 'jumps'} by {period:.6g} "
         "continued"
     ]
+
+
+def _check_size(recording: str, signal: str, column: str, values: np.ndarray) -> None:
+    """Check that squares and sums of the values are numbers.
+
+    Raises:
+        RecordingError: A value is larger than that of any quantity of a machine.
+    """
+    finite = np.abs(values[np.isfinite(values)])
+    if finite.size and finite.max() > _LARGEST:
+        raise RecordingError(
+            f"recording {recording!r}, signal {signal!r}: column {column!r} has values up to "
+            f"{finite.max():.3g}, which no sensor measures. Check its unit and scale; write an "
+            "empty cell where a value is missing."
+        )
 
 
 def _subtracted(

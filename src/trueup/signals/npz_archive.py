@@ -1,11 +1,10 @@
 """Archives of plain numpy arrays."""
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
 
-from trueup._input_files import DAMAGED_ARCHIVE, check_archive
+from trueup._input_files import DAMAGED_ARCHIVE, read_arrays
 from trueup.errors import SignalError
 
 
@@ -21,17 +20,8 @@ def read_npz(path: str | Path) -> dict[str, np.ndarray]:
     if not path.is_file():
         raise SignalError(f"No such file: {str(path)!r}.")
     try:
-        if zipfile.is_zipfile(path):
-            check_archive(path)
-        with path.open("rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise SignalError(f"{str(path)!r} is a single array, expected an .npz archive.")
-            with archive:
-                return {key: archive[key] for key in archive.files}
+        return read_arrays(path)
     except DAMAGED_ARCHIVE as error:
-        if isinstance(error, SignalError):
-            raise
         raise SignalError(
             f"{str(path)!r} is not an .npz archive of plain arrays: {error}"
         ) from error

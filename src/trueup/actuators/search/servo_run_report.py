@@ -14,9 +14,9 @@ from trueup.actuators.selection.model_for_fit import choice_of_run, chosen_spec
 from trueup.parameters import Space
 from trueup.reports import Page
 from trueup.runs.kinds import read_spec
-from trueup.runs.store import atomic
 from trueup.runs.store.history import History
 from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import read_solution
 from trueup.runs.study_page.record import read_study
 from trueup.runs.study_page.report import study_report
 
@@ -33,7 +33,7 @@ def report_of_run(directory: RunDirectory) -> Page:
     spec = chosen_spec(spec, choice)
     settings, logs = spec.fit_settings, spec.run_logs().logs
     study = read_study(directory)
-    summary = atomic.read_json(directory.solution)
+    summary = read_solution(directory)
     training, held_out = split_logs(
         logs,
         kp=settings.validation_kp,

@@ -27,14 +27,20 @@ class ExportWalk(WalkOfTarget):
     """
 
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")]
-    """File to write, .mot, .sto or .csv; an existing file is replaced."""
+    """File to write, .mot, .sto or .csv."""
+    overwrite: bool = False
+    """Replace the file."""
     json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.errors import GaitError
+        from trueup.errors import GaitError, ReportError
         from trueup.gait import observe_walks, write_walk
 
+        if self.output.exists() and not self.overwrite:
+            raise ReportError(
+                f"{self.output} exists: replace it with --overwrite, or give another --output"
+            )
         walk = self.walk
         scenario = walk.problem.scenarios[0]
         records, (series,) = observe_walks(scenario.simulation, walk.vector)

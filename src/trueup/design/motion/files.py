@@ -1,6 +1,5 @@
 """Files of a designed motion: CSV, a ROS 2 JointTrajectory, a LeRobot data set."""
 
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup import _input_files
 from trueup._input_files import DAMAGED_ARCHIVE
 from trueup.errors import ReportError, RunDirectoryError
 from trueup.runs.store import atomic
@@ -149,8 +149,8 @@ def read_arrays(directory: RunDirectory, keys: Sequence[str]) -> dict[str, np.nd
     """
     path = directory.inside(MOTION)
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            return {key: file[key] for key in keys}
+        file = _input_files.read_arrays(path)
+        return {key: file[key] for key in keys}
     except DAMAGED_ARCHIVE as error:
         raise RunDirectoryError(
             f"{path} is missing or damaged ({error}): restore it with  trueup study resume "

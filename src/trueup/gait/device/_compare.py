@@ -150,6 +150,10 @@ def write_comparison(folder: Path, found: DeviceComparison) -> None:
 
 def _prepare(folder: Path, settings: DeviceSettings, resume: bool, overwrite: bool) -> None:
     """Create the folder with the settings of the comparison; raises RunDirectoryError."""
+    if resume and overwrite:
+        raise RunDirectoryError(
+            "--resume continues a comparison and --overwrite replaces it: give one of them"
+        )
     file = folder / SETTINGS
     plain = settings.to_dict()
     if file.is_file() and overwrite:
@@ -172,6 +176,11 @@ def _prepare(folder: Path, settings: DeviceSettings, resume: bool, overwrite: bo
                 f"{folder} contains a comparison with another {', '.join(changed)}: resume it with "
                 "the same options, or choose another --output"
             )
+    elif resume:
+        raise RunDirectoryError(
+            f"{folder} contains no comparison to resume: remove --resume to start one there, or "
+            "give the folder of the comparison with --output"
+        )
     elif folder.is_dir() and any(folder.iterdir()):
         raise RunDirectoryError(
             f"{folder} is not empty and contains no comparison: choose another folder"

@@ -19,8 +19,8 @@ from trueup.gait.search.run_files import TERMS_LOG, read_terms
 from trueup.gait.search.staged_problem import StagedProblem
 from trueup.gait.walk.perturbations import PerturbationSizes
 from trueup.reports import Finding, Findings, Page, Step
-from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import read_solution
 from trueup.runs.study_page.record import read_study
 from trueup.runs.study_page.report import study_report, study_sections
 
@@ -152,8 +152,7 @@ def _solution(directory: RunDirectory) -> dict[str, Any]:
     """Content of ``solution.json``; empty before the end of the search."""
     if not directory.solution.is_file():
         return {}
-    content: Any = atomic.read_json(directory.solution)
-    return content if isinstance(content, dict) else {}
+    return read_solution(directory)
 
 
 def _changed(former: float | None, now: float) -> list[Finding]:

@@ -16,6 +16,8 @@ from trueup.gait.walk.series import WalkSeries
 BELOW_HIPS = 0.1
 """Distance of the target of the camera below the hips [m]."""
 
+_LARGEST = 1000.0
+"""Largest frame rate [Hz], pace and distance [m] of a video."""
 SHADOW_SIZE = 1024
 """Resolution of shadows; a larger one dominates the time of software rendering."""
 
@@ -55,11 +57,11 @@ def write_walk_video(
     if path.suffix.lower() != ".mp4":
         raise GaitError(f"videos are written as MP4; expected the suffix .mp4, found {path.name!r}")
     numbers = {"framerate": framerate, "pace": pace, "distance": distance}
-    wrong = [name for name, value in numbers.items() if not value > 0]
+    wrong = [name for name, value in numbers.items() if not 0 < value <= _LARGEST]
     if wrong or min(width, height) < 16:
         raise GaitError(
-            "a video requires a frame rate, a pace and a distance above 0, and at least 16 pixels; "
-            f"found {numbers}, {width} x {height}"
+            "a video requires a frame rate, a pace and a distance above 0 and up to "
+            f"{_LARGEST:g}, and at least 16 pixels; found {numbers}, {width} x {height}"
         )
     try:
         import imageio.v2 as imageio

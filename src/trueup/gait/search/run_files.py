@@ -35,7 +35,8 @@ class TermsLog:
     """Log of the terms of every evaluation, one line per generation.
 
     A line is ``{"generation": g, "terms": {name: [value of each candidate]}}``; null for walks that
-    are too short. A killed run may repeat its last lines; the later ones are valid.
+    are too short. A resumed run removes the lines of generations that it repeats, so that the file
+    is that of a run that was not killed.
 
     Args:
       path: file to append to.
@@ -45,6 +46,7 @@ class TermsLog:
     def __init__(self, path: Path, problem: GaitProblem):
         self.path = path
         self.problem = problem
+        self._continued = False
 
     def write(self, generation: Generation) -> None:
         """Append the terms of a generation."""
@@ -53,12 +55,29 @@ class TermsLog:
             for name, values in self.problem.terms.items()
         }
         line = json.dumps({"generation": generation.number, "terms": terms})
-        with self.path.open("a+b") as file:
-            if file.tell():
-                file.seek(-1, os.SEEK_END)
-                if file.read(1) != b"\n":  # a crash truncated the last line
-                    file.write(b"\n")
+        if not self._continued and self.path.is_file():
+            _remove_repeated(self.path, generation.number)
+        self._continued = True
+        with self.path.open("ab") as file:
             file.write(f"{line}\n".encode())
+
+
+def _remove_repeated(path: Path, generation: int) -> None:
+    """Remove the last lines of a log from a generation on, and one that a crash cut off."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = len(lines)
+    while kept and (not lines[kept - 1].endswith(b"\n") or _number(lines[kept - 1]) >= generation):
+        kept -= 1
+    if kept < len(lines):
+        os.truncate(path, sum(map(len, lines[:kept])))
+
+
+def _number(line: bytes) -> int:
+    """Generation of a line; -1 for an unreadable one."""
+    try:
+        return int(json.loads(line)["generation"])
+    except (ValueError, TypeError, KeyError):
+        return -1
 
 
 def read_terms(path: Path) -> tuple[dict[int, dict[str, np.ndarray]], list[int]]:

@@ -15,6 +15,7 @@ from trueup.networks.model.network import Network
 _SUBSTEPS = 10
 _SPANS_AWAY = 5.0
 _SMALLEST_SPAN = 0.1
+_LARGEST_INERTIA = 1e9  # of a joint [kg m2]; a ship's rudder has less
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,11 @@ class JointModel:
     """Rest angle of the spring [rad]."""
 
     def __post_init__(self):
-        if not self.inertia > 0:
-            raise FitError(f"the inertia of the joint is {self.inertia} kg m2; it must be positive")
+        if not 0 < self.inertia <= _LARGEST_INERTIA:
+            raise FitError(
+                f"the inertia of the joint is {self.inertia} kg m2; it must be positive, and at "
+                f"most {_LARGEST_INERTIA:g}"
+            )
 
 
 def joint_of(series: ActuatorSeries, settings: DataSettings) -> JointModel | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._input_files import check_regular
 from trueup._marks import KEY
 from trueup._secrets import masked
 from trueup.errors import FitError, MissingExtraError, listing, reason
@@ -34,7 +35,7 @@ def save_network(network: Network, path: str | os.PathLike[str]) -> Path:
     """
     data = _library().save(
         {name: np.ascontiguousarray(value) for name, value in network.weights.items()},
-        metadata={_KEY: json.dumps(masked(describe_network(network)))},
+        metadata={_KEY: json.dumps(describe_network(network))},
     )
     atomic.write_bytes(Path(path), data)
     return Path(path)
@@ -70,6 +71,7 @@ def read_network(path: str | os.PathLike[str]) -> Network:
     library = _library()
     from safetensors import SafetensorError, safe_open
 
+    check_regular(Path(path))
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -118,10 +120,10 @@ def network_from_description(
 
 
 def describe_network(network: Network) -> dict[str, Any]:
-    """Description of a network without its weights, as JSON values."""
+    """Description of a network without its weights, as JSON values with secrets masked."""
     ranges = (network.feature_lowest, network.feature_highest)
     lowest, highest = (None if value is None else np.asarray(value).tolist() for value in ranges)
-    return {
+    content = {
         "format": FORMAT,
         "version": VERSION,
         "family": network.family,
@@ -135,6 +137,7 @@ def describe_network(network: Network) -> dict[str, Any]:
         "feature_highest": highest,
         "provenance": network.provenance,
     }
+    return masked(content)
 
 
 def _network(content: dict[str, Any], weights: dict[str, np.ndarray]) -> Network:

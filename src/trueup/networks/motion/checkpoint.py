@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from trueup._input_files import DAMAGED_ARCHIVE
+from trueup._input_files import DAMAGED_ARCHIVE, read_arrays
 from trueup.errors import RunDirectoryError, TrueupError, reason
 from trueup.runs.store import atomic
 
@@ -58,8 +58,7 @@ def read_state(trainer: Checkpointed, file: Path) -> None:
         RunDirectoryError: the file is damaged, or belongs to another training.
     """
     try:
-        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as content:
-            arrays = {name: content[name] for name in content.files}
+        arrays = read_arrays(file)
         plain = json.loads(arrays.pop(_PLAIN).tobytes())
         parts = {"module": {}, "best": {}, "optimizer": {}}
         for name, value in arrays.items():
@@ -100,9 +99,8 @@ def check_state(file: Path) -> None:
     if not file.is_file():
         return
     try:
-        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as content:
-            _ = [content[name] for name in content.files]
-            json.loads(content[_PLAIN].tobytes())
+        plain = json.loads(read_arrays(file)[_PLAIN].tobytes())
+        _ = [plain[name] for name in (*_NUMBERS, "random", "base")]
     except _DAMAGED as error:
         raise RunDirectoryError(
             f"{file} cannot be resumed: {reason(error)}. It is damaged; start again with "
@@ -115,8 +113,7 @@ def steps_and_seconds(file: Path) -> tuple[int, float]:
     if not file.is_file():
         return 0, 0.0
     try:
-        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as content:
-            plain = json.loads(content[_PLAIN].tobytes())
+        plain = json.loads(read_arrays(file)[_PLAIN].tobytes())
         return int(plain["done"]), float(plain["seconds"])
     except _DAMAGED as error:
         raise RunDirectoryError(f"{file} is damaged: {reason(error)}") from error

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup._input_files import DAMAGED_ARCHIVE
+from trueup._input_files import DAMAGED_ARCHIVE, read_arrays
 from trueup._marks import KEY, joined
 from trueup.errors import FitError, reason
 from trueup.networks.model.network import Network
@@ -43,10 +43,7 @@ def load_numpy_network(path: str | os.PathLike[str], *, anyway: bool = False) ->
         FitError: the file is missing or damaged, or has another format.
     """
     try:
-        # from memory: numpy does not close a file that it rejects
-        content = io.BytesIO(Path(path).read_bytes())
-        with np.load(content, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = read_arrays(Path(path))
         description = json.loads(arrays.pop(_DESCRIPTION).tobytes())
     except (*DAMAGED_ARCHIVE, AttributeError) as error:
         raise FitError(f"{path} cannot be read as a network for numpy: {reason(error)}") from error

@@ -146,7 +146,7 @@ def load_configuration(
         MissingExtraError: hydra-core is not installed.
     """
     keys = set(known_keys())
-    chosen = [text for text in overrides if _key(text) in GROUPS]
+    chosen = [_checked_group(text) for text in overrides if _key(text) in GROUPS]
     values = [_checked(text, keys) for text in overrides if _key(text) not in GROUPS]
     composed = _compose(chosen)
     if file is not None:
@@ -270,6 +270,18 @@ def _compose(overrides: Sequence[str]) -> dict[str, Any]:
     return dict(content)  # type: ignore[arg-type]
 
 
+def _checked_group(text: str) -> str:
+    """A choice of a packaged file of a group, which exists."""
+    group, _, name = text.lstrip("+").partition("=")
+    names = sorted(path.stem for path in (CONFIGURATION / group.strip()).glob("*.yaml"))
+    if name.strip() not in names:
+        raise ExperimentError(
+            f"{text!r}: the part {group.strip()!r} is set by one of its files, {listing(names)}, "
+            f"or key by key, such as {group.strip()}.KEY=VALUE"
+        )
+    return text
+
+
 def _checked(text: str, keys: set[str]) -> str:
     """An override in the grammar of Hydra, with its key checked."""
     if text.startswith("~"):
@@ -346,7 +358,9 @@ def _merged(
         if name != _COLUMNS and not name.startswith(f"{_COLUMNS}."):
             _check_key(name, keys)
         within = merged.get(key)
-        nested = isinstance(value, Mapping) and isinstance(within, dict) and name != _COLUMNS
+        nested = isinstance(within, dict) and name != _COLUMNS
+        if nested and not isinstance(value, Mapping):
+            raise ExperimentError(f"{name} is {value!r}; expected keys {listing(within)}")
         merged[key] = _merged(within, value, keys, f"{name}.") if nested else value  # type: ignore[arg-type]
     return merged
 

@@ -166,7 +166,8 @@ def _connected(address: str) -> Iterator[Any]:
             raise EvaluationError(
                 f"the Dask scheduler at {address!r} cannot be reached: {error}. Start one with  "
                 "dask scheduler --host 127.0.0.1  and use the address that it prints (tcp://...), "
-                "or remove scheduler"
+                "or evaluate in this process: remove --scheduler, and resume a run that has one "
+                "with  trueup study resume RUN workers=1"
             ) from error
         yield stack.enter_context(client)
 

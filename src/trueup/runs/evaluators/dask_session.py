@@ -199,7 +199,7 @@ class DaskSession:
             what = "the connection broke" if isinstance(error, CancelledError) else str(error)
             raise EvaluationError(
                 f"the Dask scheduler at {self._address} is lost: {what}. Resume with another "
-                "scheduler, or without it in this process"
+                "scheduler, or with workers=1 in this process"
             ) from error
 
     @property

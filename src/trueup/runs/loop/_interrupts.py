@@ -10,6 +10,10 @@ from typing import Any
 
 from trueup import _stop_signals
 
+_IGNORED = (
+    "Ctrl-C is ignored here, as in every command that a script starts in the background. Stop it "
+    "with  kill {process}  (SIGTERM), which saves it.\n"
+)
 _NOTE = "\nFinishing this {unit}, then saving. Press Ctrl-C again to stop immediately.\n"
 
 
@@ -46,6 +50,8 @@ class Interrupts:
             for number in (signal.SIGINT, signal.SIGTERM):
                 # Ignored: a shell started this in the background, or nohup did.
                 if signal.getsignal(number) is signal.SIG_IGN:
+                    if number == signal.SIGINT and self._verbose:
+                        self._say(_IGNORED.format(process=os.getpid()).encode())
                     continue
                 self._former[number] = signal.signal(number, self._handle)
         return self
@@ -74,6 +80,10 @@ class Interrupts:
         if self._abort and self._abortable:
             raise KeyboardInterrupt
         if self._verbose and not self._abort:
-            # Unbuffered: a handler may run during a write to the buffers.
-            with contextlib.suppress(OSError):
-                os.write(2, self._note)
+            self._say(self._note)
+
+    @staticmethod
+    def _say(note: bytes) -> None:
+        # Unbuffered: a handler may run during a write to the buffers.
+        with contextlib.suppress(OSError):
+            os.write(2, note)

@@ -91,9 +91,47 @@ def read_solution(directory: RunDirectory) -> dict[str, Any]:
             f"trueup study resume {directory.path}"
         )
     content = _numbers(atomic.read_json(directory.solution))
-    if not isinstance(content, dict):
-        raise RunDirectoryError(f"{directory.solution} is damaged: expected a mapping")
+    wrong = _wrong_part(content)
+    if wrong is not None:
+        raise RunDirectoryError(
+            f"{directory.solution} is damaged, or edited by hand: {wrong}. Restore it from a copy"
+        )
     return content
+
+
+_NUMBERS_OF_PARAMETER = (
+    *("value", "start", "nominal", "lower", "upper", "low", "high", "standard_error"),
+    "held_out_value",
+)
+
+
+def _wrong_part(content: Any) -> str | None:
+    """What is wrong in the parts that all kinds of runs share; None if nothing is."""
+    if not isinstance(content, dict):
+        return "expected a mapping"
+    for key, kind, words in _SHARED:
+        if not isinstance(content.get(key), kind | type(None)):
+            return f"{key} is {content[key]!r:.60}, expected {words}"
+    if content.get("parameters", []) is None:
+        return "parameters is None, expected a list"
+    for record in content.get("parameters", []):
+        if not isinstance(record, dict) or not isinstance(record.get("name"), str):
+            return f"a parameter is {record!r:.60}, expected its name and value"
+        for key in _NUMBERS_OF_PARAMETER:
+            number = record.get(key, None if key != "value" else "")
+            if isinstance(number, bool) or not isinstance(number, int | float | None):
+                return f"{key} of {record['name']!r} is {number!r:.60}, expected a number"
+    return None
+
+
+_SHARED: tuple[tuple[str, Any, str], ...] = (
+    ("parameters", list, "a list"),
+    ("stats", dict, "a mapping"),
+    ("cost", int | float, "a number"),
+    ("notes", list, "a list"),
+    ("status", str, "a text"),
+    ("verdict", dict, "a mapping"),
+)
 
 
 def interval_of(record: dict[str, Any]) -> tuple[float, float] | None:

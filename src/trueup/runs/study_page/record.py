@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import RunDirectoryError
-from trueup.runs.store import atomic, provenance
+from trueup.runs.store import provenance
 from trueup.runs.store.damage import read_as_written
 from trueup.runs.store.database import Store
 from trueup.runs.store.history import History
 from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.solution_file import read_solution
 from trueup.runs.store.yaml_file import read_mapping
 
 _OF_THE_RUN = ("kind", "format_version", "trueup", "name", "notes", "inputs", "lacking")
 _OF_THE_RUN += ("parameters", "objectives", "start", "execution")
-_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
 @dataclass(frozen=True)
@@ -106,9 +105,7 @@ def _solution(directory: RunDirectory, evaluations: int) -> dict[str, Any]:
     """Content of ``solution.json``, unless the study was resumed since."""
     if not directory.solution.is_file():
         return {}
-    content = _numbers(atomic.read_json(directory.solution))
-    if not isinstance(content, dict):
-        raise RunDirectoryError(f"{directory.solution} is damaged: expected a mapping")
+    content = read_solution(directory)
     stats = content.get("stats") or {}
     return content if stats.get("evaluations", evaluations) >= evaluations else {}
 
@@ -125,11 +122,3 @@ def _objectives(settings: dict[str, Any], count: int) -> tuple[str, ...]:
     if isinstance(names, list) and len(names) == count:
         return tuple(map(str, names))
     return ("cost",) if count == 1 else tuple(f"cost {i + 1}" for i in range(count))
-
-
-def _numbers(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _numbers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_numbers(item) for item in value]
-    return _WORDS.get(value, value) if isinstance(value, str) else value

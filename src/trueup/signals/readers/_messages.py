@@ -1,10 +1,12 @@
 """Collects the numbers of messages, such as those of ROS 2, into columns."""
 
+from array import array
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from trueup._memory_budget import MemoryBudget
 from trueup.signals.readers.contents import Table
 
 # Longer arrays, such as images and scans, are not signals.
@@ -25,21 +27,24 @@ class TopicColumns:
     change from message to message.
     """
 
-    def __init__(self, topic: str):
+    def __init__(self, topic: str, budget: MemoryBudget):
         self.topic = topic.lstrip("/")
-        self._log_times: list[float] = []
-        self._stamps: list[float] = []
-        # Messages of equal structure are kept together: their numbers, row by row.
-        self._rows: dict[tuple[str, ...], tuple[list[int], list[list[float]]]] = {}
+        self._budget = budget
+        # Arrays of bare numbers, as millions of messages are as many Python objects otherwise.
+        self._log_times = array("d")
+        self._stamps = array("d")
+        # Messages of equal structure are kept together: their numbers, row after row.
+        self._rows: dict[tuple[str, ...], tuple[array[int], array[float]]] = {}
 
     def add(self, log_time: float, message: Any) -> None:
         """Add a message that was logged at a time [s]."""
         names: list[str] = []
         values: list[float] = []
         _collect(message, "", names, values, top=True)
-        places, rows = self._rows.setdefault(tuple(names), ([], []))
+        self._budget.take(8 * (len(values) + 3))
+        places, numbers = self._rows.setdefault(tuple(names), (array("q"), array("d")))
         places.append(len(self._log_times))
-        rows.append(values)
+        numbers.extend(values)
         self._log_times.append(log_time)
         self._stamps.append(_stamp(message))
 
@@ -54,8 +59,8 @@ class TopicColumns:
         stamped = clock == "header" and stamps.size > 0 and bool(np.all(stamps > 0))
         times = stamps if stamped else np.array(self._log_times)
         layouts = [
-            (names, np.array(places, dtype=int), np.array(rows, dtype=np.float64))
-            for names, (places, rows) in self._rows.items()
+            (names, np.array(places), np.array(numbers).reshape(len(places), len(names)))
+            for names, (places, numbers) in self._rows.items()
             if names
         ]
         held: dict[str, list[tuple[int, int]]] = {}

@@ -6,11 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import RecordingError, reason
+from trueup._input_files import check_folder, read_settings
+from trueup._memory_budget import MemoryBudget
+from trueup.errors import InputFileError, RecordingError, reason
 from trueup.signals.readers._optional import import_optional
 from trueup.signals.readers._pointers import check_not_pointer
 from trueup.signals.readers.contents import Contents, Table
-from trueup.signals.readers.parquet import numeric_array
+from trueup.signals.readers.parquet import (
+    check_size,
+    numeric_array,
+    open_parquet,
+    readable_columns,
+)
 
 _INFO = Path("meta") / "info.json"
 
@@ -52,19 +59,27 @@ def read_lerobot(path: Path, *, episode: int | None = None) -> list[Contents]:
     arrow = import_optional("pyarrow", "Reading LeRobot data sets", "pyarrow")
     parquet = import_optional("pyarrow.parquet", "Reading LeRobot data sets", "pyarrow")
     path = _home(path) or path
+    inside = check_folder(path)
     info = _read_info(path)
-    files = sorted((path / "data").rglob("*.parquet"))
+    data = path / "data"
+    files = [file for file in inside if data in file.parents and file.suffix == ".parquet"]
     if not files:
         raise RecordingError(
             f"The LeRobot data set {path} contains no data/chunk-*/*.parquet: download all of it."
         )
     chosen = None if episode is None else [("episode_index", "==", episode)]
     tables, read, available = [], [], []
+    left_out: dict[str, str] = {}
+    total = MemoryBudget(path, sum(file.stat().st_size for file in files))
     for file in files:
         available.append(_episodes_in(parquet, file))
         if episode is not None and episode not in available[-1]:
             continue
-        tables.append(parquet.read_table(file, filters=chosen, partitioning=None))
+        described = open_parquet(file)
+        wanted = readable_columns(described, left_out)
+        # of one episode only its rows are kept
+        check_size(described, wanted, total if episode is None else MemoryBudget(file))
+        tables.append(parquet.read_table(file, columns=wanted, filters=chosen, partitioning=None))
         read.append(file)
     if episode is not None and not tables:
         known = np.unique(np.concatenate(available))
@@ -73,7 +88,7 @@ def read_lerobot(path: Path, *, episode: int | None = None) -> list[Contents]:
             f"{known.max()}."
         )
     table = arrow.concat_tables(tables, promote_options="default")
-    columns, left_out = _columns(table, info)
+    columns = _columns(table, info, left_out)
     if "timestamp" not in columns:
         raise RecordingError(f"The data of {path} have no column 'timestamp'.")
     metadata: dict[str, object] = {
@@ -98,7 +113,7 @@ def read_lerobot(path: Path, *, episode: int | None = None) -> list[Contents]:
 def _read_info(path: Path) -> dict[str, Any]:
     try:
         check_not_pointer(path / _INFO)
-        info = json.loads((path / _INFO).read_text(encoding="utf-8"))
+        info = json.loads(read_settings(path / _INFO))
     except (OSError, ValueError) as error:
         raise RecordingError(
             f"{path} is not a LeRobot data set: {_INFO} cannot be read ({reason(error)})."
@@ -111,7 +126,11 @@ def _read_info(path: Path) -> dict[str, Any]:
 def _episodes_in(parquet: Any, file: Path) -> np.ndarray:
     check_not_pointer(file)
     try:
+        described = open_parquet(file)
+        check_size(described, ["episode_index"], MemoryBudget(file))
         column = parquet.read_table(file, columns=["episode_index"], partitioning=None)
+    except InputFileError:
+        raise
     except Exception as error:
         raise RecordingError(
             f"{file} cannot be read ({reason(error)}). It may be truncated: download it again."
@@ -123,9 +142,9 @@ def _episodes_in(parquet: Any, file: Path) -> np.ndarray:
     return np.unique(column.column("episode_index").to_numpy())
 
 
-def _columns(table: Any, info: dict[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+def _columns(table: Any, info: dict[str, Any], left_out: dict[str, str]) -> dict[str, np.ndarray]:
+    """Columns of a table; those without numbers are added to ``left_out``."""
     columns: dict[str, np.ndarray] = {}
-    left_out: dict[str, str] = {}
     for name, column in zip(table.column_names, table.columns):
         values = numeric_array(column)
         if values is None:
@@ -136,7 +155,7 @@ def _columns(table: Any, info: dict[str, Any]) -> tuple[dict[str, np.ndarray], d
             names = _component_names(info["features"].get(name), values.shape[1])
             for place, component in enumerate(names):
                 columns[f"{name}/{component}"] = values[:, place]
-    return columns, left_out
+    return columns
 
 
 def _component_names(feature: Any, width: int) -> list[str]:

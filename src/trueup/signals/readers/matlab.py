@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import RecordingError
+from trueup.signals.readers._mat_elements import BYTE_ORDERS, HEADER_BYTES, check_mat
 from trueup.signals.readers.contents import Contents, Table
 from trueup.signals.readers.hdf5 import BEGINS_WITH
 
 # scipy returns MATLAB objects without plain values, such as timeseries and tables, as these.
 _OPAQUE = ("MatlabOpaque", "MatlabFunction")
 
-_HEADER_BYTES = 128
 _TAG_BYTES = 8
-_BYTE_ORDER = {b"IM": "<", b"MI": ">"}
 
 
 def read_mat(path: Path) -> Contents:
@@ -27,13 +26,14 @@ def read_mat(path: Path) -> Contents:
         RecordingError: The file is of version 7.3, which is HDF5.
     """
     with path.open("rb") as file:
-        is_hdf5 = file.read(_HEADER_BYTES).startswith(BEGINS_WITH)
+        is_hdf5 = file.read(HEADER_BYTES).startswith(BEGINS_WITH)
     if is_hdf5:
         raise RecordingError(
             f"{path} is a MAT file of version 7.3, which is HDF5: read it with format='hdf5', or "
             "save it in MATLAB with  save(..., '-v7')."
         )
     _check_whole(path)
+    check_mat(path)
     from scipy.io import loadmat
 
     variables = loadmat(str(path), simplify_cells=True)
@@ -53,24 +53,20 @@ def read_mat(path: Path) -> Contents:
 
 
 def _check_whole(path: Path) -> None:
-    """Refuse a MATLAB 5 file that ends before its last variable does; scipy can crash on those.
-
-    Layout (MathWorks, MAT-File Format, chapter 1): a header of 128 bytes, then one element per
-    variable, each with a tag of two 4-byte integers, its type and its length.
-    """
+    """Refuse a MATLAB 5 file that ends before its last variable does; scipy can crash on those."""
     with path.open("rb") as file:
-        header = file.read(_HEADER_BYTES)
-        order = _BYTE_ORDER.get(header[126:128])
+        header = file.read(HEADER_BYTES)
+        order = BYTE_ORDERS.get(header[126:128])
         if not header.startswith(b"MATLAB") or order is None:
             return
         size = path.stat().st_size
-        position = _HEADER_BYTES
+        position = HEADER_BYTES
         while position < size:
             file.seek(position)
             tag = file.read(_TAG_BYTES)
             length = struct.unpack(f"{order}II", tag)[1] if len(tag) == _TAG_BYTES else size
             position += _TAG_BYTES + length
-    if position != size or size == _HEADER_BYTES:
+    if position != size or size == HEADER_BYTES:
         raise RecordingError(
             f"{path} is truncated or damaged: its variables need "
             f"{position if position > size else 'more'} bytes, found {size}. Copy it again, or "

@@ -3,13 +3,17 @@
 import contextlib
 import io
 import json
+import os
+import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from trueup._memory_budget import MemoryBudget
 from trueup.errors import RecordingError, did_you_mean, listing
 from trueup.signals.readers._messages import TopicColumns
 from trueup.signals.readers._optional import import_optional
+from trueup.signals.readers._zstd_size import unpacked_size
 from trueup.signals.readers.contents import Contents, Table
 
 # Messages of these types contain no signals and are large.
@@ -21,6 +25,10 @@ _BULKY = (
     "OccupancyGrid",
     "CompressedVideo",
 )
+
+_MAGIC_BYTES = 8
+_CHUNK = 0x06
+_CHUNK_HEAD = struct.Struct("<QQQII")  # start, end, size, checksum, letters of the compression
 
 
 def read_mcap(path: Path, *, topics: list[str] | None = None, clock: str = "header") -> Contents:
@@ -50,6 +58,8 @@ def read_mcap(path: Path, *, topics: list[str] | None = None, clock: str = "head
     seen: dict[str, None] = {}
     decoders: dict[int, Callable[[bytes], Any] | None] = {}
     count = 0
+    check_chunks(path)
+    budget = MemoryBudget(path)
     try:
         with path.open("rb") as file:
             for schema, channel, message in reader_module.make_reader(file).iter_messages():
@@ -62,7 +72,7 @@ def read_mcap(path: Path, *, topics: list[str] | None = None, clock: str = "head
                     decoders[channel.id] = _decoder(schema, channel, factory, left_out)
                 decode = decoders[channel.id]
                 if decode is not None:
-                    columns = held.setdefault(topic, TopicColumns(topic))
+                    columns = held.setdefault(topic, TopicColumns(topic, budget))
                     columns.add(message.log_time / 1e9, decode(message.data))
     except (errors.EndOfFile, errors.RecordLengthLimitExceeded) as error:
         raise RecordingError(
@@ -71,6 +81,40 @@ def read_mcap(path: Path, *, topics: list[str] | None = None, clock: str = "head
         ) from error
     check_topics(path, wanted, seen)
     return topic_contents(path, held, clock, left_out)
+
+
+def check_chunks(path: Path) -> None:
+    """Check the unpacked size of the chunks of an MCAP file, without unpacking them.
+
+    A file is a sequence of records, each with an opcode and a length; a chunk states the size of
+    its records, and so does the header of its compressed data (MCAP format specification, "Chunk").
+
+    Raises:
+        InputFileError: The size is implausible.
+    """
+    budget = MemoryBudget(path)
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(_MAGIC_BYTES)
+        while len(head := file.read(9)) == 9:
+            opcode, length = struct.unpack("<BQ", head)
+            start = file.tell()
+            if length > size - start:
+                return  # truncated, which the reader reports
+            if opcode == _CHUNK:
+                budget.take(_chunk_size(file, start + length))
+            file.seek(start + length, os.SEEK_SET)
+
+
+def _chunk_size(file: BinaryIO, end: int) -> int:
+    """Unpacked size of a chunk, the larger of those that it and its compressed data state."""
+    fields = file.read(_CHUNK_HEAD.size)
+    if len(fields) < _CHUNK_HEAD.size:
+        return 0
+    _, _, stated, _, letters = _CHUNK_HEAD.unpack(fields)
+    compression = file.read(min(letters, 16))
+    length = min(struct.unpack("<Q", file.read(8).ljust(8, b"\0"))[0], end - file.tell())
+    return max(stated, unpacked_size(file, length) if compression == b"zstd" else 0)
 
 
 def check_clock(clock: str) -> None:

@@ -1,6 +1,7 @@
 """Tables of OpenSim, ``.mot`` and ``.sto``: a header, names of columns, rows of values."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,7 @@ def read_opensim(path: Path) -> Contents:
     if len(numbered) < 2:
         raise RecordingError(f"{path} contains no rows below its header.")
     line, names = numbered[0][0], _names(numbered[0][1])
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         raise RecordingError(
             f"{path} has several columns named {listing(twice)}: give each its own name in line "
             f"{line}."

@@ -1,10 +1,13 @@
 """Parquet files."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trueup._memory_budget import MemoryBudget
+from trueup.errors import RecordingError, did_you_mean, listing
 from trueup.signals.readers._optional import import_optional
 from trueup.signals.readers.contents import Contents, Table
 
@@ -17,10 +20,84 @@ def read_parquet(path: Path, *, columns: list[str] | None = None) -> Contents:
     Args:
         path: The file.
         columns: Names of the columns to read; None reads all.
+
+    Raises:
+        RecordingError: A column does not exist.
+        InputFileError: The file would unpack to an implausible size.
     """
+    file = open_parquet(path)
+    left_out: dict[str, str] = {}
+    wanted = readable_columns(file, left_out)
+    if columns is not None:
+        names = file.schema_arrow.names
+        if missing := [name for name in columns if name not in names]:
+            raise RecordingError(
+                f"{path} has no column {missing[0]!r}.{did_you_mean(missing[0], names)} Columns: "
+                f"{listing(names)}."
+            )
+        wanted = [name for name in wanted if name in columns]
+        left_out = {name: why for name, why in left_out.items() if name in columns}
+    check_size(file, wanted, MemoryBudget(path))
+    contents = table_contents(file.read(columns=wanted))
+    left_out |= contents.metadata.get("left_out", {})  # type: ignore[arg-type]
+    return Contents(contents.tables, {"left_out": left_out} if left_out else {})
+
+
+def open_parquet(path: Path) -> Any:
+    """Open a Parquet file, of which only the description is read."""
     parquet = import_optional("pyarrow.parquet", "Reading Parquet", "pyarrow")
-    table = parquet.read_table(path, columns=columns, partitioning=None)
-    return table_contents(table)
+    return parquet.ParquetFile(path)
+
+
+def readable_columns(file: Any, left_out: dict[str, str]) -> list[str]:
+    """Names of the columns that may contain numbers; others are added to ``left_out``.
+
+    Texts and binary values, such as images, are not read: a few bytes repeat them without end.
+    """
+    wanted = []
+    for field in file.schema_arrow:
+        if _may_be_numbers(field.type):
+            wanted.append(field.name)
+        else:
+            left_out[field.name] = f"its type is {field.type}"
+    return wanted
+
+
+def check_size(file: Any, columns: list[str], budget: MemoryBudget) -> None:
+    """Take the memory of some columns from a budget.
+
+    Raises:
+        InputFileError: It is implausible.
+    """
+    tops = set(columns)
+    metadata = file.metadata
+    for row_group in range(metadata.num_row_groups):
+        group = metadata.row_group(row_group)
+        for place in range(group.num_columns):
+            part = group.column(place)
+            if tops.isdisjoint(
+                itertools.accumulate(part.path_in_schema.split("."), "{}.{}".format)
+            ):
+                continue
+            budget.take(max(part.total_uncompressed_size, 8 * part.num_values))
+
+
+def _may_be_numbers(kind: Any) -> bool:
+    """Whether values of an Arrow type are numbers, or contain numbers."""
+    types = import_optional("pyarrow.types", "Reading Parquet", "pyarrow")
+    if types.is_dictionary(kind) or types.is_list(kind) or types.is_large_list(kind):
+        return _may_be_numbers(kind.value_type)
+    if types.is_fixed_size_list(kind):
+        return _may_be_numbers(kind.value_type)
+    if types.is_struct(kind):
+        return any(_may_be_numbers(kind.field(k).type) for k in range(kind.num_fields))
+    return not (
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_binary(kind)
+        or types.is_large_binary(kind)
+        or types.is_fixed_size_binary(kind)
+    )
 
 
 def table_contents(table: Any) -> Contents:

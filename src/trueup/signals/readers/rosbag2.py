@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from trueup._memory_budget import MemoryBudget
 from trueup.errors import RecordingError
+from trueup.signals.readers._bag_files import check_bag
 from trueup.signals.readers._messages import TopicColumns
 from trueup.signals.readers._optional import import_optional
 from trueup.signals.readers.contents import Contents
@@ -34,6 +36,9 @@ def read_rosbag(path: Path, *, topics: list[str] | None = None, clock: str = "he
     typesys = import_optional("rosbags.typesys", "Reading rosbag2", "rosbags")
     check_clock(clock)
     bag = _bag(path)
+    files = check_bag(bag)
+    on_disk = sum(file.stat().st_size for file in files) if files else None
+    budget = MemoryBudget(bag, on_disk)
     wanted = None if topics is None else {topic.strip("/") for topic in topics}
     held: dict[str, TopicColumns] = {}
     left_out: dict[str, str] = {}
@@ -55,12 +60,11 @@ def read_rosbag(path: Path, *, topics: list[str] | None = None, clock: str = "he
         if chosen:
             for connection, nanoseconds, raw in reader.messages(connections=chosen):
                 topic = connection.topic.lstrip("/")
-                columns = held.setdefault(topic, TopicColumns(topic))
+                columns = held.setdefault(topic, TopicColumns(topic, budget))
                 message = reader.deserialize(raw, connection.msgtype)
                 columns.add(nanoseconds / 1e9, message)
     contents = topic_contents(path, held, clock, left_out)
-    files = tuple(sorted(f for f in bag.rglob("*") if f.is_file())) if path.is_dir() else ()
-    return Contents(contents.tables, contents.metadata, files=files)
+    return Contents(contents.tables, contents.metadata, files=files if path.is_dir() else ())
 
 
 def _bag(path: Path) -> Path:

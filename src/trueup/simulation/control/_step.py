@@ -47,6 +47,7 @@ _MODEL_FIELDS = (
     *("tuple_adr", "tuple_size", "tuple_objtype", "tuple_objid", "tuple_objprm"),
     *("jnt_qposadr", "jnt_dofadr", "actuator_ctrladr", "sensor_adr", "sensor_dim"),
     *("opt.timestep", "opt.integrator"),
+    *("nnumericdata", "ntupledata", "nsensordata", "nq", "nv", "nu"),
 )
 # index of each field in the table of offsets; numba compiles module constants in
 _TIME, _USERDATA, _CTRL, _QPOS, _QVEL, _SENSORDATA = range(6)
@@ -54,7 +55,9 @@ _NUSERDATA, _NNUMERIC, _NTUPLE, _NJNT, _NACTUATOR, _NSENSOR, _NBODY = range(6, 1
 _NUMERIC_ADR, _NUMERIC_SIZE, _NUMERIC_DATA = range(13, 16)
 _TUPLE_ADR, _TUPLE_SIZE, _TUPLE_OBJTYPE, _TUPLE_OBJID, _TUPLE_OBJPRM = range(16, 21)
 _JNT_QPOSADR, _JNT_DOFADR, _ACTUATOR_CTRLADR, _SENSOR_ADR, _SENSOR_DIM = range(21, 26)
-_TIMESTEP, _INTEGRATOR, _WARNING_NUMBER = range(26, 29)
+_TIMESTEP, _INTEGRATOR = range(26, 28)
+_NNUMERICDATA, _NTUPLEDATA, _NSENSORDATA, _NQ, _NV, _NU = range(28, 34)
+_WARNING_NUMBER = 34
 
 # number of objects of each group in a model, and their type
 _COUNTS_OF = (_NJNT, _NACTUATOR, _NACTUATOR, _NSENSOR, _NBODY)
@@ -137,6 +140,34 @@ def _put(base, index, value):
     store_float(base + 8 * index, value)  # pyright: ignore[reportCallIssue]
 
 
+@_compiled("boolean(intp, intp, intp)")
+def _is_inside(address, size, length):
+    """Whether a part of an array, by its first index and its size, is within the array."""
+    return address >= 0 and size >= 0 and address + size <= length
+
+
+@_compiled("boolean(intp, intp, intp, intp)")
+def _object_fits(table, model, group, index):
+    """Whether the places that a target names in ``qpos``, ``qvel``, ``ctrl`` or the sensors exist.
+
+    A model in memory may be changed, and the callback reads and writes memory by these fields.
+    """
+    if group == JOINTS:
+        position = load_int32(_array(table, model, _JNT_QPOSADR) + 4 * index)
+        speed = load_int32(_array(table, model, _JNT_DOFADR) + 4 * index)
+        return _is_inside(position, 1, _array(table, model, _NQ)) and _is_inside(
+            speed, 1, _array(table, model, _NV)
+        )
+    if group in (ACTUATORS, COMMANDS):
+        control = load_int32(_array(table, model, _ACTUATOR_CTRLADR) + 4 * index)
+        return _is_inside(control, 1, _array(table, model, _NU))
+    if group == SENSOR_IDS:
+        address = load_int32(_array(table, model, _SENSOR_ADR) + 4 * index)
+        width = load_int32(_array(table, model, _SENSOR_DIM) + 4 * index)
+        return _is_inside(address, width, _array(table, model, _NSENSORDATA))
+    return True
+
+
 @_compiled("intp(intp, intp)")
 def _find_plan(table, model):
     """Index of the custom numeric with the plan, -1 for a model without one."""
@@ -144,7 +175,8 @@ def _find_plan(table, model):
     for i in range(_array(table, model, _NNUMERIC)):
         address = load_int32(_array(table, model, _NUMERIC_ADR) + 4 * i)
         size = load_int32(_array(table, model, _NUMERIC_SIZE) + 4 * i)
-        if size >= u.PLAN_HEADER_SIZE and _get(numbers, address) == u.PLAN_MAGIC:
+        inside = _is_inside(address, size, _array(table, model, _NNUMERICDATA))
+        if inside and size >= u.PLAN_HEADER_SIZE and _get(numbers, address) == u.PLAN_MAGIC:
             return i
     return -1
 
@@ -155,6 +187,8 @@ def _find_targets(table, model):
     for i in range(_array(table, model, _NTUPLE)):
         address = load_int32(_array(table, model, _TUPLE_ADR) + 4 * i)
         size = load_int32(_array(table, model, _TUPLE_SIZE) + 4 * i)
+        if not _is_inside(address, size, _array(table, model, _NTUPLEDATA)):
+            continue
         if size > 0 and _get(_array(table, model, _TUPLE_OBJPRM), address) == u.PLAN_MAGIC:
             return i
     return -1
@@ -194,6 +228,8 @@ def _counts_fit(table, model, plan, found):
         for _ in range(int(_get(plan, u.P_COUNTS + group))):
             index = load_int32(ids + 4 * place)
             if load_int32(types + 4 * place) != _TYPES_OF[group] or not 0 <= index < objects:
+                return False
+            if not _object_fits(table, model, group, index):
                 return False
             if group == SENSOR_IDS:
                 values += load_int32(_array(table, model, _SENSOR_DIM) + 4 * index)

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from trueup._secrets import mask
 from trueup._writing import write_bytes, write_text
 from trueup.errors import ReportError, RunDirectoryError
 from trueup.simulation.models.precise_xml import precise_xml
@@ -41,7 +42,7 @@ def write_model(spec: Any, path: str | Path) -> list[Path]:
         write_text(path, precise_xml(copy, None if in_memory else path.parent))
         for name, content in in_memory.items():
             folder.mkdir(exist_ok=True)
-            raw = content.encode("utf-8") if isinstance(content, str) else bytes(content)
+            raw = mask(content).encode("utf-8") if isinstance(content, str) else bytes(content)
             write_bytes(folder / name, raw)
             written.append(folder / name)
     except OSError as error:

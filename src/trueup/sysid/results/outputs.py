@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup._input_files import DAMAGED_ARCHIVE
+from trueup._input_files import DAMAGED_ARCHIVE, read_arrays
 from trueup.errors import RunDirectoryError
 from trueup.fitting.solution import Solution
 from trueup.runs.store import atomic
@@ -78,18 +78,17 @@ def read_signals(directory: RunDirectory) -> list[SequenceSignals]:
     """
     path = directory.inside(SIGNALS_FILE)
     try:
-        # pass bytes, because numpy does not close the file of a damaged archive
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            return [
-                SequenceSignals(
-                    str(name),
-                    bool(file["held_out"][i]),
-                    tuple(str(c) for c in file[f"{i}/channels"]),
-                    *(file[f"{i}/{key}"] for key in ("times", "measured", "initial", "fitted")),
-                    units=tuple(str(u) for u in file[f"{i}/units"]),
-                )
-                for i, name in enumerate(file["names"])
-            ]
+        file = read_arrays(path)
+        return [
+            SequenceSignals(
+                str(name),
+                bool(file["held_out"][i]),
+                tuple(str(c) for c in file[f"{i}/channels"]),
+                *(file[f"{i}/{key}"] for key in ("times", "measured", "initial", "fitted")),
+                units=tuple(str(u) for u in file[f"{i}/units"]),
+            )
+            for i, name in enumerate(file["names"])
+        ]
     except FileNotFoundError:
         raise RunDirectoryError(
             f"{directory.path} has no {SIGNALS_FILE}: the run has not finished; resume it with  "

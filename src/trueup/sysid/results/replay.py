@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 
 from trueup import reports
-from trueup._input_files import DAMAGED_ARCHIVE
+from trueup._input_files import DAMAGED_ARCHIVE, read_arrays
 from trueup.errors import ReportError, RunDirectoryError
 from trueup.runs.store import atomic
 from trueup.runs.store.run_directory import RunDirectory
@@ -128,10 +128,10 @@ def read_replay(directory: RunDirectory) -> reports.Replay | None:
     if not path.is_file():
         return None
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            measured, fitted = file["positions"].astype(float)
-            title, caption = (str(text) for text in file["texts"])
-            return replay_figure(file["times"], file["edges"], measured, fitted, title, caption)
+        file = read_arrays(path)
+        measured, fitted = file["positions"].astype(float)
+        title, caption = (str(text) for text in file["texts"])
+        return replay_figure(file["times"], file["edges"], measured, fitted, title, caption)
     except (ReportError, *DAMAGED_ARCHIVE) as error:
         raise RunDirectoryError(f"{path} is damaged: {error}") from error
 

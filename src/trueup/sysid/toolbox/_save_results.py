@@ -1,6 +1,5 @@
 """Results of a fit on disk in YAML, JSON, NPZ and MJCF, without pickling."""
 
-import io
 import json
 import logging
 import os
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trueup._input_files import DAMAGED_ARCHIVE
+from trueup._input_files import DAMAGED_ARCHIVE, read_arrays
 from trueup.errors import RunDirectoryError
 from trueup.fitting import Status
 from trueup.parameters import ModifierFn, ParameterDict
@@ -134,8 +133,7 @@ def load_results(
     plain = atomic.read_json(folder / "results.json")
     confidence = atomic.read_json(folder / "confidence.json")
     try:
-        with np.load(io.BytesIO((folder / "results.npz").read_bytes()), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_arrays(folder / "results.npz")
         models = {name: folder / f"{name}.xml" for name in plain["models"]}
         candidates = arrays.pop("candidates", np.zeros((0, 0)))
         objective = arrays.pop("objective", np.zeros(0))

@@ -19,6 +19,7 @@ _SIZE = (0.5, 2.0)  # range of the ratio of a velocity to the slope of its posit
 _OTHER_UNITS = np.log([180 / np.pi, np.pi / 180, 30 / np.pi, 1 / 6])
 """Logarithm of the same ratio for deg/s of rad, rad/s of deg, rpm of rad and rpm of deg."""
 _NEAR = 0.15  # tolerance of such a logarithm
+_MOST_PAIRS = 4_000_000  # correlations of columns that are held at once
 _LESS_LIKELY = 0.97  # relative weight of other units or a mirrored velocity, against rad and rad/s
 
 
@@ -69,15 +70,7 @@ def read_unnamed(recording: Recording, model: mujoco.MjModel, time: str) -> Unna
     blocks = list(range(0, len(names) - count + 1, count)) if count else []
     smooth = _smoothed(table)
     slopes = np.gradient(smooth, clock, axis=0)
-    best: tuple[float, int, int] = (0.0, -1, -1)
-    for first in blocks:
-        for second in blocks:
-            if first == second:
-                continue
-            score = _derivative(slopes, smooth, first, second, count)
-            if score > best[0]:
-                best = (score, first, second)
-    score, position, velocity = best
+    score, position, velocity = _best_pair(slopes, smooth, blocks, count)
     if score < _SLOPE:
         return UnnamedLog(time, None, ())
     labels = [str(k) for k in range(count)]
@@ -116,29 +109,53 @@ def _smoothed(table: np.ndarray, width: int = 5) -> np.ndarray:
     return np.stack([np.convolve(column, kernel, "valid") for column in padded.T], axis=1)
 
 
-def _derivative(
-    slopes: np.ndarray, values: np.ndarray, first: int, second: int, count: int
-) -> float:
-    """Correlation of a block with the slope of another, 0 to 1: the mean over moving joints."""
-    found = []
-    for k in range(count):
-        slope, speed = slopes[:, first + k], values[:, second + k]
-        size = float(np.std(slope))
-        if size < 1e-9:
-            continue
-        ratio = float(np.std(speed)) / size
-        if ratio <= 0:
-            found.append(0.0)
-            continue
-        same = float(np.corrcoef(slope, speed)[0, 1])
-        usual = _SIZE[0] < ratio < _SIZE[1]
-        if usual and same > 0:
-            found.append(same)
-        elif usual or np.min(np.abs(np.log(ratio) - _OTHER_UNITS)) < _NEAR:
-            found.append(_LESS_LIKELY * abs(same))
-        else:
-            found.append(0.0)
-    return float(np.mean(found)) if found else 0.0
+def _best_pair(
+    slopes: np.ndarray, values: np.ndarray, blocks: list[int], count: int
+) -> tuple[float, int, int]:
+    """Highest correlation of a block with the slope of another: it, and their first columns.
+
+    The correlation of two blocks, 0 to 1, is the mean over their moving joints. Pairs of columns
+    are compared at once, in groups of blocks, which bounds the memory for very wide tables.
+    """
+    best: tuple[float, int, int] = (0.0, -1, -1)
+    if not blocks:
+        return best
+    width = len(blocks) * count
+    speeds, spread = _standardised(values[:, :width])
+    group = max(1, _MOST_PAIRS // (width * count))
+    for start in range(0, len(blocks), group):
+        first = start * count
+        part = slopes[:, first : min(first + group * count, width)]
+        standard, size = _standardised(part)
+        scores = _scores(standard.T @ speeds / len(values), size, spread)
+        moving = (size >= 1e-9).reshape(-1, count)
+        by_joint = scores.reshape(len(moving), count, len(blocks), count)
+        total = np.einsum("ikjk,ik->ij", by_joint, moving)
+        means = total / np.maximum(moving.sum(axis=1), 1)[:, None]
+        own = np.arange(len(means))
+        means[own, start + own] = 0.0
+        row, column = np.unravel_index(np.argmax(means), means.shape)
+        if means[row, column] > best[0]:
+            best = (float(means[row, column]), blocks[start + row], blocks[column])
+    return best
+
+
+def _standardised(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns with mean 0 and standard deviation 1, and their standard deviations."""
+    size = values.std(axis=0)
+    return (values - values.mean(axis=0)) / np.where(size > 0, size, 1.0), size
+
+
+def _scores(same: np.ndarray, size: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Score of each pair of a slope and a column, from correlations ``(slopes, columns)``."""
+    ratio = spread[None, :] / np.maximum(size, 1e-9)[:, None]
+    usual = (ratio > _SIZE[0]) & (ratio < _SIZE[1])
+    logarithm = np.log(np.where(ratio > 0, ratio, 1.0))
+    near = np.zeros(ratio.shape, bool)
+    for unit in np.ravel(_OTHER_UNITS):
+        near |= np.abs(logarithm - unit) < _NEAR
+    less = np.where(usual | near, _LESS_LIKELY * np.abs(same), 0.0)
+    return np.where(ratio > 0, np.where(usual & (same > 0), same, less), 0.0)
 
 
 def _follows(block: np.ndarray, position: np.ndarray) -> bool:
