@@ -358,10 +358,12 @@ def _merged(
         if name != _COLUMNS and not name.startswith(f"{_COLUMNS}."):
             _check_key(name, keys)
         within = merged.get(key)
-        nested = isinstance(within, dict) and name != _COLUMNS
-        if nested and not isinstance(value, Mapping):
+        if not isinstance(within, dict) or name == _COLUMNS:
+            merged[key] = value
+            continue
+        if not isinstance(value, Mapping):
             raise ExperimentError(f"{name} is {value!r}; expected keys {listing(within)}")
-        merged[key] = _merged(within, value, keys, f"{name}.") if nested else value  # type: ignore[arg-type]
+        merged[key] = _merged(within, value, keys, f"{name}.")
     return merged
 
 
