@@ -155,6 +155,7 @@ def test_a_simulation_and_torques_of_a_right_model_agree(tmp_path):
     assert torque["sentences"] == []
     for row in torque["parameters"]:
         assert abs(row["torque"] - row["simulation"]) < 2 * row["torque_half_width"] + 0.02
+    # centred torques have little noise: of 6 s the uncertainty of the estimates adds 18 %
     assert all(r["identified"] < 1.1 * r["plain_least_squares"] for r in torque["errors"])
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 
-from trueup.signals import QualityReport, TimeSeries, check_quality
+from trueup.signals import Finding, QualityReport, TimeSeries, check_quality
 from trueup.sysid.experiment.settings import ColumnPart, RecordingPart
 from trueup.sysid.recordings.measured_state import state_columns
 from trueup.sysid.recordings.model_limits import (
@@ -89,7 +89,13 @@ def signal_quality(
         if label.partition("[")[0] in (signal, f"{signal}_qpos")
     }
     kept = [f for f in report.findings if not (f.check == "units" and f.channel in turning)]
-    return replace(report, findings=tuple(kept))
+    return replace(report, findings=tuple(_lag_of_servo(f) for f in kept))
+
+
+def _lag_of_servo(found: Finding) -> Finding:
+    """A lag without a mark: the servo of a model lags too, and a fit or ``import`` tells a delay."""
+    is_lag = found.check == "delay" and found.figures.get("delay", 0.0) > 0.0
+    return replace(found, severity="info") if is_lag else found
 
 
 def _position_unit(model: mujoco.MjModel, address: int) -> str:
