@@ -254,6 +254,21 @@ def test_the_cause_of_an_error_is_named_first(tmp_path, arguments, kind, words):
     assert found[0].share > 0.5
 
 
+def unrelated(table: np.ndarray) -> None:
+    table[:, 3:] = np.random.default_rng(3).normal(size=(len(table), 2))
+
+
+def nearly_constant(table: np.ndarray) -> None:
+    table[:, 3:] = 0.5 + 0.02 * np.random.default_rng(4).normal(size=(len(table), 2))
+
+
+@pytest.mark.parametrize("fault", [unrelated, nearly_constant])
+def test_torques_that_no_cause_explains_better_than_a_constant_have_none(tmp_path, fault):
+    record(tmp_path, fault=fault, m=0.3)
+    # the fewer torques there are, the better they fit a factor near zero or a vertical gravity
+    assert causes(tmp_path) == []
+
+
 def test_a_right_model_has_no_cause(tmp_path):
     for seed, hold in enumerate((1, 5)):
         record(tmp_path, seed, hold)
