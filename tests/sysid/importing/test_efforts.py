@@ -5,6 +5,8 @@ import pytest
 from log_writers import JOINTS, changed, motion_of_leg, write_leg
 
 from trueup.errors import RecordingError
+from trueup.sysid.assess.checks import check_experiment
+from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.importing.import_log import Import, propose_import
 
 CONSTANTS = np.array([12.0, 9.0, 7.0])
@@ -71,3 +73,32 @@ def test_an_effort_that_is_the_position_error_is_no_torque(motion, tmp_path):
 def test_the_unit_of_a_time_axis_is_asked_where_velocities_contradict_it(motion, tmp_path):
     found = imported(tmp_path, changed(motion, times=3.3 * motion.times))
     assert "time_scale: 0.303" in said(found)
+
+
+HINGE = """<mujoco><worldbody><body><joint name="hinge" axis="0 0 1"/>
+<geom type="cylinder" size=".05 .02" mass=".5"/></body></worldbody>
+<actuator><motor name="motor" joint="hinge"/></actuator></mujoco>"""
+
+
+def test_a_wrong_time_axis_is_the_first_reason_of_a_stop_and_other_columns_have_roles(tmp_path):
+    """A servo test bench: target, current and torque, with times that are 3.3 times too long."""
+    rng = np.random.default_rng(5)
+    times = 0.003 * np.arange(2000)
+    target = 1.5 * np.sin(2 * np.pi * 0.7 * times)
+    angle = 1.4 * np.sin(2 * np.pi * 0.7 * times - 0.3)
+    torque = np.sign(rng.normal(size=2000)) * rng.uniform(2, 9, 2000)
+    table = [3.3 * times, target, angle, np.gradient(angle, times), 0.9 * torque, torque]
+    header = "Time,TargetPosition,CurrentPosition,Velocity,Current,Torque"
+    np.savetxt(
+        tmp_path / "a.csv", np.column_stack(table), delimiter=",", header=header, comments=""
+    )
+    (tmp_path / "hinge.xml").write_text(HINGE)
+    found = propose_import(tmp_path / "hinge.xml", [tmp_path / "a.csv"], tmp_path)
+    assert found.proposal.roles == {
+        "TargetPosition": "command of hinge",
+        "Current": "current of hinge",
+    }
+    check = check_experiment(parse_experiment(found.proposal.text), tmp_path)["conclusion"]
+    assert check["decision"] == "stop"
+    assert "time_scale: 0.303" in check["reasons"][0]
+    assert "a constant is as good" in check["reasons"][1]

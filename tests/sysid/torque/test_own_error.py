@@ -13,6 +13,7 @@ from trueup.simulation import SystemTrajectory
 from trueup.simulation.engine.initial_state import create_initial_state
 from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.torque.bandwidth import choose_bandwidth
 from trueup.sysid.torque.causes import torque_causes
 from trueup.sysid.torque.followed_motion import follow
 from trueup.sysid.torque.joint_motion import torque_sources
@@ -254,10 +255,38 @@ def test_the_cause_of_an_error_is_named_first(tmp_path, arguments, kind, words):
     assert found[0].share > 0.5
 
 
+def unrelated(table: np.ndarray) -> None:
+    table[:, 3:] = np.random.default_rng(3).normal(size=(len(table), 2))
+
+
+def nearly_constant(table: np.ndarray) -> None:
+    table[:, 3:] = 0.5 + 0.02 * np.random.default_rng(4).normal(size=(len(table), 2))
+
+
+@pytest.mark.parametrize("fault", [unrelated, nearly_constant])
+def test_torques_that_no_cause_explains_better_than_a_constant_have_none(tmp_path, fault):
+    record(tmp_path, fault=fault, m=0.3)
+    # the fewer torques there are, the better they fit a factor near zero or a vertical gravity
+    assert causes(tmp_path) == []
+
+
 def test_a_right_model_has_no_cause(tmp_path):
     for seed, hold in enumerate((1, 5)):
         record(tmp_path, seed, hold)
         assert causes(tmp_path) == []
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_torques_that_are_mostly_noise_do_not_choose_a_high_corner_by_chance(tmp_path, seed):
+    def noisy(table: np.ndarray) -> None:
+        noise = np.random.default_rng(seed).normal(size=(len(table), 2))
+        table[:, 3:] += 4.0 * noise * table[:, 3:].std(axis=0)
+
+    record(tmp_path, hold=1, seconds=6.0, fault=noisy)
+    prepared = prepared_arm(tmp_path)
+    found = choose_bandwidth(prepared.training, prepared.held_out)
+    errors = dict(found.tried)
+    assert min(errors, key=lambda corner: errors[corner]) > found.corner == 5.0
 
 
 @pytest.mark.parametrize("integrator", ["Euler", "implicitfast"])

@@ -79,6 +79,7 @@ def _record(target: Path, found: Import) -> dict[str, Any]:
         "parameters": proposal.parameters,
         "open_points": proposal.open_points,
         "left_out": proposal.left_out,
+        "roles": proposal.roles,
         "source": found.source,
         "joints": [dict(zip(_HEADS, row, strict=True)) for row in found.rows],
         "check": found.check,
@@ -99,8 +100,11 @@ def _show(target: Path, found: Import, output: Output) -> None:
     output.table(
         ["signal or actuator", "column", "", "description"],
         [
-            [m.place.name, ", ".join(m.columns), "" if m.sure else "a guess", m.place.what]
-            for m in matches
+            *(
+                [m.place.name, ", ".join(m.columns), "" if m.sure else "a guess", m.place.what]
+                for m in matches
+            ),
+            *(["(not used)", column, "", role] for column, role in proposal.roles.items()),
         ],
     )
     output.text(f"Unknowns: {', '.join(proposal.parameters) or 'none'}")

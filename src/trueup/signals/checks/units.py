@@ -198,7 +198,7 @@ def _judge_ratio(position: Channel, velocity: Channel, speed: SpeedRatio) -> Fou
         f"Give scale: {1.0 / ratio:.4g} in its column, or time_scale: {1.0 / abs(ratio):.4g}.",
         channel,
         **figures,
-    )
+    ).because(f"a time axis that is {abs(ratio):.3g} times too long, or a unit")
 
 
 def _time_unit(recorded: Recorded) -> Iterator[Found]:

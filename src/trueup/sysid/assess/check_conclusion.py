@@ -70,15 +70,16 @@ def conclusion(
         return Conclusion(
             STOP,
             (
-                f"the model does not follow {listing(away)}: a constant is as good after a "
-                "few iterations of the fit. Check columns, units, signs and gains, or run trueup "
-                "explain",
+                # what makes a model that is right fail comes before the failure
                 *(
                     f"{name}: {finding.sentence}"
                     for name, report in quality.items()
                     for finding in report.findings
                     if finding.cause
                 ),
+                f"the model does not follow {listing(away)}: a constant is as good after a "
+                "few iterations of the fit. Check columns, units, signs and gains, or run trueup "
+                "explain",
             ),
             next=("explain", "check"),
         )
@@ -93,11 +94,14 @@ def conclusion(
             ),
             next=("design", "check"),
         )
-    reasons = [
-        f"{name}: {finding.sentence}"
+    warnings = [
+        (name, finding)
         for name, report in quality.items()
         for finding in report.of_severity("warning")
     ]
+    # a cause of errors comes before what only adds noise
+    warnings.sort(key=lambda pair: not pair[1].cause)
+    reasons = [f"{name}: {finding.sentence}" for name, finding in warnings]
     undetermined = [name for name in asked if name not in determined]
     if undetermined:
         reasons.append(

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup.errors import FitError
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.searches.box_step import box_step
@@ -92,7 +93,12 @@ def check_stability(
     if failures:
         return None
     at_bound = space.at_bound(end, 1e-6)
-    own = residual_covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
+    try:
+        own = residual_covariance(
+            held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0
+        )
+    except FitError:  # fewer held-out residuals than parameters have no intervals to compare
+        return None
     (own,), _ = with_start_noise([own], starts, end, residual, jacobian, Loss())
     distance = np.abs(space.to_search(end) - space.to_search(start))[:count]
     expected = np.hypot(own.half_widths[:count], covariance.half_widths)

@@ -34,6 +34,7 @@ from trueup.sysid.importing.imported_log import (
     stated_units,
 )
 from trueup.sysid.importing.joints_at_rest import joints_at_rest
+from trueup.sysid.importing.roles import roles_of
 from trueup.sysid.importing.template import (
     Proposal,
     left_out,
@@ -232,6 +233,7 @@ def _propose(
             [p.name for p in known],
             [*points, *extra.notes],
             left_out([log.recording, *further], used, log.clock),
+            roles_of(robot, joints, moved, log.recording.columns, {*used, log.clock.column}),
         )
 
     whole = all(number is None for number in episodes)
@@ -287,9 +289,10 @@ def _signals(
             place = places.get((r.joint, quantity))
             if column is None or place is None:
                 continue
-            if quantity == "velocity" and r.sure_of("velocity") == ASK:
-                continue
             plain = quantity == "velocity"
+            asked = plain and r.sure_of("velocity") == ASK
+            if asked and not r.velocity_unit:
+                continue
             unit = (r.velocity_unit or "rad/s") if plain else r.unit
             match = Match(
                 place,
@@ -298,7 +301,7 @@ def _signals(
                 scale=r.velocity_scale if plain else r.scale,
                 offset=0.0 if plain else r.offset,
                 unwrap=False if plain else r.unwrap,
-                remark="" if plain else _remark(r),
+                remark=f"scale {ASK}" if asked else "" if plain else _remark(r),
             )
             out.append((match, "" if unit in ("rad", "rad/s", "m", "m/s") else unit))
     return out

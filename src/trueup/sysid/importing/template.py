@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -45,6 +45,8 @@ class Proposal:
     """Open points for the user, in sentences."""
     left_out: dict[str, list[str]]
     """Columns that are not used, by recording."""
+    roles: dict[str, str] = field(default_factory=dict)
+    """Roles of unused columns of joints, such as the command where torques drive the fit."""
 
 
 def propose_experiment(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueup.errors import SignalError
+from trueup.fitting.judgement.paired_errors import block_sums, is_clearly_worse
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.torque.data import TorqueData, rest_speeds, slowest_speeds, torque_data
@@ -15,6 +16,7 @@ from trueup.sysid.torque.linear_fit import (
     LinearColumns,
     counted,
     errors,
+    errors_of,
     linear_columns,
     plain_least_squares,
     torque_of,
@@ -25,6 +27,8 @@ CORNERS = (2.0, 5.0, 10.0, 20.0, 40.0)
 """Candidate corner frequencies [Hz], limited to a fifth of the sampling rate."""
 
 _BETTER = 0.99  # maximum error ratio of a higher to a lower corner to select the higher one
+_NOISY = 0.7  # relative error of a corner above which torques are mostly noise
+_BLOCKS = 8  # parts of time in which the errors of two corners are compared
 _HELD = 0.9  # error ratio of held to sampled controls below which they are held
 _SAMPLED = 0.998  # error ratio of sampled to held controls below which they are sampled
 _SHARES = (0.0, 0.1, 0.2, 0.4, 0.7)
@@ -82,13 +86,13 @@ def choose_bandwidth(
     """
     trajectories = [t for group in training for t in group.measured_rollout]
     tried: list[tuple[float, float]] = []
-    best: tuple[float, ChosenBandwidth] | None = None
+    best: tuple[float, ChosenBandwidth, np.ndarray] | None = None
     short: SignalError | None = None
     for corner in _corners(trajectories):
         try:
             slowest = slowest_speeds(trajectories, corner)
             tested = ChosenBandwidth(corner, (), slowest, rest_speeds(slowest, _SHARES[1]), held)
-            error = _unseen_error(tested.torque_data(training, driven))
+            error, squares = _unseen_error(tested.torque_data(training, driven))
             for group in held_out:
                 for trajectory in group.measured_rollout:
                     smooth_motion(trajectory, corner, slowest)
@@ -96,8 +100,12 @@ def choose_bandwidth(
             short = problem
             continue
         tried.append((corner, error))
-        if best is None or error < _BETTER * best[0]:
-            best = (error, tested)
+        if best is None or (
+            error < _BETTER * best[0]
+            # of torques that are mostly noise, what vibrates explains some by chance
+            and (error < _NOISY or _is_clearly_worse(best[2], squares))
+        ):
+            best = (error, tested, squares)
     if best is None:
         assert short is not None
         raise short
@@ -178,14 +186,28 @@ def _spread(data: Sequence[TorqueData]) -> np.ndarray:
     return np.where(spread > 0, spread, np.inf)
 
 
-def _unseen_error(data: Sequence[TorqueData]) -> float:
-    """Error of plain least squares on the last quarters of recordings, relative to their spread."""
+def _unseen_error(data: Sequence[TorqueData]) -> tuple[float, np.ndarray]:
+    """Error of plain least squares on the last quarters of recordings, relative to their spread.
+
+    Returns:
+      The error, and its mean squares over joints ``(T,)``.
+    """
     seen, unseen = halves(same_columns(data, data[0]))
     columns = linear_columns(seen)
-    off = errors(unseen, columns, plain_least_squares(seen, columns))
+    values = plain_least_squares(seen, columns)
     spread = np.std(np.concatenate([torque_of(d, raw=True) for d in unseen]), axis=0)
     moved = spread > 0  # the torque of an undriven elastic joint is always zero
-    return float(np.sqrt(np.mean(np.square(off[moved] / spread[moved]))))
+    off = errors(unseen, columns, values)[moved] / spread[moved]
+    squares = np.concatenate([errors_of(d, columns, values)[:, moved] ** 2 for d in unseen])
+    squares = (squares / spread[moved] ** 2).mean(axis=1)
+    return float(np.sqrt(np.mean(np.square(off)))), squares
+
+
+def _is_clearly_worse(own: np.ndarray, other: np.ndarray) -> bool:
+    """Whether squared errors are clearly larger than others at other samples of the same time."""
+    count = min(_BLOCKS, len(own), len(other))
+    means = [block_sums(each, count) * count / len(each) for each in (own, other)]
+    return is_clearly_worse(means[0], means[1])
 
 
 def _corners(trajectories: Sequence[SystemTrajectory]) -> list[float]:

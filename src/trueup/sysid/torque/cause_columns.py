@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -19,8 +20,16 @@ _PRESSED = 0.1  # share of the spread of a load above which it presses the link 
 _ORDERS = 60  # most periods of a ripple in a turn
 _LOAD = "Add it to the model, or take it off and record again."
 
+_PLAY = (1e-4, 0.2)  # half of a backlash [rad]: encoders resolve no less, and gears have no more
+_TURN = 1.0  # largest error of an encoder zero that is linear in it [rad]
+_GRAVITY = (0.7, 1.3)  # size of a tilted gravity relative to the given one
+_SCALE = (1e-4, 1e4)  # size of the factor of a torque: of units, gears, torque constants
+
 Words = Callable[[np.ndarray], tuple[str, str, str]]
 """Kind, clause and advice for the values of columns."""
+
+Torques = Callable[[Any, np.ndarray], np.ndarray]
+"""Applied torque ``(T, dofs)`` of a sequence and its recorded one, without the fault."""
 
 
 @dataclass(frozen=True)
@@ -107,10 +116,33 @@ def ripple_order(problem: TorqueProblem, x: np.ndarray, joint: int) -> int:
     return int(orders[np.argmax(np.abs(waves @ (error - error.mean())))])
 
 
-def columns_of(
-    problem: TorqueProblem, x: np.ndarray
-) -> Iterator[tuple[str, tuple[Column, ...], Words, float]]:
-    """Causes as noun phrases, with their columns, words, and a bound of the first value."""
+def _is_any(values: np.ndarray) -> bool:
+    """Whether values of columns are physical, for those that have no limit."""
+    return bool(np.isfinite(values).all())
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A cause to test: columns that it frees, or other torques."""
+
+    cause: str
+    """The cause as a noun phrase."""
+    words: Words
+    columns: tuple[Column, ...] = ()
+    torques: Torques | None = None
+    is_physical: Callable[[np.ndarray], bool] = _is_any
+    """Whether the values of its columns are those of a machine."""
+    by_first: bool = False
+    """Whether the first column is the cause, and the others only have to be free with it."""
+
+
+def columns_of(problem: TorqueProblem, x: np.ndarray) -> Iterator[Candidate]:
+    """Causes that are values of the model.
+
+    Args:
+      problem: the torque problem.
+      x: values ``(p,)``.
+    """
     part = problem.sequences[0].data
     model, dofs = part.model, part.sources.dofs
     if any(s.data.sources.dofs != dofs for s in problem.sequences):
@@ -123,45 +155,90 @@ def columns_of(
         moves = any(
             np.abs(s.data.links[:, :, 10 * b : 10 * b + 10]).max() > 1e-9 for s in problem.sequences
         )
-        if fitted or not moves or not model.body_mass[b] > 0:
-            continue
-        mass, centre = float(model.body_mass[b]), model.body_ipos[b].copy()
-        yield f"mass of {name}", (Column("mass", b, name),), _mass(name, mass), -mass
-        centres = tuple(Column("centre", b, name, axis) for axis in range(3))
-        yield f"centre of mass of {name}", centres, _centre(name, centre), -np.inf
-        load = tuple(Column("load", b, name, axis) for axis in range(10))
-        yield (
-            f"payload on {name}, or its mass and centre",
-            load,
-            _payload(name, mass, centre),
-            -mass,
-        )
+        if not fitted and moves and model.body_mass[b] > 0:
+            yield from _of_body(model, b, name)
     if np.any(model.opt.gravity) and not any(t.startswith("option/gravity") for t in targets):
         tilt = tuple(Column("gravity", 0, "", axis) for axis in range(3))
-        yield "tilt of gravity", tilt, _gravity(model.opt.gravity.copy()), -np.inf
+        given = model.opt.gravity.copy()
+        yield Candidate("tilt of gravity", _gravity(given), tilt, is_physical=_is_tilt(given))
     for k, (name, dof) in enumerate(zip(joint_names(model, dofs), dofs, strict=True)):
         joint = int(model.dof_jntid[dof])
         turns = int(model.jnt_type[joint]) == int(mujoco.mjtJoint.mjJNT_HINGE)
         units = ("rad", "N m/rad", "N m") if turns else ("m", "N/m", "N")
         if turns:
             zero = (Column("zero", int(model.jnt_qposadr[joint]), name),)
-            yield f"encoder zero of {name}", zero, _zero(name, units[0]), -np.inf
+            yield Candidate(
+                f"encoder zero of {name}", _zero(name, units[0]), zero, is_physical=_is_zero
+            )
             play = (Column("play", k, name), *zero)
-            yield f"backlash in {name}", play, _play(name, units[0]), 0.0
+            yield Candidate(
+                f"backlash in {name}",
+                _play(name, units[0]),
+                play,
+                is_physical=_is_play,
+                by_first=True,
+            )
             order = ripple_order(problem, x, k)
             if order:
                 ripple = (Column("sine", k, name, order), Column("cosine", k, name, order))
-                yield f"cogging of {name}", ripple, _ripple(name, order), -np.inf
-        yield f"elasticity of {name}", (Column("elastic", k, name),), _elastic(name), -np.inf
+                yield Candidate(f"cogging of {name}", _ripple(name, order), ripple)
+        # the inertia of a link over a stiffness is positive
+        elastic = (Column("elastic", k, name),)
+        yield Candidate(
+            f"elasticity of {name}", _elastic(name), elastic, is_physical=_is_above(0.0)
+        )
         if f"joint/{name}/stiffness" not in targets:
             spring = (Column("spring", k, name), Column("offset", k, name))
-            yield f"spring in {name}", spring, _spring(name, units[1]), -np.inf
-        yield (
-            f"constant torque in {name}",
-            (Column("offset", k, name),),
-            _offset(name, units[2]),
-            -np.inf,
-        )
+            given = float(np.ravel(model.jnt_stiffness[joint])[0])
+            yield Candidate(
+                f"spring in {name}",
+                _spring(name, units[1]),
+                spring,
+                is_physical=_is_above(-given),
+                by_first=True,
+            )
+        offset = (Column("offset", k, name),)
+        yield Candidate(f"constant torque in {name}", _offset(name, units[2]), offset)
+
+
+def _of_body(model: mujoco.MjModel, body: int, name: str) -> Iterator[Candidate]:
+    """Causes that are values of one body."""
+    mass, centre = float(model.body_mass[body]), model.body_ipos[body].copy()
+    weight = (Column("mass", body, name),)
+    yield Candidate(f"mass of {name}", _mass(name, mass), weight, is_physical=_is_above(-mass))
+    centres = tuple(Column("centre", body, name, axis) for axis in range(3))
+    yield Candidate(f"centre of mass of {name}", _centre(name, centre), centres)
+    load = tuple(Column("load", body, name, axis) for axis in range(10))
+    yield Candidate(
+        f"payload on {name}, or its mass and centre",
+        _payload(name, mass, centre),
+        load,
+        is_physical=_is_above(-mass),
+    )
+
+
+def _is_above(limit: float) -> Callable[[np.ndarray], bool]:
+    return lambda values: bool(values[0] > limit)
+
+
+def _is_tilt(given: np.ndarray) -> Callable[[np.ndarray], bool]:
+    size = float(np.linalg.norm(given))
+    return lambda values: bool(
+        _GRAVITY[0] * size < np.linalg.norm(given + values) < _GRAVITY[1] * size
+    )
+
+
+def _is_zero(values: np.ndarray) -> bool:
+    return bool(abs(values[0]) < _TURN)
+
+
+def _is_play(values: np.ndarray) -> bool:
+    return bool(_PLAY[0] < values[0] < _PLAY[1] and abs(values[1]) < _TURN)
+
+
+def is_scale(values: np.ndarray) -> bool:
+    """Whether one plus a value is the factor of a recorded torque."""
+    return bool(_SCALE[0] < abs(1.0 + values[0]) < _SCALE[1])
 
 
 def _change(model: mujoco.MjModel, kind: str, body: int, axis: int) -> np.ndarray:

@@ -6,7 +6,7 @@ linear least squares within their bounds, and confirmed on held-out data; the be
 the rest of the error is explained in the same way.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -17,7 +17,14 @@ from scipy.optimize import lsq_linear
 
 from trueup.fitting.judgement.paired_errors import CHANCE, block_sums, is_clearly_worse
 from trueup.fitting.linearisation import final_jacobian
-from trueup.sysid.torque.cause_columns import Column, Words, columns_of
+from trueup.sysid.torque.cause_columns import (
+    Candidate,
+    Column,
+    Torques,
+    Words,
+    columns_of,
+    is_scale,
+)
 from trueup.sysid.torque.data import joint_names
 from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.problem import TorqueProblem, TorqueSequence
@@ -36,9 +43,6 @@ _LAGS = 201  # number of tested delays, negative ones included
 _PART = 0.1  # longest delay relative to the length of a recording
 _SIGN = (0.6, 1.6)  # range of the factor of a torque with the opposite sign
 _ALIKE = 1.1  # ratio of held-out errors up to which the cause with fewer unknowns is preferred
-
-_Torques = Callable[[Any, np.ndarray], np.ndarray]
-"""Applied torque ``(T, dofs)`` of a sequence and its recorded one, without the fault."""
 
 
 @dataclass(frozen=True)
@@ -86,22 +90,13 @@ class TorqueCause:
         }
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """A cause to test: columns that it frees, or other torques."""
-
-    cause: str
-    words: Words
-    columns: tuple[Column, ...] = ()
-    torques: _Torques | None = None
-    lowest: float = -np.inf
-    """Bound that the value of its first column must exceed."""
-
-
 def torque_causes(
     seen: TorqueProblem, unseen: TorqueProblem, x: np.ndarray, where: str
 ) -> list[TorqueCause]:
     """Causes of the torque error of a fit, the one that explains most first.
+
+    A cause has a size that machines have and that the data show, and with it the model predicts the
+    held-out torques better than a constant does.
 
     Args:
       seen: problem of the recordings of the fit.
@@ -111,17 +106,19 @@ def torque_causes(
     """
     sides = (_Side(seen, x), _Side(unseen, x))
     bounds = seen.space.lower - x, seen.space.upper - x
-    candidates = [*_late_torques(seen, x), *_of_log(seen), *_of_model(seen, x)]
-    chosen: list[_Candidate] = []
+    candidates = [*_late_torques(seen, x), *_of_log(seen), *columns_of(seen, x)]
+    chosen: list[Candidate] = []
     out: list[TorqueCause] = []
     first = _Trial.of(sides, bounds, [])
     if first is None:
         return []
-    before = first
+    before, constant = first, _error_of_constants(*sides)
     for _ in range(_ROUNDS):
         left = [c for c in candidates if c not in chosen]
         found = [(c, _Trial.of(sides, bounds, [*chosen, c], before.cost)) for c in left]
-        trials = [(c, t) for c, t in found if t is not None and t.is_clear(c)]
+        trials = [
+            (c, t) for c, t in found if t is not None and t.error < constant and t.is_clear(c)
+        ]
         if not trials:
             break
         least = min(t.error for _, t in trials)
@@ -164,7 +161,7 @@ class _Side:
         """Index of the joint of each row."""
         self._columns: dict[Column, np.ndarray] = {}
 
-    def residual(self, torques: Sequence[_Torques]) -> np.ndarray:
+    def residual(self, torques: Sequence[Torques]) -> np.ndarray:
         """Weighted applied minus needed torque ``(rows,)``, with the faults of a log undone."""
         out = []
         for sequence, applied, needed, counts in zip(
@@ -215,7 +212,7 @@ class _Trial:
         cls,
         sides: tuple[_Side, _Side],
         bounds: tuple[np.ndarray, np.ndarray],
-        candidates: Sequence[_Candidate],
+        candidates: Sequence[Candidate],
         limit: float = np.inf,
     ) -> "_Trial | None":
         """Fit to the first side, and errors on the second.
@@ -249,7 +246,7 @@ class _Trial:
         for column, step in zip(columns, steps[count - len(columns) :], strict=True):
             if column.kind == "scale":  # errors are those of the recorded torque, as its noise is
                 for off, side in zip(errors, sides, strict=True):
-                    off[side.joints == column.index] /= max(abs(1.0 + step), 1e-3)
+                    off[side.joints == column.index] /= max(abs(1.0 + step), 1e-12)
         free = np.isclose(found.active_mask, 0)
         inverse = np.linalg.pinv(R[:count, :-1][:, free], rcond=1e-10)
         freedom = max(len(rights[0]) - count, 1)
@@ -267,23 +264,41 @@ class _Trial:
         error = float(squares[1].sum())
         return cls(2.0 * float(found.cost), steps[: len(bounds[0])], values, error, blocks)
 
-    def count(self, candidate: _Candidate) -> int:
+    def count(self, candidate: Candidate) -> int:
         """Number of unknowns of a cause that have an effect."""
         return sum(c in self.values for c in candidate.columns)
 
-    def is_clear(self, candidate: _Candidate) -> bool:
-        """Whether a value of a cause differs clearly from zero."""
-        found = [self.values[c] for c in candidate.columns if c in self.values]
-        lead = candidate.columns[:1]
-        if any(c in self.values and self.values[c][0] <= candidate.lowest for c in lead):
+    def is_clear(self, candidate: Candidate) -> bool:
+        """Whether the values of a cause are physical, and differ clearly from zero.
+
+        The factor of a torque differs clearly from zero and from one.
+        """
+        if not candidate.columns:
+            return True
+        found = [self.values.get(c, (0.0, 0.0)) for c in candidate.columns]
+        if not candidate.is_physical(np.array([value for value, _ in found])):
             return False
-        return not candidate.columns or any(abs(v) > _CLEAR * max(s, 1e-300) for v, s in found)
+        deciding = found[:1] if candidate.by_first else found
+        clear = any(abs(v) > _CLEAR * max(s, 1e-300) for v, s in deciding)
+        lead, (value, spread) = candidate.columns[0], found[0]
+        return clear and (lead.kind != "scale" or abs(1.0 + value) > _CLEAR * spread)
+
+
+def _error_of_constants(seen: _Side, unseen: _Side) -> float:
+    """Sum of squared held-out residuals of the mean torque of each joint."""
+    total = 0.0
+    means = np.mean(np.concatenate(seen.applied), axis=0)
+    for sequence, applied, counts in zip(
+        unseen.sequences, unseen.applied, unseen.counts, strict=True
+    ):
+        total += float(np.sum(np.square((applied - means) * sequence.weights * counts)))
+    return total
 
 
 # --- causes --------------------------------------------------------------------------------------
 
 
-def _late_torques(problem: TorqueProblem, x: np.ndarray) -> list[_Candidate]:
+def _late_torques(problem: TorqueProblem, x: np.ndarray) -> list[Candidate]:
     """The delays of all recorded torques, and of each, with the smallest error without bounds."""
     known = _efforts(problem)
     longest = min(LONGEST, min(_PART * float(np.ptp(s.times)) for s in problem.sequences))
@@ -301,24 +316,37 @@ def _late_torques(problem: TorqueProblem, x: np.ndarray) -> list[_Candidate]:
     for chosen, name in which:
         rights = np.stack([side.residual([_shifted(chosen, float(lag))]) for lag in lags], axis=1)
         costs = np.sum(rights**2, axis=0) - np.sum((basis.T @ rights) ** 2, axis=0)
-        lag = _lowest(lags, costs)
-        if costs.min() > (1.0 - _PROMISE) * costs[_LAGS // 2]:
+        lag, spread = _lowest(lags, costs, len(rights) - basis.shape[1])
+        if costs.min() > (1.0 - _PROMISE) * costs[_LAGS // 2] or abs(lag) < _CLEAR * spread:
             continue
         cause = f"delay of the recorded torque{f' of {name}' if name else 's'}"
-        out.append(_Candidate(cause, _late(lag, name), torques=_shifted(chosen, lag)))
+        out.append(Candidate(cause, _late(lag, name), torques=_shifted(chosen, lag)))
     return out
 
 
-def _lowest(at: np.ndarray, costs: np.ndarray) -> float:
-    """Place of the lowest cost on a grid, by a parabola through its neighbours."""
+def _lowest(at: np.ndarray, costs: np.ndarray, freedom: int) -> tuple[float, float]:
+    """Place of the lowest cost on a grid, by a parabola through its neighbours, and its error.
+
+    Args:
+      at: places ``(n,)``.
+      costs: sums of squared residuals at these ``(n,)``.
+      freedom: degrees of freedom of the residuals.
+
+    Returns:
+      The place and its standard error.
+    """
     k = int(np.clip(np.argmin(costs), 1, len(costs) - 2))
     before, here, after = costs[k - 1 : k + 2]
     bend = before - 2.0 * here + after
-    part = 0.5 * (before - after) / bend if bend > 0 else 0.0
-    return float(at[k] + np.clip(part, -1.0, 1.0) * (at[1] - at[0]))
+    if bend <= 0:
+        return float(at[k]), np.inf
+    step = float(at[1] - at[0])
+    part = np.clip(0.5 * (before - after) / bend, -1.0, 1.0)
+    spread = step * np.sqrt(2.0 * here / (max(freedom, 1) * bend))
+    return float(at[k] + part * step), float(spread)
 
 
-def _of_log(problem: TorqueProblem) -> list[_Candidate]:
+def _of_log(problem: TorqueProblem) -> list[Candidate]:
     """Exchanges, signs and scales of recorded torques."""
     known = _efforts(problem)
     part = problem.sequences[0].data
@@ -327,10 +355,10 @@ def _of_log(problem: TorqueProblem) -> list[_Candidate]:
     for k, j in combinations(known, 2):
         pair = (names[k], names[j])
         cause = f"exchanged torques of {' and '.join(pair)}"
-        out.append(_Candidate(cause, _exchanged(pair), torques=_swapped(k, j)))
+        out.append(Candidate(cause, _exchanged(pair), torques=_swapped(k, j)))
     for k in known:
         cause, column = f"scale of the torque of {names[k]}", Column("scale", k, names[k])
-        out.append(_Candidate(cause, _scaled(names[k]), (column,)))
+        out.append(Candidate(cause, _scaled(names[k]), (column,), is_physical=is_scale))
     return out
 
 
@@ -342,15 +370,7 @@ def _efforts(problem: TorqueProblem) -> list[int]:
     return [k for k, dof in enumerate(part.sources.dofs) if part.is_effort(dof)]
 
 
-def _of_model(problem: TorqueProblem, x: np.ndarray) -> list[_Candidate]:
-    """Masses, centres of mass, payloads, gravity, zeros, springs, constants, and of drives."""
-    return [
-        _Candidate(cause, words, columns, lowest=lowest)
-        for cause, columns, words, lowest in columns_of(problem, x)
-    ]
-
-
-def _shifted(known: Sequence[int], lag: float) -> _Torques:
+def _shifted(known: Sequence[int], lag: float) -> Torques:
     def undo(sequence: Any, applied: np.ndarray) -> np.ndarray:
         times = sequence.times
         at = np.clip(times + lag, times[0], times[-1])
@@ -361,7 +381,7 @@ def _shifted(known: Sequence[int], lag: float) -> _Torques:
     return undo
 
 
-def _swapped(k: int, j: int) -> _Torques:
+def _swapped(k: int, j: int) -> Torques:
     def undo(sequence: Any, applied: np.ndarray) -> np.ndarray:
         del sequence
         out = applied.copy()

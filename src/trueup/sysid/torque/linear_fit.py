@@ -143,8 +143,15 @@ def errors(
     data: Sequence[TorqueData], columns: LinearColumns, values: np.ndarray, raw: bool = True
 ) -> np.ndarray:
     """Root mean square error of each joint's torque, recorded or filtered ``(dofs,)``."""
-    off = [(torque_of(p, raw) - design(p, columns) @ values) * p.counts for p in data]
+    off = [errors_of(p, columns, values, raw) for p in data]
     return _mean_square(off, data) ** 0.5
+
+
+def errors_of(
+    part: TorqueData, columns: LinearColumns, values: np.ndarray, raw: bool = True
+) -> np.ndarray:
+    """Errors of one recording, zero at samples that do not count ``(T, dofs)``."""
+    return (torque_of(part, raw) - design(part, columns) @ values) * part.counts
 
 
 def _mean_square(rows: Sequence[np.ndarray], data: Sequence[TorqueData]) -> np.ndarray:

@@ -154,7 +154,8 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
             f"too long (give time_scale: {1 / abs(ratio):.3g}), or another unit (give the velocity "
             f"with scale: {1 / ratio:.3g})"
         )
-        return reading.saying("velocity", ASK, why)
+        # a signal of the file: its check then names the clock as the reason of what does not fit
+        return replace(reading, velocity_unit=usual).saying("velocity", ASK, why)
     sign = 1.0 if ratio > 0 else -1.0
     reading = replace(reading, velocity_unit=unit, velocity_scale=sign)
     if sign > 0 and unit == usual:
