@@ -6,9 +6,13 @@ a filtered motion. Applied to a simulated recording of a model with known values
 that noise does not explain; on the same motion it leaves the same torque in the recording of the
 machine. It is subtracted from the recorded torque (indirect inference: C. Gourieroux, A. Monfort
 and E. Renault, J. Applied Econometrics 8, 1993).
+
+The friction at rest and the time step of the machine are not those of the model in general: of
+several, those that leave the smallest error are used.
 """
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
@@ -21,7 +25,7 @@ from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
 from trueup.sysid.torque.data import torque_data_of
 from trueup.sysid.torque.followed_motion import follow
 from trueup.sysid.torque.joint_motion import smooth_motion, torque_sources
-from trueup.sysid.torque.known_errors import OwnErrors
+from trueup.sysid.torque.known_errors import AS_MODELLED, MACHINES, Machine, OwnErrors
 from trueup.sysid.torque.problem import TorqueProblem
 
 _ITERATIONS = 50
@@ -36,6 +40,7 @@ def own_errors(
     groups: Sequence[ModelSequences],
     x: np.ndarray,
     control: InterpolationMethod,
+    machine: Machine = AS_MODELLED,
 ) -> OwnErrors:
     """Simulate the model along recordings, and apply inverse dynamics to the simulations.
 
@@ -44,12 +49,13 @@ def own_errors(
       groups: models with their recordings; a subset of those of an experiment.
       x: values ``(p,)``.
       control: interpolation of controls, ``zoh`` or ``linear``.
+      machine: how the simulated machine differs from the model.
     """
     bandwidth = problem.bandwidth
     series: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for group, variant in zip(groups, problem.variants_of(groups), strict=True):
         try:
-            spec = variant.spec_at(x)
+            spec = machine.applied_to(variant.spec_at(x))
         except ModelError:
             continue
         for trajectory in group.measured_rollout:
@@ -69,7 +75,7 @@ def own_errors(
                     left[:, k] += motion.controls[:, followed.followers[dof]]
             if np.isfinite(left).all():
                 series[trajectory.name] = (motion.times, left / problem.gains_at(x, part, variant))
-    return OwnErrors(x, control, series)
+    return OwnErrors(x, control, series, machine)
 
 
 def fitted(
@@ -97,16 +103,23 @@ def found_own_errors(
       training: the training recordings.
       others: further recordings, whose own errors are added.
     """
-    control: InterpolationMethod = "zoh" if problem.bandwidth.held else "linear"
+    # a semi-implicit step shifts the motion: controls that look sampled may be held
+    controls: list[InterpolationMethod] = ["zoh"] if problem.bandwidth.held else ["linear", "zoh"]
     x, plain = fitted(problem, problem.space.start)
     best: OwnErrors | None = None
+    machines = list(product(controls, MACHINES))
     for _ in range(_ROUNDS):
-        own = own_errors(problem, training, x, control)
-        found, cost = fitted(problem.with_own_errors(own), x)
-        if not own.series or not cost < plain:
+        known = [
+            own
+            for control, machine in machines
+            if (own := own_errors(problem, training, x, control, machine)).series
+        ]
+        tried = [(*fitted(problem.with_own_errors(own), x), own) for own in known]
+        found, cost, own = min(tried, key=lambda each: each[1], default=(x, np.inf, None))
+        if own is None or not cost < plain:
             break
-        x, best = found, own
+        x, best, machines = found, own, [(own.control, own.machine)]
     if best is None:
         return None
-    more = own_errors(problem, others, x, control)
-    return OwnErrors(x, control, {**best.series, **more.series})
+    more = own_errors(problem, others, x, best.control, best.machine)
+    return OwnErrors(x, best.control, {**best.series, **more.series}, best.machine)
