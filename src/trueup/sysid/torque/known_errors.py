@@ -1,7 +1,7 @@
 """Errors of inverse dynamics itself, as series by recording."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,13 @@ class Machine:
 
     hard: bool = False
     """Whether joints rest and slide with Coulomb's friction, rather than with the model's."""
-    parts: int = 1
-    """Steps of the machine per time step of the model."""
+    step: float = 1.0
+    """Time step relative to that of the model."""
 
     def applied_to(self, spec: Any) -> Any:
         """A model as this machine; the model itself is not changed."""
         out = spec.copy()
-        out.option.timestep = spec.option.timestep / self.parts
+        out.option.timestep = spec.option.timestep * self.step
         if self.hard:
             for joint in out.joints:
                 # MuJoCo limits the time constant to two time steps
@@ -39,8 +39,8 @@ class Machine:
 
 
 AS_MODELLED = Machine()
-MACHINES = (AS_MODELLED, Machine(True), Machine(False, 4), Machine(True, 4))
-"""Machines that a recording may be of."""
+FINE = 0.25
+"""Time step of a machine without steps, relative to that of the model."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,21 @@ class OwnErrors:
     recording."""
     machine: Machine = AS_MODELLED
     """The simulated machine."""
+
+    def mixed(self, other: "OwnErrors", step: float) -> "OwnErrors":
+        """The errors at another time step, on the line through these and those of another step.
+
+        Args:
+          other: errors of the same recordings.
+          step: time step relative to that of the model.
+        """
+        share = (step - self.machine.step) / (other.machine.step - self.machine.step)
+        series = {
+            name: (times, (1 - share) * values + share * other.series[name][1])
+            for name, (times, values) in self.series.items()
+            if name in other.series
+        }
+        return replace(self, series=series, machine=replace(self.machine, step=step))
 
     def at(self, name: str, times: np.ndarray) -> np.ndarray | None:
         """Error in a recording, or in a part of it, ``(n, dofs)``; None if it is not known."""

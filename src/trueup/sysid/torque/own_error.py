@@ -7,12 +7,12 @@ that noise does not explain; on the same motion it leaves the same torque in the
 machine. It is subtracted from the recorded torque (indirect inference: C. Gourieroux, A. Monfort
 and E. Renault, J. Applied Econometrics 8, 1993).
 
-The friction at rest and the time step of the machine are not those of the model in general: of
-several, those that leave the smallest error are used.
+The friction at rest and the time step of the machine are not those of the model in general: those
+that leave the smallest error are used.
 """
 
 from collections.abc import Sequence
-from itertools import product
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,10 +25,11 @@ from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
 from trueup.sysid.torque.data import torque_data_of
 from trueup.sysid.torque.followed_motion import follow
 from trueup.sysid.torque.joint_motion import smooth_motion, torque_sources
-from trueup.sysid.torque.known_errors import AS_MODELLED, MACHINES, Machine, OwnErrors
+from trueup.sysid.torque.known_errors import AS_MODELLED, FINE, Machine, OwnErrors
 from trueup.sysid.torque.problem import TorqueProblem
 
 _ITERATIONS = 50
+_HARD = (False, True)  # friction of the machine: as in the model, and hard
 
 _ROUNDS = (
     3  # simulations, each with the values of the last fit: most of the error is left after one
@@ -107,19 +108,54 @@ def found_own_errors(
     controls: list[InterpolationMethod] = ["zoh"] if problem.bandwidth.held else ["linear", "zoh"]
     x, plain = fitted(problem, problem.space.start)
     best: OwnErrors | None = None
-    machines = list(product(controls, MACHINES))
+    kinds: list[tuple[InterpolationMethod, bool]] = [(c, hard) for c in controls for hard in _HARD]
     for _ in range(_ROUNDS):
-        known = [
-            own
-            for control, machine in machines
-            if (own := own_errors(problem, training, x, control, machine)).series
-        ]
-        tried = [(*fitted(problem.with_own_errors(own), x), own) for own in known]
-        found, cost, own = min(tried, key=lambda each: each[1], default=(x, np.inf, None))
+        tried = [_at_best_step(problem, training, x, *kind) for kind in kinds]
+        found, cost, own = min(tried, key=lambda each: each[1])
         if own is None or not cost < plain:
             break
-        x, best, machines = found, own, [(own.control, own.machine)]
+        x, best, kinds = found, own, [(own.control, own.machine.hard)]
     if best is None:
         return None
-    more = own_errors(problem, others, x, best.control, best.machine)
-    return OwnErrors(x, best.control, {**best.series, **more.series}, best.machine)
+    more = _of_steps(problem, others, x, best.control, best.machine.hard)
+    rest = more[0].mixed(more[1], best.machine.step)
+    return replace(best, x=x, series={**best.series, **rest.series})
+
+
+def _of_steps(
+    problem: TorqueProblem,
+    groups: Sequence[ModelSequences],
+    x: np.ndarray,
+    control: InterpolationMethod,
+    hard: bool,
+) -> tuple[OwnErrors, OwnErrors]:
+    """Own errors of a machine with a fine step, and with the time step of the model."""
+    fine, coarse = (
+        own_errors(problem, groups, x, control, Machine(hard, step)) for step in (FINE, 1.0)
+    )
+    return fine, coarse
+
+
+def _at_best_step(
+    problem: TorqueProblem,
+    training: Sequence[ModelSequences],
+    x: np.ndarray,
+    control: InterpolationMethod,
+    hard: bool,
+) -> tuple[np.ndarray, float, OwnErrors | None]:
+    """A fit ``(p,)`` with the own errors of the time step of least error, its cost, and these.
+
+    Own errors are linear in the time step, and the cost is a parabola in it.
+    """
+    fine, coarse = _of_steps(problem, training, x, control, hard)
+    if not fine.series or fine.series.keys() != coarse.series.keys():
+        return x, np.inf, None
+    steps = np.array([FINE, 0.5 * (FINE + 1.0), 1.0])
+    mixed = [fine.mixed(coarse, float(step)) for step in steps]
+    fits = [fitted(problem.with_own_errors(own), x) for own in mixed]
+    bend, slope, _ = np.polyfit(steps, [cost for _, cost in fits], 2)
+    if bend > 0:
+        mixed.append(fine.mixed(coarse, float(np.clip(-0.5 * slope / bend, 0.0, 1.0))))
+        fits.append(fitted(problem.with_own_errors(mixed[-1]), x))
+    best = int(np.argmin([cost for _, cost in fits]))
+    return *fits[best], mixed[best]
