@@ -1,7 +1,7 @@
 """Errors of inverse dynamics itself, as series by recording."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,10 @@ AS_MODELLED = Machine()
 FINE = 0.25
 """Time step of a machine without steps, relative to that of the model."""
 
+_STEP_SPREAD = 0.15
+"""Standard deviation of a time step by the least error, relative to that of the model: other errors
+of the motion and the torques look like a step, so that noise alone does not give it."""
+
 
 @dataclass(frozen=True)
 class OwnErrors:
@@ -56,6 +60,9 @@ class OwnErrors:
     recording."""
     machine: Machine = AS_MODELLED
     """The simulated machine."""
+    unknown: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """One standard deviation of the series ``(T, dofs)`` by what the recordings do not tell, such
+    as the time step of the machine, by recording."""
 
     def mixed(self, other: "OwnErrors", step: float) -> "OwnErrors":
         """The errors at another time step, on the line through these and those of another step.
@@ -64,13 +71,27 @@ class OwnErrors:
           other: errors of the same recordings.
           step: time step relative to that of the model.
         """
-        share = (step - self.machine.step) / (other.machine.step - self.machine.step)
+        between = other.machine.step - self.machine.step
+        share = (step - self.machine.step) / between
         series = {
             name: (times, (1 - share) * values + share * other.series[name][1])
             for name, (times, values) in self.series.items()
             if name in other.series
         }
-        return replace(self, series=series, machine=replace(self.machine, step=step))
+        unknown = {
+            name: (other.series[name][1] - self.series[name][1]) * _STEP_SPREAD / between
+            for name in series
+        }
+        machine = replace(self.machine, step=step)
+        return replace(self, series=series, machine=machine, unknown=unknown)
+
+    def shifted(self) -> "OwnErrors":
+        """The errors changed by one standard deviation of what is unknown."""
+        series = {
+            name: (times, values + self.unknown.get(name, 0.0))
+            for name, (times, values) in self.series.items()
+        }
+        return replace(self, series=series)
 
     def at(self, name: str, times: np.ndarray) -> np.ndarray | None:
         """Error in a recording, or in a part of it, ``(n, dofs)``; None if it is not known."""

@@ -29,7 +29,6 @@ from trueup.sysid.torque.known_errors import AS_MODELLED, FINE, Machine, OwnErro
 from trueup.sysid.torque.problem import TorqueProblem
 
 _ITERATIONS = 50
-_HARD = (False, True)  # friction of the machine: as in the model, and hard
 
 _ROUNDS = (
     3  # simulations, each with the values of the last fit: most of the error is left after one
@@ -105,10 +104,11 @@ def found_own_errors(
       others: further recordings, whose own errors are added.
     """
     # a semi-implicit step shifts the motion: controls that look sampled may be held
-    controls: list[InterpolationMethod] = ["zoh"] if problem.bandwidth.held else ["linear", "zoh"]
+    kinds: list[tuple[InterpolationMethod, bool]] = [("zoh", False), ("zoh", True)]
+    if not problem.bandwidth.held:
+        kinds += [("linear", False), ("linear", True)]
     x, plain = fitted(problem, problem.space.start)
     best: OwnErrors | None = None
-    kinds: list[tuple[InterpolationMethod, bool]] = [(c, hard) for c in controls for hard in _HARD]
     for _ in range(_ROUNDS):
         tried = [_at_best_step(problem, training, x, *kind) for kind in kinds]
         found, cost, own = min(tried, key=lambda each: each[1])
