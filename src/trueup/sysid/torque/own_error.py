@@ -106,7 +106,7 @@ def found_own_errors(
     # a semi-implicit step shifts the motion: controls that look sampled may be held
     kinds: list[tuple[InterpolationMethod, bool]] = [("zoh", False), ("zoh", True)]
     if not problem.bandwidth.held:
-        kinds += [("linear", False), ("linear", True)]
+        kinds.extend([("linear", False), ("linear", True)])
     x, plain = fitted(problem, problem.space.start)
     best: OwnErrors | None = None
     for _ in range(_ROUNDS):
@@ -114,7 +114,8 @@ def found_own_errors(
         found, cost, own = min(tried, key=lambda each: each[1])
         if own is None or not cost < plain:
             break
-        x, best, kinds = found, own, [(own.control, own.machine.hard)]
+        x, best = found, own
+        kinds = [(own.control, own.machine.hard)]
     if best is None:
         return None
     more = _of_steps(problem, others, x, best.control, best.machine.hard)
