@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from trueup import sysid
+from trueup.fitting.linearisation import final_jacobian
+from trueup.fitting.losses import Loss
 from trueup.signals import TimeSeries
 from trueup.simulation import SystemTrajectory
 from trueup.simulation.engine.initial_state import create_initial_state
+from trueup.sysid.assess.fit_covariance import residual_covariance, with_unknown_own_errors
 from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.torque.bandwidth import choose_bandwidth
@@ -72,11 +75,17 @@ def record(
     integrator: str = "implicitfast",
     late: int = 0,
     fault=None,
+    step: float = 0.002,
+    is_hard: bool = False,
     **machine: float,
 ) -> None:
     """Write an arm, and a log of another one that follows sines with held torques."""
     rng = np.random.default_rng(seed)
     model = mujoco.MjModel.from_xml_string(xml(integrator=integrator, **{**TRUE, **machine}))
+    model.opt.timestep = step
+    if is_hard:
+        model.dof_solref[:] = 0.004, 1.0
+        model.dof_solimp[:] = 0.99, 0.9999, 0.001, 0.5, 2.0
     data = mujoco.MjData(model)
     rates, phases = rng.uniform(1.0, 9.0, (5, 2)), rng.uniform(0, 6.28, (5, 2))
 
@@ -93,7 +102,7 @@ def record(
         torque = 20 * (goal(now) - data.qpos) + 0.8 * (speed - data.qvel) + data.qfrc_bias
         rows.append([now, *data.qpos, *torque])
         data.ctrl[:] = torque
-        mujoco.mj_step(model, data, nstep=hold)
+        mujoco.mj_step(model, data, nstep=round(hold * 0.002 / step))
     table = np.array(rows)
     table[:, 1:3] += rng.normal(scale=1e-4, size=(len(table), 2))
     table[:, 3:] += (
@@ -146,6 +155,46 @@ def test_intervals_hold_the_truth(tmp_path):
         total += len(truth)
         assert found.summary["verdict"]["grade"] == "use"
     assert inside >= total - 2
+
+
+@pytest.mark.parametrize(
+    ("step", "integrator", "is_hard"),
+    [(0.001, "Euler", True), (0.002, "RK4", True), (0.0005, "implicitfast", False)],
+)
+def test_a_machine_of_another_friction_and_step_has_its_own_errors(
+    tmp_path, step, integrator, is_hard
+):
+    record(tmp_path, 1, hold=5, seconds=8.0, integrator=integrator, step=step, is_hard=is_hard)
+    (tmp_path / "arm.xml").write_text(xml(integrator="Euler"))
+    text = EXPERIMENT.format(control="zoh", method="inverse-dynamics")
+    found = sysid.identify(parse_experiment(text), tmp_path, output=tmp_path / "run", verbose=False)
+    own = found.prepared.torques.own_errors
+    assert own.machine.hard == is_hard
+    names = found.problem.space.names
+    truth = np.array([TRUE[name] for name in names])
+    rows = [names.index("a1"), names.index("a2")]
+    np.testing.assert_allclose(found.solution.x[rows], truth[rows], rtol=0.01)
+    low, high = found.solution.intervals.T
+    assert ((low <= truth) & (truth <= high)).sum() >= len(truth) - 1
+
+
+def test_intervals_contain_the_unknown_step_of_the_machine(tmp_path):
+    record(tmp_path, 0, hold=5, seconds=8.0)
+    prepared = prepared_arm(tmp_path)
+    problem = prepared.problem()
+    x, _ = fitted(problem, problem.space.start)
+    own = problem.own_errors
+    known = problem.with_own_errors(replace(own, unknown={}))
+    solutions = []
+    for each in (problem, known):
+        residual, jacobian, _ = final_jacobian(each, x)
+        fixed = np.zeros(len(x), bool)
+        estimate = residual_covariance(
+            each, residual, jacobian, fixed, "auto", 0.05, Loss(), seed=0
+        )
+        solutions += with_unknown_own_errors([estimate], each, x, residual, jacobian, Loss())
+    more, less = (s.half_widths for s in solutions)
+    assert (more >= less).all() and (more > less).any()
 
 
 def test_a_simulation_and_torques_of_a_right_model_agree(tmp_path):

@@ -9,6 +9,7 @@ from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate
 from trueup.fitting.uncertainty.start_noise import with_added_spread
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.start_noise import MeasuredStarts
+from trueup.sysid.torque.problem import TorqueProblem
 
 
 def residual_covariance(
@@ -89,6 +90,28 @@ def with_start_noise(
     weights[starts.free.data_rows :] = 1.0  # priors
     curvature = gram_matrix(jacobian, weights)
     return [with_added_spread(e, curvature, spread) for e in estimates], starts.remarks
+
+
+def with_unknown_own_errors(
+    estimates: list[CovarianceEstimate],
+    problem: Any,
+    x: np.ndarray,
+    residual: np.ndarray,
+    jacobian: np.ndarray,
+    loss: Loss,
+) -> list[CovarianceEstimate]:
+    """Covariances including what is unknown of the error of inverse dynamics itself."""
+    if not isinstance(problem, TorqueProblem) or problem.own_errors is None:
+        return estimates
+    weights = np.ones(len(residual))
+    weights[: problem.data_rows] = loss.weights(residual[: problem.data_rows])[0]
+    change = np.zeros_like(residual)
+    other = problem.with_own_errors(problem.own_errors.shifted())
+    for rows, values in other.residual_blocks(x[None], {}):
+        change[rows] = values[0] - residual[rows]
+    pull = jacobian.T @ (weights * change)
+    curvature = gram_matrix(jacobian, weights)
+    return [with_added_spread(e, curvature, np.outer(pull, pull)) for e in estimates]
 
 
 def sequence_rows(problem: GrayBoxProblem) -> list[tuple[Any, slice]]:

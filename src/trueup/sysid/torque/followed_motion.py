@@ -7,6 +7,7 @@ known values, on nearly the motion of the machine, with its starts, stops and re
 """
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,10 +76,10 @@ def follow(
     steps = int(np.ceil((end - start) / step)) + 1
     times = start + step * np.arange(steps)
     settings = ObservationSettings(control=control)
+    stepped = copy(trajectory.model)
+    stepped.opt.timestep = step  # of the machine, which may be that of another step
     controls = np.zeros((steps, model.nu))
-    controls[:, :own] = controls_on_grid(
-        trajectory.model, trajectory.control, settings, start, steps
-    )
+    controls[:, :own] = controls_on_grid(stepped, trajectory.control, settings, start, steps)
     splines = _smoothed_positions(trajectory, columns.positions, max(corner, _SMOOTHED))
     # an implicit integrator damps by the velocity at the end of a step
     late = _end_share(model)

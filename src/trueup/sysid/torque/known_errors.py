@@ -1,12 +1,50 @@
 """Errors of inverse dynamics itself, as series by recording."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
 from trueup.signals import InterpolationMethod
+
+_HARD = ([0.004, 1.0], [0.99, 0.9999, 0.001, 0.5, 2.0])
+"""Solver parameters of joint friction that holds at rest and slides at its limit."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine that a recording may be of, by its differences from the model.
+
+    Friction of a machine is harder than MuJoCo's, which is smooth near rest, and its time has no
+    steps: a force, a damping and a logged velocity of a simulated machine are those of the
+    beginning or end of its step.
+    """
+
+    hard: bool = False
+    """Whether joints rest and slide with Coulomb's friction, rather than with the model's."""
+    step: float = 1.0
+    """Time step relative to that of the model."""
+
+    def applied_to(self, spec: Any) -> Any:
+        """A model as this machine; the model itself is not changed."""
+        out = spec.copy()
+        out.option.timestep = spec.option.timestep * self.step
+        if self.hard:
+            for joint in out.joints:
+                # MuJoCo limits the time constant to two time steps
+                joint.solref_friction, joint.solimp_friction = _HARD
+        return out
+
+
+AS_MODELLED = Machine()
+FINE = 0.25
+"""Time step of a machine without steps, relative to that of the model."""
+
+_STEP_SPREAD = 0.15
+"""Standard deviation of a time step by the least error, relative to that of the model: other errors
+of the motion and the torques look like a step, so that noise alone does not give it."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +58,40 @@ class OwnErrors:
     series: Mapping[str, tuple[np.ndarray, np.ndarray]]
     """Times ``(T,)`` [s], and torque of each joint per unit of its gain ``(T, dofs)``, by
     recording."""
+    machine: Machine = AS_MODELLED
+    """The simulated machine."""
+    unknown: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """One standard deviation of the series ``(T, dofs)`` by what the recordings do not tell, such
+    as the time step of the machine, by recording."""
+
+    def mixed(self, other: "OwnErrors", step: float) -> "OwnErrors":
+        """The errors at another time step, on the line through these and those of another step.
+
+        Args:
+          other: errors of the same recordings.
+          step: time step relative to that of the model.
+        """
+        between = other.machine.step - self.machine.step
+        share = (step - self.machine.step) / between
+        series = {
+            name: (times, (1 - share) * values + share * other.series[name][1])
+            for name, (times, values) in self.series.items()
+            if name in other.series
+        }
+        unknown = {
+            name: (other.series[name][1] - self.series[name][1]) * _STEP_SPREAD / between
+            for name in series
+        }
+        machine = replace(self.machine, step=step)
+        return replace(self, series=series, machine=machine, unknown=unknown)
+
+    def shifted(self) -> "OwnErrors":
+        """The errors changed by one standard deviation of what is unknown."""
+        series = {
+            name: (times, values + self.unknown.get(name, 0.0))
+            for name, (times, values) in self.series.items()
+        }
+        return replace(self, series=series)
 
     def at(self, name: str, times: np.ndarray) -> np.ndarray | None:
         """Error in a recording, or in a part of it, ``(n, dofs)``; None if it is not known."""

@@ -6,9 +6,13 @@ a filtered motion. Applied to a simulated recording of a model with known values
 that noise does not explain; on the same motion it leaves the same torque in the recording of the
 machine. It is subtracted from the recorded torque (indirect inference: C. Gourieroux, A. Monfort
 and E. Renault, J. Applied Econometrics 8, 1993).
+
+The friction at rest and the time step of the machine are not those of the model in general: those
+that leave the smallest error are used.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,7 +25,7 @@ from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
 from trueup.sysid.torque.data import torque_data_of
 from trueup.sysid.torque.followed_motion import follow
 from trueup.sysid.torque.joint_motion import smooth_motion, torque_sources
-from trueup.sysid.torque.known_errors import OwnErrors
+from trueup.sysid.torque.known_errors import AS_MODELLED, FINE, Machine, OwnErrors
 from trueup.sysid.torque.problem import TorqueProblem
 
 _ITERATIONS = 50
@@ -36,6 +40,7 @@ def own_errors(
     groups: Sequence[ModelSequences],
     x: np.ndarray,
     control: InterpolationMethod,
+    machine: Machine = AS_MODELLED,
 ) -> OwnErrors:
     """Simulate the model along recordings, and apply inverse dynamics to the simulations.
 
@@ -44,12 +49,13 @@ def own_errors(
       groups: models with their recordings; a subset of those of an experiment.
       x: values ``(p,)``.
       control: interpolation of controls, ``zoh`` or ``linear``.
+      machine: how the simulated machine differs from the model.
     """
     bandwidth = problem.bandwidth
     series: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for group, variant in zip(groups, problem.variants_of(groups), strict=True):
         try:
-            spec = variant.spec_at(x)
+            spec = machine.applied_to(variant.spec_at(x))
         except ModelError:
             continue
         for trajectory in group.measured_rollout:
@@ -69,7 +75,7 @@ def own_errors(
                     left[:, k] += motion.controls[:, followed.followers[dof]]
             if np.isfinite(left).all():
                 series[trajectory.name] = (motion.times, left / problem.gains_at(x, part, variant))
-    return OwnErrors(x, control, series)
+    return OwnErrors(x, control, series, machine)
 
 
 def fitted(
@@ -97,16 +103,60 @@ def found_own_errors(
       training: the training recordings.
       others: further recordings, whose own errors are added.
     """
-    control: InterpolationMethod = "zoh" if problem.bandwidth.held else "linear"
+    # a semi-implicit step shifts the motion: controls that look sampled may be held
+    kinds: list[tuple[InterpolationMethod, bool]] = [("zoh", False), ("zoh", True)]
+    if not problem.bandwidth.held:
+        kinds.extend([("linear", False), ("linear", True)])
     x, plain = fitted(problem, problem.space.start)
     best: OwnErrors | None = None
     for _ in range(_ROUNDS):
-        own = own_errors(problem, training, x, control)
-        found, cost = fitted(problem.with_own_errors(own), x)
-        if not own.series or not cost < plain:
+        tried = [_at_best_step(problem, training, x, *kind) for kind in kinds]
+        found, cost, own = min(tried, key=lambda each: each[1])
+        if own is None or not cost < plain:
             break
         x, best = found, own
+        kinds = [(own.control, own.machine.hard)]
     if best is None:
         return None
-    more = own_errors(problem, others, x, control)
-    return OwnErrors(x, control, {**best.series, **more.series})
+    more = _of_steps(problem, others, x, best.control, best.machine.hard)
+    rest = more[0].mixed(more[1], best.machine.step)
+    return replace(best, x=x, series={**best.series, **rest.series})
+
+
+def _of_steps(
+    problem: TorqueProblem,
+    groups: Sequence[ModelSequences],
+    x: np.ndarray,
+    control: InterpolationMethod,
+    hard: bool,
+) -> tuple[OwnErrors, OwnErrors]:
+    """Own errors of a machine with a fine step, and with the time step of the model."""
+    fine, coarse = (
+        own_errors(problem, groups, x, control, Machine(hard, step)) for step in (FINE, 1.0)
+    )
+    return fine, coarse
+
+
+def _at_best_step(
+    problem: TorqueProblem,
+    training: Sequence[ModelSequences],
+    x: np.ndarray,
+    control: InterpolationMethod,
+    hard: bool,
+) -> tuple[np.ndarray, float, OwnErrors | None]:
+    """A fit ``(p,)`` with the own errors of the time step of least error, its cost, and these.
+
+    Own errors are linear in the time step, and the cost is a parabola in it.
+    """
+    fine, coarse = _of_steps(problem, training, x, control, hard)
+    if not fine.series or fine.series.keys() != coarse.series.keys():
+        return x, np.inf, None
+    steps = np.array([FINE, 0.5 * (FINE + 1.0), 1.0])
+    mixed = [fine.mixed(coarse, float(step)) for step in steps]
+    fits = [fitted(problem.with_own_errors(own), x) for own in mixed]
+    bend, slope, _ = np.polyfit(steps, [cost for _, cost in fits], 2)
+    if bend > 0:
+        mixed.append(fine.mixed(coarse, float(np.clip(-0.5 * slope / bend, 0.0, 1.0))))
+        fits.append(fitted(problem.with_own_errors(mixed[-1]), x))
+    best = int(np.argmin([cost for _, cost in fits]))
+    return *fits[best], mixed[best]

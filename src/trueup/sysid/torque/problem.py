@@ -94,6 +94,7 @@ class TorqueProblem(Problem):
         self.space = self.parameters.space()
         self.bandwidth = bandwidth
         self.driven = driven
+        self.own_errors = own_errors
         self.noise_scale = 1.0
         self._priors = PriorRows(self.parameters)
         self._cad, self._cad_scale = _cad_rows(self.parameters)
@@ -126,6 +127,7 @@ class TorqueProblem(Problem):
     def with_own_errors(self, own_errors: OwnErrors) -> "TorqueProblem":
         """The same problem with errors of inverse dynamics itself subtracted from the torques."""
         out = copy(self)
+        out.own_errors = own_errors
         out.sequences = []
         for sequence, variant in zip(self.sequences, self._variant_of, strict=True):
             own = own_errors.at(sequence.name, sequence.times)
