@@ -53,7 +53,8 @@ def test_each_situation_of_an_identification_can_be_recorded(bank, known, tmp_pa
             setup.motion.seconds = 0.4
             identification.write_log(setup, rng, tmp_path / "log.csv")
             rows = np.loadtxt(tmp_path / "log.csv", delimiter=",", skiprows=1)
-            assert rows.shape[1] == 1 + 2 * len(setup.machine.joints)
+            columns = 2 + setup.machine.kind.velocities  # position and control of each joint
+            assert rows.shape[1] == 1 + columns * len(setup.machine.joints)
             assert np.isfinite(rows).all(), situation.name
 
 

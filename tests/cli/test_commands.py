@@ -253,7 +253,7 @@ def test_help_shows_examples_and_exit_codes(name: str, capsys: pytest.CaptureFix
 def test_no_arguments_show_the_commands(capsys: pytest.CaptureFixture[str]):
     assert main([]) == 0
     shown = capsys.readouterr().out
-    for name in ("identify", "check", "report", "compare", "init", "demo"):
+    for name in ("identify", "check", "report", "compare", "import", "demo"):
         assert f"trueup {name}" in shown
 
 

@@ -200,7 +200,10 @@ def check_clocks(recording: Recording) -> None:
         found = check_quality(stream.times, {}).of_severity("refuse")
         broken = [finding.sentence for finding in found if finding.check in _OF_THE_CLOCK]
         if broken:
-            raise RecordingError(f"recording {recording.name!r} cannot be used: {' '.join(broken)}")
+            of = f" ({listing(stream.columns)})" if len(recording.streams) > 1 else ""
+            raise RecordingError(
+                f"recording {recording.name!r}{of} cannot be used: {' '.join(broken)}"
+            )
 
 
 def _from_time_series(

@@ -36,9 +36,10 @@ def expanded(logs: Sequence[Path], episodes: Sequence[int]) -> tuple[list[Path],
             continue
         has = [int(str(r.metadata["episode_index"])) for r in read_all(path)]
         if missing := [n for n in episodes if n not in has]:
+            absent = ", ".join(map(str, missing))
             raise RecordingError(
-                f"{path} has no episode {listing(map(str, missing))}: it has {len(has)} episodes, "
-                f"{min(has)} to {max(has)}. Give others with --episode"
+                f"{path} has no episode {absent}: it has {len(has)} episodes, {min(has)} to "
+                f"{max(has)}. Give others with --episode"
             )
         chosen = list(dict.fromkeys(episodes)) or has
         if len(chosen) > _MOST and not episodes:

@@ -93,7 +93,7 @@ def signal_quality(
 
 
 def _lag_of_servo(found: Finding) -> Finding:
-    """A lag without a mark: the servo of a model lags too, and a fit or ``import`` tells a delay."""
+    """A lag without a mark: servos lag too, and a fit or ``import`` tells what a delay is."""
     is_lag = found.check == "delay" and found.figures.get("delay", 0.0) > 0.0
     return replace(found, severity="info") if is_lag else found
 
