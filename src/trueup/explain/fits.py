@@ -31,17 +31,20 @@ class CauseFits:
     Args:
       log: the log with the unknowns of the causes.
       level: coverage of intervals.
-      fits: earlier fits, by their causes joined with `` + ``.
+      known: fits of an earlier run that was stopped, by their causes joined with `` + ``; they are
+        taken when their turn comes, so that each choice sees the fits that it saw then.
       on_fit: called after each fit with all of them.
       progress: called before each fit with a description and the fraction done.
     """
 
     log: ExplainedLog
     level: float = 0.95
-    fits: dict[str, FreedFit] = field(default_factory=dict)
+    known: dict[str, FreedFit] = field(default_factory=dict)
     on_fit: Callable[[dict[str, FreedFit]], None] = lambda fits: None
     progress: Callable[[str, float], None] = lambda text, share: None
 
+    fits: dict[str, FreedFit] = field(default_factory=dict, init=False)
+    """Fits by their causes."""
     evaluations: int = field(default=0, init=False)
     """Number of simulations of the training recordings for offers."""
     _unseen: dict[str, HeldOutFit] = field(default_factory=dict, init=False)
@@ -140,6 +143,9 @@ class CauseFits:
     def _make(
         self, key: str, causes: Sequence[str], columns: np.ndarray, begin: np.ndarray
     ) -> None:
+        if key in self.known and self.known[key].complete:
+            self._keep(key, self.known[key])
+            return
         names = _SEPARATOR.join(causes)
         self._show("freeing all causes" if key == ALL else f"freeing {names}")
         log = self.log
@@ -155,10 +161,15 @@ class CauseFits:
         before = self.fits.get(key)
         if before is not None:
             fit = replace(fit, evaluations=fit.evaluations + before.evaluations)
+        self._keep(key, fit)
+
+    def _keep(self, key: str, fit: FreedFit) -> None:
         self.fits[key] = fit
         self._unseen.pop(key, None)
         self._shared = {pair for pair in self._shared if key not in pair}
-        self.on_fit(self.fits)
+        earlier = self.known.get(key)
+        if earlier is None or (fit.complete and not earlier.complete):
+            self.on_fit({**self.known, **self.fits})
 
     def _show(self, text: str) -> None:
         self.progress(text, min(self._done / self._planned, 1.0))
