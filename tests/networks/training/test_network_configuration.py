@@ -254,7 +254,7 @@ def test_dead_keys_of_other_trainers_are_refused_with_words(key):
         ("train.checkpointing.filename='../{epoch}'", "without a folder"),
         ("train.checkpointing.filename='{epoch.__class__.x}'", "must be a file name"),
         ("evaluation_mode=loo", "lomo_cv"),
-        ("data=foo", "data/foo"),
+        ("data=foo", "one of its files"),
         ("model.kp_phys=3", "use_residual"),
         ("model.use_residual=true", "torque of the base is zero"),
         ("model.model_type.name=gur", "'gru'"),

@@ -93,6 +93,8 @@ class Assessment:
     matters: np.ndarray | None = None
     """Whether half of that size changes the predictions of the training data noticeably ``(p,)``
     bool: the precision of other values is of no use. None for residuals of a user's function."""
+    reach_matters: np.ndarray | None = None
+    """The same of a change by the half-width of the interval."""
     gradient: np.ndarray | None = None
     """Gradient of the cost in search coordinates ``(p,)``; None without a Jacobian."""
 
@@ -250,6 +252,7 @@ def assess(
         None if flaw else is_noise,
         relative_widths,
         _matters(problem, effects),
+        _matters(problem, 2.0 * effects * np.nan_to_num(relative_widths)),
         gradient,
     )
 

@@ -90,9 +90,12 @@ def _wide(space: Space, assessment: Assessment, names: Collection[str]) -> dict[
 
 
 def is_harmless(assessment: Assessment, i: int) -> bool:
-    """Whether an element is within the noise of its limit, and without a noticeable effect."""
+    """Whether an element is within noise of its limit, and no value of its interval has effect."""
     is_noise, matters = assessment.is_noise, assessment.matters
-    return bool(is_noise is not None and is_noise[i] and matters is not None and not matters[i])
+    reach = assessment.reach_matters
+    if is_noise is None or matters is None or reach is None:
+        return False
+    return bool(is_noise[i] and not matters[i] and not reach[i])
 
 
 def _is_confirmed(
