@@ -39,6 +39,7 @@ VALUES = {
     "model": "./pendulum.xml",
     "recording": "./run.csv",
     "logs": "./run.csv",
+    "files": "./run.csv",
     "output": "./output",
 }
 """Value of each required field, by its name."""
@@ -92,6 +93,8 @@ def words_with(command: type, changed: str, value: str) -> list[str]:
         given = value if name == changed else VALUES[name]
         if Positional in typing.get_args(hint) or "Positional" in str(hint):
             words.append(given)
+            if name == "files":  # logs and their model
+                words.append("./pendulum.xml")
         else:
             option = words_of(hint).name or name
             words += [f"--{option.replace('_', '-')}", given]

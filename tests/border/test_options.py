@@ -18,6 +18,8 @@ SERVO = ("--logdir", "./logs", "--params", "./p.json", "--output", "./page.html"
 BENCH = ("--port", "simulated", "--motor", "xl330", "--mass", "0.5", "--length", "0.1")
 BASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "identify": ("sysid", ("./experiment.yaml",)),
+    "import": ("sysid", ("./run.csv", "./pendulum.xml", "-o", "./new.yaml")),
+    "init": ("sysid", ("./run.csv", "./pendulum.xml", "-o", "./new.yaml")),
     "demo": ("study", ("-o", "./demo")),
     "study run": ("study", ("sphere", "-o", "./run", "--generations", "2")),
     "actuator process": ("servo", ("--raw", "./logs", "--logdir", "./out")),
