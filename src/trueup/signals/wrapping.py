@@ -32,7 +32,7 @@ class Wraps:
     """Jumps of an angle that starts again after a period."""
 
     period: float
-    """In the unit of the values."""
+    """Value in the unit of the values."""
     jumps: int
     sure: bool
     """Whether the motion before and after each jump continues across it."""

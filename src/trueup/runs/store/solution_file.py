@@ -106,7 +106,7 @@ _NUMBERS_OF_PARAMETER = (
 
 
 def _wrong_part(content: Any) -> str | None:
-    """What is wrong in the parts that all kinds of runs share; None if nothing is."""
+    """Defect of the parts that all kinds of runs share; None without one."""
     if not isinstance(content, dict):
         return "expected a mapping"
     for key, kind, words in _SHARED:

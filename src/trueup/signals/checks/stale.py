@@ -98,7 +98,7 @@ class Repeats:
     rows: np.ndarray
     """``(n,)`` of bool."""
     share: float = 0.0
-    """Their share of the rows in which they can be told."""
+    """Their share of the rows in which they can be seen."""
 
 
 def repeats(

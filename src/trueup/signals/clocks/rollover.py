@@ -25,7 +25,7 @@ class Rollover:
     times: np.ndarray
     """``(n,)``, in the unit of the counter."""
     period: float
-    """In that unit."""
+    """Value in that unit."""
     count: int
     """Number of times that the counter starts again."""
 

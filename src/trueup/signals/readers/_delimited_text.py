@@ -81,7 +81,7 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
     names = [name or str(place) for place, name in enumerate(names)]
     if not header and found == ",":
         _check_decimal_commas(path, [split_row(row, found) for row in sample])
-    names, repeated = told_apart(names)
+    names, repeated = distinct_names(names)
     clocks = sorted(name for name in repeated.values() if time_rank(name) is not None)
     if clocks:
         raise RecordingError(
@@ -92,7 +92,7 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
     return Layout(encoding, found, names, lines[1 if header else 0], quoted, repeated)
 
 
-def told_apart(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """Names in which a repetition has its number, ``q_d[0] (repeat 2)``, and what each repeats."""
     out: list[str] = []
     repeated: dict[str, str] = {}

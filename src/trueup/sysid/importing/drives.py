@@ -1,4 +1,4 @@
-"""What drives the joints of a log: recorded torques, or commands of position servos."""
+"""Drives of the joints of a log: recorded torques, or commands of position servos."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class Drive:
     used: tuple[str, ...] = ()
     """Columns that went into settings of the model."""
     efforts: str = TORQUE
-    """What the efforts of the log are, a kind of :class:`Efforts`."""
+    """Kind of the efforts of the log, one of :class:`Efforts`."""
 
 
 def find_drive(

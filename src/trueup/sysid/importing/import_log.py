@@ -248,7 +248,7 @@ def _several_runs(
     """Sentences on files of several runs, each of which is a recording."""
     counts = [len(runs_of(each)) for each in (log.whole or log.recording, *further)]
     return [
-        f"the clock of {path.name} starts again or stands for long: its {count} runs are {count} "
+        f"the clock of {path.name} starts again or pauses for long: its {count} runs are {count} "
         "recordings (run). If it is a counter, give its period as rollover instead"
         for path, count in zip(logs, counts, strict=True)
         if count > 1

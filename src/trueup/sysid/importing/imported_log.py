@@ -119,8 +119,8 @@ def _repeated(recording: Recording) -> tuple[str, ...]:
     if not isinstance(repeated, dict) or not repeated:
         return ()
     return (
-        f"the header repeats {listing(sorted(set(repeated.values())))}: the columns are told apart "
-        f"by their place, as {listing(repeated)}. The first of each name is used",
+        f"the header repeats {listing(sorted(set(repeated.values())))}: the columns are "
+        f"distinguished by their place, as {listing(repeated)}. The first of each name is used",
     )
 
 

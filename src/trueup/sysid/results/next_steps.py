@@ -61,7 +61,7 @@ def _subject(names: list[str]) -> str:
 
 
 def _controller(summary: Mapping[str, Any]) -> str:
-    """What a design needs besides the run where the model has no controller."""
+    """Inputs of a design besides the run where the model has no controller."""
     settings = (summary.get("provenance") or {}).get("settings") or {}
     model, search = (settings.get(part) or {} for part in ("model", "search"))
     if model.get("actuators") != "torque" and search.get("method") != "inverse-dynamics":

@@ -1,4 +1,4 @@
-"""What recorded efforts are: torques, currents with a constant at each joint, or position errors.
+"""Kind of recorded efforts: torques, currents with a constant at each joint, position errors.
 
 A name or a unit says it, or the values do: the difference of command and position repeats the noise
 of the encoder with the factor -1, and a torque has the size of the weight of the links.
@@ -25,7 +25,7 @@ _ALIKE = 0.95  # least correlation of the noise of an error with that of its pos
 
 @dataclass(frozen=True)
 class Efforts:
-    """What efforts are, and how they relate to torques."""
+    """Kind of the efforts, and their relation to torques."""
 
     kind: str
     """``torque``, ``current``, ``error`` (of the position), or ``strange``: of another size."""
@@ -42,7 +42,7 @@ def judge_efforts(
     columns: Mapping[int, str],
     units: Mapping[str, str],
 ) -> Efforts:
-    """What the efforts of a log are.
+    """Kind of the efforts of a log.
 
     Args:
       model: the robot.

@@ -79,7 +79,7 @@ class TorqueAgreement:
     def _parts(
         self, readings: Sequence[Reading], order: Sequence[int] | None
     ) -> list[tuple[np.ndarray, np.ndarray, float]]:
-        """Of each joint: effort and torque of the links without friction, size of the effort."""
+        """Effort, torque of the links without friction and size of the effort, by joint."""
         model = self.model
         taken = list(range(len(readings))) if order is None else order
         readings = [
