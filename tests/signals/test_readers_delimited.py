@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -137,6 +137,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
     delimiter=st.sampled_from([",", ";", "\t"]),
     header=st.booleans(),
 )
+@example(values=np.array([[1.7e308, 0.0], [-1.0e292, 0.0]]), delimiter=",", header=False)
 def test_written_numbers_come_back_exactly(tmp_path, values, delimiter, header):
     path = tmp_path / "numbers.csv"
     rows = [delimiter.join(map(repr, row)) for row in values.tolist()]

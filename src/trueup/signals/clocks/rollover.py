@@ -17,6 +17,9 @@ _DAY = 86400.0  # time of day, which starts again at midnight [s]
 _LONGEST = 20.0  # steps that may be lost while a counter rolls over
 _FEWEST = 10  # steps forward
 
+_LARGEST = 2.0**64
+"""Largest value of a counter of 64 bits; a time in nanoseconds is less."""
+
 
 @dataclass(frozen=True)
 class Rollover:
@@ -39,6 +42,8 @@ def unrolled(times: np.ndarray, unit: str, period: float | None = None) -> Rollo
         period: Value after which they start again, in that unit; None to find it among counters of
             16, 24, 31 and 32 bits and the time of day.
     """
+    if np.any(np.abs(times) >= _LARGEST):
+        return None  # their differences may overflow
     steps = np.diff(times)
     back = np.flatnonzero(steps < 0)
     forth = steps[steps > 0]

@@ -298,10 +298,10 @@ def _continued(
     times = _float(values, name)
     found = unrolled(times, unit, rollover) if np.isfinite(times).all() else None
     if found is None:
-        steps = np.diff(times)
-        if rollover is None or not (steps < 0).any():
+        falls = times[1:] < times[:-1]
+        if rollover is None or not falls.any():
             return times
-        row = int(np.argmax(steps < 0))
+        row = int(np.argmax(falls))
         raise RecordingError(
             f"The time column {name!r} goes back from {times[row]:.10g} to {times[row + 1]:.10g} "
             f"{unit} in row {row + 2}, which is not a counter that starts again after "
