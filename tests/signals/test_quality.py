@@ -61,7 +61,7 @@ class TestClocks:
             (np.r_[TIMES[:50], TIMES[49:60]], "repeat the one before: row 51"),
         ):
             bad = Stream("b", times, {"v": times})
-            with pytest.raises(RecordingError, match=f"recording 'run' cannot be used.*{words}"):
+            with pytest.raises(RecordingError, match=f"'run' .'v'. cannot be used.*{words}"):
                 check_clocks(Recording("run", (good, bad)))
 
 

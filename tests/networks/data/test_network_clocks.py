@@ -64,7 +64,8 @@ def test_one_of_several_clocks_that_is_broken_is_refused_or_repaired(tmp_path):
 
     broken = drive_log(tmp_path, change=break_torque)
     with pytest.raises(
-        RecordingError, match=r"'run' cannot be used: 1 of \d+ times repeat.*data\.repair"
+        RecordingError,
+        match=r"'run' \('torque'\) cannot be used: 1 of \d+ times repeat.*data\.repair",
     ):
         read_series(broken)
     (series,) = read_series(dataclasses.replace(broken, repair=True))

@@ -203,6 +203,8 @@ def assess(
     with np.errstate(invalid="ignore", divide="ignore"):
         relative_widths = np.where(size > 0, covariance.half_widths * slope / size, np.nan)
     effects = 0.5 * size * np.sqrt(np.maximum(np.diag(relative), 0.0))
+    with np.errstate(invalid="ignore"):  # an unbounded interval of a value without effect
+        reach_effects = np.where(effects > 0, 2.0 * effects * relative_widths, 0.0)
     if held_out is not None:
         signals += sequence_signals(held_out, start, x, held_out=True)
     alone = held_out if held_out_alone is None else held_out_alone
@@ -252,7 +254,7 @@ def assess(
         None if flaw else is_noise,
         relative_widths,
         _matters(problem, effects),
-        _matters(problem, 2.0 * effects * np.nan_to_num(relative_widths)),
+        _matters(problem, np.where(np.isnan(reach_effects), 0.0, reach_effects)),
         gradient,
     )
 
