@@ -41,6 +41,7 @@ VALUES = {
     "logs": "./run.csv",
     "files": "./run.csv",
     "output": "./output",
+    "licence": "MIT",
 }
 """Value of each required field, by its name."""
 WRITTEN = {"output", "folder"}

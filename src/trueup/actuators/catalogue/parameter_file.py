@@ -18,7 +18,8 @@ from typing import Any
 
 from trueup._input_files import read_settings
 from trueup._marks import KEY, joined
-from trueup.actuators.catalogue.entries import find_servo
+from trueup.actuators.catalogue.entries import find_servo, load_catalogue, servos
+from trueup.actuators.catalogue.published_entry import is_entry, read_entry
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
 from trueup.actuators.equations.friction_models import PUBLISHED_MODELS, friction_model
@@ -47,7 +48,7 @@ def load_model(
     ``better-actuator-models``.
 
     Args:
-      path: the file.
+      path: the file, or the folder of a published entry, whose servo is registered if unknown.
       motor_name: folder of the motor.
       model: friction model, ``m1`` to ``m6``. With ``path``: the model that the file must hold.
       servo: servo that the file must belong to.
@@ -67,6 +68,11 @@ def load_model(
     elif motor_name is not None:
         raise FitError("load_model accepts a path or a motor_name, not both")
     path = Path(path)
+    if is_entry(path):
+        entry = read_entry(path)
+        if entry.catalogue is not None and entry.servo not in servos():
+            load_catalogue(entry.catalogue)
+        path = entry.parameters
     try:
         data = json.loads(read_settings(path))
     except OSError as error:
