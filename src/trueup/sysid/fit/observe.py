@@ -9,6 +9,7 @@ import numpy as np
 from trueup.errors import SignalError, listing
 from trueup.simulation.engine.control_layout import control_in_model_order
 from trueup.simulation.engine.segment import Segment
+from trueup.simulation.measured.measurement import MeasurementModel
 from trueup.simulation.measured.observation import (
     Channel,
     ObservedSequence,
@@ -18,9 +19,12 @@ from trueup.simulation.measured.observation import (
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.fit.compared_channels import channels_of
 from trueup.sysid.fit.lead_in_segments import with_lead_in
+from trueup.sysid.fit.measured_starts import MeasuredStarts
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.shooting import cut_windows
 from trueup.sysid.fit.step_controls import controls_on_grid
+from trueup.sysid.recordings.measured_state import state_columns
+from trueup.sysid.recordings.sequence_start import state_at
 
 
 def observe(
@@ -78,6 +82,50 @@ def observe(
         normalisation=settings.normalise,
         delay_range=delay_range,
     )
+
+
+def measured_starts(
+    model: mujoco.MjModel,
+    trajectory: SystemTrajectory,
+    settings: ObservationSettings,
+    sequence: ObservedSequence,
+    measurement: MeasurementModel,
+) -> MeasuredStarts:
+    """Starts of the segments of a sequence from measured states, for a sensor model.
+
+    Args:
+      model: the model.
+      trajectory: the recorded sequence.
+      settings: settings of :func:`observe`.
+      sequence: result of :func:`observe`.
+      measurement: sensor model of its channels.
+    """
+    recorded, lead_in = trajectory.sensordata, trajectory.lead_in
+    whole = None if lead_in is None else lead_in.measured
+    _, columns, _ = channels_of(model, recorded, settings)
+    segments = [s for s in sequence.segments if s.end > s.first]
+    if whole is None and not _is_measured(model, trajectory, segments[0]):
+        segments = segments[1:]
+    return MeasuredStarts(
+        model,
+        segments,
+        recorded if whole is None else whole,
+        columns,
+        measurement,
+        sequence.delay_range,
+        settings.state_smoothing,
+        0.0 if settings.exact_sensor_times else sequence.timestep,
+    )
+
+
+def _is_measured(model: mujoco.MjModel, trajectory: SystemTrajectory, first: Segment) -> bool:
+    """Whether the state at the start of a sequence is the measured one, and not a given one."""
+    columns = state_columns(model, trajectory.sensordata)
+    places = [1 + address for address in columns.positions]
+    if not places:
+        return False
+    there = state_at(model, trajectory.sensordata, first.start_time)
+    return bool(np.array_equal(there[places], first.initial_state[places]))
 
 
 def _controls(

@@ -16,8 +16,9 @@ from trueup.simulation.measured.measurement import MeasurementModel, apply_chang
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.observation import ObservedSequence
 from trueup.simulation.targets.variants import BuildModel, ModelVariants
+from trueup.sysid.fit.measured_starts import MeasuredStarts
 from trueup.sysid.fit.observation_settings import ObservationSettings, check_signal_settings
-from trueup.sysid.fit.observe import observe
+from trueup.sysid.fit.observe import measured_starts, observe
 from trueup.sysid.fit.prior_rows import PriorRows
 from trueup.sysid.fit.window_states import element_groups, element_labels
 
@@ -30,6 +31,8 @@ class _Group:
     sequences: list[ObservedSequence] = field(default_factory=list)
     measurements: list[MeasurementModel] = field(default_factory=list)
     """Delays, gains and biases of each sequence's channels."""
+    starts: list[MeasuredStarts] = field(default_factory=list)
+    """Starts of the segments of each sequence with a sensor model."""
     windows: list[Segment] = field(default_factory=list)
     """Windows of all sequences, the engine's segments."""
     owners: list[int] = field(default_factory=list)
@@ -105,7 +108,14 @@ class GrayBoxProblem(Problem):
             for index, trajectory in enumerate(models.measured_rollout):
                 sequence = observe(variants.model, trajectory, self.settings, delays)
                 group.sequences.append(sequence)
-                group.measurements.append(self.measurement_of(sequence))
+                sensors = self.measurement_of(sequence)
+                group.measurements.append(sensors)
+                if not sensors.is_plain:
+                    group.starts.append(
+                        measured_starts(
+                            variants.model, trajectory, self.settings, sequence, sensors
+                        )
+                    )
                 for window in sequence.windows:
                     group.windows.append(window)
                     group.owners.append(index)
@@ -248,6 +258,8 @@ class GrayBoxProblem(Problem):
                 late = {channel: table[name][:, 0] for channel, name in delays.items()}
                 readers.append(WindowReader(group.sequences[owner], window, late))
             models, writes = group.variants.batch(X, failures)
+            # initial states that are parameters of their own come last
+            writes = [*(w for starts in group.starts for w in starts.writes(table)), *writes]
             if group.engine.model is not group.variants.model:
                 group.make_engine(self.n_threads)
             for block in group.engine.run(len(X), writes, models, failures):

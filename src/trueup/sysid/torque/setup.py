@@ -4,11 +4,12 @@
 """
 
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
-from trueup.errors import TrueupError
+from trueup.errors import SignalError, TrueupError, listing
 from trueup.parameters import ParameterDict
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.torque.bandwidth import (
@@ -18,6 +19,7 @@ from trueup.sysid.torque.bandwidth import (
     supported_rest,
 )
 from trueup.sysid.torque.data import TorqueData, joint_names
+from trueup.sysid.torque.joint_motion import torque_sources
 from trueup.sysid.torque.known_errors import OwnErrors
 from trueup.sysid.torque.linear_fit import LinearFit, linear_columns, linear_fit
 from trueup.sysid.torque.own_error import fitted, found_own_errors, own_errors
@@ -111,6 +113,7 @@ def without_own_errors(prepared: Any) -> TorqueSetup:
 
 def _make(prepared: Any) -> TorqueSetup:
     driven = _driven(prepared)
+    _check_same_instants(prepared, driven)
     held = prepared.experiment.control == "zoh"
     bandwidth = choose_bandwidth(prepared.training, prepared.held_out, driven, held)
     plain = _fitted_setup(prepared, bandwidth, driven)
@@ -123,6 +126,35 @@ def _make(prepared: Any) -> TorqueSetup:
     # friction at rest, which a simulation holds, may count then
     rest = supported_rest(bandwidth, prepared.training, driven, own)
     return _fitted_setup(prepared, replace(bandwidth, rest=rest), driven, own)
+
+
+def _check_same_instants(prepared: Any, driven: dict[str, set[int]]) -> None:
+    """Raise SignalError if motion is measured late: it has no torque of its own instant.
+
+    The control of a servo meets the true angle; with a late one its torque is off by gain times
+    speed times delay, many times the error of measurement. Torques that are measured as late as
+    the motion are of the same instant.
+    """
+    delays = prepared.experiment.measurement.delays
+    for group in (*prepared.training, *prepared.held_out) if delays else ():
+        for trajectory in group.measured_rollout:
+            signals = trajectory.sensordata.signal_mapping or {}
+            late = {
+                signal: parameter
+                for signal in signals
+                for pattern, parameter in delays.items()
+                if fnmatchcase(signal, pattern)
+            }
+            sources = torque_sources(
+                trajectory.model, trajectory.sensordata, driven[trajectory.name]
+            )
+            alike = len(late) == len(signals) and len(set(late.values())) == 1
+            if late and (sources.actuators or not alike):
+                raise SignalError(
+                    "inverse dynamics requires motion and torque of the same instants, and "
+                    f"measurement.delays delays {listing(sorted(late))}: use search: "
+                    "{method: least-squares}, which simulates the delay"
+                )
 
 
 def _fitted_setup(
