@@ -21,6 +21,7 @@ from trueup.sysid.fit.lead_in_segments import with_lead_in
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.shooting import cut_windows
 from trueup.sysid.fit.step_controls import controls_on_grid
+from trueup.sysid.recordings.measured_state import state_columns
 
 
 def observe(
@@ -44,7 +45,9 @@ def observe(
     channels, columns, owners = channels_of(model, recorded, settings)
     timestep = float(model.opt.timestep)
     controls, start = _controls(model, trajectory, settings, timestep)
-    whole = Segment(start, trajectory.initial_state, controls, name)
+    loops = state_columns(model, recorded).loops
+    following = () if loops is None else tuple(loops.dofs)
+    whole = Segment(start, trajectory.initial_state, controls, name, following=following)
     before: tuple[Segment, ...] = ()
     if trajectory.lead_in is not None:
         *earlier, whole = with_lead_in(model, whole, trajectory.lead_in, settings)
