@@ -1,6 +1,7 @@
 """Torque and its regressor for one recording."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import mujoco
@@ -133,16 +134,17 @@ class TorqueData:
         if self.shares is None:
             found = link_regressor(self.model, motion.qpos, motion.qvel, motion.qacc, zero)
             return self.on_rows(found)
-        # only the displacement from qpos0 enters, and the loop with it
-        qpos, qvel, qacc = motion.qpos - (zero - self.model.qpos0), motion.qvel, motion.qacc
-        qvel, qacc = qvel.copy(), qacc.copy()
-        for loop in self.sources.loops:
+        model = copy(self.model)
+        model.qpos0[:] = zero
+        # MuJoCo places the second anchor of a loop in the pose of qpos0
+        mujoco.mj_setConst(model, mujoco.MjData(model))
+        qpos, qvel, qacc = motion.qpos.copy(), motion.qvel.copy(), motion.qacc.copy()
+        loops = [loop.of(model) for loop in self.sources.loops]
+        for loop in loops:
             loop.settle(qpos, qvel, qacc, motion.times)
-        shares = velocity_shares(
-            self.sources.loops, qpos, self.sources.acting, self.sources.dofs, motion.times
-        )
-        found = link_regressor(self.model, qpos, qvel, qacc)
-        return replace(self, shares=shares).on_rows(found)
+        sources = self.sources
+        shares = velocity_shares(loops, qpos, sources.acting, sources.dofs, motion.times)
+        return replace(self, shares=shares).on_rows(link_regressor(model, qpos, qvel, qacc))
 
     def needed(self, links: np.ndarray, fields: dict[str, np.ndarray]) -> np.ndarray:
         """Torque of inverse dynamics of the motion ``(n, T, dofs)``.
