@@ -142,8 +142,8 @@ class Loop:
             f"{listing(unknown)}: record one more of these, or leave this part out (trim)"
         )
 
-    def _close(self, qpos: np.ndarray) -> None:
-        close(self.model, self.equalities, self.unknown, qpos)
+    def _close(self, qpos: np.ndarray) -> np.ndarray:
+        return close(self.model, self.equalities, self.unknown, qpos)
 
     def _starts(self, qpos: np.ndarray) -> np.ndarray:
         """Positions of the unmeasured joints ``(T, n)`` near those of the assembly of the model.
@@ -170,15 +170,20 @@ class Loop:
         cell = cell.reshape(-1)
         poses = np.tile(self.reference, (len(first), 1))
         poses[:, known] = fine[first]
+        closed = np.ones(len(first), bool)
         for now, before in _levels(cell, int(cell[0])):
             guess = poses[now]
-            moved = guess[:, known] - poses[before][:, known]
             guess[:, unknown] = poses[before][:, unknown]
             base = guess.copy()
             base[:, known] = poses[before][:, known]
-            guess[:, unknown] += _times(self.slopes(base), moved)
-            self._close(guess)
+            guess[:, unknown] += _times(self.slopes(base), guess[:, known] - base[:, known])
             poses[now] = guess
+            # nothing follows a pose in which the loop is open
+            solved = now[closed[before]]
+            closed[now[np.logical_not(closed[before])]] = False
+            guess = poses[solved]
+            closed[solved[self._close(guess)]] = False
+            poses[solved] = guess
         near = poses[cell[ends]]
         moved = qpos[:, known] - near[:, known]
         slopes = self.slopes(poses)[cell[ends]]
@@ -275,7 +280,7 @@ def reference_pose(
 
 def close(
     model: mujoco.MjModel, equalities: Sequence[int], moving: Sequence[int], qpos: np.ndarray
-) -> None:
+) -> np.ndarray:
     """Close loops at all samples by moving some joints, in place, with Newton's method.
 
     Args:
@@ -283,6 +288,9 @@ def close(
       equalities: constraints of the loops.
       moving: degrees of freedom that are changed.
       qpos: positions ``(T, nq)``.
+
+    Returns:
+      Samples at which it did not converge.
     """
     addresses, left = _addresses(model, moving), np.arange(len(qpos))
     for _ in range(_ITERATIONS):
@@ -293,7 +301,8 @@ def close(
         qpos[np.ix_(left, addresses)] -= change
         left = left[size[:, 0] > _CONVERGED]
         if not left.size:
-            return
+            break
+    return left
 
 
 def tolerance(model: mujoco.MjModel) -> float:

@@ -350,14 +350,17 @@ def _without_data(robot: mujoco.MjModel, readings: Sequence[Reading]) -> list[st
 def _unknown_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> list[str]:
     """Sentence on forces that prevent a comparison of torques with links."""
     known = [torque_is_known(robot, r.joint) for r in readings]
-    said = left_out_sentence(robot, of_tree=True)
-    if all(known) or not said:
+    said = left_out_sentence(robot)
+    names = listing(
+        robot.joint(r.joint).name for r, k in zip(readings, known, strict=True) if not k
+    )
+    unsure = f"the zero, sign and gain of {names} were not tested with torques; check them"
+    if all(known):
         return []
-    names = [robot.joint(r.joint).name for r, k in zip(readings, known, strict=True) if not k]
-    return [
-        f"{said}: the zero, sign and gain of {listing(names)} were not tested with torques; check "
-        "them. The simulation includes these forces"
-    ]
+    if said:
+        return [f"{said}: {unsure}. The simulation includes these forces"]
+    loops = " and ".join(force.what for force in left_out_forces(robot) if force.solvable)
+    return [f"the weight of links acts on several joints by {loops}: {unsure}"]
 
 
 def _explains_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> bool:

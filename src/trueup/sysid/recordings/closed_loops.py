@@ -81,7 +81,11 @@ def check_loop_joints(name: str, model: mujoco.MjModel, measured: TimeSeries) ->
     ]
     for loop in closed_loops(model, known)[1]:
         raise ExperimentError(f"{name}: {loop.reason}")
-    unsolved = columns.unknown(model)
+    unsolved = set(columns.unknown(model)) | {
+        model.joint(j).name
+        for j in np.flatnonzero(model.jnt_type < int(mujoco.mjtJoint.mjJNT_SLIDE))
+        if int(model.jnt_qposadr[j]) not in columns.positions
+    }
     for equality, closure in loop_closures(model).items():
         dofs = {model.joint(j).name: int(model.jnt_dofadr[j]) for j in range(model.njnt)}
         joints = [joint for joint, dof in dofs.items() if dof in closure.dofs]

@@ -78,21 +78,18 @@ def torque_is_known(model: mujoco.MjModel, joint: int) -> bool:
     return not any(dof in force.dofs or force.loop for force in forces)
 
 
-def left_out_sentence(
-    model: mujoco.MjModel, dofs: Iterable[int] | None = None, of_tree: bool = False
-) -> str:
-    """Sentence on unsupported forces on degrees of freedom; empty for none.
+def left_out_sentence(model: mujoco.MjModel, dofs: Iterable[int] | None = None) -> str:
+    """Sentence on forces that are neither supported nor projected out; empty for none.
 
     Args:
       model: the model.
       dofs: degrees of freedom; None: all.
-      of_tree: whether each joint is looked at alone, so that forces of equalities are left out.
     """
     wanted = set(range(model.nv)) if dofs is None else set(dofs)
     acting = [
         force
         for force in left_out_forces(model)
-        if not wanted.isdisjoint(force.dofs) and (of_tree or not force.solvable)
+        if not wanted.isdisjoint(force.dofs) and not force.solvable
     ]
     if not acting:
         return ""
