@@ -235,7 +235,7 @@ def test_a_model_without_a_torque_to_compare_is_refused_with_the_reason(log):
 
 
 @pytest.mark.parametrize("method", ["mujoco", "inverse-dynamics"])
-def test_a_loop_of_which_a_part_is_measured_is_refused_with_the_reason(method, log, capsys):
+def test_a_loop_that_a_recording_does_not_close_is_refused_with_the_time(method, log, capsys):
     arm(log, more=HELD)
     content = yaml.safe_dump(experiment(["shoulder"], method=method))
     (log / "experiment.yaml").write_text(content)
@@ -243,16 +243,34 @@ def test_a_loop_of_which_a_part_is_measured_is_refused_with_the_reason(method, l
     for command in ("check", "identify", "explain"):
         assert main([command, str(log / "experiment.yaml")]) == 2
         said = capsys.readouterr().err
-        assert "the equality 'hold' (weld) closes a loop of 'shoulder', 'elbow'" in said
-        assert "but only 'shoulder' is measured, not 'elbow'" in said
+        assert "log: the equality 'hold' (weld) cannot be closed at 0.09 s, with 'should" in said
     assert sorted(path.name for path in log.iterdir()) == before
 
 
+BALL = '<equality><connect name="loop" body1="lower" body2="end" anchor="0 0 -.3"/></equality>'
+
+
+def test_a_loop_that_is_not_solved_is_refused_with_the_reason(log):
+    text = ARM.format(floor="-2", limit="", more=BALL, range="").replace(
+        "</worldbody>",
+        '<body name="end" pos="0 0 -.6"><joint name="ball" type="ball"/>'
+        '<geom size=".02" mass=".1"/></body></worldbody>',
+    )
+    (log / "arm.xml").write_text(text)
+    with pytest.raises(ExperimentError, match=r"'loop' \(connect\) closes a loop.*joint 'ball'"):
+        prepared(log, experiment(["shoulder"], method="mujoco"))
+
+
 def test_a_design_for_such_a_loop_is_refused(log):
-    arm(log, more=HELD)
+    text = ARM.format(floor="-2", limit="", more=BALL, range="").replace(
+        "</worldbody>",
+        '<body name="end" pos="0 0 -.6"><joint name="ball" type="ball"/>'
+        '<geom size=".02" mass=".1"/></body></worldbody>',
+    )
+    (log / "arm.xml").write_text(text)
     content = experiment(["shoulder"], method="mujoco")
     content["model"] |= {"actuators": "position", "kp": 20.0, "kd": 1.0}
-    with pytest.raises(ExperimentError, match=r"next recording: the equality 'hold'.*not 'elbow'"):
+    with pytest.raises(ExperimentError, match=r"next recording: the equality 'loop'.*not 'elbow'"):
         design(parse_experiment(yaml.safe_dump(content)), log, log / "design", verbose=False)
     assert not (log / "design").exists()
 

@@ -11,6 +11,7 @@ import numpy as np
 from mujoco.batch import Batch
 from mujoco.batch import SimulationError as BatchError
 
+from trueup.simulation.engine.closed_starts import SHAPES, ClosedStarts
 from trueup.simulation.engine.continuation import Continuation
 from trueup.simulation.engine.held_start import HeldStart, fields_of
 from trueup.simulation.engine.initial_state import with_start_time
@@ -71,6 +72,7 @@ class BatchEngine:
         places = {id(s): i for i, s in enumerate(self.segments)}
         self._continuation = Continuation(model, chains, places, rows)
         self._held = HeldStart(model)
+        self._closed = ClosedStarts(model, self.segments)
         self._widths = {name: int(np.size(getattr(self._data, name))) for name in self.record}
         self._batch: Batch | None = None
         self._model_batches: dict[int, Batch] = {}
@@ -145,6 +147,9 @@ class BatchEngine:
             fill = partial(self._fill, batch, self._fields(batch, models), failures)
             carried = self._carried(batch, n, states, fill, failures)
             self._set_states(batch, n, states, carried)
+            shaped = SHAPES & self._expanded or models is not None
+            model_of = batch.get_model if shaped else None
+            self._closed.close(batch.state[: n * count], self._rows, count, model_of)
             first = np.array([s.first_control for s in self.segments])
             fill(np.arange(n * count), np.tile(first, (n, 1)))
             yield from self._advance(batch, n, failures)

@@ -38,6 +38,9 @@ class Segment:
     end: int = 0
     """One past the last predicted row; equal to ``first`` for a segment that only leads to a later
     one."""
+    following: tuple[int, ...] = ()
+    """Degrees of freedom that follow others by closed loops, in the initial state of any candidate;
+    see :mod:`trueup.simulation.engine.closed_starts`."""
 
     @property
     def rows(self) -> slice:

@@ -48,7 +48,9 @@ def observe(
     channels, columns, owners = channels_of(model, recorded, settings)
     timestep = float(model.opt.timestep)
     controls, start = _controls(model, trajectory, settings, timestep)
-    whole = Segment(start, trajectory.initial_state, controls, name)
+    loops = state_columns(model, recorded).loops
+    following = () if loops is None else tuple(loops.dofs)
+    whole = Segment(start, trajectory.initial_state, controls, name, following=following)
     before: tuple[Segment, ...] = ()
     if trajectory.lead_in is not None:
         *earlier, whole = with_lead_in(model, whole, trajectory.lead_in, settings)
@@ -104,8 +106,8 @@ def measured_starts(
     whole = None if lead_in is None else lead_in.measured
     _, columns, _ = channels_of(model, recorded, settings)
     segments = [s for s in sequence.segments if s.end > s.first]
-    if whole is None and not _is_measured(model, trajectory, segments[0]):
-        segments = segments[1:]
+    if whole is None:
+        segments = [s for s in segments if not s.begins or _is_measured(model, trajectory, s)]
     return MeasuredStarts(
         model,
         segments,

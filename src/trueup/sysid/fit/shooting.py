@@ -85,6 +85,7 @@ def cut_windows(
                 window_label(whole.sequence, index),
                 whole.clock + first * timestep,
                 carried if index else whole.carried,
+                following=whole.following,
             )
         )
     starts = np.array([segment.start_time for segment in segments])

@@ -12,6 +12,8 @@ import numpy as np
 from trueup.errors import RecordingError, listing
 from trueup.signals import Recording
 from trueup.signals.clocks.runs import runs_of
+from trueup.simulation.loops.closure import closed_loops, names_of
+from trueup.simulation.loops.projection import coordinate_loops
 from trueup.simulation.models.element_names import generated_names
 from trueup.sysid.experiment.model_loading import load_model, load_spec
 from trueup.sysid.experiment.settings import ModelPart
@@ -44,7 +46,6 @@ from trueup.sysid.importing.template import (
 )
 from trueup.sysid.importing.template_text import experiment_text, plain_name, quoted
 from trueup.sysid.importing.unknowns_of_servos import ServoUnknowns, with_servo_unknowns
-from trueup.sysid.recordings.coupled_joints import coupled_joints
 from trueup.sysid.torque.left_out_forces import (
     left_out_dofs,
     left_out_forces,
@@ -327,17 +328,18 @@ def _further_signals(
 
 def _without_data(robot: mujoco.MjModel, readings: Sequence[Reading]) -> list[str]:
     """Sentences on the joints of the model that the log does not have."""
-    measured = {int(robot.jnt_qposadr[r.joint]) for r in readings}
-    led = {c.joint: c.leader for c in coupled_joints(robot, measured)}
-    left = [j for j in scalar_joints(robot) if int(robot.jnt_qposadr[j]) not in measured]
+    measured = [int(robot.jnt_dofadr[r.joint]) for r in readings]
+    loops = closed_loops(robot, measured)[0]
+    left = [j for j in scalar_joints(robot) if int(robot.jnt_dofadr[j]) not in measured]
+    followed = {dof for loop in loops if loop.known for dof in loop.unknown}
     out = []
-    if follow := [j for j in left if led.get(j, -1) >= 0]:
-        leaders = dict.fromkeys(robot.joint(led[j]).name for j in follow)
-        out.append(
-            f"{listing(robot.joint(j).name for j in follow)} is not in the log: it follows "
-            f"{listing(leaders)}, as the model couples them"
-        )
-    if still := [j for j in left if j not in follow]:
+    for loop in loops:
+        if loop.known:
+            out.append(
+                f"{listing(names_of(robot, loop.unknown))} is not in the log: it follows "
+                f"{listing(names_of(robot, loop.known))}, as the model couples them"
+            )
+    if still := [j for j in left if int(robot.jnt_dofadr[j]) not in followed]:
         out.append(
             f"no column was found for {listing(robot.joint(j).name for j in still)}: it begins at "
             "rest in the pose of the model, and nothing about it is identified"
@@ -349,22 +351,27 @@ def _unknown_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> list
     """Sentence on forces that prevent a comparison of torques with links."""
     known = [torque_is_known(robot, r.joint) for r in readings]
     said = left_out_sentence(robot)
-    if all(known) or not said:
+    names = listing(
+        robot.joint(r.joint).name for r, k in zip(readings, known, strict=True) if not k
+    )
+    unsure = f"the zero, sign and gain of {names} were not tested with torques; check them"
+    if all(known):
         return []
-    names = [robot.joint(r.joint).name for r, k in zip(readings, known, strict=True) if not k]
-    return [
-        f"{said}: the zero, sign and gain of {listing(names)} were not tested with torques; check "
-        "them. The simulation includes these forces"
-    ]
+    if said:
+        return [f"{said}: {unsure}. The simulation includes these forces"]
+    loops = " and ".join(force.what for force in left_out_forces(robot) if force.solvable)
+    return [f"the weight of links acts on several joints by {loops}: {unsure}"]
 
 
 def _explains_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> bool:
     """Whether inverse dynamics is possible: the motion and some torque are known."""
-    measured = {r.joint for r in readings}
+    measured = {int(robot.jnt_dofadr[r.joint]) for r in readings}
     coupled = {dof for f in left_out_forces(robot) if f.couples for dof in f.dofs}
-    moving = {j for j in range(robot.njnt) if int(robot.jnt_dofadr[j]) not in coupled}
-    left_out = left_out_dofs(robot)
-    return moving <= measured and any(int(robot.jnt_dofadr[j]) not in left_out for j in measured)
+    followed = {dof for loop in closed_loops(robot, measured)[0] for dof in loop.unknown}
+    moving = set(range(robot.nv)) - coupled - followed
+    loops = coordinate_loops(robot, lambda dof: int(dof not in measured))
+    held = {dof for loop in loops for dof in loop.unknown}
+    return moving <= measured and bool(measured - left_out_dofs(robot) - held)
 
 
 def _search_lines(by_torque: bool) -> list[str]:

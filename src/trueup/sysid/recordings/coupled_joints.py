@@ -25,34 +25,6 @@ class CoupledJoint:
     inverted: bool = False
     """Whether the leader's displacement is the polynomial of this joint's."""
 
-    def follow(self, model: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray | None) -> None:
-        """Set position and speed of the joint, in place."""
-        at, dof = int(model.jnt_qposadr[self.joint]), int(model.jnt_dofadr[self.joint])
-        moved, speed = 0.0, 0.0
-        if self.leader >= 0:
-            leader = int(model.jnt_qposadr[self.leader])
-            moved = float(qpos[leader] - model.qpos0[leader])
-            speed = 0.0 if qvel is None else float(qvel[int(model.jnt_dofadr[self.leader])])
-        polynomial = np.polynomial.Polynomial(self.coefficients)
-        if self.inverted:
-            own = self._root(polynomial - moved)
-            slope = float(polynomial.deriv()(own))
-            rate = 1.0 / slope if slope else 0.0
-        else:
-            own, rate = float(polynomial(moved)), float(polynomial.deriv()(moved))
-        qpos[at] = model.qpos0[at] + own
-        if qvel is not None:
-            qvel[dof] = rate * speed
-
-    @staticmethod
-    def _root(polynomial: np.polynomial.Polynomial) -> float:
-        """Root of a polynomial closest to zero, or its minimum of the absolute value."""
-        roots = polynomial.roots()
-        real = roots[np.abs(roots.imag) < 1e-9].real
-        if not real.size:
-            real = roots.real
-        return float(real[np.argmin(np.abs(real))])
-
 
 def coupled_joints(model: mujoco.MjModel, known: Iterable[int]) -> list[CoupledJoint]:
     """Joints with positions determined by known ones, each after its leader.

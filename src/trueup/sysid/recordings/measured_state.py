@@ -6,6 +6,7 @@ measured.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import mujoco
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from trueup.signals import SignalType, TimeSeries
 from trueup.signals.model_signals import state_mappings
 from trueup.simulation.engine.initial_state import create_initial_state, with_start_time
-from trueup.sysid.recordings.coupled_joints import CoupledJoint, coupled_joints
+from trueup.simulation.loops.closure import Loop, closed_loops
 
 _FEWEST = 5  # minimum number of samples in a local fit of three coefficients
 
@@ -32,8 +33,8 @@ class StateColumns:
     """Columns of sensors of the model; the others are states."""
     activations: dict[int, int] = field(default_factory=dict)
     """Index into act -> column."""
-    coupled: tuple[CoupledJoint, ...] = ()
-    """Unmeasured joints that are determined by measured ones."""
+    loops: "FollowedLoops | None" = None
+    """Unmeasured joints that are determined by measured ones; None for none."""
 
     def gives(self, dof: int) -> bool:
         """Whether a velocity was measured, or is determined by a measured position."""
@@ -50,8 +51,81 @@ class StateColumns:
 
     def unknown(self, model: mujoco.MjModel) -> list[str]:
         """Those of :meth:`missing` that are not determined by measured ones either."""
-        following = {model.joint(each.joint).name for each in self.coupled}
+        dofs = [] if self.loops is None else self.loops.dofs
+        following = {model.joint(int(model.dof_jntid[dof])).name for dof in dofs}
         return [name for name in self.missing(model) if name not in following]
+
+    def places(self) -> list[int]:
+        """Indices into qpos of positions that are measured or determined by measured ones."""
+        return [*self.positions, *(() if self.loops is None else self.loops.addresses)]
+
+    def follow(
+        self,
+        qpos: np.ndarray,
+        qvel: np.ndarray,
+        qacc: np.ndarray | None = None,
+        times: np.ndarray | None = None,
+    ) -> None:
+        """Set the joints that are determined by measured ones along a motion, in place.
+
+        Args:
+          qpos: positions ``(T, nq)``.
+          qvel: velocities ``(T, nv)``.
+          qacc: accelerations ``(T, nv)``; None: not needed.
+          times: ``(T,)`` [s], for messages.
+
+        Raises:
+          SignalError: a loop cannot be closed, or is at a dead point.
+        """
+        for loop in () if self.loops is None else self.loops.loops:
+            loop.follow(qpos, qvel, qacc, times)
+
+
+@dataclass(frozen=True)
+class FollowedLoops:
+    """Joints of a recording that were not measured, but are determined by measured ones."""
+
+    model: mujoco.MjModel
+    recorded: TimeSeries
+    positions: dict[int, int]
+    """Index into qpos -> column."""
+    loops: tuple[Loop, ...]
+
+    @property
+    def addresses(self) -> list[int]:
+        """Their indices into qpos."""
+        return [address for loop in self.loops for address in loop.addresses]
+
+    @property
+    def dofs(self) -> list[int]:
+        """Their degrees of freedom."""
+        return [dof for loop in self.loops for dof in loop.unknown]
+
+    def check(self) -> None:
+        """Raise SignalError if a recorded sample leaves a loop open, or is a dead point."""
+        assert len(self.solved) == len(self.recorded.times)
+
+    @cached_property
+    def solved(self) -> np.ndarray:
+        """Positions at the recorded samples ``(n, nq)``.
+
+        Raises:
+          SignalError: a loop cannot be closed, or is at a dead point.
+        """
+        times, data = self.recorded.times, self.recorded.data
+        qpos = np.tile(self.model.qpos0, (len(times), 1))
+        for address, column in self.positions.items():
+            qpos[:, address] = data[:, column]
+        for loop in self.loops:
+            loop.follow(qpos, np.zeros((len(times), self.model.nv)), times=times)
+        return qpos
+
+    def follow(self, qpos: np.ndarray, qvel: np.ndarray, time: float) -> None:
+        """Set positions ``(nq,)`` and velocities ``(nv,)`` of the joints at a time, in place."""
+        near = int(np.argmin(np.abs(self.recorded.times - time)))
+        qpos[self.addresses] = self.solved[near, self.addresses]
+        for loop in self.loops:
+            loop.settle(qpos[None], qvel[None], times=np.array([time]))
 
 
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
@@ -84,8 +158,10 @@ def state_columns(model: mujoco.MjModel, recorded: TimeSeries) -> StateColumns:
                 positions[int(model.jnt_qposadr[joint])] = int(columns[0])
             elif kind_of_sensor == int(mujoco.mjtSensor.mjSENS_JOINTVEL):
                 velocities[int(model.jnt_dofadr[joint])] = int(columns[0])
-    coupled = tuple(coupled_joints(model, positions))
-    return StateColumns(positions, velocities, twin, frozenset(sensors), activations, coupled)
+    known = [dof for dof, address in twin.items() if address in positions]
+    found = tuple(closed_loops(model, known)[0])
+    loops = FollowedLoops(model, recorded, positions, found) if found else None
+    return StateColumns(positions, velocities, twin, frozenset(sensors), activations, loops)
 
 
 def unmeasured_entries(model: mujoco.MjModel, columns: StateColumns | None) -> np.ndarray | None:
@@ -105,9 +181,9 @@ def unmeasured_entries(model: mujoco.MjModel, columns: StateColumns | None) -> n
     else:
         entries[[1 + address for address in columns.positions]] = False
         entries[[1 + model.nq + dof for dof in range(model.nv) if columns.gives(dof)]] = False
-        joints = [each.joint for each in columns.coupled]
-        entries[1 + model.jnt_qposadr[joints]] = False
-        entries[1 + model.nq + model.jnt_dofadr[joints]] = False
+        if columns.loops is not None:
+            entries[[1 + address for address in columns.loops.addresses]] = False
+            entries[[1 + model.nq + dof for dof in columns.loops.dofs]] = False
         entries[[1 + model.nq + model.nv + place for place in columns.activations]] = False
     return entries if entries[1:].any() else None
 
@@ -151,8 +227,8 @@ def measured_state(
             qvel[dof] = value[columns.velocities[dof]]
         elif columns.position_of_velocity.get(dof) in columns.positions:
             qvel[dof] = slope[columns.positions[columns.position_of_velocity[dof]]]
-    for joint in columns.coupled:
-        joint.follow(model, qpos, qvel)
+    if columns.loops is not None:
+        columns.loops.follow(qpos, qvel, time)
     return state
 
 

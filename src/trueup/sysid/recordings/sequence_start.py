@@ -1,18 +1,18 @@
 """Start of a sequence of a recording: its initial state and its lead-in."""
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import mujoco
 import numpy as np
 
-from trueup.errors import ExperimentError, did_you_mean, listing
+from trueup.errors import ExperimentError, SignalError, did_you_mean, listing
 from trueup.signals import InterpolationMethod, TimeSeries
 from trueup.simulation.engine.initial_state import create_initial_state
 from trueup.simulation.engine.lead_in import LeadIn
+from trueup.simulation.loops.closure import closed_loops
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.settings import InitialState, RecordingPart
-from trueup.sysid.recordings.coupled_joints import coupled_joints
 from trueup.sysid.recordings.measured_state import measured_state, state_columns
 from trueup.sysid.recordings.state_smoothing import chosen_half_width
 
@@ -36,10 +36,13 @@ def initial_state(
       begins_late: whether its beginning is excluded, so that the given state does not apply.
 
     Raises:
-      ExperimentError: a joint that the model does not have.
+      ExperimentError: a joint that the model does not have, or a loop that is not closed.
     """
     if begins_late or given in ("measured", "estimated"):
-        return state_at(model, measured, float(measured.times[0]))
+        try:
+            return state_at(model, measured, float(measured.times[0]))
+        except SignalError as error:
+            raise ExperimentError(f"{name}: {error}") from error
     data = mujoco.MjData(model)
     if isinstance(given, InitialState):
         for kind, values in (("qpos", given.qpos), ("qvel", given.qvel)):
@@ -49,10 +52,14 @@ def initial_state(
             data.qpos[model.jnt_qposadr[_joint(model, joint, "")]] = value
         for joint, value in given.qvel.items():
             data.qvel[model.jnt_dofadr[_joint(model, joint, "")]] = value
-        places = [int(model.jnt_qposadr[_joint(model, joint, "")]) for joint in given.qpos]
-        for coupled in coupled_joints(model, places):
-            speed = data.qvel if model.joint(coupled.joint).name not in given.qvel else None
-            coupled.follow(model, data.qpos, speed)
+        speeds = data.qvel.copy()
+        try:
+            for loop in closed_loops(model, _dofs(model, given.qpos))[0]:
+                loop.follow(data.qpos[None], data.qvel[None])
+        except SignalError as error:
+            raise ExperimentError(f"recording {name!r}: initial.qpos: {error}") from error
+        for dof in _dofs(model, given.qvel):
+            data.qvel[dof] = speeds[dof]
     return create_initial_state(model, data.qpos, data.qvel, held=given != "default")
 
 
@@ -126,16 +133,14 @@ def unmeasured_positions(
     model = whole.model
     given = set(part.initial.qpos) if isinstance(part.initial, InitialState) else set()
     columns = state_columns(model, whole.sensordata)
+    known = set(columns.places())
     if given:
-        places = [int(model.jnt_qposadr[_joint(model, name, "")]) for name in given]
-        coupled = coupled_joints(model, places)
-    else:
-        coupled = columns.coupled
-    following = {each.joint for each in coupled}
+        loops = closed_loops(model, _dofs(model, given))[0]
+        known = {*columns.positions, *(a for loop in loops for a in loop.addresses)}
     names = [
         model.joint(j).name or f"joint {j}"
         for j in range(model.njnt)
-        if int(model.jnt_qposadr[j]) not in columns.positions and j not in following
+        if int(model.jnt_qposadr[j]) not in known
     ]
     names = [n for n in names if n not in given and n not in estimated]
     if not names:
@@ -146,6 +151,10 @@ def unmeasured_positions(
         f"give it (initial: {{qpos: ...}}), or estimate it (target: state/{names[0]}/qpos, with "
         f"bounds)."
     ]
+
+
+def _dofs(model: mujoco.MjModel, names: Iterable[str]) -> list[int]:
+    return [int(model.jnt_dofadr[_joint(model, name, "")]) for name in names]
 
 
 def _joint(model: mujoco.MjModel, name: str, where: str) -> int:

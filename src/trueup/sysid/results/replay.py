@@ -23,8 +23,7 @@ from trueup.runs.store.run_directory import RunDirectory
 from trueup.sysid.fit.compared_channels import channels_of
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.window_states import without_window_states
-from trueup.sysid.recordings.coupled_joints import CoupledJoint
-from trueup.sysid.recordings.measured_state import state_columns
+from trueup.sysid.recordings.measured_state import StateColumns, state_columns
 
 if TYPE_CHECKING:
     from trueup.simulation.measured.model_sequences import ModelSequences
@@ -50,7 +49,7 @@ def motion_replay(result: Identification) -> reports.Replay | None:
     trajectory = groups[0].measured_rollout[0]
     model = trajectory.model
     columns = state_columns(model, trajectory.sensordata)
-    if model.nbody > _MOST_POINTS or len(columns.positions) + len(columns.coupled) < model.nq:
+    if model.nbody > _MOST_POINTS or len(columns.places()) < model.nq:
         return None
     pieces = f" in pieces of {_PIECE:g} s from the measured state"
     if prepared.experiment.search.by_torques:
@@ -70,7 +69,7 @@ def motion_replay(result: Identification) -> reports.Replay | None:
     times, *both = signals
     frames = np.linspace(times[0], min(times[-1], times[0] + _LONGEST), _FRAMES)
     rows = np.unique(np.clip(np.searchsorted(times, frames), 0, len(times) - 1))
-    qpos = [_positions(model, sources, columns.coupled, data[rows]) for data in both]
+    qpos = [_positions(model, sources, columns, data[rows]) for data in both]
     if not all(np.isfinite(q).all() for q in qpos):
         return None
     skeleton = _Skeleton(model)
@@ -152,16 +151,14 @@ def _simulated(
 def _positions(
     model: mujoco.MjModel,
     sources: dict[int, int],
-    coupled: Sequence[CoupledJoint],
+    columns: StateColumns,
     signals: np.ndarray,
 ) -> np.ndarray:
     """Joint positions ``(frames, nq)`` from signals ``(frames, channels)``."""
     qpos = np.tile(model.qpos0, (len(signals), 1))
     for address, channel in sources.items():
         qpos[:, address] = signals[:, channel]
-    for row in qpos if coupled else ():
-        for each in coupled:
-            each.follow(model, row, None)
+    columns.follow(qpos, np.zeros((len(qpos), model.nv)))
     return qpos
 
 

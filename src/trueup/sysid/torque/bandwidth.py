@@ -223,7 +223,8 @@ def same_columns(data: Sequence[TorqueData], first: TorqueData) -> list[TorqueDa
     return [
         d
         for d in data
-        if d.sources.dofs == first.sources.dofs and np.array_equal(parameters_of(d.model), links)
+        if d.sources.acting == first.sources.acting
+        and np.array_equal(parameters_of(d.model), links)
     ]
 
 
@@ -260,4 +261,12 @@ def _cut(data: TorqueData, last: bool) -> TorqueData:
     own = None if data.own_error is None else data.own_error[rows]
     slides = None if data.slides is None else data.slides[rows]
     motion = replace(data.motion, **arrays)
-    return replace(data, motion=motion, links=data.links[rows], own_error=own, slides=slides)
+    shares = None if data.shares is None else data.shares[rows]
+    return replace(
+        data,
+        motion=motion,
+        links=data.links[rows],
+        own_error=own,
+        slides=slides,
+        shares=shares,
+    )

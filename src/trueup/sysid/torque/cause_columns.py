@@ -265,7 +265,7 @@ def _of_gravity(part: TorqueData, axis: int) -> np.ndarray:
     model.opt.gravity[axis] += 1.0
     motion = part.motion
     more = link_regressor(model, motion.qpos, motion.qvel, motion.qacc)
-    return (more[:, list(part.sources.dofs)] - part.links) @ parameters_of(part.model)
+    return (part.on_rows(more) - part.links) @ parameters_of(part.model)
 
 
 def _mass(name: str, given: float) -> Words:

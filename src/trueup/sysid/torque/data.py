@@ -1,13 +1,15 @@
 """Torque and its regressor for one recording."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from trueup.errors import SignalError
+from trueup.simulation.loops.projection import velocity_shares
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.sysid.torque.joint_motion import (
@@ -42,6 +44,27 @@ class TorqueData:
     slides: np.ndarray | None = None
     """Samples that count ``(T, dofs)`` bool: the joint does not rest or turn round, where friction
     is any torque up to its limit. None: all."""
+    shares: np.ndarray | None = None
+    """Velocity of each joint of closed loops per velocity of each row ``(T, acting, dofs)``, by
+    which forces on it act on the row; None: each joint is a row of its own."""
+
+    @property
+    def forces(self) -> list[tuple[int, int, np.ndarray | float]]:
+        """Degree of freedom, row on which its force acts, and its share ``(T,)``, each not zero."""
+        if self.shares is None:
+            return [(dof, k, 1.0) for k, dof in enumerate(self.sources.dofs)]
+        return [
+            (dof, k, 1.0 if np.all(self.shares[:, a, k] == 1.0) else self.shares[:, a, k])
+            for a, dof in enumerate(self.sources.acting)
+            for k in range(len(self.sources.dofs))
+            if np.any(self.shares[:, a, k])
+        ]
+
+    def on_rows(self, torques: np.ndarray) -> np.ndarray:
+        """Torques on rows ``(T, dofs, ...)`` of those of a tree of links ``(T, nv, ...)``."""
+        if self.shares is None:
+            return torques[:, list(self.sources.dofs)]
+        return np.einsum("ta...,tak->tk...", torques[:, list(self.sources.acting)], self.shares)
 
     @property
     def counts(self) -> np.ndarray:
@@ -67,8 +90,8 @@ class TorqueData:
         controls = motion.controls_raw if raw else motion.controls
         gear, gain, bias = (fields[f"actuator_{name}"] for name in ("gear", "gainprm", "biasprm"))
         count = len(gear)
-        out = np.empty((count, len(motion.times), len(self.sources.dofs)))
-        for k, dof in enumerate(self.sources.dofs):
+        out = np.zeros((count, len(motion.times), len(self.sources.dofs)))
+        for dof, k, share in self.forces:
             total = np.zeros((count, len(motion.times)))
             if dof in self.sources.sensor_columns:
                 total += recorded[:, self.sources.sensor_columns[dof]]
@@ -79,7 +102,7 @@ class TorqueData:
                 force = force + bias[:, i, 1:2] * ratio * motion.qpos[:, address]
                 force = force + bias[:, i, 2:3] * ratio * motion.qvel[:, dof]
                 total += ratio * force
-            out[:, :, k] = total
+            out[:, :, k] += share * total
         if self.own_error is None:
             return out
         # a gain that only its ratio to others determines is not determined by the own error
@@ -108,8 +131,20 @@ class TorqueData:
         if np.array_equal(zero, self.model.qpos0):
             return self.links
         motion = self.motion
-        found = link_regressor(self.model, motion.qpos, motion.qvel, motion.qacc, zero)
-        return found[:, list(self.sources.dofs)]
+        if self.shares is None:
+            found = link_regressor(self.model, motion.qpos, motion.qvel, motion.qacc, zero)
+            return self.on_rows(found)
+        model = copy(self.model)
+        model.qpos0[:] = zero
+        # MuJoCo places the second anchor of a loop in the pose of qpos0
+        mujoco.mj_setConst(model, mujoco.MjData(model))
+        qpos, qvel, qacc = motion.qpos.copy(), motion.qvel.copy(), motion.qacc.copy()
+        loops = [loop.of(model) for loop in self.sources.loops]
+        for loop in loops:
+            loop.settle(qpos, qvel, qacc, motion.times)
+        sources = self.sources
+        shares = velocity_shares(loops, qpos, sources.acting, sources.dofs, motion.times)
+        return replace(self, shares=shares).on_rows(link_regressor(model, qpos, qvel, qacc))
 
     def needed(self, links: np.ndarray, fields: dict[str, np.ndarray]) -> np.ndarray:
         """Torque of inverse dynamics of the motion ``(n, T, dofs)``.
@@ -127,14 +162,15 @@ class TorqueData:
             own = np.flatnonzero(which.reshape(-1) == k)
             regressor = self.regressor(zero).reshape(-1, shape[2])
             out[own] = (links[own] @ regressor.T).reshape(len(own), *shape[:2])
-        for k, dof in enumerate(self.sources.dofs):
+        for dof, k, share in self.forces:
             joint = int(self.model.dof_jntid[dof])
             address = int(self.model.jnt_qposadr[joint])
-            out[:, :, k] += fields["dof_armature"][:, dof, None] * motion.qacc[:, dof]
-            out[:, :, k] += fields["dof_damping"][:, dof, None] * motion.qvel[:, dof]
-            out[:, :, k] += fields["dof_frictionloss"][:, dof, None] * motion.direction[:, dof]
+            own = out[:, :, k]
+            own += fields["dof_armature"][:, dof, None] * (share * motion.qacc[:, dof])
+            own += fields["dof_damping"][:, dof, None] * (share * motion.qvel[:, dof])
+            own += fields["dof_frictionloss"][:, dof, None] * (share * motion.direction[:, dof])
             stretch = motion.qpos[:, address] - fields["qpos_spring"][:, address, None]
-            out[:, :, k] += fields["jnt_stiffness"][:, joint, None] * stretch
+            own += fields["jnt_stiffness"][:, joint, None] * (share * stretch)
         return out
 
 
@@ -147,7 +183,12 @@ def torque_data_of(
 ) -> TorqueData:
     """Torque and regressor of one motion."""
     links = link_regressor(model, motion.qpos, motion.qvel, motion.qacc)
-    return TorqueData(motion, sources, model, links[:, list(sources.dofs)], own_error, slides)
+    rows = list(sources.dofs)
+    if not sources.following:
+        return TorqueData(motion, sources, model, links[:, rows], own_error, slides)
+    shares = velocity_shares(sources.loops, motion.qpos, sources.acting, rows, motion.times)
+    part = TorqueData(motion, sources, model, links, own_error, slides, shares)
+    return replace(part, links=part.on_rows(links))
 
 
 def joint_names(model: mujoco.MjModel, dofs: Sequence[int]) -> list[str]:

@@ -9,6 +9,8 @@ from scipy.interpolate import CubicSpline
 from trueup.errors import SignalError, listing
 from trueup.signals import SignalType, TimeSeries, butterworth
 from trueup.signals.clocks.gaps import gap_ends
+from trueup.simulation.loops.closure import Loop
+from trueup.simulation.loops.projection import coordinate_loops
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.simulation.targets.actuator_types import has_static_law
 from trueup.sysid.recordings.measured_state import StateColumns, state_columns
@@ -31,8 +33,9 @@ class TorqueSources:
     """Source of the torque of each joint in a recording.
 
     A joint has a recorded torque, or actuators with a known law; ``dofs`` are those with one of
-    both and without coupling to other joints. A joint with a spring and without an actuator, such
-    as the elasticity between a motor and its link, is included with a torque of zero.
+    both and without unsupported forces. In a closed loop they are coordinates of its motion. A
+    joint with a spring and without an actuator, such as the elasticity between a motor and its
+    link, is included with a torque of zero.
     """
 
     dofs: tuple[int, ...]
@@ -40,6 +43,15 @@ class TorqueSources:
     """Column of the recording with the torque, by degree of freedom."""
     actuators: dict[int, tuple[int, ...]]
     """Actuators with laws that give the torque, or the part missing in the recorded one."""
+    following: tuple[int, ...] = ()
+    """Joints of closed loops whose motion ``dofs`` determine, and whose forces act on them."""
+    loops: tuple[Loop, ...] = ()
+    """Loops of the model, with ``dofs`` among the coordinates that they leave."""
+
+    @property
+    def acting(self) -> tuple[int, ...]:
+        """Degrees of freedom with forces in the torques of ``dofs``, those themselves first."""
+        return (*self.dofs, *self.following)
 
     @property
     def has_torque(self) -> bool:
@@ -125,10 +137,25 @@ def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]
         others = tuple(i for i in actuators[dof] if i != measured and has_static_law(model, i))
         if others:
             by_law[dof] = others
-    coupled = left_out_dofs(model)
-    known = {*sensors, *by_law, *_springs(model)}
-    dofs = tuple(d for d in range(model.nv) if d in known and d not in coupled)
-    return TorqueSources(dofs, sensors, by_law)
+    left_out = left_out_dofs(model)
+    known = {*sensors, *by_law}
+    columns = state_columns(model, recorded)
+    loops = coordinate_loops(
+        model, lambda dof: 0 if dof in known else 1 if columns.gives(dof) else 2
+    )
+    # without an actuator the torque is zero
+    unknown = left_out | (set(actuators) - known)
+    rows = {*known, *_springs(model)} - left_out
+    following: set[int] = set()
+    for loop in loops:
+        rows -= set(loop.unknown)
+        if unknown & set(loop.unknown):
+            rows -= set(loop.known)
+        elif rows & set(loop.known):
+            following |= set(loop.unknown)
+    return TorqueSources(
+        tuple(sorted(rows)), sensors, by_law, tuple(sorted(following)), tuple(loops)
+    )
 
 
 def actuators_of(model: mujoco.MjModel, dof: int) -> list[int]:
@@ -187,6 +214,7 @@ def smooth_motion(
 
     smoothed = smooth(signals)
     qpos, qvel, qacc = _states(model, columns, grid, smoothed)
+    columns.follow(qpos, qvel, qacc, grid)
     floor = 1e-9 if slowest is None else slowest
     direction = smooth(np.tanh(qvel / floor))
     half = 0.5 * float(np.median(np.diff(trajectory.control.times)))
@@ -255,22 +283,21 @@ def _states(
 
 
 def check_measured(trajectory: SystemTrajectory) -> None:
-    """Raise SignalError if the position of a joint was not measured.
+    """Raise SignalError if the position of a joint was not measured, nor follows from others.
 
-    A joint that an equality or a tendon couples to others, such as a gripper's finger, is assumed
-    at its default; the joints of a kinematic loop are not.
+    A joint that an equality or a tendon couples to others that were not measured either, such as a
+    gripper's finger, is assumed at its default.
     """
     model = trajectory.model
-    missing = state_columns(model, trajectory.sensordata).missing(model)
+    missing = state_columns(model, trajectory.sensordata).unknown(model)
     forces = left_out_forces(model)
     coupled = {dof for force in forces if force.couples for dof in force.dofs}
     dofs = {model.joint(j).name or "?": int(model.jnt_dofadr[j]) for j in range(model.njnt)}
     missing = [name for name in missing if dofs[name] not in coupled]
     if missing:
         loops = [f.what for f in forces if f.loop and any(dofs[n] in f.dofs for n in missing)]
-        of_loop = f"; solving the loop of {' and '.join(loops)} is not supported" if loops else ""
+        of_loop = f", and {' and '.join(loops)} does not determine it" if loops else ""
         raise SignalError(
             f"inverse dynamics requires the measured position of every joint; {trajectory.name} "
-            "has "
-            f"none of {listing(missing)}{of_loop}"
+            f"has none of {listing(missing)}{of_loop}"
         )

@@ -1,26 +1,32 @@
-"""Forces of a model that inverse dynamics does not support.
+"""Forces of a model that inverse dynamics of a tree of links does not include.
 
-Supported are rigid links, armature, damping, friction and springs of joints, and actuators on
-joints. Other forces on a joint are listed here, and its torque is not compared.
+Included are rigid links, armature, damping, friction and springs of joints, and actuators on
+joints. Forces of equality constraints are projected out where a recording determines the motion of
+their joints; with other forces, the torque of a joint is not compared.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from trueup.errors import listing
+from trueup.simulation.loops.equalities import (
+    CONNECT,
+    JOINT,
+    TENDON,
+    WELD,
+    between,
+    chain,
+    equality_dofs,
+    equality_name,
+    is_active,
+    tendon_dofs,
+    unsolvable_reason,
+)
 
 _ON_JOINT = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
-_EQUALITIES = {
-    int(mujoco.mjtEq.mjEQ_CONNECT): "connect",
-    int(mujoco.mjtEq.mjEQ_WELD): "weld",
-    int(mujoco.mjtEq.mjEQ_JOINT): "joint",
-    int(mujoco.mjtEq.mjEQ_TENDON): "tendon",
-}
-LOOPS = ("connect", "weld")
-"""Equalities that close a loop of links."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,8 @@ class LeftOutForce:
     """Whether it closes a loop of links."""
     couples: bool = False
     """Whether it couples joints only by their coordinates, such as a gripper's fingers."""
+    solvable: bool = False
+    """Whether it is an equality, whose force does no work along the motions that it allows."""
 
 
 def left_out_forces(model: mujoco.MjModel) -> list[LeftOutForce]:
@@ -55,8 +63,9 @@ def loop_closures(model: mujoco.MjModel) -> dict[int, LeftOutForce]:
 
 
 def left_out_dofs(model: mujoco.MjModel) -> set[int]:
-    """Degrees of freedom with a force that inverse dynamics does not support."""
-    return {dof for force in left_out_forces(model) for dof in force.dofs}
+    """Degrees of freedom with a force that is neither supported nor projected out."""
+    forces = left_out_forces(model)
+    return {dof for force in forces if not force.solvable for dof in force.dofs}
 
 
 def torque_is_known(model: mujoco.MjModel, joint: int) -> bool:
@@ -70,14 +79,18 @@ def torque_is_known(model: mujoco.MjModel, joint: int) -> bool:
 
 
 def left_out_sentence(model: mujoco.MjModel, dofs: Iterable[int] | None = None) -> str:
-    """Sentence on unsupported forces on degrees of freedom; empty for none.
+    """Sentence on forces that are neither supported nor projected out; empty for none.
 
     Args:
       model: the model.
       dofs: degrees of freedom; None: all.
     """
     wanted = set(range(model.nv)) if dofs is None else set(dofs)
-    acting = [force for force in left_out_forces(model) if not wanted.isdisjoint(force.dofs)]
+    acting = [
+        force
+        for force in left_out_forces(model)
+        if not wanted.isdisjoint(force.dofs) and not force.solvable
+    ]
     if not acting:
         return ""
     named = [force.what for force in acting]
@@ -94,28 +107,20 @@ def left_out_sentence(model: mujoco.MjModel, dofs: Iterable[int] | None = None) 
 
 
 def _equalities(model: mujoco.MjModel) -> Iterator[tuple[int, LeftOutForce]]:
-    flags = int(model.opt.disableflags)
-    off = int(mujoco.mjtDisableBit.mjDSBL_EQUALITY) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
     for i in range(model.neq):
-        if not model.eq_active0[i] or flags & off:
+        if not is_active(model, i):
             continue
-        kind = _EQUALITIES.get(int(model.eq_type[i]), "flex")
-        ends = [int(model.eq_obj1id[i]), int(model.eq_obj2id[i])]
-        name = model.equality(i).name
-        what = f"the equality {name!r} ({kind})" if name else f"the {kind} equality {i}"
-        if kind in LOOPS:
-            if int(model.eq_objtype[i]) == int(mujoco.mjtObj.mjOBJ_SITE):
-                ends = [int(model.site_bodyid[s]) for s in ends]
-            # forces on both ends cancel at the joints that carry both
-            yield i, LeftOutForce(what, _between(model, ends), True)
-        elif kind == "joint":
-            dofs = frozenset(int(model.jnt_dofadr[j]) for j in ends if j >= 0)
-            yield i, LeftOutForce(what, dofs, couples=True)
-        elif kind == "tendon":
-            both = [_of_tendon(model, t) for t in ends if t >= 0]
-            yield i, LeftOutForce(what, frozenset().union(*both), couples=True)
-        else:
-            yield i, LeftOutForce(what, frozenset(range(model.nv)))
+        kind = int(model.eq_type[i])
+        yield (
+            i,
+            LeftOutForce(
+                equality_name(model, i),
+                equality_dofs(model, i),
+                loop=kind in (CONNECT, WELD),
+                couples=kind in (JOINT, TENDON),
+                solvable=not unsolvable_reason(model, i),
+            ),
+        )
 
 
 def _tendons(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
@@ -127,7 +132,7 @@ def _tendons(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
         if acts:
             name = model.tendon(tendon).name or tendon
             what = f"the tendon {name!r} ({', '.join(acts)})"
-            yield LeftOutForce(what, _of_tendon(model, tendon), couples=True)
+            yield LeftOutForce(what, tendon_dofs(model, tendon), couples=True)
 
 
 def _actuators(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
@@ -148,12 +153,12 @@ def _actuators(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
         elif kind == int(mujoco.mjtTrn.mjTRN_TENDON):
             name = model.tendon(first).name or first
             what = f"{what} on the tendon {name!r}"
-            yield LeftOutForce(what, _of_tendon(model, first), couples=True)
+            yield LeftOutForce(what, tendon_dofs(model, first), couples=True)
         elif kind in (int(mujoco.mjtTrn.mjTRN_SITE), int(mujoco.mjtTrn.mjTRN_SLIDERCRANK)):
             ends = [int(model.site_bodyid[s]) for s in (first, second) if s >= 0]
-            yield LeftOutForce(f"{what} on a site", _between(model, ends))
+            yield LeftOutForce(f"{what} on a site", between(model, ends))
         elif kind == int(mujoco.mjtTrn.mjTRN_BODY):
-            yield LeftOutForce(f"{what} on a body", frozenset(_chain(model, first)))
+            yield LeftOutForce(f"{what} on a body", frozenset(chain(model, first)))
         else:
             yield LeftOutForce(what, frozenset(range(model.nv)))
 
@@ -197,35 +202,3 @@ def _everywhere(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
         yield LeftOutForce("flexible bodies (flex)", every)
     if (np.asarray(model.body_plugin) >= 0).any():
         yield LeftOutForce("plugins of bodies", every)
-
-
-def _chain(model: mujoco.MjModel, body: int) -> set[int]:
-    """Degrees of freedom that carry a body."""
-    out: set[int] = set()
-    while body > 0:
-        first = int(model.body_dofadr[body])
-        out.update(range(first, first + int(model.body_dofnum[body])) if first >= 0 else ())
-        body = int(model.body_parentid[body])
-    return out
-
-
-def _between(model: mujoco.MjModel, bodies: Sequence[int]) -> frozenset[int]:
-    """Degrees of freedom that carry some but not all of several bodies; all of a single one."""
-    chains = [_chain(model, body) for body in bodies]
-    every = set().union(*chains)
-    return frozenset(every - set.intersection(*chains) if len(chains) > 1 else every)
-
-
-def _of_tendon(model: mujoco.MjModel, tendon: int) -> frozenset[int]:
-    first = int(model.tendon_adr[tendon])
-    dofs: set[int] = set()
-    bodies = []
-    for k in range(first, first + int(model.tendon_num[tendon])):
-        kind, element = int(model.wrap_type[k]), int(model.wrap_objid[k])
-        if kind == int(mujoco.mjtWrap.mjWRAP_JOINT):
-            dofs.add(int(model.jnt_dofadr[element]))
-        elif kind == int(mujoco.mjtWrap.mjWRAP_SITE):
-            bodies.append(int(model.site_bodyid[element]))
-        elif kind != int(mujoco.mjtWrap.mjWRAP_PULLEY):
-            bodies.append(int(model.geom_bodyid[element]))
-    return frozenset(dofs | (_between(model, bodies) if bodies else set()))

@@ -12,12 +12,13 @@ import numpy as np
 from scipy.linalg import solve_toeplitz, solve_triangular
 from scipy.stats import t as student
 
-from trueup.sysid.torque.data import TorqueData, joint_names
-from trueup.sysid.torque.link_regressor import LINK_PARAMETERS, link_regressor, parameters_of
+from trueup.sysid.torque.data import TorqueData, joint_names, torque_data_of
+from trueup.sysid.torque.link_regressor import LINK_PARAMETERS, parameters_of
 
 JOINT_PARAMETERS = ("armature", "damping", "frictionloss", "offset")
 """Columns of each joint, before those of the links."""
 
+_FOLLOWING = JOINT_PARAMETERS[:3]  # columns of a joint whose motion follows others
 _UNEXCITED = 1e-4  # remaining length of a unit column below which the motion does not excite it
 _SMALL = 1e-6  # coefficient of a combination that is omitted in its text
 _ROWS = 8  # rows per column of a design matrix of random motion
@@ -36,7 +37,9 @@ class LinearColumns:
     """Used columns of the link regressor ``(l,)``."""
     dofs: tuple[int, ...]
     springs: tuple[int, ...] = ()
-    """Indices in ``dofs`` of joints with a spring; their stiffness columns are last."""
+    """Degrees of freedom with a spring; their stiffness columns follow those of links."""
+    following: tuple[int, ...] = ()
+    """Joints of closed loops that follow ``dofs``; their columns are last."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +91,21 @@ def linear_columns(data: Sequence[TorqueData]) -> LinearColumns:
         body = model.body(int(column) // 10).name or f"body {int(column) // 10}"
         names.append(f"{body} {LINK_PARAMETERS[column % 10]}")
     values += [*parameters_of(model)[links]]
-    stiffness = [float(np.ravel(model.jnt_stiffness[model.dof_jntid[dof]])[0]) for dof in dofs]
-    springs = tuple(k for k, value in enumerate(stiffness) if value > 0)
-    names += [f"{joint_names(model, dofs)[k]} stiffness" for k in springs]
-    values += [stiffness[k] for k in springs]
-    return LinearColumns(tuple(names), np.array(values, float), links, dofs, springs)
+    acting, following = data[0].sources.acting, data[0].sources.following
+    stiffness = {
+        dof: float(np.ravel(model.jnt_stiffness[model.dof_jntid[dof]])[0]) for dof in acting
+    }
+    springs = tuple(dof for dof, value in stiffness.items() if value > 0)
+    names += [f"{joint} stiffness" for joint in joint_names(model, springs)]
+    values += [stiffness[dof] for dof in springs]
+    for joint, dof in zip(joint_names(model, following), following, strict=True):
+        names += [f"{joint} {what}" for what in _FOLLOWING]
+        values += [
+            model.dof_armature[dof],
+            float(np.ravel(model.dof_damping[dof])[0]),
+            model.dof_frictionloss[dof],
+        ]
+    return LinearColumns(tuple(names), np.array(values, float), links, dofs, springs, following)
 
 
 def design(part: TorqueData, columns: LinearColumns) -> np.ndarray:
@@ -104,11 +117,19 @@ def design(part: TorqueData, columns: LinearColumns) -> np.ndarray:
         extra[:, k, 4 * k + 1] = motion.qvel[:, dof]
         extra[:, k, 4 * k + 2] = motion.direction[:, dof]
         extra[:, k, 4 * k + 3] = 1.0
+    size = len(_FOLLOWING)
     stretch = np.zeros((len(motion.times), len(columns.dofs), len(columns.springs)))
-    for column, k in enumerate(columns.springs):
-        address = int(part.model.jnt_qposadr[int(part.model.dof_jntid[columns.dofs[k]])])
-        stretch[:, k, column] = motion.qpos[:, address] - part.model.qpos_spring[address]
-    return np.concatenate([extra, part.links[:, :, columns.links], stretch], axis=2)
+    follows = np.zeros((len(motion.times), len(columns.dofs), size * len(columns.following)))
+    for dof, k, share in part.forces:
+        if dof in columns.springs:
+            address = int(part.model.jnt_qposadr[int(part.model.dof_jntid[dof])])
+            moved = motion.qpos[:, address] - part.model.qpos_spring[address]
+            stretch[:, k, columns.springs.index(dof)] = share * moved
+        if dof in columns.following:
+            first = size * columns.following.index(dof)
+            own = np.stack([motion.qacc[:, dof], motion.qvel[:, dof], motion.direction[:, dof]])
+            follows[:, k, first : first + size] = (share * own).T
+    return np.concatenate([extra, part.links[:, :, columns.links], stretch, follows], axis=2)
 
 
 def torque_of(part: TorqueData, raw: bool = False) -> np.ndarray:
@@ -225,9 +246,16 @@ def _structure(part: TorqueData, columns: LinearColumns) -> np.ndarray:
     qpos = np.tile(motion.qpos.mean(axis=0), (count, 1))
     moving = np.ptp(motion.qpos, axis=0) > 0
     qpos[:, moving] = rng.uniform(-np.pi, np.pi, (count, int(moving.sum())))
+    # loops are closed in few poses: those of the motion
+    rows = rng.integers(len(motion.qpos), size=count)
+    for loop in part.sources.loops if part.sources.following else ():
+        places = [int(model.jnt_qposadr[model.dof_jntid[d]]) for d in (*loop.known, *loop.unknown)]
+        qpos[:, places] = motion.qpos[np.ix_(rows, places)]
     still = np.ptp(motion.qvel, axis=0) == 0
     qvel, qacc = rng.normal(size=(2, count, model.nv))
     qvel[:, still] = qacc[:, still] = 0.0
+    for loop in part.sources.loops if part.sources.following else ():
+        loop.settle(qpos, qvel, qacc)
     random = replace(
         motion,
         times=np.arange(count, dtype=float),
@@ -236,8 +264,7 @@ def _structure(part: TorqueData, columns: LinearColumns) -> np.ndarray:
         qacc=qacc,
         direction=np.sign(qvel),
     )
-    links = link_regressor(model, qpos, qvel, qacc)[:, list(part.sources.dofs)]
-    found = design(replace(part, motion=random, links=links), columns)
+    found = design(torque_data_of(model, random, part.sources), columns)
     return found.reshape(-1, len(columns.names))
 
 

@@ -9,34 +9,17 @@ Mechanical Manipulators", J. Dyn. Sys. Meas. Control 102, 1980. Frames and the o
 body are MuJoCo's. Every step works on all samples at once; the only loop runs over links.
 """
 
-from dataclasses import dataclass
-
 import mujoco
 import numpy as np
 
 from trueup.errors import ModelError
 from trueup.parameters.inertia import inertia_matrix
+from trueup.simulation.loops.frames import Frame, link_motion, skew
 
 LINK_PARAMETERS = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 """Mass [kg], first moments [kg m] and moments of inertia about the origin of the body [kg m^2]."""
 
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
-
-
-@dataclass
-class _Frame:
-    """Motion of a frame at all samples, in world axes."""
-
-    origin: np.ndarray
-    """``(T, 3)`` [m]."""
-    rotation: np.ndarray
-    """``(T, 3, 3)``."""
-    rate: np.ndarray
-    """Angular velocity ``(T, 3)`` [rad/s]."""
-    spin: np.ndarray
-    """Angular acceleration ``(T, 3)`` [rad/s^2]."""
-    acceleration: np.ndarray
-    """Acceleration of the origin minus gravity ``(T, 3)`` [m/s^2]."""
 
 
 def link_regressor(
@@ -131,34 +114,15 @@ def _newton_euler(
 ) -> np.ndarray:
     count = len(qpos)
     out = np.zeros((count, model.nv, 10 * model.nbody))
-    rest = np.zeros((count, 3))
-    # The world accelerates with -g, so that the inertial forces m (a - g) include every weight and
-    # no link needs a separate gravity term (Luh, Walker and Paul 1980)
-    eye = np.broadcast_to(np.eye(3), (count, 3, 3))
-    off = int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
-    gravity = np.zeros(3) if off else np.asarray(model.opt.gravity)
-    frames = [_Frame(rest, eye, rest, rest, rest - gravity)]
-    axes: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
-    chains: list[list[int]] = [[]]
+    motion = link_motion(model, qpos, qvel, qacc)
     for body in range(1, model.nbody):
-        parent = int(model.body_parentid[body])
-        frame = _attached(frames[parent], model.body_pos[body], model.body_quat[body])
-        # dofs between the world and this body: only their torques depend on its parameters
-        chain = list(chains[parent])
-        first = int(model.body_jntadr[body])
-        for joint in range(first, first + int(model.body_jntnum[body])):
-            dof, address = int(model.jnt_dofadr[joint]), int(model.jnt_qposadr[joint])
-            # body_pos and body_quat are the pose at qpos0: a joint moves by q - qpos0
-            moved = qpos[:, address] - model.qpos0[address]
-            frame, axes[dof] = _moved(model, joint, frame, moved, qvel[:, dof], qacc[:, dof])
-            chain.append(dof)
-        frames.append(frame)
-        chains.append(chain)
+        # only the torques of dofs between the world and this body depend on its parameters
+        chain, frame = motion.chains[body], motion.frames[body]
         if not chain:
             continue  # fixed to the world: no joint carries it
         force, moment = _wrench(frame)
         for dof in chain:
-            axis, anchor = axes[dof]
+            axis, anchor = motion.axes[dof]
             # Principle of virtual work: a slide carries the force along its axis, z.f; a hinge
             # the moment about its axis, z.(n + r x f) with r from the anchor to the origin, where
             # z.(r x f) = (z x r).f
@@ -173,87 +137,6 @@ def _newton_euler(
     return out
 
 
-def _attached(frame: _Frame, position: np.ndarray, quaternion: np.ndarray) -> _Frame:
-    """A frame fixed to another, with the same angular velocity and acceleration."""
-    turn = np.empty(9)
-    mujoco.mju_quat2Mat(turn, quaternion)
-    arm = frame.rotation @ position
-    return _Frame(
-        frame.origin + arm,
-        frame.rotation @ turn.reshape(3, 3),
-        frame.rate,
-        frame.spin,
-        frame.acceleration + _swung(frame, arm),
-    )
-
-
-def _swung(frame: _Frame, arm: np.ndarray) -> np.ndarray:
-    """Acceleration of a fixed point of a frame relative to its origin: the tangential
-    part ``dw/dt x r`` and the centripetal one ``w x (w x r)``."""
-    return np.cross(frame.spin, arm) + np.cross(frame.rate, np.cross(frame.rate, arm))
-
-
-def _moved(
-    model: mujoco.MjModel,
-    joint: int,
-    frame: _Frame,
-    moved: np.ndarray,
-    speed: np.ndarray,
-    acceleration: np.ndarray,
-) -> tuple[_Frame, tuple[np.ndarray, np.ndarray | None]]:
-    """The frame after a joint; the joint's axis and, of a hinge, its anchor, in world axes."""
-    axis = frame.rotation @ model.jnt_axis[joint]
-    if int(model.jnt_type[joint]) == _SLIDE:
-        # A slide: r = q z in a frame that rotates with w. To the acceleration of the fixed point at
-        # r, add 2 w x (dq/dt z) (Coriolis) and d2q/dt2 z. A translation is the same for all points,
-        # so jnt_pos does not enter
-        arm = axis * moved[:, None]
-        along = axis * acceleration[:, None]
-        coriolis = 2 * np.cross(frame.rate, axis * speed[:, None])
-        placed = _Frame(
-            frame.origin + arm,
-            frame.rotation,
-            frame.rate,
-            frame.spin,
-            frame.acceleration + _swung(frame, arm) + coriolis + along,
-        )
-        return placed, (axis, None)
-    # A hinge: move to the anchor, common to both frames, in the frame before the joint; there the
-    # new one has w' = w + dq/dt z and dw'/dt = dw/dt + d2q/dt2 z + w x (dq/dt z), since z rotates
-    # with w (Luh, Walker and Paul 1980); then move back to the origin in the rotated frame
-    lever = frame.rotation @ model.jnt_pos[joint]
-    anchor = frame.origin + lever
-    at_anchor = frame.acceleration + _swung(frame, lever)
-    turned = _Frame(
-        anchor,
-        frame.rotation @ _rotations(model.jnt_axis[joint], moved),
-        frame.rate + axis * speed[:, None],
-        frame.spin + axis * acceleration[:, None] + np.cross(frame.rate, axis * speed[:, None]),
-        at_anchor,
-    )
-    back = -(turned.rotation @ model.jnt_pos[joint])
-    turned.acceleration = at_anchor + _swung(turned, back)
-    turned.origin = anchor + back
-    return turned, (axis, anchor)
-
-
-def _rotations(axis: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Rotation matrices ``(T, 3, 3)`` about an axis, ``E + sin(q) S + (1 - cos(q)) S S``
-    (Rodrigues)."""
-    cross = _skew(axis)
-    sine, cosine = np.sin(angles)[:, None, None], np.cos(angles)[:, None, None]
-    return np.eye(3) + sine * cross + (1 - cosine) * (cross @ cross)
-
-
-def _skew(vector: np.ndarray) -> np.ndarray:
-    """``skew(a) @ b = a x b`` for vectors ``(..., 3)``."""
-    out = np.zeros((*vector.shape[:-1], 3, 3))
-    x, y, z = np.moveaxis(vector, -1, 0)
-    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -z, y, -x
-    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = z, -y, x
-    return out
-
-
 def _by_inertia(vector: np.ndarray) -> np.ndarray:
     """``I @ vector`` as a linear map of (Ixx, Iyy, Izz, Ixy, Ixz, Iyz): ``(T, 3, 6)``."""
     out = np.zeros((*vector.shape[:-1], 3, 6))
@@ -264,21 +147,21 @@ def _by_inertia(vector: np.ndarray) -> np.ndarray:
     return out
 
 
-def _wrench(frame: _Frame) -> tuple[np.ndarray, np.ndarray]:
+def _wrench(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
     """Force and moment about the origin in the frame's own axes, each ``(T, 3, 10)``."""
     # in the axes of the body the inertial parameters are constant
     rate, spin, acceleration = (
         np.einsum("tji,tj->ti", frame.rotation, v)
         for v in (frame.rate, frame.spin, frame.acceleration)
     )
-    turning = _skew(rate)
+    turning = skew(rate)
     force = np.zeros((len(rate), 3, 10))
     moment = np.zeros((len(rate), 3, 10))
     # Newton for the centre of mass, f = m a + (S(dw/dt) + S(w) S(w)) m c (Atkeson et al. 1986)
     force[:, :, 0] = acceleration
-    force[:, :, 1:4] = _skew(spin) + turning @ turning
+    force[:, :, 1:4] = skew(spin) + turning @ turning
     # Euler about the origin, n = m c x a + I dw/dt + w x (I w) (Atkeson et al. 1986); the mass
     # itself has no moment about it
-    moment[:, :, 1:4] = -_skew(acceleration)
+    moment[:, :, 1:4] = -skew(acceleration)
     moment[:, :, 4:] = _by_inertia(spin) + turning @ _by_inertia(rate)
     return force, moment

@@ -70,9 +70,9 @@ def own_errors(
             motion = motion.centred() if bandwidth.held else motion
             part = torque_data_of(trajectory.model, motion, sources)
             left = problem.left_over(x, part, variant)
-            for k, dof in enumerate(sources.dofs):
+            for dof, k, share in part.forces:
                 if dof in followed.followers:
-                    left[:, k] += motion.controls[:, followed.followers[dof]]
+                    left[:, k] += share * motion.controls[:, followed.followers[dof]]
             if np.isfinite(left).all():
                 series[trajectory.name] = (motion.times, left / problem.gains_at(x, part, variant))
     return OwnErrors(x, control, series, machine)

@@ -1,0 +1,1 @@
+"""Closed chains: states of joints that were not measured, and forces without the constraint."""
