@@ -7,13 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 from small_trainings import SMALL, configured
+from tests.waiting import until
 
 from trueup.cli import main
 from trueup.cli.key_words import split_keys
@@ -163,11 +163,7 @@ def test_an_interrupted_run_keeps_the_best_and_goes_on(data, tmp_path, monkeypat
 def killed_after_a_checkpoint(command: list[str], target: Path) -> None:
     """Run a training in a process of its own, and kill it once there is a checkpoint."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    limit = time.monotonic() + 240.0
-    while not (target / "checkpoints" / "last.ckpt").is_file():
-        assert process.poll() is None, process.stderr.read().decode()  # type: ignore[union-attr]
-        assert time.monotonic() < limit
-        time.sleep(0.02)
+    until((target / "checkpoints" / "last.ckpt").is_file, process)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     assert not (target / "metrics.json").exists(), "killed too late to show anything"
@@ -216,13 +212,10 @@ def test_a_signal_stops_a_training_and_says_so(data, tmp_path, number):
         stderr=subprocess.PIPE,
         text=True,
     )
-    limit, history = time.monotonic() + 240.0, target / "history.jsonl"
-    while not history.is_file() or len(history.read_text().splitlines()) < 3:
-        assert process.poll() is None, process.stderr.read()  # type: ignore[union-attr]
-        assert time.monotonic() < limit
-        time.sleep(0.02)
+    history = target / "history.jsonl"
+    until(lambda: history.is_file() and len(history.read_text().splitlines()) >= 3, process)
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate()
     assert process.returncode == 128 + number
     assert ("Finishing this epoch, then saving." in said) == (number == signal.SIGINT)
     assert f"the best network so far is in {target}" in said
