@@ -205,7 +205,7 @@ def test_a_resumed_training_keeps_its_own_settings(data, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_a_training_and_says_so(data, tmp_path, number):
     target = tmp_path / "cut"
-    words = ["network", "train", f"data.data_base_dir={data}", *SMALL, "train.max_epochs=200"]
+    words = ["network", "train", f"data.data_base_dir={data}", *SMALL, "train.max_epochs=60"]
     process = subprocess.Popen(
         [sys.executable, "-m", "trueup", *words, "--output", str(target)],
         stdout=subprocess.DEVNULL,
@@ -223,7 +223,7 @@ def test_a_signal_stops_a_training_and_says_so(data, tmp_path, number):
     configuration = resumed_configuration(RunDirectory.open(target))
     run_training(configuration, target, resume=True, verbose=False)
     assert history.read_text().startswith(done)  # checkpoints come every 30 s: the stop wrote one
-    assert len(history.read_text().splitlines()) == 200
+    assert len(history.read_text().splitlines()) == 60
 
 
 def test_a_stop_between_the_members_of_an_ensemble_trains_no_further_one(
