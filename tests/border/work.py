@@ -114,27 +114,24 @@ KINDS: dict[str, Callable[[Path], Work]] = {
 }
 
 
-def tree(folder: Path, hidden: Path | None = None) -> dict[str, tuple[bytes, int] | str]:
-    """Everything below a folder: contents and times of files, targets of links, folders.
+def tree(folder: Path, hidden: Path | None = None) -> dict[str, tuple[int, ...] | str]:
+    """Everything below a folder: size and times of files, targets of links, folders.
 
+    The time of the last change of a file cannot be set back: its content needs no look.
     ``hidden``, and what it holds, cannot be read and is left out.
     """
-    found: dict[str, tuple[bytes, int] | str] = {}
+    found: dict[str, tuple[int, ...] | str] = {}
     for path in sorted(folder.rglob("*")):
         if "__pycache__" in path.parts:  # Python's own, of a problem file that is imported
             continue
         if hidden is not None and path.is_relative_to(hidden):
-            continue
-        if "__pycache__" in path.parts:  # written by Python, where it may
             continue
         name = str(path.relative_to(folder))
         if path.is_symlink():
             found[name] = str(path.readlink())
         elif path.is_file():
             status = path.stat()
-            # of a file with a hole only the beginning
-            with path.open("rb") as file:
-                found[name] = (file.read(2**25), status.st_mtime_ns + status.st_size)
+            found[name] = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
         else:
             found[name] = "folder" if path.is_dir() else "special"
     return found
