@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # constraints-lowest.txt holds the lowest versions of the published ranges.
 CONSTRAINTS := constraints.txt
+# Processes that run tests; "logical" is one for each processor.
+WORKERS ?= 2
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 
 .DEFAULT_GOAL := help
@@ -26,7 +28,7 @@ demo: $(VENV)/.demo
 	$(BIN)/trueup demo --output runs/demo --overwrite
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check

@@ -1,14 +1,15 @@
 """Runs of every kind killed at random times and resumed, compared with uninterrupted ones.
 
-Run:  python benchmarks/kill_every_kind.py [--kills 200] [--results kills.jsonl]
+Run:  python benchmarks/kill_every_kind.py [--kills 300] [--results kills.jsonl] [--kinds gait ...]
 
-The command of each kind (study, identification, servo fit, training, training by motion, gait) runs
-in a child of one process that has imported everything and computed nothing, so that a kill strikes
-the run and not its imports. A run is killed by SIGKILL at random times up to three times in a row,
-continued with ``trueup study resume`` after each, and goes on to its end.
-After each kill every JSON and YAML file and every checkpoint is read; at the end the values of the
-result, and the weights of networks, must equal those of the run that was not killed. Results are
-appended to a file, one line a kill, and a benchmark that is started again goes on after them.
+The command of each kind of run, and of a study by each method of search, runs in a child of one
+process that has imported everything and computed nothing, so that a kill strikes the run and not
+its imports. A run is killed by SIGKILL at random times up to three times in a row, continued with
+``trueup study resume`` after each, and goes on to its end.
+After each kill every JSON and YAML file, every checkpoint and every history is read; at the end the
+values of the result, the weights of networks, and the history of a search with all its candidates
+and costs must equal those of the run that was not killed, bit for bit. Results are appended to a
+file, one line a kill, and a benchmark that is started again goes on after them.
 """
 
 import argparse
@@ -27,43 +28,75 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-TESTS = Path(__file__).resolve().parents[1] / "tests"
-sys.path[:0] = [str(TESTS / "border"), str(TESTS / "cli"), str(TESTS / "actuators")]
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("runs", "actuators", "cli", "networks", "sysid", "gait", "fitting", "knowledge")
+sys.path[:0] = [str(ROOT), *(str(ROOT / "tests" / name) for name in FOLDERS)]
 
-from work import KINDS, Work  # noqa: E402
+from run_kinds import KINDS  # noqa: E402
 
 from trueup.cli import main as trueup  # noqa: E402
+from trueup.errors import TrueupError  # noqa: E402
+from trueup.runs import RunDirectory, Store  # noqa: E402
 
 CHANGING = {"seconds", "wall", "started", "finished", "machine", "provenance", "directory"}
 """Keys of results that differ from run to run."""
-LONGER: dict[str, Callable[[list[str]], list[str]]] = {
-    "study": lambda words: _replaced(words, "sobol", "cmaes", "3", "40"),
-    "network": lambda words: [
-        *_replaced(words, "train.max_epochs=1", "train.max_epochs=6"),
-        "train.checkpointing.every_seconds=0.01",
-    ],
-    "motion": lambda words: _replaced(words, "2", "200"),
-    "gait": lambda words: _replaced(words, "1", "4"),
+SEARCHES = {
+    "cmaes ipop": ("rotated_rastrigin", "--method=cmaes", "restarts=ipop", "population=8"),
+    "cmaes bipop": ("rosenbrock", "--method=cmaes", "restarts=bipop"),
+    # its noise belongs to the candidate: a generator of the problem would start anew with a process
+    "cmaes of noise": ("rough_sphere", "--method=cmaes"),
+    "nsgaii": ("zdt1", "--method=nsgaii", "population=20"),
+    "auto": ("exponential_decay", "--method=auto"),
+    "multi-start": ("exponential_decay", "--method=multi-start"),
+    "sobol": ("sphere", "--method=sobol", "population=16"),
 }
-"""Commands with more generations or epochs than those of the tests."""
+"""Test problem and settings of further studies."""
 CHAIN = 3
 """Most kills of one run."""
 IMPORTED = (
     *("numba", "scipy.optimize", "scipy.stats", "scipy.signal", "cma", "mujoco.batch", "plotly"),
     *("torch", "lightning.pytorch", "safetensors.numpy", "jinja2", "trueup.sysid"),
     *("trueup.actuators", "trueup.networks", "trueup.gait", "trueup.runs", "trueup.reports"),
+    *("trueup.explain", "trueup.design"),
 )
 
 
-def _replaced(words: list[str], *pairs: str) -> list[str]:
-    """Words with some replaced, given as old, new, old, new."""
-    new = dict(zip(pairs[::2], pairs[1::2], strict=True))
-    return [new.get(word, word) for word in words]
+@dataclass(frozen=True)
+class Begun:
+    """A run of one kind."""
+
+    words: list[str]
+    """Its command."""
+    run: Path
+    """Its run directory, in a folder of its own."""
+
+
+class Search:
+    """A study of a test problem, with the interface of the other kinds."""
+
+    def __init__(self, name: str, folder: Path):
+        self.settings = SEARCHES[name]
+
+    def target(self, run: Path) -> Path:
+        """Run directory of a run that is called ``run``."""
+        return run
+
+    def command(self, run: Path) -> list[str]:
+        """Words of the command."""
+        return ["study", "run", *self.settings, "--seed=1", "--evaluations=2000", f"--output={run}"]
+
+
+EVERY: dict[str, Callable[[Path], Any]] = {
+    **{kind.kind: kind for kind in KINDS},
+    **{f"study by {name}": lambda folder, name=name: Search(name, folder) for name in SEARCHES},
+}
+"""What is killed, by name: made from the folder of its inputs."""
 
 
 def command(words: list[str], folder: Path) -> int:
@@ -140,87 +173,100 @@ def plain(value: Any) -> Any:
     return [plain(inner) for inner in value] if isinstance(value, list) else value
 
 
+def history(run: Path) -> Any:
+    """Candidates and costs of a search, and what it reported about itself; None without one."""
+    file = RunDirectory.open(run).study
+    if not file.is_file() or Store.is_blank(file):
+        return None
+    with Store.open(file) as store:
+        kept = store.history()
+    arrays = [hashlib.sha256(each.tobytes()).hexdigest() for each in (kept.X, kept.costs)]
+    return [*arrays, kept.generation.tolist(), plain(list(kept.generations)), dict(kept.reasons)]
+
+
 def outcome(run: Path) -> Any:
     """The numbers that a run ends with."""
     from safetensors.numpy import load_file
 
-    found: dict[str, Any] = {}
-    for name in ("metrics.json", "parameters.json"):
+    found: dict[str, Any] = {"history": history(run)}
+    for name in ("metrics.json", "parameters.json", "solution.json"):
         if (run / name).is_file():
             found[name] = plain(json.loads((run / name).read_text()))
     for path in sorted(run.rglob("*.safetensors")):
         arrays = load_file(path)
         weights = b"".join(arrays[name].tobytes() for name in sorted(arrays))
         found[str(path.relative_to(run))] = hashlib.sha256(weights).hexdigest()
-    if not found:
+    if "solution.json" not in found:
         raise RuntimeError(f"{run} has no result")
     return found
 
 
-def words_of(kind: str, work: Work, folder: Path) -> list[str]:
-    """The command of a kind."""
-    return LONGER.get(kind, list)(work.command(folder))
+def differences(found: Any, whole: Any, place: str = "") -> list[str]:
+    """Places at which two results differ."""
+    if isinstance(found, dict) and isinstance(whole, dict):
+        names = {*found, *whole}
+        return [
+            text
+            for name in sorted(names, key=str)
+            for text in differences(found.get(name), whole.get(name), f"{place}/{name}")
+        ]
+    if isinstance(found, list) and isinstance(whole, list) and len(found) == len(whole):
+        pairs = enumerate(zip(found, whole, strict=True))
+        return [text for k, (a, b) in pairs for text in differences(a, b, f"{place}/{k}")]
+    return [] if repr(found) == repr(whole) else [f"{place}: {found!r:.60} {whole!r:.60}"]
 
 
 def chain(
-    kind: str, work: Work, folder: Path, seconds: float, chance: random.Random,
-    times: list[float],
-) -> None:  # fmt: skip
+    begun: Begun, folder: Path, seconds: float, chance: random.Random, times: list[float]
+) -> None:
     """Kill a run up to three times, and let it end; times of the kills [s] go into ``times``."""
-    words, run = words_of(kind, work, folder), folder / work.run
-    going = words
+    going = begun.words
     for _ in range(CHAIN):
         wait = chance.uniform(0.02, 1.0) * seconds
         if not killed(command(going, folder), folder, wait):
             break
         times.append(wait)
-        read_all(run)
-        begun = (run / "experiment.yaml").is_file()
-        going = ["study", "resume", str(run)] if begun else [*words, "--overwrite"]
+        read_all(begun.run)
+        is_begun = (begun.run / "experiment.yaml").is_file()
+        going = ["study", "resume", str(begun.run)] if is_begun else [*begun.words, "--overwrite"]
     else:
         ended(command(going, folder), folder)
-    read_all(run)
+    read_all(begun.run)
 
 
 def main() -> None:
     """Kill, go on, compare."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--results", type=Path, default=Path("kills.jsonl"))
-    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
+    parser.add_argument("--kinds", nargs="+", default=list(EVERY), choices=list(EVERY))
     options = parser.parse_args()
     done = options.results.read_text().splitlines() if options.results.is_file() else []
     runs = 1 + max((json.loads(line)["run"] for line in done), default=-1)
     for name in IMPORTED:
         importlib.import_module(name)
     gc.freeze()
-    references: dict[str, tuple[Any, float]] = {}
-    works: dict[str, Work] = {}
+    references: dict[str, tuple[Begun, Any, float]] = {}
     with tempfile.TemporaryDirectory() as base:
         while len(done) < options.kills:
             kind = options.kinds[runs % len(options.kinds)]
-            source = Path(base) / kind
             if kind not in references:
-                works[kind] = inputs(kind, source)
-                for turn in range(2):  # the first one may compile
-                    place = Path(base) / f"whole-{kind}-{turn}"
-                    shutil.copytree(source, place)
-                    work = works[kind]
-                    started = time.monotonic()
-                    ended(command(words_of(kind, work, place), place), place)
-                    seconds = time.monotonic() - started
-                references[kind] = (outcome(place / work.run), seconds)
+                begun = prepared(kind, Path(base) / kind.replace(" ", "-"))
+                for _ in range(2):  # the first one may compile
+                    place, at = cleared(begun), time.monotonic()
+                    ended(command(begun.words, place), place)
+                    seconds = time.monotonic() - at
+                references[kind] = (begun, outcome(begun.run), seconds)
                 print(f"{kind}: {seconds:.2f} s", flush=True)
-            whole, seconds = references[kind]
-            place = Path(base) / f"{runs}"
-            shutil.copytree(source, place)
-            work, problem, times = works[kind], None, []
+            begun, whole, seconds = references[kind]
+            problem, times = None, []
             try:
-                chain(kind, work, place, seconds, random.Random(runs), times)
-                found = outcome(place / work.run)
-                if found != whole:
-                    problem = f"differs from the run that was not killed: {found} {whole}"
-            except (RuntimeError, ValueError, sqlite3.Error, yaml.YAMLError, OSError) as error:
+                chain(begun, cleared(begun), seconds, random.Random(runs), times)
+                if differ := differences(outcome(begun.run), whole):
+                    problem = f"differs from the run that was not killed: {'; '.join(differ[:5])}"
+            except (
+                *(RuntimeError, ValueError, sqlite3.Error, yaml.YAMLError, OSError, TrueupError),
+            ) as error:
                 problem = f"{type(error).__name__}: {error}"
             records = [
                 {"run": runs, "kind": kind, "killed": wait, "problem": problem}
@@ -230,9 +276,8 @@ def main() -> None:
                 file.writelines(json.dumps(record) + "\n" for record in records)
             done += [json.dumps(record) for record in records]
             print(runs, kind, [round(t, 2) for t in times], problem, len(done), flush=True)
-            if problem:
-                shutil.copytree(place, options.results.with_suffix(f".{runs}"))
-            shutil.rmtree(place)
+            if problem and begun.run.is_dir():
+                shutil.copytree(begun.run, options.results.with_suffix(f".{runs}"))
             runs += 1
     every = [json.loads(line) for line in done]
     bad = [record for record in every if record["problem"]]
@@ -241,20 +286,32 @@ def main() -> None:
     sys.exit(bool(bad))
 
 
-def inputs(kind: str, place: Path) -> Work:
+def prepared(kind: str, folder: Path) -> Begun:
     """Make the inputs of a kind in a child, so that this process computes nothing."""
-    place.mkdir()
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        with os.fdopen(writer, "wb") as file:
-            pickle.dump(KINDS[kind](place), file)
+        try:
+            (folder / "inputs").mkdir(parents=True)
+            made, run = EVERY[kind](folder / "inputs"), folder / "place" / "run"
+            with os.fdopen(writer, "wb") as file:
+                pickle.dump(Begun(made.command(run), made.target(run)), file)
+        except BaseException:
+            os.write(2, traceback.format_exc().encode())
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as file:
-        work = pickle.load(file)
+        begun = pickle.load(file)
     os.waitpid(child, 0)
-    return work
+    return begun
+
+
+def cleared(begun: Begun) -> Path:
+    """The folder of a run, empty."""
+    folder = begun.run.parent
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
 
 
 if __name__ == "__main__":

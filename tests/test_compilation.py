@@ -76,6 +76,14 @@ def test_another_process_loads_what_was_compiled(model):
     assert hits(first) == 0 and hits(second) == 1
 
 
+def test_a_file_with_another_time_loads_what_was_compiled(model, tmp_path):
+    assert model().compiled(2.0) == 20.0
+    for file in tmp_path.glob("*.py"):  # as in a new checkout
+        os.utime(file, (1e9, 1e9))
+    again = model().compiled
+    assert again(2.0) == 20.0 and hits(again) == 1
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [({"gravity": 5.0}, 10.0), ({"sign": "-"}, -20.0), ({"later": "mass"}, 22.0)],

@@ -15,6 +15,7 @@ import os
 import secrets
 import types as python_types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import numba
@@ -75,8 +76,8 @@ def njit_on_disk(function: Callable[..., Any], signature: Any = None, **options:
       options: options of ``numba.njit``.
     """
     dispatcher: Any = numba.njit(**options)(function)
-    # RuntimeError: no writable folder, or the function has no file
-    with contextlib.suppress(RuntimeError):
+    # RuntimeError, OSError: no writable folder, or the function has no file
+    with contextlib.suppress(RuntimeError, OSError):
         dispatcher._cache = _Cache(dispatcher)
     if signature is not None:
         dispatcher.compile(signature)
@@ -115,6 +116,14 @@ class _CacheFile(IndexDataCacheFile):
         self._save_index(overloads)
 
 
+def _content_stamp(function: python_types.FunctionType) -> str:
+    """Digest of the file of a function; another one empties its index.
+
+    Numba takes the time of the file, with which a cache would be void in each new checkout.
+    """
+    return hashlib.sha256(Path(function.__code__.co_filename).read_bytes()).hexdigest()
+
+
 class _Cache(FunctionCache):
     def __init__(self, dispatcher: Any):
         super().__init__(dispatcher.py_func)
@@ -122,7 +131,7 @@ class _Cache(FunctionCache):
         self._cache_file = _CacheFile(
             cache_path=self._cache_path,
             filename_base=self._impl.filename_base,
-            source_stamp=self._impl.locator.get_source_stamp(),
+            source_stamp=_content_stamp(dispatcher.py_func),
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

@@ -56,7 +56,10 @@ BASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "reconcile": ("finished sysid", ("./runs/pendulum", "./copy")),
     "export dr": ("finished sysid", ("./runs/pendulum", "-o", "./dr")),
     "study resume": ("finished study", ("./run",)),
-    "network train-motion": ("motion", ("./logs", "--servo", "./p.json", "--output", "./run")),
+    "network train-motion": (
+        "motion",
+        ("./logs", "--servo", "./p.json", "--output", "./run", "max_steps=1", "horizons=0.05"),
+    ),
     "network evaluate": ("finished network", ("./run", "--data", "./data")),
     "gait evaluate": ("finished gait", ("./run",)),
     "gait video": ("finished gait", ("./run", "-o", "./walk.mp4")),
@@ -73,6 +76,8 @@ FITTING: dict[str, tuple[str, ...]] = {
     "study run target_cost": ("-1", "1e300"),
     "gait optimize --seconds": ("inf", "1e300"),
     "gait optimize --slope": ("-1",),
+    "gait device slope": ("-1",),
+    **{f"gait {word} tgt_slope": ("-1",) for word in ("evaluate", "video", "export")},
     "gait optimize --speed": ("-1",),
     "actuator fit --reset-period": ("inf", "1e300"),
     "actuator evaluate reset_period": ("inf", "1e300"),
@@ -106,9 +111,6 @@ NEVER_ZERO: dict[str, str] = {
     "gait optimize": "--musc-model --sim-time --population --sigma-gain",
 }
 """Options and keys that cannot be zero."""
-
-WITH_KEYS = ("study run", "network synthesize", "study resume", "export dr")
-"""Commands whose keys are tried too, with those of servos."""
 
 
 def commands() -> Iterator[tuple[str, type]]:
@@ -153,10 +155,7 @@ CASES = [
     (base, option, number)
     for base, command in commands()
     if base in BASES
-    for option in [
-        *options_of(command),
-        *(keys_of(command) if base in WITH_KEYS or "actuator" in base else ()),
-    ]
+    for option in [*options_of(command), *keys_of(command)]
     for number in NUMBERS
     if number not in FITTING.get(f"{base} {option}", ())
 ] + [(base, option, "0") for base, options in NEVER_ZERO.items() for option in options.split()]

@@ -4,11 +4,11 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import driven_pendulum as pendulum
 import pytest
+from tests.waiting import until
 
 from trueup.cli import main
 
@@ -46,10 +46,7 @@ def started(files: pendulum.Files, *options: str) -> subprocess.Popen[str]:
         text=True,
     )
     assert process.stderr is not None
-    deadline = time.monotonic() + 60
-    while not (files.run / "study.sqlite").exists():
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.02)
+    until((files.run / "study.sqlite").exists, process)
     for _ in range(3):
         while "evaluated" not in process.stderr.readline():
             assert process.poll() is None
@@ -69,7 +66,7 @@ def test_a_signal_saves_and_resuming_gives_the_same_result(
 ):
     process = started(files)
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert process.returncode == code
     assert out == ""
     assert "trueup study resume" in err.splitlines()[-1]
@@ -85,7 +82,7 @@ def test_a_signal_saves_and_resuming_gives_the_same_result(
 def test_ctrl_c_with_json_is_one_object(files: pendulum.Files):
     process = started(files, "--json")
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate()
     assert process.returncode == 130
     said = json.loads(out)
     assert said["error"] == "Interrupted"
@@ -95,7 +92,7 @@ def test_ctrl_c_with_json_is_one_object(files: pendulum.Files):
 def test_a_killed_run_resumes_to_the_same_result(files: pendulum.Files, uninterrupted: dict):
     process = started(files)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate()
     assert not (files.run / "solution.json").exists()
     assert main(["identify", str(files.experiment), "--quiet", "--resume"]) == 0
     same_result(files.run, uninterrupted)
@@ -106,7 +103,7 @@ def test_two_processes_do_not_share_a_run(files: pendulum.Files, capsys):
     assert main(["identify", str(files.experiment), "--quiet", "--resume"]) == 2
     assert "in progress" in capsys.readouterr().err
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from given_configurations import FIRST_WALK
+from tests.waiting import until
 
 from trueup import runs
 from trueup.cli import main
@@ -55,11 +55,7 @@ def killed(command, run):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(command, env=environment)
     terms = run / "terms.jsonl"
-    deadline = time.monotonic() + 300.0
-    while not terms.is_file() or len(terms.read_text().splitlines()) < 2:
-        assert process.poll() is None, "it ended before it was killed"
-        assert time.monotonic() < deadline, "no generation was walked"
-        time.sleep(0.02)
+    until(lambda: terms.is_file() and len(terms.read_text().splitlines()) >= 2, process)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, UnitError, did_you_mean, listing
+from trueup.signals.clocks.intervals import check_intervals
 from trueup.signals.recording import Recording, Stream
 from trueup.signals.units import convert, find_unit, si_unit
 from trueup.signals.wrapping import TURN, is_sparse, largest_step, unwrapped
@@ -68,8 +69,8 @@ def select(
         ColumnError: A column does not exist.
         UnitError: A unit is unknown.
         RecordingError: A mapping is malformed, nothing is selected, the columns of a
-            difference are on two clocks, or an angle moves too far between samples to be
-            continued.
+            difference are on two clocks, an angle moves too far between samples to be
+            continued, or the times are not those of a clock.
     """
     if not signals:
         raise RecordingError(
@@ -89,6 +90,8 @@ def select(
         declared = stream.units.get(column)
         unit = mapping.unit if mapping.unit is not None else declared
         key = id(stream), mapping.late
+        if key not in streams:
+            check_intervals(f"recording {recording.name!r}", stream.times, stream.clock_unit)
         streams[key] = stream
         if mapping.late:
             notes.append(f"{name} is taken {1e3 * mapping.late:.6g} ms earlier than it was logged")

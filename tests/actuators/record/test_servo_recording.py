@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.waiting import until
 
 from trueup.actuators import Trajectory, read_log
 from trueup.actuators.record import (
@@ -364,10 +365,7 @@ def test_what_was_recorded_survives_the_end_of_the_process(tmp_path):
     partial = tmp_path / "a.partial.jsonl"
     process = subprocess.Popen([sys.executable, "-c", code])
     try:
-        deadline = time.monotonic() + 30
-        while not partial.exists() or partial.read_bytes().count(b"\n") < 6:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: partial.exists() and partial.read_bytes().count(b"\n") >= 6, process)
     finally:
         process.kill()
         process.wait()

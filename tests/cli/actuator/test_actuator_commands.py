@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from servo_bench_logs import write_logs
+from tests.waiting import until
 
 from trueup.cli import main
 from trueup.runs import RunDirectory, Store
@@ -120,12 +120,8 @@ def test_a_killed_fit_goes_on_as_if_it_had_not_been(options, tmp_path):
         [sys.executable, "-m", "trueup", *words], stdout=subprocess.DEVNULL, env=dict(os.environ)
     )
     run, file = tmp_path / "m1.run", tmp_path / "m1.json"
-    deadline = time.monotonic() + 240  # the first one to run compiles the simulator
     try:
-        while not (file.exists() and (run / "parameters.json").exists()):
-            assert process.poll() is None, "it ended before it could be killed"
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: file.exists() and (run / "parameters.json").exists(), process)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()

@@ -6,10 +6,10 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 import study_problem_file
+from tests.waiting import until
 
 from trueup.runs import Store
 
@@ -248,11 +248,9 @@ def test_a_study_that_is_stopped_goes_on(command, own, tmp_path, number):
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 60
-    while not (run / "parameters.json").is_file() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until((run / "parameters.json").is_file, process)
     os.kill(process.pid, number)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate()
     if number == signal.SIGINT:
         assert process.returncode == 130
         assert f"trueup study resume {run}" in said

@@ -151,13 +151,19 @@ def test_a_run_chooses_says_so_and_resumes_to_the_same(tmp_path, capsys):
     assert "gradient steps each (" in capsys.readouterr().out
 
 
-def test_nothing_to_learn_is_do_not_use(tmp_path):
+def test_nothing_to_learn_is_do_not_use_and_a_choice_is_repeated_exactly(tmp_path):
     random = np.random.default_rng(0)
     folder = write_recordings(tmp_path / "data", 5, random.permutation)
     result = train(settings_of(folder), tmp_path / "run", verbose=False)
     verdict = result.metrics["verdict"]
     assert verdict["grade"] == "do not use"
     assert any("is not better than a constant" in each["sentence"] for each in verdict["reasons"])
+
+    # a run that was killed when the chosen network had replaced the trained one
+    assert result.metrics["choice"]["taken"] != "trained"
+    (tmp_path / "run" / "metrics.json").unlink()
+    resumed = train(directory=tmp_path / "run", resume=True, verbose=False)
+    assert resumed.metrics == result.metrics
 
 
 def test_features_that_no_simulator_supplies_are_named_scored_without_and_refused(tmp_path):

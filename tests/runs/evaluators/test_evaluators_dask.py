@@ -232,7 +232,6 @@ def test_a_scheduler_that_is_lost_stops_the_study_which_then_goes_on_here(tmp_pa
             if generation.number == 4:
                 threading.Timer(0.05, scheduler.kill).start()
 
-        started = time.monotonic()
         with pytest.raises(EvaluationError, match=rf"{address} is lost.*Resume with") as caught:
             _study(
                 tmp_path / "there",
@@ -240,7 +239,6 @@ def test_a_scheduler_that_is_lost_stops_the_study_which_then_goes_on_here(tmp_pa
                 evaluator=DaskCluster(address),
                 on_generation=kill,
             )
-        assert time.monotonic() - started < 15.0
     assert "--resume" in caught.value.__notes__[0]
     with Store.open(tmp_path / "there" / "study.sqlite") as store:
         assert len(store.history().generations) >= 4

@@ -76,7 +76,7 @@ def test_resumed_history_equals_the_uninterrupted(tmp_path, number, pause):
             time.sleep(random.uniform(0.0, 0.5 * generations * pause))
             process.send_signal(number)
             stops += 1
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate()
         with Store.open(path / "study.sqlite") as store:  # never unreadable
             assert len(store.history().X) >= committed
             committed = len(store.history().X)
@@ -96,14 +96,13 @@ def test_resumed_history_equals_the_uninterrupted(tmp_path, number, pause):
 
 def test_a_time_limit_within_a_generation_loses_none_that_was_finished(tmp_path):
     class Slow(Sphere):
-        """Takes 20 s for the fourth generation, unless it is stopped."""
+        """Ends the fourth generation only where it is stopped."""
 
         calls = 0
 
         def costs(self, X, failures):
             self.calls += 1
-            end = time.monotonic() + 20.0
-            while self.calls == 4 and time.monotonic() < end:
+            while self.calls == 4:
                 time.sleep(0.02)
                 check_time()
             return super().costs(X, failures)
@@ -111,11 +110,9 @@ def test_a_time_limit_within_a_generation_loses_none_that_was_finished(tmp_path)
     budget = Budget(max_generations=8, max_seconds=2.0)
     directory = RunDirectory.create(tmp_path / "run")
     problem = Slow(pause=0.05)
-    began = time.monotonic()
     solution = run_search(
         problem, Evolution(problem.space), directory, budget=budget, verbose=False
     )
-    assert time.monotonic() - began < 15.0
     assert solution.status is Status.TIME_LIMIT and "within a generation" in solution.message
     whole = _run(tmp_path / "whole", generations=8)
     first = _history(tmp_path / "run")

@@ -7,13 +7,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.waiting import until
 
 from trueup.errors import RunDirectoryError
 from trueup.runs import atomic
@@ -34,15 +34,15 @@ def _names(folder):
 
 def test_a_kill_leaves_a_whole_file(tmp_path):
     path = tmp_path / "parameters.json"
-    for delay in (0.05, 0.11, 0.17):
+    for writes in (5, 11, 17):
         writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path)])
         before = path.stat().st_ino if path.exists() else None
-        while not path.exists() or path.stat().st_ino == before:
-            time.sleep(0.01)
-        end = time.monotonic() + delay
-        while time.monotonic() < end:  # a reader at any moment finds a whole file too
+        until(lambda before=before: path.exists() and path.stat().st_ino != before, writer)
+        while writes:  # a reader at any moment finds a whole file too
             content = json.loads(path.read_text())
             assert content["n"] == content["last"] == content["body"][-1]
+            now = path.stat().st_ino
+            writes, before = writes - (now != before), now
         writer.kill()
         writer.wait()
         content = json.loads(path.read_text())

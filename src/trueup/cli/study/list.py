@@ -43,7 +43,7 @@ def run_study_list(folder: Path, output: Output) -> int:
     elif not damaged:
         output.text(f"No runs in {folder} or below it.")
     for entry in damaged:
-        output.text(f"  damaged: {entry['directory']}: {entry['message']}")
+        output.text(f"  not readable: {entry['directory']}: {entry['message']}")
     return 0
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from trueup._finite_numbers import check_finite
 from trueup._options import Option
-from trueup._seeds import check_seed
+from trueup._seeds import check_count, check_seed
 from trueup.errors import FitError, listing
 from trueup.networks.model.network import RECURRENT
 from trueup.networks.plain_settings import build_settings
@@ -19,6 +19,11 @@ CONDITIONS = ("kp", "kd", "load", "voltage", "temperature")
 
 MOTION = ("angle", "error", "velocity")
 """Inputs of a correction from the motion; the error is command minus angle."""
+
+LARGEST = {"max_steps": 10**9, "batch": 10**6, "hidden": 10**4, "history": 10**5}
+"""Largest counts of a training; the weights of a layer are the square of its width."""
+LARGEST_WEIGHT = 1e9
+"""Largest weight of a term of the loss, whose gradients are numbers in single precision."""
 
 TORQUE = "torque"
 TARGETS = ("motion", TORQUE)
@@ -66,8 +71,19 @@ class MotionSettings:
         check_finite(self, FitError)
         if self.family not in (*RECURRENT, "mlp"):
             raise FitError(f"family is {self.family!r}; it must be one of gru, lstm and mlp")
-        if not (self.seconds > 0 and self.max_steps >= 1 and self.horizons and self.batch >= 1):
-            raise FitError("seconds, max_steps, horizons and batch must be positive")
+        if not (self.seconds > 0 and self.horizons):
+            raise FitError("seconds and horizons must be positive")
+        for name, most in LARGEST.items():
+            check_count(name, getattr(self, name), 1, most)
+        if not 0 < self.learning_rate <= 1:
+            raise FitError(
+                f"learning_rate must be above 0 and at most 1, found {self.learning_rate:g}"
+            )
+        if not 0 <= self.regularization <= LARGEST_WEIGHT:
+            raise FitError(
+                f"regularization must be between 0 and {LARGEST_WEIGHT:g}, found "
+                f"{self.regularization:g}"
+            )
         if not all(horizon > 0 for horizon in self.horizons):
             raise FitError(
                 f"horizons are {listing(map(str, self.horizons))} s; they must be positive"

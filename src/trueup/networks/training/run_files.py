@@ -23,6 +23,8 @@ KIND = "network"
 
 CONFIGURATION = "config.yaml"
 NETWORK = "network.safetensors"
+TRAINED_NETWORK = "trained.safetensors"
+"""The network that was trained, where a mixture or a simpler one has replaced it as the result."""
 LINEAR = "linear.safetensors"
 NORMALIZATION = "normalization_stats.json"
 SUMMARY = "training_config_summary.json"

@@ -127,7 +127,9 @@ def _member(
     folder.mkdir(parents=True, exist_ok=True)
     finished = folder / run_files.FINISHED
     if finished.is_file():
-        return read_network(folder / run_files.NETWORK), read_seconds(finished)
+        trained = folder / run_files.TRAINED_NETWORK
+        file = trained if trained.is_file() else folder / run_files.NETWORK
+        return read_network(file), read_seconds(finished)
     if hooks.stop():  # requested at the end of the previous member
         raise Interrupted
     seed = configuration.seed + member
@@ -200,7 +202,11 @@ def _scored(
     network = networks[best]
     choice = None
     if asked.is_chosen:
+        trained_network = network
         choice, network = _selected(split, configuration, asked, folder, network)
+        if network is not trained_network and len(networks) == 1:
+            # before its file is replaced: a run that is killed here chooses again, from the same
+            save_network(trained_network, folder / run_files.TRAINED_NETWORK)
     trained = choice is None or choice["taken"].startswith(TRAINED)
     if len(networks) > 1 or choice is not None:
         save_network(network, folder / run_files.NETWORK)

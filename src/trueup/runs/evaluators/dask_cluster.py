@@ -173,7 +173,8 @@ def _connected(address: str) -> Iterator[Any]:
 
 
 def _check_address(address: str) -> None:
-    """Raise ValueError unless an address has the form of a scheduler address."""
+    """Raise ValueError unless an address is one that this process can open."""
+    from distributed import Security
     from distributed.comm.addressing import parse_address, parse_host_port
     from distributed.comm.registry import backends
 
@@ -181,6 +182,11 @@ def _check_address(address: str) -> None:
     if scheme not in backends:
         raise ValueError(f"unknown protocol {scheme!r}, expected {listing(backends)}")
     parse_host_port(rest)
+    if scheme in ("tls", "wss") and not Security().get_connection_args("client")["ssl_context"]:
+        raise ValueError(
+            "it requires TLS, and no certificate is set: give ca-file, client.cert and client.key "
+            "below distributed.comm.tls in Dask's configuration"
+        )
 
 
 @contextlib.contextmanager

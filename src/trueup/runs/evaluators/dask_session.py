@@ -15,7 +15,7 @@ from distributed.client import ClosedClientError
 from trueup.errors import EvaluationError
 from trueup.runs.evaluators.answers import Outcome
 from trueup.runs.evaluators.chunks import Chunks
-from trueup.runs.evaluators.dask_worker import HoldProblem, evaluate_chunk
+from trueup.runs.evaluators.dask_worker import WORKER, HoldProblem, evaluate_chunk
 from trueup.runs.evaluators.worker_task import Mistake, raise_mistake
 
 _LATENCY = 0.01  # s, from the end of a chunk to the start of the next on the same worker
@@ -127,21 +127,60 @@ class DaskSession:
         part_of = dict(zip(keys, rows, strict=True))
         outcomes: list[Outcome] = []
         killers: list[slice] = []
+        full: list[tuple[slice, Mistake]] = []
         try:
             for future in self._completed(futures):
                 answer = self._result(future)
                 if isinstance(answer, KilledWorker):
                     killers.append(part_of[str(future.key)])
+                elif isinstance(answer, Mistake) and answer.of_machine:
+                    full.append((part_of[str(future.key)], answer))
                 elif isinstance(answer, Mistake):
                     raise_mistake(answer)
                 else:
                     outcomes.append(Outcome(part_of[str(future.key)], answer))
+            for part, mistake in full:
+                answer = self._elsewhere(kind, X[part], mistake)
+                if isinstance(answer, KilledWorker):
+                    killers.append(part)
+                else:
+                    outcomes.append(Outcome(part, answer))
         except BaseException:
             if self._is_connected:
                 with contextlib.suppress(*_UNREACHABLE):
                     self._client.cancel(futures)
             raise
         return outcomes, killers
+
+    def _elsewhere(self, kind: str, X: np.ndarray, mistake: Mistake) -> Any:
+        """The answer of a worker whose memory or disk is not full, or KilledWorker.
+
+        Raises:
+          Exception: that of the last worker, if all of them are full.
+        """
+        tried: set[str] = set()
+        while True:
+            tried.add(mistake.worker.removeprefix(WORKER))
+            with self._scheduler_needed():
+                workers: Any = self._client.nthreads()
+                others = [address for address in workers if address not in tried]
+                if not others:
+                    raise_mistake(mistake)
+                future = self._client.submit(
+                    evaluate_chunk,
+                    *(self._token, kind, X),
+                    key=f"trueup-{self._token}-{uuid.uuid4().hex}",
+                    pure=False,
+                    retries=0,
+                    workers=others,
+                )
+            (future,) = self._completed([future])
+            answer = self._result(future)
+            if not isinstance(answer, Mistake):
+                return answer
+            if not answer.of_machine:
+                raise_mistake(answer)
+            mistake = answer
 
     def _completed(self, futures: list[Future]) -> Iterator[Future]:
         """Futures as they finish or fail."""

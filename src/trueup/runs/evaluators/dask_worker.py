@@ -15,6 +15,9 @@ _SETTLING = 0.5
 """Delay before a worker evaluates [s]. Its nanny detects it within 0.05 s; if the worker has died
 by then, the nanny takes the next one, which is still starting, as running, and fails on closing."""
 
+WORKER = "worker "
+"""Word before the address in the name of a worker."""
+
 
 @dataclass
 class _Held:
@@ -58,7 +61,7 @@ def evaluate_chunk(token: str, kind: str, X: np.ndarray) -> Answer | Mistake:
     from distributed import get_worker
 
     held = _held[token]
-    name = f"worker {get_worker().address}"
+    name = f"{WORKER}{get_worker().address}"
     with held.lock:
         try:
             if not held.unpacked:

@@ -1,5 +1,6 @@
 """Task of a worker: receive the problem, evaluate a chunk, report errors."""
 
+import errno
 import io
 import pickle
 import time
@@ -12,6 +13,9 @@ import numpy as np
 
 from trueup.errors import EvaluationError
 from trueup.runs.evaluators.answers import Answer
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
+"""Errors of a machine without space."""
 
 
 def pack(problem: Any, by_value: bool) -> bytes:
@@ -90,6 +94,8 @@ class Mistake:
     worker: str
     rebuilding: bool = False
     """Whether it was raised while unpickling the problem on the worker."""
+    of_machine: bool = False
+    """Whether the memory or the disk of the worker was full: another one may have more."""
 
 
 def mistake_of(error: BaseException, worker: str) -> Mistake:
@@ -101,7 +107,11 @@ def mistake_of(error: BaseException, worker: str) -> Mistake:
         if type(pickle.load(stream)) is type(error):
             pickled = stream.getvalue()
     summary = "".join(traceback.format_exception_only(error)).strip()
-    return Mistake(pickled, summary, "".join(traceback.format_exception(error)), worker)
+    of_machine = isinstance(error, MemoryError) or (
+        isinstance(error, OSError) and error.errno in _FULL
+    )
+    text = "".join(traceback.format_exception(error))
+    return Mistake(pickled, summary, text, worker, of_machine=of_machine)
 
 
 def raise_mistake(mistake: Mistake) -> None:

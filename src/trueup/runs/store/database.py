@@ -24,7 +24,9 @@ commit, and works on the network file systems of clusters.
 import contextlib
 import json
 import os
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -403,7 +405,16 @@ def _connect(path: Path, writable: bool) -> sqlite3.Connection:
     # A reader opens for writing if permitted: the first connection must roll back the journal of a
     # killed run, and a read-only connection rejects such a file.
     may_write = writable or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
-    mode = "rwc" if writable else ("rw" if may_write else "ro")
+    mode = "rw" if may_write else "ro"
+    try:
+        if writable and not path.exists():
+            # SQLite would create it without the write permission of the group, whatever the umask
+            path.touch(0o666)
+    except OSError as error:
+        raise RunDirectoryError(
+            f"cannot open {path}: {error.strerror or error}. Check that its folder exists and its "
+            "permissions"
+        ) from error
     try:
         connection = sqlite3.connect(
             f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=30.0, isolation_level=None
@@ -413,6 +424,9 @@ def _connect(path: Path, writable: bool) -> sqlite3.Connection:
             f"cannot open {path}: {error}. Check that its folder exists and its permissions"
         ) from error
     try:
+        if not writable and _has_hot_journal(connection):
+            connection.close()
+            connection = _rolled_back(path)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(
             "PRAGMA journal_mode = TRUNCATE" if writable else "PRAGMA query_only = ON"
@@ -424,3 +438,24 @@ def _connect(path: Path, writable: bool) -> sqlite3.Connection:
             "Restore it from a backup, or choose another --output"
         ) from error
     return connection
+
+
+def _has_hot_journal(connection: sqlite3.Connection) -> bool:
+    """Whether a killed run left a transaction that this connection may not roll back."""
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        return error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK
+    return False
+
+
+def _rolled_back(path: Path) -> sqlite3.Connection:
+    """A copy in memory of a file in a folder that cannot be written, with its journal applied."""
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / path.name
+        for suffix in ("", "-journal"):
+            shutil.copyfile(f"{path}{suffix}", f"{file}{suffix}")
+        with contextlib.closing(sqlite3.connect(file)) as source:
+            source.backup(copy)
+    return copy

@@ -19,6 +19,7 @@ from trueup._version import __version__
 from trueup.errors import RunDirectoryError
 from trueup.runs.store.atomic import read_json, to_plain
 from trueup.runs.store.input_files import FileHash, hash_of
+from trueup.runs.store.run_directory import check_format_version
 
 #: Version of the layout of the collected block.
 FORMAT_VERSION = 2
@@ -130,7 +131,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Content of a ``provenance.json`` of :func:`collect`; empty if the file is missing.
 
     Raises:
-        RunDirectoryError: the file is damaged.
+        RunDirectoryError: the file is damaged or of a newer version.
     """
     if not Path(path).is_file():
         return {}
@@ -145,6 +146,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"{path} is damaged: it lists no inputs with their hashes. Restore it from a copy "
             "of the run, or remove it: the run is then resumed without a check of its inputs"
         )
+    check_format_version(Path(path), content.get("format_version", 1), FORMAT_VERSION)
     return content
 
 

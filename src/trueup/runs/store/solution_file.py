@@ -10,7 +10,7 @@ from trueup.errors import RunDirectoryError
 from trueup.fitting.solution import ParetoFront, Solution, Status
 from trueup.parameters import Space
 from trueup.runs.store import atomic
-from trueup.runs.store.run_directory import RunDirectory
+from trueup.runs.store.run_directory import RunDirectory, check_format_version
 
 FORMAT_VERSION = 1
 """Version of the content of :func:`solution_content`."""
@@ -83,7 +83,7 @@ def read_solution(directory: RunDirectory) -> dict[str, Any]:
     """Content of ``solution.json``, with decoded non-finite numbers.
 
     Raises:
-      RunDirectoryError: the run has not finished, or the file is damaged.
+      RunDirectoryError: the run has not finished, or the file is damaged or of a newer version.
     """
     if not directory.solution.is_file():
         raise RunDirectoryError(
@@ -96,6 +96,8 @@ def read_solution(directory: RunDirectory) -> dict[str, Any]:
         raise RunDirectoryError(
             f"{directory.solution} is damaged, or edited by hand: {wrong}. Restore it from a copy"
         )
+    # those of older versions may have none
+    check_format_version(directory.solution, content.get("format_version", 1), FORMAT_VERSION)
     return content
 
 

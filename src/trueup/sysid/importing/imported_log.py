@@ -9,7 +9,9 @@ import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, listing
 from trueup.signals import Recording, read, suspect_units
+from trueup.signals.checks.clock import FEWEST_SAMPLES
 from trueup.signals.checks.spikes import spike_rows
+from trueup.signals.clocks.intervals import check_intervals
 from trueup.signals.clocks.runs import runs_of
 from trueup.sysid.importing.clock import Clock, counts_rows, find_clock, without_clock
 from trueup.sysid.importing.columns.families import families
@@ -28,6 +30,9 @@ from trueup.sysid.importing.evidence.reading import JointSeries, Reading, values
 from trueup.sysid.recordings.coupled_joints import coupled_joints
 from trueup.sysid.torque.left_out_forces import torque_is_known
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
+
+_EVIDENCE = 1e30
+"""Largest value that is evidence of the meaning of a column, in any unit."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,9 @@ def imported_log(
     if raw is not None:
         return _of_values(path, raw, model, rate)
     clock, whole = find_clock(path, rate, episode)
+    _check_clock(path, whole)
     # foreign samples are no evidence of anything
-    recording = _without_spikes(runs_of(whole)[0])
+    recording = _without_spikes(_within_limits(runs_of(whole)[0]))
     joints = recognise(recording, model)
     scalar = scalar_joints(model)
     driven = [j for j in scalar if is_driven(model, j)]
@@ -90,6 +96,39 @@ def _found(joints: JointLog | None) -> tuple[int, int]:
     columns = () if joints is None else joints.columns
     positions = sum(c.quantity == "position" for c in columns if not c.commanded)
     return positions, len(columns)
+
+
+def _check_clock(path: Path, recording: Recording) -> None:
+    """Check that there are samples enough, at times that a clock may have.
+
+    Raises:
+      RecordingError: there are fewer than any check of a recording needs, or their times are not
+        those of a clock.
+    """
+    count = max(len(stream.times) for stream in recording.streams)
+    if count < FEWEST_SAMPLES:
+        raise RecordingError(
+            f"{path.name} has {count} {'sample' if count == 1 else 'samples'}; an import needs at "
+            f"least {FEWEST_SAMPLES}. Give a recording of the moving robot"
+        )
+    for stream in recording.streams:
+        check_intervals(path.name, stream.times, stream.clock_unit)
+
+
+def _within_limits(recording: Recording) -> Recording:
+    """A recording whose values are limited to `_EVIDENCE`, as evidence of its columns.
+
+    Larger ones are of no sensor, and their squares overflow. Where such a column is used, reading
+    it refuses the values themselves.
+    """
+    streams = [
+        replace(
+            stream,
+            columns={n: np.clip(v, -_EVIDENCE, _EVIDENCE) for n, v in stream.columns.items()},
+        )
+        for stream in recording.streams
+    ]
+    return replace(recording, streams=tuple(streams))
 
 
 def _without_spikes(recording: Recording) -> Recording:
@@ -154,6 +193,8 @@ def _of_values(
                 unit = word
         clock = Clock(names[place], unit)
         recording = read(path, time=names[place], time_unit=unit, header=False)
+    _check_clock(path, recording)
+    recording = _within_limits(recording)
     found = read_unnamed(recording, model, clock.column)
     joints, notes = found.joints, []
     if joints is None:
