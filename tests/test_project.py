@@ -61,6 +61,7 @@ FREE = (
     "_registered_names",
     "_options",
     "_marks",
+    "_rich_display",
     "_writing",
     "_stop_signals",
     "compilation",

@@ -44,6 +44,18 @@ def overlay_videos(result: Identification) -> list[reports.Content]:
     return motion_videos(problem, result.prepared.training, problem.space.start, result.solution.x)
 
 
+def film(result: Identification) -> reports.Content:
+    """Film of an identification, for a notebook or a page: recording, first and identified model.
+
+    Args:
+      result: an identification.
+
+    Returns:
+      The film; a note with the reason where none can be rendered (no OpenGL, no encoder).
+    """
+    return reports.Group("Film", overlay_videos(result))
+
+
 def motion_videos(
     problem: GrayBoxProblem,
     models_sequences: Sequence[ModelSequences],
