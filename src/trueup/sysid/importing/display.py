@@ -3,7 +3,7 @@
 from typing import Any
 
 from trueup._rich_display import Display
-from trueup.reports import Finding, Findings, Table, Text
+from trueup.reports import Finding, Findings, Table, Text, counted
 
 HEADS: tuple[str, ...] = ("joint", "column", "order", "unit", "sign", "zero", "velocity")
 """Columns of ``rows`` of an import."""
@@ -36,5 +36,6 @@ def of_import(found: Any) -> Display:
         parts.append(Findings([Finding("warning", point) for point in points]))
     source = f" of {found.source}" if found.source else ""
     return Display(
-        f"Import{source}: {len(proposal.signals)} signals, unknowns {names}", tuple(parts)
+        f"Import{source}: {counted(len(proposal.signals), 'signal')}, unknowns {names}",
+        tuple(parts),
     )
