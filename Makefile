@@ -9,7 +9,7 @@ CONSTRAINTS := constraints.txt
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs notebooks bench smoke mujoco4 clean
+.PHONY: help demo test lint format docs notebooks gallery bench smoke mujoco4 clean
 
 help:
 	@echo "make demo    set up, record a simulated robot, identify it, write a report"
@@ -18,6 +18,7 @@ help:
 	@echo "make format  ruff, changing files"
 	@echo "make docs    build the site into docs/_build/html, executing its examples"
 	@echo "make notebooks  execute the notebooks of examples, and store their outputs"
+	@echo "make gallery take the pictures of reports that the gallery of the site shows (needs chromium)"
 	@echo "make smoke   build wheel and sdist, install and run each in an environment of its own"
 	@echo "make mujoco4 VENV=.venv-mujoco4    an environment with MuJoCo 4.0.1; then: make test VENV=..."
 	@echo "make bench   list the benchmarks: what each measures; its first lines say how it is run"
@@ -44,6 +45,9 @@ docs: $(VENV)/.test
 
 notebooks: $(VENV)/.test
 	$(BIN)/jupyter execute --inplace examples/*.ipynb
+
+gallery: $(VENV)/.test
+	$(BIN)/python docs/images/take_gallery_pictures.py
 
 # Modules of shared cases are no benchmarks: only what runs as a script.
 bench:

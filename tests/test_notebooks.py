@@ -61,7 +61,8 @@ def test_notebooks_store_what_an_execution_shows(notebooks):
 def test_results_in_a_notebook_need_no_page(notebooks):
     _, executed = notebooks
     shown = html(executed)
-    assert all("<script" not in text and "http" not in text for text in shown)
+    without_films = [re.sub(r"base64,[^\"]+", "", text) for text in shown]
+    assert all("<script" not in text and "http" not in text for text in without_films)
     (result, *_) = [text for text in shown if "The whole report:" in text]
     assert ">Verdict<" in result and "<table" in result and "<svg" in result
     lines = [
