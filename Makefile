@@ -11,7 +11,7 @@ WORKERS ?= 2
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs bench smoke mujoco4 clean
+.PHONY: help demo test lint format docs notebooks gallery bench smoke mujoco4 clean
 
 help:
 	@echo "make demo    set up, record a simulated robot, identify it, write a report"
@@ -19,6 +19,8 @@ help:
 	@echo "make lint    ruff and pyright"
 	@echo "make format  ruff, changing files"
 	@echo "make docs    build the site into docs/_build/html, executing its examples"
+	@echo "make notebooks  execute the notebooks of examples, and store their outputs"
+	@echo "make gallery take the pictures of reports that the gallery of the site shows (needs chromium)"
 	@echo "make smoke   build wheel and sdist, install and run each in an environment of its own"
 	@echo "make mujoco4 VENV=.venv-mujoco4    an environment with MuJoCo 4.0.1; then: make test VENV=..."
 	@echo "make bench   list the benchmarks: what each measures; its first lines say how it is run"
@@ -43,13 +45,19 @@ docs: $(VENV)/.test
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+notebooks: $(VENV)/.test
+	$(BIN)/jupyter execute --inplace examples/*.ipynb
+
+gallery: $(VENV)/.test
+	$(BIN)/python docs/images/take_gallery_pictures.py
+
 # Modules of shared cases are no benchmarks: only what runs as a script.
 bench:
 	@for script in $$(grep -l __main__ benchmarks/*.py); do \
 		printf '%s\n    ' "$$script"; sed -n '1s/^"""//p' "$$script"; \
 	done
 
-# Outside of the checkout, so that the installed files are the ones imported.
+# Outside of the checkout, so that the installed files are the ones imported. The wheel runs the notebooks.
 smoke: $(VENV)/.python
 	$(INSTALL) hatchling
 	rm -rf dist
@@ -62,6 +70,11 @@ smoke: $(VENV)/.python
 		(cd $$folder && venv/bin/python -I -c "import trueup; print(trueup.__file__)" && \
 			venv/bin/trueup --version && venv/bin/trueup --help >/dev/null && \
 			venv/bin/trueup demo --output demo) && \
+		case $$file in *.whl) \
+			$$folder/venv/bin/python -m pip install --quiet --disable-pip-version-check \
+				-c $$constraints nbclient ipykernel && \
+			(cd $$folder && venv/bin/jupyter execute $(CURDIR)/examples/*.ipynb);; \
+		esac && \
 		rm -rf $$folder || exit 1; \
 	done
 

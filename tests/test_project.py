@@ -61,6 +61,7 @@ FREE = (
     "_registered_names",
     "_options",
     "_marks",
+    "_rich_display",
     "_writing",
     "_stop_signals",
     "compilation",
@@ -111,6 +112,15 @@ def test_every_public_name_is_on_its_api_page(package):
         value = getattr(importlib.import_module(package), name)
         full = value.__name__ if inspect.ismodule(value) else rf"trueup[\w.]*\.{name}"
         assert re.search(rf"\b{full}(`|$)", page, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_is_in_one_group(package):
+    groups = generated_reference.public_groups(package)
+    names = [name for group in groups.values() for name in group]
+    assert sorted(names) == generated_reference.public_names(package)
+    page = generated_reference.api_page(package)
+    assert len(groups) < 2 or all(page.count(f"\n## {title}\n") == 1 for title in groups)
 
 
 def test_every_package_is_in_the_index_of_the_api():
@@ -326,6 +336,17 @@ def test_links_between_pages_lead_somewhere():
                 name = target.removeprefix("../").removeprefix("generated/")
                 exists = (page.parent / target).exists()
                 assert exists or name in generated, f"{page.name}: {target}"
+
+
+def test_the_gallery_shows_reports_of_its_pages():
+    script = (ROOT / "docs" / "images" / "take_gallery_pictures.py").read_text()
+    entries = re.findall(r'Entry\("([^"]+)", "([^"]+)", "([^"]+)"', script)
+    assert len(entries) == 10
+    gallery = (ROOT / "docs" / "gallery.md").read_text()
+    for name, page, _ in entries:
+        assert f"(images/gallery/{name}.webp)]({page})" in gallery
+        assert (ROOT / "docs" / "images" / "gallery" / f"{name}.webp").is_file()
+        assert (ROOT / "docs" / page).is_file()
 
 
 def source_files() -> list[Path]:

@@ -79,7 +79,17 @@ def blocks_of(page: str) -> Iterator[Block]:
 
 
 def run_page(page: Path) -> int:
-    """Execute the examples of a page; returns how many there were.
+    """Execute the examples of a page in an empty folder; returns how many there were.
+
+    Raises:
+      ExampleError: an example fails; the message names the page and the line.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        return run_page_in(page, Path(folder))
+
+
+def run_page_in(page: Path, folder: Path) -> int:
+    """Execute the examples of a page in a folder, which keeps what they write.
 
     Raises:
       ExampleError: an example fails; the message names the page and the line.
@@ -87,7 +97,7 @@ def run_page(page: Path) -> int:
     namespace: dict[str, Any] = {"__name__": "__example__"}
     executed = 0
     text = page.read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    with contextlib.chdir(folder):
         for block in blocks_of(text):
             if block.skipped:
                 continue

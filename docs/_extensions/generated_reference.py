@@ -9,6 +9,7 @@ import io
 import itertools
 import os
 import pkgutil
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -64,20 +65,65 @@ def documented_in(module: str, name: str) -> str:
 
 
 def api_page(package: str) -> str:
-    """Markdown page with every public name of a package."""
-    lines = [f"# {package}", "", "```{eval-rst}", *_entries(package, public_names(package))]
-    return "\n".join([*lines, "```", ""])
+    """Markdown page with every public name of a package, by group."""
+    lines = [f"# {package}", "", "```{eval-rst}", *_module_text(package), "```", ""]
+    groups = public_groups(package)
+    for title, names in groups.items():
+        heading = ["", f"## {title}", ""] if len(groups) > 1 else [""]
+        lines += [*heading, "```{eval-rst}", *_entries(package, names), "```", ""]
+    return "\n".join(lines)
+
+
+ELSEWHERE = "From other packages"
+"""Group of the names that another package defines."""
+
+
+@functools.cache
+def public_groups(package: str) -> dict[str, list[str]]:
+    """Public names of a package by group: by the room, or the module, that defines them.
+
+    A group is named by the first sentence of that room or module; names that other packages define
+    come last.
+    """
+    found: dict[str, list[str]] = {}
+    for name in public_names(package):
+        value = getattr(importlib.import_module(package), name)
+        if inspect.ismodule(value):
+            module = value.__name__
+        elif documented_in(package, name) != package:
+            module = ""
+        else:
+            module = getattr(value, "__module__", "") if callable(value) else ""
+            module = module if module.startswith("trueup.") else _home_of_data(package, name)
+        found.setdefault(_group_of(package, module), []).append(name)
+    last = {ELSEWHERE: found.pop(ELSEWHERE)} if ELSEWHERE in found else {}
+    return {**dict(sorted(found.items())), **last}
+
+
+def _group_of(package: str, module: str) -> str:
+    if not f"{module}.".startswith(f"{package}."):
+        return ELSEWHERE
+    place = module.removeprefix(package).lstrip(".").split(".")[0]
+    home = importlib.import_module(f"{package}.{place}" if place else package)
+    text = inspect.cleandoc(home.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+    sentence = text.split(". ")[0].rstrip(".").replace("``", "`")
+    return re.sub(r":\w+:`([^`]+)`", r"`\1`", sentence) or place
+
+
+def _module_text(module: str) -> list[str]:
+    return [f".. automodule:: {module}", "   :no-members:"]
 
 
 def _entries(module: str, names: list[str]) -> list[str]:
-    """Directives for a module and its names; what another page describes becomes a link."""
-    lines = [f".. automodule:: {module}", "   :no-members:"]
+    """Directives for the names of a module; what another page describes becomes a link."""
+    lines: list[str] = []
     for name in names:
         value = getattr(importlib.import_module(module), name)
         if (home := documented_in(module, name)) != module:
             lines += ["", f"- :py:obj:`{home}.{name}`"]
         elif inspect.ismodule(value):
-            lines += ["", *_entries(value.__name__, _names_of_module(value))]
+            own = _names_of_module(value)
+            lines += ["", *_module_text(value.__name__), *_entries(value.__name__, own)]
         elif inspect.isclass(value):
             lines += ["", f".. autoclass:: {module}.{name}", "   :members:"]
         elif inspect.isroutine(value):

@@ -43,6 +43,7 @@ Examples:
   trueup identify experiment.yaml      fit, intervals, held-out check, report
   trueup explain experiment.yaml       causes of the gap between robot and simulation
   trueup report runs/arm               write the report of a finished run again
+  trueup view runs/arm                 robot and model in the viewer, or a film
   trueup compare runs/arm runs/arm2    two runs side by side
   trueup reconcile runs/*              runs that agree, and outliers with their likely cause
   trueup export dr runs/arm            domain randomisation from the remaining uncertainty

@@ -222,6 +222,7 @@ COMMANDS = LazyCommands(
         "check": __name__,
         "explain": "trueup.cli.robot.explain_commands",
         "report": __name__,
+        "view": "trueup.cli.robot.view",
         "compare": __name__,
         "reconcile": "trueup.cli.robot.reconcile_commands",
         "design": "trueup.cli.robot.design_commands",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._rich_display import RichDisplay
 from trueup.design.chirp import largest_chirp
 from trueup.design.criterion import NORMAL
 from trueup.design.motion.family import FAMILIES
@@ -35,8 +36,10 @@ from trueup.runs.store.run_directory import RunDirectory
 
 
 @dataclass
-class Design:
+class Design(RichDisplay):
     """A designed recording; files and report are in ``directory``."""
+
+    displayed_by = "trueup.runs.display:of_run"
 
     joints: tuple[str, ...]
     commands: np.ndarray

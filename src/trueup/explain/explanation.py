@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from trueup._rich_display import RichDisplay
 from trueup._version import __version__
 from trueup.explain.attribution import Attribution
 from trueup.explain.causes import CAUSES
 from trueup.explain.fits import ALL, MODEL, key_of
 from trueup.explain.sentences import verdict_of
+from trueup.fitting.judgement.verdict import Verdict
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.sysid.assess.assessment import value_intervals
@@ -22,8 +24,10 @@ FORMAT_VERSION = 1
 
 
 @dataclass
-class Explanation:
+class Explanation(RichDisplay):
     """A gap between simulated and recorded motion, attributed to causes."""
+
+    displayed_by = "trueup.runs.display:of_run"
 
     attribution: Attribution
     """Fits of causes, and the selected ones."""
@@ -31,6 +35,11 @@ class Explanation:
     """Plain data, the content of ``solution.json``."""
     directory: Path = Path()
     """Run directory."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The change to make first, and what the data leave open."""
+        return Verdict.from_dict(self.summary["verdict"])
 
     @property
     def causes(self) -> list[str]:

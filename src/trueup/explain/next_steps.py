@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.reports import Step
+from trueup.reports.symptoms import pages_of_causes
 
 AT_NOISE = 1.05
 """Error relative to noise up to which a part of the data has no gap."""
@@ -40,6 +41,7 @@ def next_steps(summary: Mapping[str, Any], experiment: Path | None = None) -> li
         )
         return [
             Step(f"Check it on the machine: {check}."),
+            *(Step(page.sentence) for page in pages_of_causes([first])),
             Step(f"{change}, and identify:", identify),
             Step("See what is left after the change:", f"trueup explain {file}"),
         ]

@@ -40,7 +40,7 @@ def explanation_report(summary: dict[str, Any]) -> reports.Page:
         provenance=summary.get("provenance") or {},
     )
     page.add(reports.verdict_section(summary["verdict"]))
-    steps = reports.Steps(next_steps(summary))
+    steps = reports.Steps(next_steps(summary), title="")
     page.add(reports.Section("What next", "next", content=[steps]))
     page.add(_causes(summary))
     page.add(_gap(summary))

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from trueup._rich_display import RichDisplay
+
 
 class Status(Enum):
     """Final status of a search, with :attr:`advice` on the next step."""
@@ -69,8 +71,10 @@ class ParetoFront:
 
 
 @dataclass
-class Solution:
+class Solution(RichDisplay):
     """Result of a search."""
+
+    displayed_by = "trueup.reports.displays:of_solution"
 
     parameters: dict[str, float]
     """Best value of each free element, by name."""

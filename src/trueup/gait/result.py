@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._rich_display import RichDisplay
 from trueup.fitting import SEARCH_METHODS, SearchEnd, Solution, Status, Verdict
 from trueup.gait.report._survival import Survival
 from trueup.gait.report.of_run import norms_of, survivals_of
@@ -33,7 +34,7 @@ LIMITS = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)
 
 
 @dataclass(frozen=True)
-class GaitResult:
+class GaitResult(RichDisplay):
     """Result of a gait optimisation.
 
     Attributes:
@@ -48,6 +49,8 @@ class GaitResult:
       notes: notes on the initial values.
       directory: run directory.
     """
+
+    displayed_by = "trueup.runs.display:of_run"
 
     configuration: GaitConfiguration
     problem: GaitProblem

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from trueup._rich_display import RichDisplay
 from trueup.errors import ParameterError, did_you_mean, listing
 from trueup.parameters import file as parameter_file
 from trueup.parameters import table as parameter_table
@@ -14,13 +15,15 @@ from trueup.parameters.parameter import ModifierFn, Parameter
 from trueup.parameters.space import Space
 
 
-class ParameterDict:
+class ParameterDict(RichDisplay):
     """Parameters by name, in order. Vectors contain the free ones: neither frozen nor tied.
 
     Args:
       parameters: parameters by name; None for an empty set. A parameter takes the name of its
         key.
     """
+
+    displayed_by = "trueup.reports.displays:of_parameters"
 
     def __init__(self, parameters: dict[str, Parameter] | None = None):
         self.parameters: dict[str, Parameter] = {}

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
+from trueup.reports.symptoms import page_of_reason
 
 _MOST_FIGURES = 40
 
@@ -21,6 +22,9 @@ def reconcile_report(content: dict[str, Any]) -> reports.Page:
         "Reconciled runs", subtitle=f"{len(runs)} runs, {len(parameters)} parameters"
     )
     lines = [("serious", f"{o['run']}: {o['reason']}.") for o in content["outlying"]]
+    page_of_runs = page_of_reason("runs")
+    if lines and page_of_runs:
+        lines.append(("info", page_of_runs.sentence))
     lines = lines or [("good", "All runs are consistent.")]
     lines += [
         ("warning", f"{c['run']} is a copy of {c['of']}: they count as one run.")

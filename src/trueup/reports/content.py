@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trueup._secrets import mask
-from trueup.reports.rendering import Content, Context, Text, as_contents
+from trueup.reports.rendering import Content, Context, Part, Text, as_contents
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -14,7 +14,7 @@ __all__ = ["Code", "Content", "Group", "Html", "Note", "Row", "Stacked", "Text",
 
 
 @dataclass(frozen=True)
-class Note:
+class Note(Part):
     """Small print below a figure or a table."""
 
     text: str
@@ -25,7 +25,7 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Html:
+class Html(Part):
     """HTML that is inserted verbatim. The caller must ensure that it is safe: it is not escaped."""
 
     source: str
@@ -65,7 +65,7 @@ class Stacked:
 
 
 @dataclass(frozen=True)
-class Code:
+class Code(Part):
     """A block of code or of a file, with a button that copies it.
 
     Attributes:
@@ -86,7 +86,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Yaml:
+class Yaml(Part):
     """Plain data (mappings, lists, numbers, strings) shown as YAML."""
 
     data: object
@@ -102,7 +102,7 @@ class Yaml:
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(Part):
     """Parts below a separate heading inside a section.
 
     Attributes:
@@ -123,7 +123,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Part):
     """Parts in a row, stacked on a narrow screen."""
 
     content: "Sequence[Content | str]"

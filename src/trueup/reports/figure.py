@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from trueup.errors import ReportError
-from trueup.reports.rendering import Context, json_for_script
+from trueup.reports.rendering import Context, Part, json_for_script
+from trueup.reports.static_plot import static_plot
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -70,7 +71,7 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Figure(Part):
     """Plots with one legend and one caption.
 
     Attributes:
@@ -98,14 +99,20 @@ class Figure:
         )
 
     def markup(self, context: Context) -> "Markup":
-        """Return the frame of the figure with its data; the drawing happens in the browser."""
+        """Return the frame of the figure with its data; the drawing happens in the browser.
+
+        A static context gets pictures instead of data.
+        """
         plots = [
             {
                 "number": context.next_figure(),
                 "title": plot.title,
                 "height": int(plot.height),
-                "description": plot.description or plot.title or self.title or "figure",
-                "json": json_for_script(plot.json()),
+                "description": (name := plot.description or plot.title or self.title or "figure"),
+                "json": "" if context.static else json_for_script(plot.json()),
+                "picture": static_plot(plot.data, plot.layout, plot.height, name)
+                if context.static
+                else "",
             }
             for plot in self.plots
         ]

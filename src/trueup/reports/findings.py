@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from trueup.errors import ReportError, did_you_mean, listing
 from trueup.reports.numbers import format_number
-from trueup.reports.rendering import Context
+from trueup.reports.rendering import Context, Part
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -45,7 +45,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Findings:
+class Findings(Part):
     """A list of findings, shown with the most serious first.
 
     Attributes:
@@ -101,7 +101,7 @@ class KeyFigure:
 
 
 @dataclass(frozen=True)
-class KeyFigures:
+class KeyFigures(Part):
     """A strip of big numbers, meant for the top of a page or a section."""
 
     figures: Sequence[KeyFigure | tuple]

@@ -9,20 +9,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trueup._marks import current_mark
+from trueup._rich_display import RichDisplay
 from trueup._secrets import environment_read_once
 from trueup._version import __version__
 from trueup._writing import write_bytes
 from trueup.errors import ReportError, RunDirectoryError, listing
-from trueup.reports.content import provenance_rows
+from trueup.reports.content import Group, provenance_rows
 from trueup.reports.findings import Findings, checked_tone
 from trueup.reports.palette import DARK, LIGHT, css_variables
-from trueup.reports.rendering import Content, Context, as_content, as_contents, asset
+from trueup.reports.rendering import Content, Context, Part, as_content, as_contents, asset
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 @dataclass(frozen=True)
-class Section:
+class Section(Part):
     """A part of the page with a heading, an entry in the table of contents and an anchor.
 
     Attributes:
@@ -45,6 +50,11 @@ class Section:
     collapsed: bool = False
     tone: str = ""
 
+    def markup(self, context: Context) -> "Markup":
+        """Return the section without its page: heading, summary and parts."""
+        summary = [self.summary] if self.summary else []
+        return Group(self.title, [*summary, *as_contents(self.content)]).markup(context)
+
     def __post_init__(self) -> None:
         checked_tone(self.tone)
         if self.anchor and not re.fullmatch(r"[A-Za-z][\w-]*", self.anchor, re.ASCII):
@@ -55,7 +65,7 @@ class Section:
             )
 
 
-class Page:
+class Page(RichDisplay):
     """One self-contained HTML page.
 
     Args:
@@ -66,6 +76,8 @@ class Page:
         lead: parts above the first section, or after it if that is the verdict, such as
             :class:`~trueup.reports.KeyFigures` and :class:`~trueup.reports.Findings`.
     """
+
+    displayed_by = "trueup.reports.displays:of_page"
 
     def __init__(
         self,
@@ -100,6 +112,12 @@ class Page:
             self.sections.append(part)
         return self
 
+    def shown_parts(self) -> list[Content]:
+        """Return what a reader sees first, without what is folded: for a notebook."""
+        first = [section for section in self.sections if not section.collapsed]
+        at = 1 if first and first[0].anchor == "verdict" else 0
+        return [*self._marks(), *first[:at], *self.lead, *first[at:]]
+
     def html(self) -> str:
         """Return the whole page as text."""
         with environment_read_once():
@@ -107,15 +125,13 @@ class Page:
 
     def _html(self, context: Context) -> str:
         context.anchors.update(section.anchor for section in self.sections if section.anchor)
-        mark = self.mark or current_mark()
-        marks = [] if mark is None else [Findings([("serious", f"This page was {mark}.")])]
         lead = context.parts(self.lead)
         sections = [self._shown_section(section, context) for section in self.sections]
         return str(
             context.render(
                 "page.html",
                 page=self,
-                marks=context.parts(marks),
+                marks=context.parts(self._marks()),
                 lead=lead,
                 answer_first=bool(self.sections) and self.sections[0].anchor == "verdict",
                 sections=sections,
@@ -151,6 +167,11 @@ class Page:
             why = str(error).removeprefix(f"cannot write {path}: ")
             raise ReportError(f"cannot write the report '{path}': {why}") from error
         return path
+
+    def _marks(self) -> list[Content]:
+        """The note that inputs of the result have changed."""
+        mark = self.mark or current_mark()
+        return [] if mark is None else [Findings([("serious", f"This page was {mark}.")])]
 
     @staticmethod
     def _shown_section(section: Section, context: Context) -> dict[str, object]:

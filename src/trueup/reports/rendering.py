@@ -8,6 +8,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from trueup._rich_display import RichDisplay
 from trueup._secrets import mask, masked
 from trueup.errors import ReportError
 
@@ -25,6 +26,12 @@ class Content(Protocol):
         ...
 
 
+class Part(RichDisplay):
+    """Base of the parts of trueup, which notebooks display."""
+
+    displayed_by = "trueup.reports.displays:of_part"
+
+
 @dataclass
 class Context:
     """Shared state of the parts of one page while it is written.
@@ -32,10 +39,12 @@ class Context:
     Attributes:
         figures: number of plots so far; zero means that the page needs no plotting code.
         anchors: anchors in use.
+        static: whether the parts are drawn without a script, for the output of a notebook.
     """
 
     figures: int = 0
     anchors: set[str] = field(default_factory=set)
+    static: bool = False
 
     def next_figure(self) -> int:
         """Count one more plot and return its number."""
@@ -54,7 +63,7 @@ class Context:
         """Return a template filled in; every value that is not markup is escaped."""
         from markupsafe import Markup
 
-        return Markup(environment().get_template(template).render(**values))
+        return Markup(environment().get_template(template).render(**values, static=self.static))
 
     def parts(self, contents: Iterable["Content | str"]) -> list["Markup"]:
         """Return each part as HTML; a plain string becomes paragraphs of text."""
@@ -62,7 +71,7 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(Part):
     """Paragraphs of plain text; an empty line starts a new paragraph."""
 
     text: str

@@ -12,7 +12,7 @@ import numpy as np
 
 from trueup.errors import ReportError
 from trueup.reports.numbers import format_number
-from trueup.reports.rendering import Context, json_for_script
+from trueup.reports.rendering import Context, Part, json_for_script
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -41,7 +41,7 @@ class StickFigure:
 
 
 @dataclass(frozen=True)
-class Replay:
+class Replay(Part):
     """Stick figures over time, stepped through by a slider.
 
     Attributes:

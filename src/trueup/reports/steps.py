@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trueup.reports.rendering import Context
+from trueup.reports.rendering import Context, Part
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -24,7 +24,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(Part):
     """A numbered list of things to do.
 
     Attributes:

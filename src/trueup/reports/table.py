@@ -10,7 +10,7 @@ import numpy as np
 from trueup.errors import ReportError, did_you_mean, listing
 from trueup.reports.findings import checked_tone
 from trueup.reports.numbers import format_number
-from trueup.reports.rendering import Context
+from trueup.reports.rendering import Context, Part
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -105,7 +105,7 @@ class _ShownCell:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Part):
     """A table of texts and numbers.
 
     Attributes:

@@ -178,6 +178,6 @@ def _decimation_note(traces: Sequence[Trace]) -> str:
     if longest <= POINTS_PER_TRACE:
         return ""
     return (
-        f"Curves of up to {longest:,} samples are drawn with {POINTS_PER_TRACE:,} points; "
-        "the smallest and the largest sample of every interval are kept."
+        f"Curves of up to {longest:,} samples are drawn with fewer points; the smallest and the "
+        "largest sample of every interval are kept."
     )

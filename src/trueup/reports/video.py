@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueup.errors import ReportError
-from trueup.reports.rendering import Context
+from trueup.reports.rendering import Context, Part
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 
 @dataclass(frozen=True)
-class Video:
+class Video(Part):
     """A video that is embedded in the page.
 
     Attributes:

@@ -15,6 +15,7 @@ from trueup._lazy import lazy_exports
 if TYPE_CHECKING:
     from trueup.runs import evaluators, optuna_storage, trackers
     from trueup.runs._compare import compare
+    from trueup.runs._motions import motions
     from trueup.runs._report import report
     from trueup.runs._start import plan, resume, start
     from trueup.runs._state import state
@@ -65,6 +66,7 @@ _EXPORTS = {
     "check_inputs": "trueup.runs.store.input_check",
     "compare": "trueup.runs._compare",
     "evaluators": "trueup.runs.evaluators",
+    "motions": "trueup.runs._motions",
     "optuna_storage": "trueup.runs.optuna_storage",
     "plan": "trueup.runs._start",
     "provenance": "trueup.runs.store.provenance",
@@ -105,6 +107,7 @@ __all__ = [
     "check_inputs",
     "compare",
     "evaluators",
+    "motions",
     "optuna_storage",
     "plan",
     "provenance",

@@ -28,6 +28,9 @@ class Kind:
     compared: str = "trueup.runs.store.solution_file:read_solution"
     """``compared(directory)``: plain data of a finished run for :func:`trueup.runs.compare`:
     ``parameters``, ``status`` and ``cost``; ``scores`` and ``verdict`` if available."""
+    motions: str = ""
+    """``motions(directory)``: motions of recordings and models, for the viewer and for films; empty
+    for a kind without them."""
 
 
 KINDS: dict[str, Kind] = {
@@ -40,6 +43,7 @@ KINDS: dict[str, Kind] = {
         spec="trueup.sysid.fit.spec:IdentificationSpec",
         run="trueup.sysid.fit.run:run_identification",
         report="trueup.sysid.report:report_of_run",
+        motions="trueup.sysid.results.run_motions:motions_of_run",
     ),
     "servo": Kind(
         spec="trueup.actuators.search.spec:FitSpec",
@@ -76,6 +80,7 @@ KINDS: dict[str, Kind] = {
         spec="trueup.design.spec:DesignSpec",
         run="trueup.design.run:run_design",
         report="trueup.design.run:report",
+        motions="trueup.design.motions:motions_of_run",
     ),
     "bench design": Kind(
         spec="trueup.design.bench.spec:BenchDesignSpec",
@@ -91,6 +96,7 @@ KINDS: dict[str, Kind] = {
         spec="trueup.explain.spec:ExplanationSpec",
         run="trueup.explain.run:run_explanation",
         report="trueup.explain.report:report_of_run",
+        motions="trueup.explain.motions:motions_of_run",
     ),
 }
 """Kinds of runs by their name in ``experiment.yaml``."""

@@ -4,12 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trueup._rich_display import RichDisplay
 from trueup.fitting.judgement.verdict import Verdict
 
 
 @dataclass
-class Outcome:
+class Outcome(RichDisplay):
     """Outcome of a finished run."""
+
+    displayed_by = "trueup.runs.display:of_run"
 
     result: Any
     """Return value of the function of the capability."""

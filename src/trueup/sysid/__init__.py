@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         body_inertia_param,
         remove_visuals,
     )
+    from trueup.sysid.results.overlay_video import film
     from trueup.sysid.signal_modifier import (
         apply_bias,
         apply_delay,
@@ -100,6 +101,7 @@ _EXPORTS = {
     "construct_ts_from_defaults": "trueup.sysid.toolbox.aligned_signals",
     "create_initial_state": "trueup.simulation",
     "default_report": "trueup.sysid.toolbox._default_report",
+    "film": "trueup.sysid.results.overlay_video",
     "get_sensor_indices": "trueup.sysid.signal_modifier",
     "identify": "trueup.sysid.fit._identify",
     "load_experiment": "trueup.sysid.experiment.file",
@@ -158,6 +160,7 @@ __all__ = [
     "construct_ts_from_defaults",
     "create_initial_state",
     "default_report",
+    "film",
     "get_sensor_indices",
     "identify",
     "import_logs",

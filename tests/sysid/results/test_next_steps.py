@@ -75,3 +75,14 @@ def test_commands_exist(grade, capsys):
         name = words[:2] if words[0] == "export" else words[:1]
         assert main([*name, "--help"]) == 0
         assert "RUN" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("grade", ["look", "do not use"])
+def test_a_reason_leads_to_the_page_that_explains_it(grade):
+    found = summary(grade)
+    for section, page in (("parameters", "bounds"), ("scores", "perfect-fit")):
+        found["verdict"]["reasons"][0]["section"] = section
+        texts = [step.sentence for step in next_steps(found)]
+        assert any(text.endswith(f"docs/symptoms/{page}.md.") for text in texts)
+    found["verdict"]["reasons"][0]["section"] = "course"
+    assert not any("docs/" in step.sentence for step in next_steps(found))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._rich_display import RichDisplay
 from trueup._version import __version__
 from trueup.actuators.assess._evaluate import Evaluation
 from trueup.actuators.assess.bench_causes import BenchCause
@@ -32,8 +33,10 @@ FORMAT_VERSION = 1
 
 
 @dataclass
-class ServoFit:
+class ServoFit(RichDisplay):
     """Result of :func:`trueup.actuators.fit`."""
+
+    displayed_by = "trueup.runs.display:of_run"
 
     model: ServoModel
     """The fitted model, with its provenance."""

@@ -9,12 +9,12 @@ from trueup.cli.robot.check import exit_code, print_next, size_of
 from trueup.errors import ExperimentError, listing
 from trueup.runs.loop.progress import Progress
 from trueup.sysid.importing.columns.matching import Match
+from trueup.sysid.importing.display import HEADS, tables_of_import
 from trueup.sysid.importing.import_log import Import
 from trueup.sysid.importing.import_logs import import_logs
 
 _SHOWN = 60  # maximum number of printed unused columns; --json lists all
 _MODELS = (".xml", ".urdf", ".mjcf", ".xacro")
-_HEADS = ("joint", "column", "order", "unit", "sign", "zero", "velocity")
 
 
 def run_import(
@@ -81,7 +81,7 @@ def _record(target: Path, found: Import) -> dict[str, Any]:
         "left_out": proposal.left_out,
         "roles": proposal.roles,
         "source": found.source,
-        "joints": [dict(zip(_HEADS, row, strict=True)) for row in found.rows],
+        "joints": [dict(zip(HEADS, row, strict=True)) for row in found.rows],
         "check": found.check,
     }
 
@@ -95,18 +95,8 @@ def _show(target: Path, found: Import, output: Output) -> None:
     proposal = found.proposal
     if found.rows:
         output.text(f"Recognised: {found.source}")
-        output.table(list(_HEADS), [list(row) for row in found.rows])
-    matches = [*proposal.signals, *proposal.controls]
-    output.table(
-        ["signal or actuator", "column", "", "description"],
-        [
-            *(
-                [m.place.name, ", ".join(m.columns), "" if m.sure else "a guess", m.place.what]
-                for m in matches
-            ),
-            *(["(not used)", column, "", role] for column, role in proposal.roles.items()),
-        ],
-    )
+    for heads, rows in tables_of_import(found):
+        output.table(heads, rows)
     output.text(f"Unknowns: {', '.join(proposal.parameters) or 'none'}")
     for name, columns in proposal.left_out.items():
         output.text(f"Unused columns of {name}: {listing(columns, _SHOWN)}")

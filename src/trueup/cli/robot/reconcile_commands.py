@@ -42,6 +42,7 @@ class Reconcile(OfRuns):
         """Run the command; returns the exit code."""
         from trueup.reconcile.reconciled import reconcile
         from trueup.reports.numbers import format_estimate, format_number
+        from trueup.reports.symptoms import page_of_reason
 
         if self.joint and self.output is None:
             raise RunDirectoryError("--joint requires a folder: give it with --output")
@@ -71,6 +72,8 @@ class Reconcile(OfRuns):
             output.text(f"{outlier['run']} is an outlier: {outlier['reason']}.")
         if not content["outlying"]:
             output.text("All runs are consistent.")
+        elif page := page_of_reason("runs"):
+            output.text(page.sentence)
         percent = f"{100 * self.level:.3g} %"
         rows = [
             [

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._rich_display import RichDisplay
 from trueup.actuators.bench.simulator import Rollouts
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.design.bench.chirp import largest_chirps
@@ -39,8 +40,10 @@ _NO_EFFECT = "no tested load, gain or motion changes the recorded angle"
 
 
 @dataclass
-class BenchDesign:
+class BenchDesign(RichDisplay):
     """Designed logs of a servo; files and report are in ``directory``."""
+
+    displayed_by = "trueup.runs.display:of_run"
 
     logs: tuple[ServoLog, ...]
     """Logs to record, simulated with the fitted servo."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._rich_display import RichDisplay
 from trueup.errors import FitError, listing
 
 
@@ -131,7 +132,7 @@ class Criterion:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(RichDisplay):
     """Grade of a result, with its reasons, comparisons and criteria.
 
     Attributes:
@@ -139,6 +140,8 @@ class Verdict:
         comparisons: errors compared with those of the baselines.
         criteria: requirements, met and missed.
     """
+
+    displayed_by = "trueup.reports.displays:of_verdict"
 
     reasons: tuple[Reason, ...]
     comparisons: tuple[Comparison, ...] = ()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._rich_display import RichDisplay
 from trueup._version import __version__
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
@@ -37,8 +38,10 @@ class MotionParts:
 
 
 @dataclass(frozen=True, eq=False)
-class MotionResult:
+class MotionResult(RichDisplay):
     """A training through the simulator, scored on held-out logs."""
+
+    displayed_by = "trueup.runs.display:of_run"
 
     training: MotionTraining
     parts: MotionParts

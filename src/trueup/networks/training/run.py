@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from trueup._rich_display import RichDisplay
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError, listing
 from trueup.networks.data.check import DataCheck
@@ -34,8 +35,10 @@ PACKAGES = ("numpy", "torch", "lightning", "hydra-core", "safetensors")
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingResult:
+class TrainingResult(RichDisplay):
     """Result of a training."""
+
+    displayed_by = "trueup.runs.display:of_run"
 
     directory: Path
     splits: tuple[SplitResult, ...]

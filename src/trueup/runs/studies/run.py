@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._rich_display import RichDisplay
 from trueup.errors import RunDirectoryError, listing
 from trueup.fitting import SEARCH_METHODS, ParetoFront, Problem, Solution, Status, judge_search
 from trueup.parameters import Space
@@ -33,8 +34,10 @@ FRONT_FILE = "pareto_front.csv"
 
 
 @dataclasses.dataclass
-class StudyResult:
+class StudyResult(RichDisplay):
     """Result of :func:`trueup.runs.study`."""
+
+    displayed_by = "trueup.runs.display:of_run"
 
     problem: Problem
     """The problem; its space contains the start values."""

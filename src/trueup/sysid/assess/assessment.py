@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._rich_display import RichDisplay
 from trueup.errors import listing
 from trueup.fitting.judgement._whiteness import HeteroscedasticityTest, WhitenessTest
 from trueup.fitting.judgement._whiteness import heteroscedasticity as size_test
@@ -39,8 +40,10 @@ _RUN_AWAY = 1.5  # limit of the median over channels of squared error / variance
 
 
 @dataclass(frozen=True)
-class SequenceSignals:
+class SequenceSignals(RichDisplay):
     """Signals of one sequence, for figures and scores."""
+
+    displayed_by = "trueup.sysid.results.displays:of_signals"
 
     name: str
     held_out: bool

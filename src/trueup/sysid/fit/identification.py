@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from trueup._rich_display import RichDisplay
+from trueup.fitting.judgement.verdict import Verdict
 from trueup.fitting.losses import Loss
 from trueup.fitting.solution import Solution
 from trueup.sysid.assess.assessment import Assessment
@@ -37,8 +39,10 @@ class Fit:
 
 
 @dataclass
-class Identification:
+class Identification(RichDisplay):
     """Result of :func:`trueup.sysid.identify`."""
+
+    displayed_by = "trueup.runs.display:of_run"
 
     prepared: Prepared
     problem: GrayBoxProblem
@@ -48,6 +52,12 @@ class Identification:
     directory: Path
     summary: dict[str, Any]
     """Content of ``solution.json``."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict; None for residuals that were not assessed."""
+        plain = self.summary.get("verdict")
+        return None if plain is None else Verdict.from_dict(plain)
 
     @property
     def report(self) -> Path:

@@ -9,6 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from trueup._rich_display import RichDisplay
 from trueup.errors import RecordingError, listing
 from trueup.signals import Recording
 from trueup.signals.clocks.runs import runs_of
@@ -57,8 +58,10 @@ _MATCHED = 0.9  # score of a column named by a known source
 
 
 @dataclass(frozen=True)
-class Import:
+class Import(RichDisplay):
     """A proposed experiment, and the interpretation of the columns of the joints."""
+
+    displayed_by = "trueup.sysid.importing.display:of_import"
 
     proposal: Proposal
     source: str

@@ -7,11 +7,6 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-_COLOURS = {
-    "measured": (0.16, 0.47, 0.84, 0.95),
-    "initial": (0.83, 0.26, 0.22, 0.35),
-    "identified": (0.12, 0.62, 0.35, 0.55),
-}
 _WIDTH, _HEIGHT = 480, 360
 
 
@@ -21,11 +16,11 @@ def draw(folder: Path) -> None:
 
     model = mujoco.MjModel.from_binary_path(str(folder / "model.mjb"))
     with np.load(folder / "motion.npz", allow_pickle=False) as file:
-        shown, positions, rate = [str(s) for s in file["shown"]], file["positions"], file["rate"]
+        colours, positions, rate = file["colours"], file["positions"], file["rate"]
     model.vis.global_.offwidth = max(_WIDTH, model.vis.global_.offwidth)
     model.vis.global_.offheight = max(_HEIGHT, model.vis.global_.offheight)
     model.vis.headlight.ambient[:], model.vis.headlight.diffuse[:] = 0.45, 0.65
-    coloured = [_coloured(model, _COLOURS[name]) for name in shown]
+    coloured = [_coloured(model, colour) for colour in colours]
     datas = [mujoco.MjData(m) for m in coloured]
     option, perturbation = mujoco.MjvOption(), mujoco.MjvPerturb()
     moving = int(mujoco.mjtCatBit.mjCAT_DYNAMIC)
@@ -42,14 +37,14 @@ def draw(folder: Path) -> None:
                     renderer.update_scene(data, camera, scene_option=option)
                     for geom in renderer.scene.geoms[: renderer.scene.ngeom]:
                         if geom.category == moving:
-                            geom.rgba[:] = _COLOURS[shown[0]]
+                            geom.rgba[:] = colours[0]
                             geom.matid = -1
                 else:
                     mujoco.mjv_addGeoms(m, data, option, perturbation, moving, renderer.scene)
             writer.append_data(renderer.render())  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _coloured(model: mujoco.MjModel, colour: tuple[float, ...]) -> mujoco.MjModel:
+def _coloured(model: mujoco.MjModel, colour: np.ndarray) -> mujoco.MjModel:
     import copy
 
     out = copy.copy(model)

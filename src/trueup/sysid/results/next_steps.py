@@ -7,6 +7,7 @@ from typing import Any
 
 from trueup.fitting.judgement.identifiability_words import by_vector
 from trueup.reports import Step
+from trueup.reports.symptoms import page_of_reason
 
 _SHOWN = 4
 
@@ -27,7 +28,7 @@ def next_steps(summary: Mapping[str, Any], directory: Path | None = None) -> lis
         mend = [Step("Mend the most likely cause, and identify again.")]
         known = mend if summary.get("causes") else []
         if summary.get("success", True):
-            return [*known, explain]
+            return [*known, explain, *_pages(summary)]
         check = Step(
             "The search did not end at an optimum. Check data, units and start values:",
             "trueup check EXPERIMENT",
@@ -87,12 +88,21 @@ def _is_doubtful(summary: Mapping[str, Any]) -> bool:
     return bool(about - {"identifiability", "course"}) or bool(summary.get("causes"))
 
 
+def _pages(summary: Mapping[str, Any]) -> list[Step]:
+    """Page on the first reason against the result."""
+    reasons = (summary.get("verdict") or {}).get("reasons", ())
+    against = [page_of_reason(r["section"]) for r in reasons if r["grade"] == "do not use"]
+    return [Step(page.sentence) for page in against[:1] if page]
+
+
 def _look_at(summary: Mapping[str, Any]) -> Step:
     """The section of the page that the first reason is about."""
     reasons = (summary.get("verdict") or {}).get("reasons", ())
     for reason in reasons:
         if reason["grade"] != "use":
-            return Step(f"Look at {_PLACES.get(reason['section'], 'the first reason above')}.")
+            place = _PLACES.get(reason["section"], "the first reason above")
+            page = page_of_reason(reason["section"])
+            return Step(f"Look at {place}.{f' {page.sentence}' if page else ''}")
     return Step("Look at the held-out data below.")
 
 

@@ -12,26 +12,22 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
 
 from trueup import reports
-from trueup.simulation.engine.batch import BatchEngine
-from trueup.sysid.recordings.measured_state import state_columns
+from trueup.errors import ReportError
+from trueup.sysid.results.motions import COLOURS, FRAME_RATE, Motion, motions_of
 
 if TYPE_CHECKING:
     from trueup.simulation.measured.model_sequences import ModelSequences
     from trueup.sysid.fit.identification import Identification
     from trueup.sysid.fit.problem import GrayBoxProblem
 
-FRAME_RATE = 25
-"""Frame rate [Hz]."""
-_LONGEST = 10.0  # maximum duration of motion [s]
 _MOST = 2  # maximum number of sequences
 _TIMEOUT = 300.0  # time limit of one video [s]
-_LEGEND = "Measured in blue, the initial model in red, the identified model in green."
 
 
 def overlay_videos(result: Identification) -> list[reports.Content]:
@@ -42,6 +38,18 @@ def overlay_videos(result: Identification) -> list[reports.Content]:
     """
     problem = result.problem
     return motion_videos(problem, result.prepared.training, problem.space.start, result.solution.x)
+
+
+def film(result: Identification) -> reports.Content:
+    """Film of an identification, for a notebook or a page: recording, first and identified model.
+
+    Args:
+      result: an identification.
+
+    Returns:
+      The film; a note with the reason where none can be rendered (no OpenGL, no encoder).
+    """
+    return reports.Group("Film", overlay_videos(result))
 
 
 def motion_videos(
@@ -61,67 +69,28 @@ def motion_videos(
     Returns:
       Videos; or one note with the reason for none.
     """
+    models = {"initial": ("the initial model", start), "identified": ("the identified model", x)}
     out: list[reports.Content] = []
-    sequences = iter(problem.sequences)
-    for variant, models in zip(problem.variants, models_sequences, strict=True):
-        for trajectory in models.measured_rollout:
-            sequence = next(sequences)
-            if len(out) >= _MOST:
-                return out
-            motion = _motion(variant, sequence, trajectory.sensordata, np.stack([start, x]))
-            try:
-                content = _drawn(variant.model, *motion)
-            except _NoVideoError as error:
-                return [reports.Note(f"The overlay video was skipped: {error}")]
-            out.append(reports.Video(content, sequence.name, _LEGEND, 640))
+    for motion in motions_of(problem, models_sequences, models, _MOST):
+        try:
+            content = film_of(motion)
+        except ReportError as error:
+            return [reports.Note(f"The overlay video was skipped: {error}")]
+        out.append(reports.Video(content, motion.name, motion.legend, 640))
     return out
 
 
-class _NoVideoError(Exception):
-    """Reason why no video can be rendered."""
-
-
-def _motion(
-    variant: Any, sequence: Any, measured: Any, X: np.ndarray
-) -> tuple[list[str], np.ndarray]:
-    """What is shown, and joint positions ``(shown, frames, nq)`` of each."""
-    model, windows = variant.model, sequence.windows
-    failures: dict[int, str] = {}
-    models = variant.models(X, failures)
-    engine = BatchEngine(model, windows, ["qpos"], chains=[sequence.segments])
-    pieces: dict[int, list[np.ndarray]] = {}
-    for block in engine.run(len(X), variant.field_writes(X), models, failures):
-        for position, w in enumerate(block.segments):
-            pieces.setdefault(int(w), []).append(block.records["qpos"][:, position])
-    step = sequence.timestep
-    times = np.concatenate([w.start_time + step * (1 + np.arange(w.steps)) for w in windows])
-    path = np.concatenate([np.concatenate(pieces[w], axis=1) for w in range(len(windows))], axis=1)
-    end = min(times[-1], times[0] + _LONGEST)
-    frames = np.arange(times[0], end, 1.0 / FRAME_RATE)
-    rows = np.clip(np.searchsorted(times, frames), 0, len(times) - 1)
-    shown = ["initial", "identified"]
-    positions = [path[0, rows], path[1, rows]]
-    columns = state_columns(model, measured).positions
-    if columns:
-        recorded = measured.interpolate(frames, "linear")
-        real = positions[1].copy()
-        for address, column in columns.items():
-            real[:, address] = recorded[:, column]
-        shown.insert(0, "measured")
-        positions.insert(0, real)
-    return shown, np.nan_to_num(np.stack(positions), posinf=0.0, neginf=0.0)
-
-
-def _drawn(model: mujoco.MjModel, shown: list[str], positions: np.ndarray) -> bytes:
-    """The video as MP4.
+def film_of(motion: Motion) -> bytes:
+    """Film of a motion as MP4.
 
     Raises:
-      _NoVideoError: no OpenGL, no imageio, or rendering failed; the message gives the reason.
+      ReportError: no OpenGL, no encoder, or rendering failed; the message gives the reason.
     """
     with tempfile.TemporaryDirectory(prefix="trueup-video-") as folder:
         source, target = Path(folder) / "motion.npz", Path(folder) / "motion.mp4"
-        mujoco.mj_saveModel(model, str(Path(folder) / "model.mjb"), None)
-        np.savez(source, shown=np.array(shown), positions=positions, rate=FRAME_RATE)
+        mujoco.mj_saveModel(motion.model, str(Path(folder) / "model.mjb"), None)
+        colours = np.array([COLOURS[key][1] for key in motion.shown])
+        np.savez(source, colours=colours, positions=motion.positions, rate=FRAME_RATE)
         reasons = []
         for library in _libraries():
             environment = {**os.environ, "MUJOCO_GL": library, "PYOPENGL_PLATFORM": library}
@@ -136,13 +105,13 @@ def _drawn(model: mujoco.MjModel, shown: list[str], positions: np.ndarray) -> by
                     check=False,
                 )
             except (OSError, subprocess.TimeoutExpired) as error:
-                raise _NoVideoError(str(error)) from error
+                raise ReportError(str(error)) from error
             if done.returncode == 0 and target.is_file():
                 return target.read_bytes()
             reasons.append(f"{library}: {_last_line(done.stderr)}")
             if "trueup[video]" in done.stderr:
-                raise _NoVideoError(_last_line(done.stderr))
-        raise _NoVideoError(
+                raise ReportError(_last_line(done.stderr))
+        raise ReportError(
             f"MuJoCo cannot render here ({'; '.join(reasons)}). Install EGL or OSMesa."
         )
 
