@@ -1,6 +1,7 @@
 """A machine with closed chains is identified from logs of its driven joints alone."""
 
 import json
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -21,7 +22,7 @@ from closed_chain_models import (
 from trueup.cli import main
 from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
-from trueup.sysid.torque.bandwidth import ChosenBandwidth
+from trueup.sysid.torque.bandwidth import ChosenBandwidth, supported_rest
 from trueup.sysid.torque.data import slowest_speeds
 from trueup.sysid.torque.linear_fit import linear_columns
 from trueup.sysid.torque.problem import TorqueProblem
@@ -183,6 +184,16 @@ def test_torques_of_a_loop_are_linear_in_the_passive_joints_too(log):
     change = (needed[1] - needed[0])[:, 0]
     expected = 0.3 * ratio * motion.qvel[:, rocker]
     np.testing.assert_allclose(change[fast], expected[fast], rtol=1e-6)
+
+
+def test_samples_near_rest_count_where_the_others_are_as_few_as_the_columns(log):
+    """Plain least squares of as many columns as samples leaves no error, and knows nothing."""
+    ready = prepared(log, experiment(search={"method": "inverse-dynamics"}))
+    trajectory = ready.training[0].measured_rollout[0]
+    chosen = ChosenBandwidth(5.0, (), slowest_speeds([trajectory], 5.0), held=True)
+    rest = supported_rest(chosen, ready.training, None)
+    (part,) = replace(chosen, rest=rest).torque_data(ready.training)
+    assert part.counts.sum() > 1.2 * len(linear_columns([part]).names)
 
 
 GRIPPER = """<mujoco><compiler angle="radian"/><option timestep="0.001"/>

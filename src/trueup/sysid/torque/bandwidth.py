@@ -155,13 +155,24 @@ def supported_rest(
         data = _of_first(replace(chosen, rest=rest).torque_data(training, driven, own_errors))
         columns = linear_columns(data)
         left = errors(data, columns, plain_least_squares(data, columns), raw=False)
-        spreads.append(left * _spread_of_friction(data, columns))
+        spreads.append(left * _overfit(data, columns) * _spread_of_friction(data, columns))
     table = np.array(spreads)
     first = np.argmax(table <= _NEAR * table.min(axis=0), axis=0)
     out = np.zeros_like(chosen.slowest)
     for k, dof in enumerate(columns.dofs):
         out[dof] = rests[first[k]][dof]
     return out
+
+
+def _overfit(data: Sequence[TorqueData], columns: LinearColumns) -> float:
+    """Noise of torques over the error that plain least squares leaves; infinite of too few rows."""
+    rows = np.concatenate([counted(p, columns)[0].reshape(-1, len(columns.names)) for p in data])
+    size = np.linalg.norm(rows, axis=0)
+    count = int(sum(p.counts.sum() for p in data))
+    scaled = rows / np.where(size > 0, size, 1.0)
+    # with the tolerance of plain least squares
+    free = count - int(np.linalg.matrix_rank(scaled, tol=1e-8 * np.linalg.norm(scaled, 2)))
+    return float(np.sqrt(count / free)) if free > 0 else np.inf
 
 
 def _spread_of_friction(data: Sequence[TorqueData], columns: LinearColumns) -> np.ndarray:
