@@ -205,7 +205,7 @@ def _moved(
         # the clock goes on: buffers of delays hold the times of their samples
     else:
         mujoco.mj_forward(model, data)
-    weights = BANDWIDTH * model.dof_M0[:n]
+    mass = np.zeros((model.nv, model.nv))
 
     def command(now: float) -> np.ndarray:
         goal = motion.at(machine, now)
@@ -213,7 +213,9 @@ def _moved(
             return goal
         rate = (goal - motion.at(machine, now - 1e-3)) / 1e-3
         held = BANDWIDTH * (goal - data.qpos[:n]) + 2.0 * (rate - data.qvel[:n])
-        return weights * held + data.qfrc_bias[:n]
+        # inertias of the motors alone would couple the joints: a wrist then swings ever further
+        mujoco.mj_fullM(model, data, mass)
+        return BANDWIDTH * mass[:n, :n] @ held + data.qfrc_bias[:n]
 
     sent: list[np.ndarray] = []
     late = round(wiring.late_command / machine.step)

@@ -549,3 +549,26 @@ def test_costs_that_become_others_are_forgotten_and_the_distribution_goes_on():
     # dearer than all before, and the best of those that count
     assert search.cost == pytest.approx((_ellipsoid(X) + 1000.0).min())
     assert len(search.history) == 1 and search.generation == 2
+
+
+def test_a_plateau_ends_a_run_with_its_reason():
+    def almost_flat(X):
+        return 1.0 + 1e-5 * np.square(X - 0.3).sum(axis=1)
+
+    ended, search = _search(almost_flat, _space(4), plateau=8)
+    assert ended.status is Status.STALLED and "in 8 generations (plateau)" in ended.message
+    assert search.generation == 9
+    falling, _ = _search(_ellipsoid, _space(4), plateau=8)
+    assert falling.cost < 1e-8
+
+
+def test_a_plateau_is_counted_on_after_a_resume():
+    space = _space(4)
+    problem = VectorisedCosts(lambda X: 1.0 + 1e-6 * np.square(X).sum(axis=1), space)
+    search = CmaEs(space, CmaEsSettings(plateau=8), 0)
+    for _ in range(5):
+        X = search.ask()
+        search.tell(X, search.evaluate(problem, X, {}), {})
+    search = CmaEs.from_state(search.state(), space)
+    minimise(problem, search)
+    assert search.generation == 9

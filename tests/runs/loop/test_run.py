@@ -340,3 +340,12 @@ def test_a_line_of_the_log_that_was_cut_off(tmp_path):
     log.write("b")
     assert [event["event"] for event in log.read()] == ["a", "b"]
     assert log.read()[0]["cost"] == "Infinity"
+
+
+def test_the_progress_names_parameters_on_a_bound(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("trueup.runs.loop.progress._PLAIN_INTERVAL", 0.0)
+    space = Space(("mass", "kp"), np.zeros(2), np.ones(2), np.full(2, 0.5), np.zeros(2, bool))
+    problem = Vectorised(lambda X: X - [0.3, 2.0], space)
+    directory = RunDirectory.create(tmp_path / "run")
+    run_search(problem, LeastSquares(space), directory, verbose=True)
+    assert "1 of 2 on a bound: kp" in capsys.readouterr().err

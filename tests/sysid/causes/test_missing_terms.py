@@ -11,6 +11,9 @@ from trueup.sysid.causes.friction_shapes import shape_candidates
 from trueup.sysid.causes.missing_terms import missing_terms
 from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.torque.bandwidth import choose_bandwidth, halves
+from trueup.sysid.torque.friction_structure import missing_friction
+from trueup.sysid.torque.linear_fit import linear_columns
 
 TORQUES = "search: {method: inverse-dynamics}"
 WITHOUT_FRICTION = ("armature", "damping")
@@ -122,6 +125,23 @@ def test_friction_of_another_shape_is_named(plant, more, words, tmp_path):
     summary = identified(tmp_path, plant, more=more)
     assert summary["verdict"]["grade"] != "use"
     assert any(re.search(words, s) for s in reasons(summary)), reasons(summary)
+
+
+@pytest.mark.parametrize(("seed", "size"), [(0, 0.5), (0, 0.8)])
+def test_the_speed_of_friction_that_falls_is_found_between_the_candidates(seed, size, tmp_path):
+    plant = Plant(2, servo=False, stribeck=size, motion=0.5)
+    record(tmp_path, plant, seconds=15.0, seed=seed)
+    (tmp_path / "arm.xml").write_text(model_of(Plant(2, servo=False)))
+    prepared = prepare(parse_experiment(experiment(plant, more=TORQUES)), tmp_path)
+    bandwidth = choose_bandwidth(prepared.training, prepared.held_out, held=True)
+    seen, unseen = halves(bandwidth.torque_data(prepared.training))
+    found = missing_friction(seen, unseen, linear_columns(seen))
+    (sentence,) = [f.sentence for f in found if f.joint == "elbow"]
+    more, gone = re.findall(r"estimates ([\d.]+) N m more at rest, gone above ([\d.]+)", sentence)[
+        0
+    ]
+    assert float(more) == pytest.approx(size, rel=0.25)
+    assert float(gone) == pytest.approx(0.35, rel=0.15)  # 5 % remain of what falls by 0.2 rad/s
 
 
 def test_friction_of_another_shape_needs_actuators_that_no_pattern_writes(tmp_path):

@@ -113,6 +113,10 @@ STOP_REASONS: dict[str, tuple[Status, str]] = {
         "most candidates of a generation have the same cost: the cost may be flat here, or rounded",
     ),
     "tolstagnation": (Status.STALLED, "no improvement over {value} generations"),
+    "plateau": (
+        Status.STALLED,
+        "the cost has not been reduced by a ten-thousandth in {value} generations",
+    ),
     "tolxstagnation": (Status.STALLED, "the mean has stopped moving"),
     "tolconditioncov": (
         Status.STALLED,

@@ -12,6 +12,7 @@ from trueup.fitting.cma_es.options import resolve_cma_options
 from trueup.fitting.cma_es.package import cma_package
 from trueup.fitting.cma_es.restarts import FinishedRun, RunPlan, describe_stop, next_run
 from trueup.fitting.cma_es.settings import CmaEsSettings
+from trueup.fitting.cma_es.standstill import Standstill
 from trueup.fitting.cma_es.strategy import CmaRun
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
 from trueup.fitting.searches.box import check_box, start_deviations
@@ -23,7 +24,6 @@ from trueup.parameters import Space
 STATE_VERSION = 2
 """Version of :meth:`CmaEs.state`."""
 
-_BARREN_GENERATIONS = 50
 _SEPARABLE_ABOVE = 100
 _TRUSTED_COUNT = 5
 
@@ -93,7 +93,7 @@ class CmaEs(CostSearch):
         self._anchor = self._run_start
         self._run = self._start_run()
         self._run_cost, self._run_evaluations = np.inf, 0
-        self._worst, self._spread, self._barren = 0.0, 1.0, 0
+        self._worst, self._spread, self._standstill = 0.0, 1.0, Standstill()
         self._noise = NoiseTreatment(self._size, self.settings.max_repeats)
         self._contenders = Contenders()
         self._closing: tuple[Status, str] | None = None
@@ -251,12 +251,12 @@ class CmaEs(CostSearch):
             self._run.strategy.f0 = float(cost[0]) if valid[0] else np.inf
         mean_costs = np.where(valid, cost, 0.0)[batch.population].mean(axis=0)
         sound = np.asarray(valid[batch.population].all(axis=0))
-        self._barren = 0 if sound.any() else self._barren + 1
         self._run_evaluations += len(X)
         if sound.any():
             place = int(np.argmin(np.where(sound, mean_costs, np.inf)))
             if mean_costs[place] < self._run_cost:
                 self._run_cost, self._anchor = float(mean_costs[place]), batch.places[place].copy()
+        self._standstill.count(bool(sound.any()), self._run_cost)
         reasons = self._run.tell(self._penalised(mean_costs, sound, batch.places))
         if batch.noisy:
             self._learn_noise(batch, cost, valid, mean_costs, sound)
@@ -331,8 +331,7 @@ class CmaEs(CostSearch):
         if limit is not None:
             self._close(*limit)
             return
-        if self._barren >= _BARREN_GENERATIONS:
-            reasons = {"invalid": self._barren}
+        reasons = self._standstill.reasons(self.settings.plateau) or reasons
         if not reasons:
             return
         status, sentence = describe_stop(reasons)
@@ -409,7 +408,7 @@ class CmaEs(CostSearch):
         self._anchor = self._run_start
         self._run = self._start_run()
         self._run_cost, self._run_evaluations = np.inf, 0
-        self._barren = 0
+        self._standstill = Standstill()
 
     def _start_run(self) -> CmaRun:
         options: dict[str, Any] = {
@@ -522,7 +521,8 @@ class CmaEs(CostSearch):
         search._run_cost = float(state["run_cost"])
         search._run_evaluations = int(state["run_evaluations"])
         search._worst, search._spread = float(state["worst"]), float(state["spread"])
-        search._barren = int(state["barren"])
+        former = {"barren": state.get("barren", 0)}  # of a state without costs of the run
+        search._standstill = Standstill(**state.get("standstill", former))
         search._noise.take_state(state["noise"])
         search._contenders.take_state(state["contenders"])
         if state["closing"] is not None:
@@ -543,7 +543,7 @@ class CmaEs(CostSearch):
             "run_evaluations": self._run_evaluations,
             "worst": self._worst,
             "spread": self._spread,
-            "barren": self._barren,
+            "standstill": asdict(self._standstill),
             "generator": self._rng.bit_generator.state,
             "noise": self._noise.state(),
             "contenders": self._contenders.state(),

@@ -61,6 +61,9 @@ class CmaEsSettings:
     """Maximum number of evaluated candidates over all runs; the last generation is completed."""
     max_generations: int | None = None
     """Maximum number of generations over all runs."""
+    plateau: int | None = None
+    """Number of generations without a reduction of the cost by 1e-4 of it that end a run; None: any
+    number. Noise would look like one."""
     target_cost: float | None = None
     """Cost at or below which the search is stopped."""
     options: dict[str, Any] = field(default_factory=dict)
@@ -84,6 +87,7 @@ class CmaEsSettings:
             ("final_evaluations", 1),
             ("max_evaluations", 1),
             ("max_generations", 1),
+            ("plateau", 1),
         ):
             value = getattr(self, name)
             if value is not None and value < least:

@@ -26,6 +26,7 @@ from trueup.runs.store.run_directory import RunDirectory
 from trueup.runs.trackers import Study, Tracker, Trackers
 from trueup.time_limit import TimeLimit, TimeUpError
 
+_AT_BOUND = 1e-6  # distance from a bound that counts as on it, as a share of the range
 _LONG = 0.02  # duration of a generation from which a copy of the search's state is negligible [s]
 
 
@@ -251,7 +252,7 @@ class _Loop:
                 self.checkpoints.keep_parameters_fresh(float(self.search.cost), self._found)
             progress.update(
                 f"{self._words}generation {self.generation}, {self.store.evaluations} evaluations, "
-                f"cost {self._shown_cost:.6g}",
+                f"cost {self._shown_cost:.6g}{self._bounds}",
                 self._fraction(),
             )
             end = self._end(interrupts)
@@ -262,6 +263,19 @@ class _Loop:
     def _words(self) -> str:
         words = getattr(self.search, "words", "")
         return f"{words}, " if words else ""
+
+    @property
+    def _bounds(self) -> str:
+        """Parameters of the best candidate that are on a bound, for the progress; often none."""
+        space = getattr(self.search, "space", None)
+        if space is None or not math.isfinite(self.search.cost):
+            return ""
+        on = space.at_bound(np.array(self.search.x, float), _AT_BOUND)
+        names = [name for name, is_on in zip(space.names, on, strict=True) if is_on]
+        if not names:
+            return ""
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        return f", {len(names)} of {len(space.names)} on a bound: {', '.join(names[:3])}{more}"
 
     @property
     def _shown_cost(self) -> float:

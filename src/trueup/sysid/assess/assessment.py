@@ -22,6 +22,7 @@ from trueup.parameters import Space
 from trueup.sysid.assess.fit_covariance import (
     gram_matrix,
     residual_covariance,
+    with_measured_noise,
     with_start_noise,
     with_unknown_own_errors,
 )
@@ -173,6 +174,7 @@ def assess(
         ]
         if solution.success:  # without an optimum there are no intervals
             estimates, unseen = with_start_noise(estimates, starts, x, residual, jacobian, loss)
+            estimates = with_measured_noise(estimates, problem, x, jacobian)
             estimates = with_unknown_own_errors(estimates, problem, x, residual, jacobian, loss)
             known = _known(problem, x, at_bound, residual, jacobian, estimates[-1], loss)
             is_noise = _is_noise(known, space.to_search(x), at_bound, estimates[-1], level)

@@ -1,14 +1,16 @@
 """Covariance of a fit from its residuals, with the noise of measured start states."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from trueup.fitting.losses import Loss
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
-from trueup.fitting.uncertainty.start_noise import with_added_spread
+from trueup.fitting.uncertainty.start_noise import inverse_of, known_of, with_added_spread
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.start_noise import MeasuredStarts
+from trueup.sysid.torque.measured_noise import noise_effect
 from trueup.sysid.torque.problem import TorqueProblem
 
 
@@ -90,6 +92,55 @@ def with_start_noise(
     weights[starts.free.data_rows :] = 1.0  # priors
     curvature = gram_matrix(jacobian, weights)
     return [with_added_spread(e, curvature, spread) for e in estimates], starts.remarks
+
+
+def with_measured_noise(
+    estimates: list[CovarianceEstimate],
+    problem: Any,
+    x: np.ndarray,
+    jacobian: np.ndarray,
+) -> list[CovarianceEstimate]:
+    """Covariances of a fit to torques, at least as large as by the noise of its recordings.
+
+    Residuals tell of all that the model lacks, but little of the slow part of a noise that
+    vibrates; the sizes of the noise tell of that part alone.
+    """
+    if not isinstance(problem, TorqueProblem):
+        return estimates
+    known = problem.own_errors and problem.own_errors.noise
+    if known and known.names == tuple(problem.space.names):
+        spread = known.spread
+    else:
+        noise = noise_effect(problem, x)
+        spread = noise.spread + np.outer(noise.mean, noise.mean)  # of an uncorrected bias
+    curvature = gram_matrix(jacobian)
+    out = [_at_least(e, curvature, spread) for e in estimates]
+    # the half-width on a bound is that of a fit without the bound
+    free = out[-1].half_widths
+    return [replace(e, half_widths=np.where(e.active, free, e.half_widths)) for e in out]
+
+
+def _at_least(
+    estimate: CovarianceEstimate, curvature: np.ndarray, spread: np.ndarray
+) -> CovarianceEstimate:
+    """A covariance with variances of at least those by a spread of the gradient ``(p, p)``."""
+    known = known_of(estimate)
+    block = np.ix_(known, known)
+    inverse = inverse_of(curvature[block])
+    before = np.diag(estimate.matrix)[known]
+    if not (before > 0.0).all() or not np.isfinite(spread).all():
+        return estimate
+    growth = np.ones(len(estimate.matrix))
+    growth[known] = np.maximum(np.diag(inverse @ spread[block] @ inverse) / before, 1.0)
+    wider = np.sqrt(growth)
+    outer = np.outer(wider, wider)
+    return replace(
+        estimate,
+        matrix=estimate.matrix * outer,
+        determined_part=estimate.determined_part * outer,
+        half_widths=estimate.half_widths * wider,
+        variance_inflation=estimate.variance_inflation * growth,
+    )
 
 
 def with_unknown_own_errors(

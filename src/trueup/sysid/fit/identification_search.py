@@ -34,6 +34,7 @@ PLATEAU: dict[str, Any] = {"plateau": 0.05}
 """Termination of a fit by simulation. Joints that come to rest make the cost rough, and a search
 would follow its steps far below the noise."""
 
+_PLATEAU = 60  # generations of CMA-ES without a change of 1e-4, after which least squares starts
 _NEAR = 1e-6  # share of the reduction so far below which CMA-ES ends and least squares starts
 
 
@@ -83,6 +84,7 @@ def make_search(experiment: Experiment, problem: GrayBoxProblem) -> tuple[Any, d
     elif "options" in known:
         # near the optimum, least squares converges faster
         own["options"] = {"tolfunrel": _NEAR}
+        own["plateau"] = _PLATEAU
     search = make_registered(
         part.method,
         problem.space,

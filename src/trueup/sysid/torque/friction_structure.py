@@ -7,8 +7,8 @@ Terms are added one at a time, so that a missing term of one joint is not attrib
 neighbours, whose torques share link parameters with it.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -37,6 +37,8 @@ STRUCTURES = {
 _ALPHA = 0.01  # significance level for all tested terms together
 _WORTH = 0.99  # maximum error ratio with and without the term to report it
 _CONFIRMED = 0.999  # maximum error ratio on held-out torques with and without the term
+_FINER = tuple(np.geomspace(0.6, 1 / 0.6, 9))
+"""Stribeck velocities relative to that of a found term: FALLS are too far apart for its size."""
 _SMALLEST = 1e-3  # share of a joint's torque: smaller terms are due to filter or rounding
 
 
@@ -132,7 +134,6 @@ def missing_friction(
     (known, torques), (new, unseen_torques) = (
         _moving_rows(parts, columns, terms, values, speeds) for parts in (seen, unseen)
     )
-    sizes_of_terms = np.sqrt(np.mean(np.concatenate([m for _, m in known]) ** 2, axis=0))
     smallest = _SMALLEST * np.sqrt(np.mean(np.concatenate(torques) ** 2, axis=0))
     chosen: list[int] = []
     refused: set[int] = set()
@@ -155,14 +156,28 @@ def missing_friction(
         joint = terms[best].joint
         before = _error(new, unseen_torques, fit.values, chosen, fit.noise)
         after = _error(new, unseen_torques, fit.values_with(best), [*chosen, best], fit.noise)
-        torque = float(abs(fit.gains[best]) * sizes_of_terms[joint, best])
         if (
             fit.error_with(best) < _WORTH
             and after < _CONFIRMED * before
-            and torque > smallest[joint]
+            and _torque(fit, known, best, joint) > smallest[joint]
         ):
+            size = float(sizes[best])
+            if terms[best].structure == "Stribeck":
+                terms[best] = _sharpened(
+                    terms[best],
+                    lambda finer: _term_columns(seen, columns, finer, values, speeds),
+                    [(A, more[:, :, chosen]) for A, more in known],
+                    torques,
+                )
+                for parts, rows in ((seen, known), (unseen, new)):
+                    own = _term_columns(parts, columns, [terms[best]], values, speeds)
+                    for (_, more), column in zip(rows, own, strict=True):
+                        more[:, :, best] = column[:, :, 0]
+                fit = _Fit(known, torques, chosen)
+                extended = fit.values_with(best)
+                after = _error(new, unseen_torques, extended, [*chosen, best], fit.noise)
             chosen.append(best)
-            size, term = float(sizes[best]), terms[best]
+            term, torque = terms[best], _torque(fit, known, best, joint)
             turns = _turns(seen[0].model, columns.dofs[joint])
             out.append(
                 MissingFriction(
@@ -178,6 +193,14 @@ def missing_friction(
             )
         else:
             refused.add(joint)
+
+
+def _torque(
+    fit: "_Fit", known: Sequence[tuple[np.ndarray, np.ndarray]], term: int, joint: int
+) -> float:
+    """Root mean square torque of a term, with its estimate, on its joint [N m, N]."""
+    own = np.concatenate([more[:, joint, term] for _, more in known])
+    return float(abs(fit.gains[term]) * np.sqrt(np.mean(np.square(own))))
 
 
 def _turns(model: mujoco.MjModel, dof: int) -> bool:
@@ -208,18 +231,61 @@ def _moving_rows(
     values: np.ndarray,
     speeds: np.ndarray,
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[np.ndarray]]:
-    """Columns, terms and torques of recordings, zero where a joint rests.
+    """Columns, terms and torques of recordings, zero where a joint rests."""
+    rows, torques = [], []
+    for p, more in zip(parts, _term_columns(parts, columns, terms, values, speeds), strict=True):
+        moves = _moves(p, columns, speeds)
+        rows.append((design(p, columns) * moves[:, :, None], more))
+        torques.append(torque_of(p) * moves)
+    return rows, torques
+
+
+def _term_columns(
+    parts: Sequence[TorqueData],
+    columns: LinearColumns,
+    terms: Sequence[_Term],
+    values: np.ndarray,
+    speeds: np.ndarray,
+) -> list[np.ndarray]:
+    """Torque of one unit of each term in each recording ``(T, dofs, terms)``, zero at rest."""
+    return [
+        np.stack([t.torque(p, columns, values) for t in terms], axis=2)
+        * _moves(p, columns, speeds)[:, :, None]
+        for p in parts
+    ]
+
+
+def _moves(part: TorqueData, columns: LinearColumns, speeds: np.ndarray) -> np.ndarray:
+    """Samples at which joints do not rest ``(T, dofs)`` bool.
 
     The friction of a joint at rest is any value up to its limit, which the columns of friction do
     not describe.
     """
-    rows, torques = [], []
-    for p in parts:
-        moves = np.abs(p.motion.qvel[:, columns.dofs]) > REST * speeds
-        more = np.stack([t.torque(p, columns, values) for t in terms], axis=2)
-        rows.append((design(p, columns) * moves[:, :, None], more * moves[:, :, None]))
-        torques.append(torque_of(p) * moves)
-    return rows, torques
+    return np.abs(part.motion.qvel[:, columns.dofs]) > REST * speeds
+
+
+def _sharpened(
+    term: _Term,
+    columns_of: Callable[[Sequence[_Term]], list[np.ndarray]],
+    known: Sequence[tuple[np.ndarray, np.ndarray]],
+    torques: Sequence[np.ndarray],
+) -> _Term:
+    """A Stribeck term with the velocity that leaves the smallest error.
+
+    Args:
+      term: the term with one of the candidate velocities.
+      columns_of: torque of one unit of terms in each recording ``(T, dofs, terms)``.
+      known: columns of each recording, and its terms found before.
+      torques: torques of each recording.
+    """
+    finer = [replace(term, variant=share * term.variant) for share in _FINER]
+    joined = [
+        (A, np.concatenate([found, more], axis=2))
+        for (A, found), more in zip(known, columns_of(finer), strict=True)
+    ]
+    count = known[0][1].shape[2]
+    fit = _Fit(joined, torques, range(count))
+    return finer[int(np.argmin([fit.error_with(count + i) for i in range(len(finer))]))]
 
 
 class _Fit:

@@ -48,6 +48,26 @@ of the motion and the torques look like a step, so that noise alone does not giv
 
 
 @dataclass(frozen=True)
+class NoiseEffect:
+    """Change of a fit to torques by the noise of its recordings."""
+
+    names: tuple[str, ...]
+    """Elements of the parameters ``(p,)``."""
+    pulls: np.ndarray
+    """Change of the gradient ``J' r`` by each draw of the noise ``(draws, p)``."""
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean change of the gradient ``(p,)``."""
+        return np.asarray(self.pulls.mean(axis=0))
+
+    @property
+    def spread(self) -> np.ndarray:
+        """Covariance ``(p, p)`` of the gradient, with that of the mean of the draws."""
+        return np.atleast_2d(np.cov(self.pulls.T)) * (1 + 1 / len(self.pulls))
+
+
+@dataclass(frozen=True)
 class OwnErrors:
     """Errors of inverse dynamics itself."""
 
@@ -60,6 +80,8 @@ class OwnErrors:
     recording."""
     machine: Machine = AS_MODELLED
     """The simulated machine."""
+    noise: NoiseEffect | None = None
+    """Effect of the noise of the recordings, whose mean is in the series; None: not known."""
     unknown: Mapping[str, np.ndarray] = field(default_factory=dict)
     """One standard deviation of the series ``(T, dofs)`` by what the recordings do not tell, such
     as the time step of the machine, by recording."""

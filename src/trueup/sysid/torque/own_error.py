@@ -17,7 +17,9 @@ from dataclasses import replace
 import numpy as np
 
 from trueup.errors import ModelError
+from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.uncertainty.start_noise import inverse_of
 from trueup.signals import InterpolationMethod
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit
@@ -26,9 +28,13 @@ from trueup.sysid.torque.data import torque_data_of
 from trueup.sysid.torque.followed_motion import follow
 from trueup.sysid.torque.joint_motion import smooth_motion, torque_sources
 from trueup.sysid.torque.known_errors import AS_MODELLED, FINE, Machine, OwnErrors
+from trueup.sysid.torque.measured_noise import noise_effect
 from trueup.sysid.torque.problem import TorqueProblem
 
 _ITERATIONS = 50
+_EVIDENCE = 4.0
+"""Logarithm of the likelihood by which torques that act otherwise than said, or another friction
+than the model's, must explain the recordings better."""
 
 _ROUNDS = (
     3  # simulations, each with the values of the last fit: most of the error is left after one
@@ -111,16 +117,49 @@ def found_own_errors(
     best: OwnErrors | None = None
     for _ in range(_ROUNDS):
         tried = [_at_best_step(problem, training, x, *kind) for kind in kinds]
-        found, cost, own = min(tried, key=lambda each: each[1])
+        found, cost, own = tried[_most_likely([each[1] for each in tried], problem.data_rows)]
         if own is None or not cost < plain:
             break
         x, best = found, own
         kinds = [(own.control, own.machine.hard)]
     if best is None:
         return None
+    best = _without_bias(problem, x, best)
     more = _of_steps(problem, others, x, best.control, best.machine.hard)
     rest = more[0].mixed(more[1], best.machine.step)
     return replace(best, x=x, series={**best.series, **rest.series})
+
+
+def _most_likely(costs: Sequence[float], rows: int) -> int:
+    """Index of the first of several costs, or of the smallest if the data clearly speak for it."""
+    least = int(np.argmin(costs))
+    if not np.isfinite(costs[least]):
+        return 0
+    variance = 2.0 * costs[least] / max(rows, 1)
+    return least if costs[0] - costs[least] > _EVIDENCE * variance else 0
+
+
+def _without_bias(problem: TorqueProblem, x: np.ndarray, own: OwnErrors) -> OwnErrors:
+    """Own errors that include the bias of the fit by the noise of the recordings."""
+    problem = problem.with_own_errors(own)
+    # a machine without steps is simulated with fine ones
+    machine = replace(own.machine, step=max(own.machine.step, FINE))
+    noise = noise_effect(
+        problem,
+        x,
+        lambda groups: own_errors(problem, groups, x, own.control, machine),
+    )
+    _, jacobian, _ = final_jacobian(problem, x, central=False)
+    slopes = np.asarray(jacobian[: problem.data_rows])
+    shift = -inverse_of(jacobian.T @ jacobian) @ noise.mean
+    series = dict(own.series)
+    for sequence, group in zip(problem.sequences, problem.groups, strict=True):
+        if sequence.name in series:
+            times, values = series[sequence.name]
+            bias = (slopes[group.rows] @ shift).reshape(values.shape) / sequence.weights
+            gains = problem.model_gains(sequence)
+            series[sequence.name] = times, values - bias / gains
+    return replace(own, series=series, noise=noise)
 
 
 def _of_steps(

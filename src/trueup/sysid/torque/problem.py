@@ -89,6 +89,7 @@ class TorqueProblem(Problem):
         driven: dict[str, set[int]] | None = None,
         own_errors: OwnErrors | None = None,
     ):
+        self.recordings = groups
         self.parameters = parameters.copy()
         self.parameters.apply_ties()
         self.space = self.parameters.space()
@@ -164,6 +165,11 @@ class TorqueProblem(Problem):
     def gains_at(self, x: np.ndarray, data: TorqueData, variant: ModelVariants) -> np.ndarray:
         """Gains of the drives at given values ``(dofs,)``; 1 for a gain of zero."""
         gains = data.drive_gains(self._table(x[None], variant, {})[0])[0]
+        return np.where(gains > 0, gains, 1.0)
+
+    def model_gains(self, sequence: TorqueSequence) -> np.ndarray:
+        """Gains of the drives of the model ``(dofs,)``; 1 for a gain of zero."""
+        gains = sequence.data.drive_gains(_fields(sequence.data.model))[0]
         return np.where(gains > 0, gains, 1.0)
 
     @property

@@ -243,10 +243,12 @@ def _with_torques(
     for k, reading in enumerate(readings):
         name = model.joint(reading.joint).name
         factor = UNITS[reading.unit].factor
-        tried = {}
-        for shift in _SHIFTS:
-            moved = replace(reading, offset=reading.offset - shift / factor / reading.scale)
-            tried[float(shift)] = motion.error(_swapped(readings, k, moved)) / given
+        moved = [
+            replace(reading, offset=reading.offset - shift / factor / reading.scale)
+            for shift in _SHIFTS
+        ]
+        found = motion.errors([_swapped(readings, k, each) for each in moved])
+        tried = {float(s): error / given for s, error in zip(_SHIFTS, found, strict=True)}
         best = min(tried, key=lambda s: tried[s])
         if tried[best] < CLEARLY:
             why = (
@@ -293,10 +295,15 @@ def _with_weights_order(
     """Order of joints by the weight of the links: whether two of them are swapped."""
     count = len(readings)
     ratios = np.full((count, count), np.inf)
-    for k, j in itertools.combinations(range(count), 2):
+    pairs = list(itertools.combinations(range(count), 2))
+    orders = []
+    for k, j in pairs:
         order = list(range(count))
         order[k], order[j] = j, k
-        ratios[k, j] = ratios[j, k] = motion.error(readings, order) / given
+        orders.append(order)
+    found = motion.errors([readings] * len(pairs), orders)
+    for (k, j), error in zip(pairs, found, strict=True):
+        ratios[k, j] = ratios[j, k] = error / given
     out = []
     for k, reading in enumerate(readings):
         nearest = int(np.argmin(ratios[k]))

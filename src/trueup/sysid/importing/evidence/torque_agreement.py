@@ -1,6 +1,6 @@
 """Agreement of recorded torques with inverse dynamics under an interpretation of the columns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import mujoco
@@ -13,6 +13,7 @@ CLEARLY = 0.8  # torque error ratio of another interpretation below which it is 
 TELLS = 1.05  # the same ratio above which the given interpretation is confirmed
 WEIGHT = "by the weight of the links"
 _SAMPLES = 300  # compared samples of motion and torque
+_AT_ONCE = 16  # interpretations whose torques are computed together, in bounded memory
 
 
 class TorqueAgreement:
@@ -50,14 +51,26 @@ class TorqueAgreement:
           readings: interpretation of the columns.
           order: index of the reading with the columns of each joint; None: its own.
         """
-        total = 0.0
-        for rest, load, spread in self._parts(readings, order):
-            # the gain of the torque is positive: the torque of the links must not be inverted
-            size = float(load @ load)
-            gain = max(float(load @ rest) / size, 0.0) if size > 1e-12 else 0.0
-            left = rest - gain * load
-            total += float(left @ left) / spread if spread > 0 else 0.0
-        return float(np.sqrt(total / len(readings))) + 1e-9
+        return self.errors([readings], [order])[0]
+
+    def errors(
+        self,
+        candidates: Sequence[Sequence[Reading]],
+        orders: Sequence[Sequence[int] | None] | None = None,
+    ) -> list[float]:
+        """The error of each of several interpretations, see :meth:`error`."""
+        orders = [None] * len(candidates) if orders is None else orders
+        out = []
+        for parts in self._parts(candidates, orders):
+            total = 0.0
+            for rest, load, spread in parts:
+                # the gain of the torque is positive: the torque of the links must not be inverted
+                size = float(load @ load)
+                gain = max(float(load @ rest) / size, 0.0) if size > 1e-12 else 0.0
+                left = rest - gain * load
+                total += float(left @ left) / spread if spread > 0 else 0.0
+            out.append(float(np.sqrt(total / len(parts))) + 1e-9)
+        return out
 
     def gains(self, readings: Sequence[Reading]) -> list[tuple[float, float]]:
         """Recorded effort per torque of the links for each joint, and its standard error.
@@ -66,7 +79,7 @@ class TorqueAgreement:
         inertia that they do not explain count.
         """
         out = []
-        for rest, load, _ in self._parts(readings, None):
+        for rest, load, _ in next(self._parts([readings], [None])):
             size = float(load @ load)
             if size < 1e-12:
                 out.append((0.0, np.inf))
@@ -77,15 +90,35 @@ class TorqueAgreement:
         return out
 
     def _parts(
-        self, readings: Sequence[Reading], order: Sequence[int] | None
-    ) -> list[tuple[np.ndarray, np.ndarray, float]]:
+        self,
+        candidates: Sequence[Sequence[Reading]],
+        orders: Sequence[Sequence[int] | None],
+    ) -> Iterator[list[tuple[np.ndarray, np.ndarray, float]]]:
         """Effort, torque of the links without friction and size of the effort, by joint."""
+        for first in range(0, len(candidates), _AT_ONCE):
+            placed, states = [], []
+            for given, order in zip(
+                candidates[first : first + _AT_ONCE], orders[first : first + _AT_ONCE], strict=True
+            ):
+                taken = list(range(len(given))) if order is None else list(order)
+                readings = [
+                    replace(given[t], joint=r.joint) for r, t in zip(given, taken, strict=True)
+                ]
+                placed.append((taken, readings))
+                states.append(self._states(taken, readings))
+            qpos, qvel, qacc = (np.concatenate(part) for part in zip(*states, strict=True))
+            needed = link_regressor(self.model, qpos, qvel, qacc) @ self.parameters
+            for (taken, readings), (_, speed, bend), own in zip(
+                placed, states, np.split(needed, len(placed)), strict=True
+            ):
+                yield self._loads(taken, readings, speed, bend, own)
+
+    def _states(
+        self, taken: Sequence[int], readings: Sequence[Reading]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Positions, velocities and accelerations of the model under an interpretation."""
         model = self.model
-        taken = list(range(len(readings))) if order is None else order
-        readings = [
-            replace(readings[t], joint=r.joint) for r, t in zip(readings, taken, strict=True)
-        ]
-        flips = np.array([np.sign(r.scale) for r in readings]) * self.signs[taken]
+        flips = np.array([np.sign(r.scale) for r in readings]) * self.signs[list(taken)]
         qpos = np.tile(model.qpos0, (len(self.position), 1))
         qvel, qacc = np.zeros((len(qpos), model.nv)), np.zeros((len(qpos), model.nv))
         for i, (k, reading) in enumerate(zip(taken, readings, strict=True)):
@@ -93,16 +126,25 @@ class TorqueAgreement:
             qpos[:, model.jnt_qposadr[joint]] = values_of(reading, self.position[:, k])
             qvel[:, model.jnt_dofadr[joint]] = flips[i] * self.speed[:, k]
             qacc[:, model.jnt_dofadr[joint]] = flips[i] * self.acceleration[:, k]
-        needed = link_regressor(model, qpos, qvel, qacc) @ self.parameters
+        return qpos, qvel, qacc
+
+    def _loads(
+        self,
+        taken: Sequence[int],
+        readings: Sequence[Reading],
+        qvel: np.ndarray,
+        qacc: np.ndarray,
+        needed: np.ndarray,
+    ) -> list[tuple[np.ndarray, np.ndarray, float]]:
         out = []
         for k, reading in zip(taken, readings, strict=True):
-            dof = int(model.jnt_dofadr[reading.joint])
+            dof = int(self.model.jnt_dofadr[reading.joint])
             effort = self.effort[:, k] * np.sign(reading.scale)
             friction = [
                 qvel[:, dof],
                 np.tanh(qvel[:, dof] / 0.02),
                 qacc[:, dof],
-                np.ones(len(qpos)),
+                np.ones(len(qvel)),
             ]
             basis = np.column_stack(friction)
             rest = effort - basis @ np.linalg.lstsq(basis, effort, rcond=None)[0]
