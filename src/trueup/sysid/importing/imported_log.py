@@ -11,7 +11,13 @@ from trueup.errors import ColumnError, RecordingError, listing
 from trueup.signals import Recording, read, suspect_units
 from trueup.signals.checks.spikes import spike_rows
 from trueup.signals.clocks.runs import runs_of
-from trueup.sysid.importing.clock import Clock, counts_rows, find_clock, without_clock
+from trueup.sysid.importing.clock import (
+    Clock,
+    check_steps,
+    counts_rows,
+    find_clock,
+    without_clock,
+)
 from trueup.sysid.importing.columns.families import families
 from trueup.sysid.importing.columns.joint_families import (
     JointColumn,
@@ -154,6 +160,7 @@ def _of_values(
                 unit = word
         clock = Clock(names[place], unit)
         recording = read(path, time=names[place], time_unit=unit, header=False)
+        check_steps(path, recording)
     found = read_unnamed(recording, model, clock.column)
     joints, notes = found.joints, []
     if joints is None:
