@@ -227,7 +227,7 @@ def _propose(
         known = [*unknowns, *extra.parameters]
         lines = [*model_lines, *extra.model_lines]
         return Proposal(
-            described(parameters=known, model_lines=lines),
+            described(parameters=known, model_lines=lines, biases=extra.biases),
             signal_matches,
             control_matches,
             [p.name for p in known],
