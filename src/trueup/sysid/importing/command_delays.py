@@ -1,5 +1,7 @@
 """Delay of commands by which a recording of position servos lags its simulation."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from trueup.sysid.assess.deciding_settings import command_delay, linearised
@@ -10,11 +12,24 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 
 _GRID = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0)  # delays that are tried, in intervals of commands
 _SEVERAL, _MOST = 3, 0.3  # positions, and their median error with a delay relative to that without
-_LOWER = 0.9  # cost with a delay relative to that without, from which it is believed
+_ITERATIONS = 10  # of a fit with or without a delay
+_LOWER = 0.9  # error or cost with a delay relative to that without, from which it is believed
 
 
-def delay_of_commands(prepared: Prepared, seconds: float) -> float | None:
-    """Delay of commands [s] by which the log lags the simulation; None if the model explains it.
+@dataclass(frozen=True)
+class Delay:
+    """Delay of commands by which the log lags the simulation."""
+
+    seconds: float | None
+    """None if the model explains the log."""
+    problem: GrayBoxProblem
+    """The problem with this delay."""
+    x: np.ndarray
+    """Its best known values ``(p,)``."""
+
+
+def delay_of_commands(prepared: Prepared, seconds: float) -> Delay:
+    """Delay of commands by which the log lags the simulation.
 
     Damping of each joint has nearly the effect of a delay of all: the costs with and without a
     delay are compared after a fit of each. A large robot, which is not fitted within the time, has
@@ -34,25 +49,25 @@ def delay_of_commands(prepared: Prepared, seconds: float) -> float | None:
     costs = [cost for cost, _ in found]
     best = int(np.argmin(costs))
     if costs[best] > _LOWER * costs[0]:
-        return None
-    fit = refit(problem, start, None, seconds, 30)
+        return Delay(None, problem, start)
+    common = int(np.argmin([np.median(errors) for _, errors in found]))
+    fit = refit(problem, start, None, seconds, _ITERATIONS)
     if fit is None:
-        common = int(np.argmin([np.median(errors) for _, errors in found]))
         ratios = found[common][1] / found[0][1]
         most = len(ratios) >= _SEVERAL and np.median(ratios) < _MOST
-        return float(delays[common]) if most else None
+        late = float(delays[common])
+        return Delay(late, _later(prepared, late), start) if most else Delay(None, problem, start)
     without = _errors(problem, fit.x)[1]
     step = command_delay(prepared, linearised(problem, fit.x))
-    for delay in [*([step.seconds] if step is not None else []), float(delays[best])]:
-        problem = _later(prepared, delay)
-        late = refit(problem, start, None, seconds, 30)
+    for delay in [*([step.seconds] if step is not None else []), float(delays[common])]:
+        other = _later(prepared, delay)
+        late = refit(other, start, None, seconds, _ITERATIONS)
         if late is None or late.cost >= fit.cost:
             continue
-        ratios = _errors(problem, late.x)[1] / without
-        # a joint that the unknowns cannot explain says nothing
-        if step is not None or late.cost < _LOWER * fit.cost or np.median(ratios) < _LOWER:
-            return delay
-    return None
+        # a delay is that of all joints: one that the unknowns cannot explain says nothing
+        if step is not None or np.median(_errors(other, late.x)[1] / without) < _LOWER:
+            return Delay(delay, other, late.x)
+    return Delay(None, problem, fit.x)
 
 
 def _later(prepared: Prepared, delay: float) -> GrayBoxProblem:

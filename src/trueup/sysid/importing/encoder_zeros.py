@@ -15,14 +15,17 @@ from trueup.fitting.uncertainty.start_noise import inverse_of
 from trueup.parameters import Parameter
 from trueup.signals.checks.statistics import noise_level
 from trueup.simulation.measured.measurement import MeasurementRules, ScaleRule
-from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit._inner_fit import refit
+from trueup.sysid.fit.late_controls import late_controls
 from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.importing.command_delays import Delay
 from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounded
 
 _USEFUL = 0.02  # half-width of a zero that is worth an unknown [rad]
 _TURNED = 0.2  # largest error of a zero that a mounted robot has [rad]
+_CONSTANT = 0.7  # constant part of the error of a position, from which a bias is tried
+_ITERATIONS = 10  # of the fit with biases
 _HALF = 0.5  # cost with biases relative to that with zeros, from which biases are the error
 
 
@@ -93,25 +96,38 @@ def biases(prepared: Prepared, model: mujoco.MjModel, joints: list[str]) -> Zero
     )
 
 
-def are_biases(zeros: Zeros, others: Zeros, training: list[ModelSequences], seconds: float) -> bool:
+def are_biases(others: Zeros, delay: Delay, seconds: float) -> bool:
     """Whether biases explain more of the error than all other unknowns with shared zeros.
 
     Args:
-      zeros: shared zeros.
       others: biases.
-      training: the recordings, with commands as late as they are.
-      seconds: limit of each fit [s].
+      delay: delay and fit with shared zeros.
+      seconds: limit of the fit with biases [s].
     """
-    if not others.biases:
+    shares, cost = _constant_shares(delay)
+    if not others.biases or max(shares, default=0.0) < _CONSTANT:
         return False
-    costs = []
-    for each in (zeros, others):
-        problem = each.prepared.motion_problem(sequences=training)
-        fit = refit(problem, problem.space.start, None, seconds, 30)
-        if fit is None:
-            return False
-        costs.append(fit.cost)
-    return costs[1] < _HALF * costs[0]
+    problem = others.prepared.motion_problem(
+        sequences=late_controls(others.prepared.training, delay.seconds or 0.0)
+    )
+    fit = refit(problem, problem.space.start, None, seconds, _ITERATIONS)
+    return fit is not None and fit.cost < _HALF * cost
+
+
+def _constant_shares(delay: Delay) -> tuple[list[float], float]:
+    """Constant part of the error of each channel, as a share of its size; cost."""
+    x = delay.x[None]
+    out = []
+    for sequence, (measured, predicted) in zip(
+        delay.problem.sequences, delay.problem.predictions(x), strict=True
+    ):
+        error = measured[-1] - predicted[0]
+        size = np.sqrt(np.mean(np.square(error), axis=0)) + 1e-300
+        shares = np.abs(error.mean(axis=0)) / size
+        out += [
+            float(s) for s, c in zip(shares, sequence.channels, strict=True) if c.field != "qvel"
+        ]
+    return out, float(delay.problem.costs(x)[0, 0])
 
 
 def _position_signals(

@@ -13,7 +13,6 @@ from trueup.signals import Recording
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import Prepared, prepare
-from trueup.sysid.fit.late_controls import late_controls
 from trueup.sysid.importing.command_delays import delay_of_commands
 from trueup.sysid.importing.encoder_zeros import Zeros, are_biases, biases, shared_zeros
 from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounded
@@ -120,11 +119,10 @@ def _zeros_and_delay(
     """Zeros of the encoders and delay of the commands [s], each with the other one as found."""
     zeros = shared_zeros(prepared, model, servos)
     delay = delay_of_commands(zeros.prepared, _SECONDS)
-    late = late_controls(prepared.training, delay) if delay else prepared.training
     others = biases(prepared, model, servos)
-    if not are_biases(zeros, others, late, _SECONDS):
-        return zeros, delay
-    return others, delay_of_commands(others.prepared, _SECONDS)
+    if not are_biases(others, delay, _SECONDS):
+        return zeros, delay.seconds
+    return others, delay_of_commands(others.prepared, _SECONDS).seconds
 
 
 def _joints_of_servos(model: mujoco.MjModel) -> list[str]:
