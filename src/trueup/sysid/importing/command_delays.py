@@ -26,6 +26,8 @@ class Delay:
     """The problem with this delay."""
     x: np.ndarray
     """Its best known values ``(p,)``."""
+    fitted: bool
+    """Whether they were fitted; otherwise they are start values."""
 
 
 def delay_of_commands(prepared: Prepared, seconds: float) -> Delay:
@@ -49,14 +51,16 @@ def delay_of_commands(prepared: Prepared, seconds: float) -> Delay:
     costs = [cost for cost, _ in found]
     best = int(np.argmin(costs))
     if costs[best] > _LOWER * costs[0]:
-        return Delay(None, problem, start)
+        return Delay(None, problem, start, False)
     common = int(np.argmin([np.median(errors) for _, errors in found]))
     fit = refit(problem, start, None, seconds, _ITERATIONS)
     if fit is None:
         ratios = found[common][1] / found[0][1]
         most = len(ratios) >= _SEVERAL and np.median(ratios) < _MOST
         late = float(delays[common])
-        return Delay(late, _later(prepared, late), start) if most else Delay(None, problem, start)
+        if not most:
+            return Delay(None, problem, start, False)
+        return Delay(late, _later(prepared, late), start, False)
     without = _errors(problem, fit.x)[1]
     step = command_delay(prepared, linearised(problem, fit.x))
     for delay in [*([step.seconds] if step is not None else []), float(delays[common])]:
@@ -66,8 +70,8 @@ def delay_of_commands(prepared: Prepared, seconds: float) -> Delay:
             continue
         # a delay is that of all joints: one that the unknowns cannot explain says nothing
         if step is not None or np.median(_errors(other, late.x)[1] / without) < _LOWER:
-            return Delay(delay, other, late.x)
-    return Delay(None, problem, fit.x)
+            return Delay(delay, other, late.x, True)
+    return Delay(None, problem, fit.x, True)
 
 
 def _later(prepared: Prepared, delay: float) -> GrayBoxProblem:

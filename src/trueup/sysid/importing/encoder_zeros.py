@@ -24,7 +24,7 @@ from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounde
 
 _USEFUL = 0.02  # half-width of a zero that is worth an unknown [rad]
 _TURNED = 0.2  # largest error of a zero that a mounted robot has [rad]
-_CONSTANT = 0.7  # constant part of the error of a position, from which a bias is tried
+_CONSTANT = 0.3  # part of the errors of positions that is constant, from which a bias is tried
 _ITERATIONS = 10  # of the fit with biases
 _HALF = 0.5  # cost with biases relative to that with zeros, from which biases are the error
 
@@ -104,30 +104,27 @@ def are_biases(others: Zeros, delay: Delay, seconds: float) -> bool:
       delay: delay and fit with shared zeros.
       seconds: limit of the fit with biases [s].
     """
-    shares, cost = _constant_shares(delay)
-    if not others.biases or max(shares, default=0.0) < _CONSTANT:
+    # without a fit, the error is that of the start values
+    if not (others.biases and delay.fitted) or _constant_part(delay) < _CONSTANT:
         return False
     problem = others.prepared.motion_problem(
         sequences=late_controls(others.prepared.training, delay.seconds or 0.0)
     )
     fit = refit(problem, problem.space.start, None, seconds, _ITERATIONS)
-    return fit is not None and fit.cost < _HALF * cost
+    return fit is not None and fit.cost < _HALF * float(delay.problem.costs(delay.x[None])[0, 0])
 
 
-def _constant_shares(delay: Delay) -> tuple[list[float], float]:
-    """Constant part of the error of each channel, as a share of its size; cost."""
-    x = delay.x[None]
-    out = []
+def _constant_part(delay: Delay) -> float:
+    """Share of the squared error of the positions that a constant of each explains."""
+    total, constant = 0.0, 0.0
     for sequence, (measured, predicted) in zip(
-        delay.problem.sequences, delay.problem.predictions(x), strict=True
+        delay.problem.sequences, delay.problem.predictions(delay.x[None]), strict=True
     ):
-        error = measured[-1] - predicted[0]
-        size = np.sqrt(np.mean(np.square(error), axis=0)) + 1e-300
-        shares = np.abs(error.mean(axis=0)) / size
-        out += [
-            float(s) for s, c in zip(shares, sequence.channels, strict=True) if c.field != "qvel"
-        ]
-    return out, float(delay.problem.costs(x)[0, 0])
+        places = [c for c, channel in enumerate(sequence.channels) if channel.field != "qvel"]
+        error = (measured[-1] - predicted[0])[:, places]
+        total += float(np.sum(np.square(error)))
+        constant += float(len(error) * np.sum(np.square(error.mean(axis=0))))
+    return constant / (total + 1e-300)
 
 
 def _position_signals(

@@ -21,7 +21,8 @@ from trueup.sysid.importing.columns.matching import Match, commandable, match_co
 from trueup.sysid.importing.columns.names import take_apart
 from trueup.sysid.importing.columns.units import suggest_units
 from trueup.sysid.importing.data_checks import check_commands, torques_beyond
-from trueup.sysid.importing.drives import Control, find_drive, further_controls
+from trueup.sysid.importing.drive_controls import Control, further_controls
+from trueup.sysid.importing.drives import find_drive
 from trueup.sysid.importing.episodes import expanded
 from trueup.sysid.importing.evidence.efforts import TORQUE
 from trueup.sysid.importing.evidence.joints import read_joints
