@@ -191,9 +191,19 @@ def test_a_log_that_fits_no_joint_is_refused_with_both_sides(command, place, cap
     refused(words, folder, capfd, named=("a1b", "hinge"))
 
 
+def closer(log):
+    """A log whose times are divided by 1e300."""
+    head, *rows = log.splitlines()
+    return "\n".join(
+        [head, *(re.sub(r"^([^,]+)", lambda m: f"{float(m[1]) * 1e-300!r}", r) for r in rows)]
+    )
+
+
 LOGS = {
     "no clock": (lambda log: log.replace("t,", "k,", 1), (), ("no time column", "--rate")),
     "rate of nothing": (None, ("--rate", "0"), ("rate", "positive")),
+    "rate of ages": (None, ("--rate", "1e-300"), ("rate", "1e-300", "1e-09 to 1e+09")),
+    "times too close": (closer, (), ("5e-303 s apart", "unit of the time column")),
     "episode of a table": (None, ("--episode", "3"), ("has no episodes", "--episode")),
     "a pickle": (lambda log: "\x80\x04K\x01.", (), ("is a pickle", "numpy.savez")),
 }

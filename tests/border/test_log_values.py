@@ -31,8 +31,8 @@ VALUES = {
     "speeds": (times(1e300, 2), "speed"),
     "all": (times(1e300, 1, 2, 3), "no sensor measures"),
     "one sample": (lambda k, cells: [*cells[:3], "1.7e308" if k == 100 else cells[3]], "torque"),
-    "times": (times(1e300, 0), "no clock measures"),
-    "times of no length": (times(1e-300, 0), "no clock measures"),
+    "times": (times(1e300, 0), "give the unit of the time column"),
+    "times of no length": (times(1e-300, 0), "give the unit of the time column"),
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trueup.errors import RecordingError
-from trueup.signals import read
+from trueup.signals import check_quality, read
 
 
 def table(path, names, columns):
@@ -143,3 +143,31 @@ def test_pointers_in_a_data_set_are_said_as_such(tmp_path):
     next(home.rglob("*.parquet")).write_text(pointer)
     with pytest.raises(RecordingError, match=r"Git LFS pointer.*git lfs pull"):
         read(home)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "json"])
+@pytest.mark.parametrize("rate", [0.0, -1.0, 1e-300, 1e10, 1e300, np.inf, np.nan])
+def test_a_rate_without_representable_slopes_is_refused(suffix, rate, tmp_path):
+    path, values = tmp_path / f"a.{suffix}", np.sin(np.arange(20.0))
+    if suffix == "csv":
+        table(path, ["q"], [values])
+    elif suffix == "npz":
+        np.savez(path, q=values)
+    else:
+        path.write_text(json.dumps({"q": values.tolist()}))
+    assert read(path, rate=1e9).streams[0].times[1] == pytest.approx(1e-9)
+    with pytest.raises(RecordingError, match="positive number of samples per second, from 1e-09"):
+        read(path, rate=rate)
+    with pytest.raises(RecordingError, match="rate to merge at must be a positive number"):
+        read(path, rate=100.0).merged(rate=rate)
+
+
+@pytest.mark.parametrize(
+    ("scale", "words"), [(1e-300, "shorter than a nanosecond"), (1e300, "longer than 30 years")]
+)
+def test_measured_times_without_representable_slopes_are_refused(scale, words):
+    t = np.arange(200) * 0.01
+    report = check_quality(t * scale, {"q": np.sin(t)}, roles={"q": "position"})
+    (finding,) = report.of_severity("refuse")
+    assert (finding.check, words in finding.sentence) == ("time order", True)
+    assert check_quality(t, {"q": np.sin(t)}, roles={"q": "position"}).of_severity("refuse") == ()

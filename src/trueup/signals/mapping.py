@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, UnitError, did_you_mean, listing
-from trueup.signals.clocks.intervals import check_intervals
+from trueup.signals.clocks.steps import unusable_steps
 from trueup.signals.recording import Recording, Stream
 from trueup.signals.units import convert, find_unit, si_unit
 from trueup.signals.wrapping import TURN, is_sparse, largest_step, unwrapped
@@ -90,8 +90,8 @@ def select(
         declared = stream.units.get(column)
         unit = mapping.unit if mapping.unit is not None else declared
         key = id(stream), mapping.late
-        if key not in streams:
-            check_intervals(f"recording {recording.name!r}", stream.times, stream.clock_unit)
+        if key not in streams and (unusable := unusable_steps(stream.times)):
+            raise RecordingError(f"recording {recording.name!r} has {unusable}")
         streams[key] = stream
         if mapping.late:
             notes.append(f"{name} is taken {1e3 * mapping.late:.6g} ms earlier than it was logged")

@@ -10,6 +10,7 @@ import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, did_you_mean, listing
 from trueup.signals._interpolation import InterpolationMethod, interpolate
+from trueup.signals.clocks.steps import check_rate
 
 # A duration within this fraction of a step below a whole number of steps is that whole number.
 _STEP_ROUNDING = 1e-6
@@ -331,11 +332,7 @@ class Recording:
                 )
             return clock
         if rate is not None:
-            if not (np.isfinite(rate) and rate > 0):
-                raise RecordingError(
-                    "rate to merge at must be a positive number of samples per second, found "
-                    f"{rate}."
-                )
+            check_rate(rate, "rate to merge at")
             steps = int(np.floor((end - start) * rate + _STEP_ROUNDING))
             return start + np.arange(steps + 1) / rate
         inside = [

@@ -70,6 +70,8 @@ def test_a_file_is_read_and_written_out_completely(tmp_path):
         ("loss: huber", "loss: hubert", 17, ["search.loss", "'huber'", "'hubert'"]),
         ("starts: 4", "starts: 0", 17, ["search.starts"]),
         ("name: arm", "name: a/b", 1, ["name"]),
+        ("controls: {motor: u}", "controls: {motor: u}\n    rate: 1e300", 11,
+         ["recordings.0.rate", "less than or equal to 1000000000", "1e300"]),
     ],
 )  # fmt: skip
 def test_mistakes_are_named_with_their_line(old, new, line, words):

@@ -43,6 +43,8 @@ def columns(found):
         ("x{}_1", "x{}_2", "x{}_3"),
         ("a{}", "b{}", "c{}"),
         ("node/{}/state", "node/{}/speed", "node/{}/setpoint"),
+        ("id{}_enc", "id{}_vel", "id{}_goal"),
+        ("/arm/joint{}/position", "/arm/joint{}/velocity", "/command/joint{}/position"),
     ],
     ids=lambda names: names[0],
 )

@@ -9,6 +9,7 @@ from trueup.signals._samples import GAP_STEPS, Array
 from trueup.signals.checks.finding import Found, found, note, refuse, warn
 from trueup.signals.checks.recorded import Recorded
 from trueup.signals.clocks.run_starts import FAR_LONGER, run_starts
+from trueup.signals.clocks.steps import unusable_steps
 
 FEWEST_SAMPLES = 10
 """Minimum number of samples of a recording."""
@@ -33,7 +34,7 @@ def length(recorded: Recorded) -> Iterator[Found]:
 
 
 def order(recorded: Recorded) -> Iterator[Found]:
-    """Find times that are not finite or run backwards."""
+    """Find times that are not finite, too close or far apart for slopes, or run backwards."""
     times = recorded.times
     broken = np.flatnonzero(~np.isfinite(times))
     if broken.size:
@@ -43,6 +44,9 @@ def order(recorded: Recorded) -> Iterator[Found]:
             count=broken.size,
             first_index=broken[0],
         )
+    elif unusable := unusable_steps(times):
+        yield refuse(f"The clock has {unusable}.")
+        return
     starts = run_starts(times) if not broken.size else np.zeros(0, np.intp)
     if starts.size:
         where = int(starts[0])

@@ -8,6 +8,7 @@ import numpy as np
 
 from trueup.signals._samples import Array
 from trueup.signals.checks.statistics import noise_level, resolution
+from trueup.signals.clocks.steps import unusable_steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +124,14 @@ class Recorded:
 
     @cached_property
     def clock_increases(self) -> bool:
-        """Whether the times are finite and strictly increasing, so that steps are defined."""
+        """Whether the times are finite and strictly increasing, so that slopes are defined."""
         times = self.times
-        return bool(times.size >= 2 and np.all(np.isfinite(times)) and np.all(np.diff(times) > 0))
+        return bool(
+            times.size >= 2
+            and np.all(np.isfinite(times))
+            and np.all(np.diff(times) > 0)
+            and not unusable_steps(times)
+        )
 
     @cached_property
     def typical_step(self) -> float:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, did_you_mean, listing
-from trueup.signals.clocks.intervals import LONGEST, SHORTEST
 from trueup.signals.clocks.rollover import unrolled
+from trueup.signals.clocks.steps import check_rate
 from trueup.signals.readers._clock_names import fraction_of, time_rank, unit_in_name
 from trueup.signals.readers.contents import Contents, Table
 from trueup.signals.recording import Stream
@@ -45,11 +45,8 @@ def build_streams(
     """
     if time is not None and rate is not None:
         raise RecordingError("Give time or rate, not both.")
-    if rate is not None and not 1.0 / LONGEST <= rate <= 1.0 / SHORTEST:
-        raise RecordingError(
-            f"rate must be a positive number of samples per second, {1.0 / LONGEST:g} to "
-            f"{1.0 / SHORTEST:g}, found {rate}."
-        )
+    if rate is not None:
+        check_rate(rate)
     if time_unit is not None and find_unit(time_unit).quantity != "time":
         raise RecordingError(
             f"time_unit {time_unit!r} is not a unit of time: give s, ms, us or ns."

@@ -12,6 +12,7 @@ from trueup._registered_names import RegisteredName
 from trueup._seeds import LARGEST_SEED
 from trueup.fitting.losses import LOSSES, loss_named
 from trueup.fitting.uncertainty import METHODS
+from trueup.signals.clocks.steps import HIGHEST_RATE, LOWEST_RATE
 from trueup.sysid.experiment.search_names import TORQUES, fit_method_named, fit_methods
 
 Number = float | list[float]
@@ -175,7 +176,7 @@ class RecordingPart(_Part):
     """Time column; by default found by usual names."""
     time_unit: str | None = None
     """Unit of the time column; by default from its name (``t_ms``) or the format, else s."""
-    rate: float | None = Field(default=None, gt=0)
+    rate: float | None = Field(default=None, ge=LOWEST_RATE, le=HIGHEST_RATE)
     """Sampling rate of a recording without a time column [Hz]."""
     rollover: float | None = Field(default=None, gt=0)
     """Value after which the time column starts again, in its unit, for a counter that is not of 16,

@@ -114,7 +114,11 @@ class AfterFit:
 
 
 def refit(
-    problem: Problem, x: np.ndarray, loss: Loss | None = None, time_limit: float = np.inf
+    problem: Problem,
+    x: np.ndarray,
+    loss: Loss | None = None,
+    time_limit: float = np.inf,
+    max_iters: int = REFIT_ITERATIONS,
 ) -> Solution | None:
     """Refit to other data of the same system from a known optimum, in a few iterations.
 
@@ -123,6 +127,7 @@ def refit(
       x: the optimum ``(p,)``.
       loss: robust loss.
       time_limit: time limit [s].
+      max_iters: maximum number of iterations.
 
     Returns:
       The fit; None if it did not finish within the time.
@@ -134,7 +139,7 @@ def refit(
     if time_limit <= 0:
         return None
     settings = LeastSquaresSettings(
-        max_iters=REFIT_ITERATIONS,
+        max_iters=max_iters,
         cost_tolerance=_NEAR_ENOUGH,
         loss=loss.name,
         loss_scale=loss.scale,

@@ -8,6 +8,7 @@ import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, listing
 from trueup.signals import Recording, read, suspect_units
+from trueup.signals.clocks.steps import unusable_steps
 
 _TIME_WORDS = re.compile(r"(^|[^a-z])(t|time|stamp|timestamp|clock|sec|ms)([^a-z]|$)", re.I)
 
@@ -62,10 +63,22 @@ def find_clock(
     if clock.column and clock.unit == "s" and counts_rows(times):
         raise RecordingError(without_clock(path, recording, f"{clock.column!r} counts rows"))
     unit = _plausible_unit(clock, times)
-    if unit == clock.unit:
-        return clock, recording
-    clock = Clock(clock.column, unit)
-    return clock, clock.read(path, episode)
+    if unit != clock.unit:
+        clock = Clock(clock.column, unit)
+        recording = clock.read(path, episode)
+    check_steps(path, recording)
+    return clock, recording
+
+
+def check_steps(path: Path, recording: Recording) -> None:
+    """Refuse a recording with a clock on which slopes cannot be represented.
+
+    Raises:
+      RecordingError: the usual step of a clock is out of bounds.
+    """
+    for stream in recording.streams:
+        if unusable := unusable_steps(stream.times):
+            raise RecordingError(f"{path.name} has {unusable}")
 
 
 def counts_rows(times: np.ndarray) -> bool:

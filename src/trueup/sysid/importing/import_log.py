@@ -24,7 +24,8 @@ from trueup.sysid.importing.columns.matching import Match, commandable, match_co
 from trueup.sysid.importing.columns.names import take_apart
 from trueup.sysid.importing.columns.units import suggest_units
 from trueup.sysid.importing.data_checks import check_commands, torques_beyond
-from trueup.sysid.importing.drives import Control, find_drive, further_controls
+from trueup.sysid.importing.drive_controls import Control, further_controls
+from trueup.sysid.importing.drives import find_drive
 from trueup.sysid.importing.episodes import expanded
 from trueup.sysid.importing.evidence.efforts import TORQUE
 from trueup.sysid.importing.evidence.joints import read_joints
@@ -231,7 +232,7 @@ def _propose(
         known = [*unknowns, *extra.parameters]
         lines = [*model_lines, *extra.model_lines]
         return Proposal(
-            described(parameters=known, model_lines=lines),
+            described(parameters=known, model_lines=lines, biases=extra.biases),
             signal_matches,
             control_matches,
             [p.name for p in known],

@@ -11,9 +11,14 @@ from trueup.errors import ColumnError, RecordingError, listing
 from trueup.signals import Recording, read, suspect_units
 from trueup.signals.checks.clock import FEWEST_SAMPLES
 from trueup.signals.checks.spikes import spike_rows
-from trueup.signals.clocks.intervals import check_intervals
 from trueup.signals.clocks.runs import runs_of
-from trueup.sysid.importing.clock import Clock, counts_rows, find_clock, without_clock
+from trueup.sysid.importing.clock import (
+    Clock,
+    check_steps,
+    counts_rows,
+    find_clock,
+    without_clock,
+)
 from trueup.sysid.importing.columns.families import families
 from trueup.sysid.importing.columns.joint_families import (
     JointColumn,
@@ -111,8 +116,7 @@ def _check_clock(path: Path, recording: Recording) -> None:
             f"{path.name} has {count} {'sample' if count == 1 else 'samples'}; an import needs at "
             f"least {FEWEST_SAMPLES}. Give a recording of the moving robot"
         )
-    for stream in recording.streams:
-        check_intervals(path.name, stream.times, stream.clock_unit)
+    check_steps(path, recording)
 
 
 def _within_limits(recording: Recording) -> Recording:

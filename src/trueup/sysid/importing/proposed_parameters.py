@@ -26,6 +26,7 @@ class ProposedParameter:
 
     name: str
     target: str
+    """Attribute of the model; empty for a parameter of the measurement."""
     start: float | None
     """Start value; None: the value of the model."""
     lower: float

@@ -3,7 +3,7 @@
 import json
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import mujoco
@@ -42,13 +42,14 @@ def experiment_text(
     runs: Sequence[int] = (),
     search_lines: Sequence[str] = (),
     episodes: Sequence[int | None] = (),
+    biases: Mapping[str, str] | None = None,
 ) -> str:
     """Return the file's text.
 
     ``header``: whether the file has column names; ``model_lines``: settings of the model;
     ``further``: recordings with the same columns; ``runs``: number of runs in the first recording
     and in each of those; ``search_lines``: settings of the search; ``episodes``: episode of each
-    recording, where it is a data set.
+    recording, where it is a data set; ``biases``: parameter of the bias of a signal.
     """
     runs = runs or [1] * (1 + len(further))
     shared = bool(further) or runs[0] > 1
@@ -102,7 +103,7 @@ def experiment_text(
         "",
         *_parameter_lines(parameters, model),
         "",
-        *_measurement_lines(signals, units, noise),
+        *_measurement_lines(signals, units, noise, biases or {}),
         "",
         "# Command between samples: zoh (held, as a digital controller does) or linear.",
         "control: zoh",
@@ -251,7 +252,7 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
         scale = ", scale: log" if p.log else ""
         widen = ", widen: true" if p.widens else ""
         lines.append(
-            f"  {quoted(p.name)}: {{target: {_target(p)}, {start}"
+            f"  {quoted(p.name)}: {{{_target(p)}{start}"
             f"bounds: [{p.lower:g}, {p.upper:g}]{widen}{scale}, unit: {quoted(p.unit)}}}"
         )
     lines.append("  # Other parameters, such as a mass, a command gain, or the delay of a sensor:")
@@ -282,12 +283,18 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
 
 
 def _target(p: ProposedParameter) -> str:
-    targets = [quoted(target) for target in (p.target, *p.also)]
-    return f"[{', '.join(targets)}]" if p.also else targets[0]
+    """The targets of a parameter; empty for one of the measurement."""
+    targets = [quoted(target) for target in (p.target, *p.also) if target]
+    if not targets:
+        return ""
+    return f"target: [{', '.join(targets)}], " if p.also else f"target: {targets[0]}, "
 
 
 def _measurement_lines(
-    signals: list[Match], units: dict[str, tuple[str, str]], noise: dict[str, float]
+    signals: list[Match],
+    units: dict[str, tuple[str, str]],
+    noise: dict[str, float],
+    biases: Mapping[str, str],
 ) -> list[str]:
     some = quoted(signals[0].place.name) if signals else "elbow_qpos"
     lines = [
@@ -307,6 +314,8 @@ def _measurement_lines(
         f"#   delays: {{{some}: sensor_delay}}",
         f"#   gains: {{{some}: sensor_gain}}",
         f"#   filters: {{{some}: {{kind: butterworth, cutoff: 50}}}}",
+        *(["measurement:", "  biases:"] if biases else []),
+        *(f"    {quoted(signal)}: {quoted(name)}" for signal, name in biases.items()),
     ]
 
 

@@ -285,7 +285,15 @@ def _joints(
     joints = scalar_joints(model)
     names = {j: joint_label(model, j) for j in joints}
     if not all(name.isdigit() for name in own.values()):
-        return _by_name(own, names), False
+        found, numbers = _by_name(own, names), [_number(own[label]) for label in labels]
+        if found or None in numbers or len(set(numbers)) < len(numbers):
+            return found, False
+        # joint1, joint2: numbers in other words
+        by_number = sorted(labels, key=lambda label: _number(own[label]) or 0)
+        for moved in ([j for j in joints if is_driven(model, j)], joints):
+            if len(moved) == len(labels):
+                return dict(zip(by_number, moved, strict=True)), True
+        return {}, True
     numbers = sorted(labels, key=int)
     for known in _NUMBERED.get(source.name, ()):
         wanted = {label: known[int(label)] for label in numbers if int(label) < len(known)}
@@ -296,6 +304,12 @@ def _joints(
     if len(numbers) >= len(moved):
         return dict(zip(numbers[: len(moved)], moved, strict=True)), True
     return {}, True
+
+
+def _number(label: str) -> int | None:
+    """Number of a label without words of a joint, such as 2 of ``joint_2``."""
+    parsed = take_apart(label)
+    return None if parsed.words or parsed.quantity else parsed.number
 
 
 def _by_name(labels: dict[str, str], names: dict[int, str]) -> dict[str, int]:

@@ -26,12 +26,14 @@ _OTHER = frozenset(
     {
         *("temp", "temps", "temperature", "temperatures", "voltage", "volt", "volts"),
         *("error", "errors", "err", "status", "mode", "flag", "time", "stamp", "nanosec", "sec"),
-        *("ki", "gain", "gains", "damping", "idx", "index", "id"),
+        *("ki", "gain", "gains", "damping"),
         *("accel", "acceleration", "acc", "imu", "gyro", "quaternion", "orientation"),
         *("foot", "button", "frame", "limit"),
     }
 )
 """Words of columns that are no position, velocity, command or effort of a joint."""
+_COUNTERS = frozenset({"idx", "index", "id"})
+"""The same without a word for a quantity; ``id11_pos`` is the position of motor 11."""
 
 
 def joint_log(
@@ -44,7 +46,7 @@ def joint_log(
       found: its families.
       labels: name of each joint.
     """
-    usable = [f for f in found if not f.parsed.words & _OTHER and _moves(recording, f)]
+    usable = [f for f in found if not _is_other(f) and _moves(recording, f)]
     position = _position(recording, usable)
     if position is None:
         return None
@@ -100,7 +102,7 @@ def completed(joints: JointLog, recording: Recording, found: Sequence[Family]) -
     added: set[tuple[str, bool]] = set()
     for family in found:
         free = not used & set(family.columns.values())
-        if not free or family.parsed.words & _OTHER or not set(position) <= set(family.columns):
+        if not free or _is_other(family) or not set(position) <= set(family.columns):
             continue
         role = _role(recording, family, measured) if _moves(recording, family) else None
         if role == ("effort", True):
@@ -113,6 +115,12 @@ def completed(joints: JointLog, recording: Recording, found: Sequence[Family]) -
         out += [JointColumn(family.columns[j], *role, labels[j]) for j in position]
         by_order = by_order or family.how == BY_ORDER
     return replace(joints, columns=tuple(out), by_order=by_order)
+
+
+def _is_other(family: Family) -> bool:
+    """Whether the name of a family says that it is no quantity of a joint."""
+    words = family.parsed.words
+    return bool(words & _OTHER or (words & _COUNTERS and not family.parsed.quantity))
 
 
 def _position(recording: Recording, found: Sequence[Family]) -> Family | None:
