@@ -109,7 +109,7 @@ BARS: dict[str, dict[str, float]] = {
     "check": {"cpu_s": 120, "memory_gb": 2},
     "recordings": {"cpu_s": 60, "memory_gb": 1, "report_mb": 10},
     "study": {"cpu_s": 300, "memory_gb": 2, "store_mb": 300, "log_mb": 1, "report_mb": 10},
-    "gait": {"cpu_s": 600, "memory_gb": 2, "store_mb": 500, "log_mb": 5, "terms_mb": 200},
+    "gait": {"cpu_s": 900, "memory_gb": 2, "store_mb": 500, "log_mb": 5, "terms_mb": 200},
 }
 """Most of each figure of a part."""
 
