@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import servo_arm
-from trueup import signals, sysid
+from trueup import runs, signals, sysid
 from trueup.cli import main
 from trueup.design import compared_with, design
 from trueup.design.motion.family import CommandLimits, MotionFamily
@@ -46,6 +46,18 @@ def designed(folder):
     return design(
         arm_experiment(), folder, folder / "design", library=10, evaluations=45, verbose=False
     )
+
+
+def test_the_viewer_gets_the_commanded_poses(designed):
+    (motion,) = runs.motions(designed.directory)
+    assert motion.shown == ("measured",) and motion.labels == ("commanded poses",)
+    frames = np.arange(motion.positions.shape[1]) / 25
+    times = np.arange(len(designed.commands)) / designed.rate
+    for place, joint in enumerate(designed.joints):
+        commanded = np.interp(frames, times, designed.commands[:, place])
+        address = dict(motion.joints)[joint]
+        assert np.allclose(motion.positions[0, :, address], commanded, atol=1e-6)
+    assert motion.residuals.shape == (len(frames), 0)  # nothing was recorded
 
 
 @pytest.fixture(scope="module")
