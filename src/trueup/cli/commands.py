@@ -139,6 +139,7 @@ class Import:
       trueup import run.csv --model arm.xml
       trueup import arm.urdf run_1.csv run_2.csv
       trueup import bag_folder --model go2.xml --output go2.yaml
+      trueup import run.csv --model legs.xml --reversed FL_hip FL_knee
 
     Exit codes: 0 written, and its check says go on; 2 wrong input or unusable data,
     nothing written; 3 written, and its check says stop.
@@ -156,6 +157,8 @@ class Import:
     """Episodes of a LeRobot data set; all of it by default."""
     rate: Annotated[float | None, arg(metavar="HZ")] = None
     """Samples per second of logs without a time column."""
+    reversed: Annotated[tuple[str, ...], arg(metavar="JOINT [JOINT ...]")] = ()
+    """Joints that the log counts the other way, or none; by default the log has to tell."""
     no_check: bool = False
     """Write the file without checking the experiment, to complete it by hand."""
     json: Json = False
@@ -172,6 +175,7 @@ class Import:
             not self.no_check,
             self.episode,
             self.rate,
+            self.reversed,
             output,
         )
 

@@ -25,6 +25,7 @@ def run_import(
     check: bool,
     episodes: Sequence[int],
     rate: float | None,
+    mirrored: Sequence[str],
     output: Output,
 ) -> int:
     """Run the command; returns the exit code."""
@@ -40,6 +41,7 @@ def run_import(
             check=check,
             episodes=episodes,
             rate=rate,
+            mirrored=mirrored,
             on_progress=progress.update,
         )
     output.result(_record(target, found))

@@ -1,6 +1,6 @@
 """Proposal of an experiment file from the logs of a robot, of any source."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -69,6 +69,8 @@ class Import(RichDisplay):
     """Source of the logs; empty if matched by column names only."""
     rows: tuple[tuple[str, ...], ...]
     """One row per joint: joint, column, order, unit, sign, zero, with the certainty of each."""
+    unanswered: tuple[str, ...] = ()
+    """Questions on signs, whose wrong answer no fit would show."""
     check: dict[str, Any] | None = None
     """Result of the check of the written file; None before it."""
 
@@ -81,6 +83,7 @@ def propose_import(
     *,
     episodes: Sequence[int] = (),
     rate: float | None = None,
+    mirrored: Collection[str] = (),
 ) -> Import:
     """Propose an experiment from logs of a robot.
 
@@ -91,6 +94,8 @@ def propose_import(
       unmatched: propose a file to fill in if no column fits the model.
       episodes: indices of the episodes of a LeRobot data set; empty for all.
       rate: sampling rate [Hz] of logs without a clock.
+      mirrored: joints that the log counts the other way, ``none`` for no joint; empty if the log
+        has to tell.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
@@ -124,7 +129,9 @@ def propose_import(
         return Import(propose_experiment(model, logs, folder, unmatched, rate=rate), "", ())
     further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed, numbers)
     _check_joints(logs, further, first.joints, robot)
-    return _propose(model, logs, numbers, folder, robot, first, fixed, held, further, notes)
+    return _propose(
+        model, logs, numbers, folder, robot, first, fixed, held, further, notes, mirrored
+    )
 
 
 def _propose(
@@ -138,6 +145,7 @@ def _propose(
     held: Sequence[str],
     further: Sequence[Recording],
     notes: Sequence[str],
+    mirrored: Collection[str],
 ) -> Import:
     joints = log.joints
     assert joints is not None
@@ -151,6 +159,7 @@ def _propose(
         joints.source,
         stated_units(log, robot),
         str(log.recording.metadata.get("robot_type") or ""),
+        mirrored,
     )
     points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes, *notes]
     points += _several_runs(logs, log, further)
@@ -244,7 +253,11 @@ def _propose(
     whole = all(number is None for number in episodes)
     opened = {logs[0].resolve(): log.recording} if whole else {}
     found = with_servo_unknowns(proposal, folder, opened)
-    return Import(found, joints.source, _rows(robot, readings))
+    open_signs = (
+        why for r in readings for what, sure, why in r.says if (what, sure) == ("sign", ASK)
+    )
+    unanswered = tuple(dict.fromkeys(open_signs))
+    return Import(found, joints.source, _rows(robot, readings), unanswered)
 
 
 def _several_runs(

@@ -1,6 +1,6 @@
 """Import of logs: a proposed experiment file, checked and written."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ def import_logs(
     check: bool = True,
     episodes: Sequence[int] = (),
     rate: float | None = None,
+    mirrored: Collection[str] = (),
     on_progress: Callable[[str, float], None] = lambda doing, share: None,
 ) -> Import:
     """Write an experiment file from logs of a robot, after :func:`check_experiment` of it.
@@ -34,6 +35,8 @@ def import_logs(
         no column fits the model.
       episodes: indices of the episodes of a LeRobot data set; empty for all.
       rate: sampling rate [Hz] of logs without a clock.
+      mirrored: joints that the log counts the other way, ``none`` for no joint; empty if the log
+        has to tell.
       on_progress: called with the next step, and the finished share.
 
     Raises:
@@ -42,7 +45,14 @@ def import_logs(
     _check_target(target, model, logs, overwrite)
     on_progress("reading the logs", 0.0)
     with _folder(target.parent):
-        found = propose_import(model, logs, target.parent, not check, episodes=episodes, rate=rate)
+        found = propose_import(
+            model, logs, target.parent, not check, episodes=episodes, rate=rate, mirrored=mirrored
+        )
+        if check and found.unanswered:
+            raise ExperimentError(
+                f"{'; '.join(found.unanswered)}. Name the joints that the log counts the other way "
+                "with --reversed, or give --reversed none. Nothing was written"
+            )
         if check:
             experiment = parse_experiment(found.proposal.text)
             try:

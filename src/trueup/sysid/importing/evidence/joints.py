@@ -6,7 +6,7 @@ carries the weight of the links. Aspects without such evidence are listed as ass
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import mujoco
@@ -25,7 +25,12 @@ from trueup.sysid.importing.evidence.reading import (
     values_of,
     with_wraps,
 )
-from trueup.sysid.importing.evidence.signs import with_sides, with_signs_by_weight
+from trueup.sysid.importing.evidence.signs import (
+    root_of,
+    with_given_signs,
+    with_sides,
+    with_signs_by_weight,
+)
 from trueup.sysid.importing.evidence.torque_agreement import CLEARLY, TELLS, WEIGHT, TorqueAgreement
 from trueup.sysid.importing.evidence.units import with_units
 from trueup.sysid.torque.left_out_forces import torque_is_known
@@ -46,6 +51,7 @@ def read_joints(
     source: str,
     stated: Mapping[int, str] | None = None,
     robot: str = "",
+    mirrored: Collection[str] = (),
 ) -> list[Reading]:
     """Interpretation of the columns of each joint.
 
@@ -57,6 +63,8 @@ def read_joints(
       source: source of the log.
       stated: unit of the position by joint, where the log states it.
       robot: type of the robot that the log states, or empty.
+      mirrored: joints that the log counts the other way, as the user says; ``none`` for no joint;
+        empty if the log has to tell.
     """
     out = []
     recorded = series.position
@@ -76,6 +84,8 @@ def read_joints(
         reading = _with_command_unit(reading, series, k)
         out[k] = _with_range(model, reading, series.position[:, k])
     out = _with_commands(out, series)
+    if mirrored:
+        return _with_torques(model, with_given_signs(model, out, mirrored), series, True)
     return with_sides(model, _with_torques(model, out, series), series)
 
 
@@ -228,7 +238,7 @@ def _with_commands(readings: list[Reading], series: JointSeries) -> list[Reading
 
 
 def _with_torques(
-    model: mujoco.MjModel, readings: list[Reading], series: JointSeries
+    model: mujoco.MjModel, readings: list[Reading], series: JointSeries, signs_given: bool = False
 ) -> list[Reading]:
     """Signs and zeros, if torques carry the weight of the links."""
     if not _has_torques(model, series) or any(r.sure_of("unit") == ASK for r in readings):
@@ -237,7 +247,8 @@ def _with_torques(
     if len(known) < len(readings):
         return _with_some_torques(model, readings, series, known)
     motion = TorqueAgreement(model, readings, series)
-    readings = with_signs_by_weight(model, readings, series, motion)
+    if not signs_given:
+        readings = with_signs_by_weight(model, readings, series, motion)
     given = motion.error(readings)
     out = _with_weights_order(model, readings, motion, given)
     for k, reading in enumerate(readings):
@@ -251,9 +262,12 @@ def _with_torques(
         tried = {float(s): error / given for s, error in zip(_SHIFTS, found, strict=True)}
         best = min(tried, key=lambda s: tried[s])
         if tried[best] < CLEARLY:
+            # of the first joint of a chain, weights cannot tell a zero from a tilted base
+            carried = root_of(model, reading.joint) == int(model.jnt_bodyid[reading.joint])
+            tilt = ", or the gravity of a base that is mounted at this angle" if carried else ""
             why = (
                 f"torques fit {1 / tried[best]:.2g} times better with {name} rotated by about "
-                f"{best / _DEGREE:.0f} deg; give offset, or correct the model's zero"
+                f"{best / _DEGREE:.0f} deg; give offset, or correct the model's zero{tilt}"
             )
             out[k] = out[k].saying("zero", ASK, why)
         elif tried[best] > TELLS and out[k].sure_of("zero") != ASK:

@@ -5,13 +5,13 @@ relative to each other only. What they cannot tell is asked where the other side
 in the opposite pose.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import mujoco
 import numpy as np
 
-from trueup.errors import listing
+from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.simulation.models.element_names import joint_label
 from trueup.sysid.importing.columns.names import words_of
 from trueup.sysid.importing.evidence.reading import (
@@ -26,6 +26,8 @@ from trueup.sysid.importing.evidence.reading import (
 )
 from trueup.sysid.importing.evidence.torque_agreement import CLEARLY, TELLS, WEIGHT, TorqueAgreement
 
+NONE = "none"
+"""Word for no joint among names of joints."""
 _SIDES = (("left", "right"), ("l", "r"), ("fl", "fr"), ("rl", "rr"), ("hl", "hr"), ("lf", "rf"))
 _STANDS = 0.3  # smallest mean pose that has a direction [rad]
 
@@ -49,7 +51,7 @@ def with_signs_by_weight(
             why = f"mirrored: torques fit {1 / ratio:.2g} times better, {WEIGHT}"
             out[k] = _mirrored(reading).saying("sign", FOUND, why)
         elif k in fitting:
-            why = f"one of {listing(names)} is mirrored, with equal torque errors; give scale: -1"
+            why = f"one of {listing(names)} is mirrored, with equal torque errors"
             out[k] = reading.saying("sign", ASK, why)
         elif ratio > TELLS and not fitting and reading.sure_of("sign") == ASSUMED:
             out[k] = reading.saying("sign", CONFIRMED, WEIGHT)
@@ -69,7 +71,7 @@ def _with_chains(
     out = list(readings)
     chains: dict[int, list[int]] = {}
     for k, r in enumerate(readings):
-        chains.setdefault(_root(model, r.joint), []).append(k)
+        chains.setdefault(root_of(model, r.joint), []).append(k)
     for chain in chains.values():
         if len(chain) < 2:
             continue
@@ -83,6 +85,35 @@ def _with_chains(
                 why = f"{WEIGHT} among {names}; all of them mirrored fit as well"
                 out[k] = out[k].saying("sign", ASSUMED, why)
     return out
+
+
+def with_given_signs(
+    model: mujoco.MjModel, readings: list[Reading], given: Collection[str]
+) -> list[Reading]:
+    """Signs as the user gives them.
+
+    Args:
+      model: the robot.
+      readings: interpretation of the columns of each joint.
+      given: joints that the log counts the other way; ``none`` alone for no joint.
+
+    Raises:
+      ExperimentError: a name is not that of a joint in the log.
+    """
+    names = [joint_label(model, r.joint) for r in readings]
+    chosen = [] if list(given) == [NONE] else list(given)
+    for name in chosen:
+        if name not in names:
+            raise ExperimentError(
+                f"--reversed {name} is not a joint of the log.{did_you_mean(name, names)} Its "
+                f"joints are {listing(names, 40)}; {NONE} alone stands for no joint"
+            )
+    return [
+        _mirrored(r).saying("sign", FOUND, "mirrored: as given")
+        if name in chosen
+        else r.saying("sign", CONFIRMED, "as given")
+        for name, r in zip(names, readings, strict=True)
+    ]
 
 
 def with_sides(
@@ -123,10 +154,9 @@ def with_sides(
         names = [model.joint(r.joint).name for r in (one, other)]
         why = (
             f"{names[0]} and {names[1]} stand at {poses[0]:.2g} and {poses[1]:.2g} rad, the "
-            "opposite of a mirror image: the motors of one side may count the other way. Give "
-            "scale: -1 for that side, its torques too"
+            "opposite of a mirror image: the motors of one side may count the other way"
         )
-        sides = _root(model, one.joint), _root(model, other.joint)
+        sides = root_of(model, one.joint), root_of(model, other.joint)
         pairs.setdefault(sides, []).append((k, j, why if against else ""))
     for found in pairs.values():
         # motors of a side count alike; one joint of many in another pose is a pose
@@ -168,7 +198,7 @@ def _mirrored_ratio(
     return max(error, TELLS * motion.error(readings))
 
 
-def _root(model: mujoco.MjModel, joint: int) -> int:
+def root_of(model: mujoco.MjModel, joint: int) -> int:
     """First body with a joint on the way from the world to a joint."""
     body, first = int(model.jnt_bodyid[joint]), 0
     while body > 0:
