@@ -61,6 +61,7 @@ OWN = [
     "ObservationSettings",
     "ResidualFunction",
     "SavedResults",
+    "film",
     "identify",
     "import_logs",
     "load_experiment",

@@ -43,6 +43,7 @@ def fit_within_wider_bounds(
     Raises:
       KeyboardInterrupt: Ctrl-C.
     """
+    solution = _from_inside(prepared, problem, solution, settings, seconds_left)
     moved: list[str] = []
     for _ in range(_ROUNDS):
         reached = _move(prepared, problem, solution)
@@ -63,13 +64,50 @@ def fit_within_wider_bounds(
     return problem, solution, (note,)
 
 
-def _move(prepared: Prepared, problem: Any, solution: Solution) -> list[str]:
-    """Move the bounds that a result lies on, if they may move; names of their parameters."""
+def _from_inside(
+    prepared: Prepared,
+    problem: Any,
+    solution: Solution,
+    settings: LeastSquaresSettings,
+    seconds_left: Callable[[], float],
+) -> Solution:
+    """A better result from start values of the joints that ended on proposed bounds, if any.
+
+    A step of the search may throw a light joint into a basin at the edge of its bounds, from
+    which it does not return; the others have learnt meanwhile what they share with it.
+    """
+    reached = set(_reached(prepared, problem, solution))
+    if not reached or seconds_left() <= 0:
+        return solution
+    elements = {_element(t) for name in reached for t in prepared.parameters[name].targets}
+    again = solution.x.copy()
+    place = 0
+    for param in problem.parameters.free:
+        own = slice(place, place + param.size)
+        place += param.size
+        if param.name in reached or elements & {_element(t) for t in param.targets}:
+            again[own] = problem.space.start[own]
+    search = LeastSquares(problem.space, settings, again)
+    further = inner_fit(problem, search, seconds_left())
+    if not further.cost < solution.cost:
+        return solution
+    return joined(solution, further, f", from the start values of {listing(sorted(reached), 4)}")
+
+
+def _element(target: str) -> str:
+    """Element of a model that a target sets: ``joint/elbow``."""
+    return target.rpartition("/")[0]
+
+
+def _reached(
+    prepared: Prepared, problem: Any, solution: Solution
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Parameters whose upper and lower bounds a result lies on, which may move."""
     if not np.isfinite(solution.cost):
-        return []
+        return {}
     found = problem.parameters.copy()
     found.update_from_vector(solution.x)
-    reached = []
+    reached = {}
     for param in found.free:
         if not param.widens:
             continue
@@ -80,12 +118,20 @@ def _move(prepared: Prepared, problem: Any, solution: Solution) -> list[str]:
         above = param.value >= (upper * (1 - _NEAR) if is_log else upper - near)
         below = param.value <= (lower * (1 + _NEAR) if is_log else lower + near)
         below &= lower != 0.0
-        if not (above.any() or below.any()):
-            continue
+        if above.any() or below.any():
+            reached[param.name] = (above, below)
+    return reached
+
+
+def _move(prepared: Prepared, problem: Any, solution: Solution) -> list[str]:
+    """Move the bounds that a result lies on, if they may move; names of their parameters."""
+    reached = _reached(prepared, problem, solution)
+    for name, (above, below) in reached.items():
+        own = prepared.parameters[name]
+        lower, upper, is_log = own.min_value, own.max_value, own.scale == "log"
         own.max_value = np.where(above, _outwards(upper, lower, is_log), upper)
         own.min_value = np.where(below, _outwards(lower, upper, is_log), lower)
-        reached.append(param.name)
-    return reached
+    return list(reached)
 
 
 def _outwards(bound: np.ndarray, other: np.ndarray, is_log: bool) -> np.ndarray:
