@@ -1,6 +1,6 @@
 """Proposal of an experiment file from the logs of a robot, of any source."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from trueup.sysid.importing.data_checks import check_commands, torques_beyond
 from trueup.sysid.importing.drive_controls import Control, further_controls
 from trueup.sysid.importing.drives import find_drive
 from trueup.sysid.importing.episodes import expanded
+from trueup.sysid.importing.evidence.calibration import Motor
 from trueup.sysid.importing.evidence.efforts import TORQUE
 from trueup.sysid.importing.evidence.joints import read_joints
 from trueup.sysid.importing.evidence.reading import ASK, CONFIRMED, Reading
@@ -39,6 +40,7 @@ from trueup.sysid.importing.imported_log import (
 )
 from trueup.sysid.importing.joints_at_rest import joints_at_rest
 from trueup.sysid.importing.roles import roles_of
+from trueup.sysid.importing.servo_calibration import calibrated_motors
 from trueup.sysid.importing.template import (
     Proposal,
     left_out,
@@ -151,6 +153,8 @@ def _propose(
     assert joints is not None
     series = joint_series(log, robot)
     columns = {j: joints.column(j, "position") or "" for j in series.joints}
+    robot_type = str(log.recording.metadata.get("robot_type") or "")
+    motors = calibrated_motors(logs, joints, robot_type)
     readings = read_joints(
         robot,
         series,
@@ -158,10 +162,12 @@ def _propose(
         joints.by_order,
         joints.source,
         stated_units(log, robot),
-        str(log.recording.metadata.get("robot_type") or ""),
+        robot_type,
         mirrored,
+        motors,
     )
     points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes, *notes]
+    points += _calibrations(readings, motors)
     points += _several_runs(logs, log, further)
     if chosen := [str(n) for n in episodes if n is not None]:
         many = (
@@ -258,6 +264,21 @@ def _propose(
     )
     unanswered = tuple(dict.fromkeys(open_signs))
     return Import(found, joints.source, _rows(robot, readings), unanswered)
+
+
+def _calibrations(readings: Sequence[Reading], motors: Mapping[int, Motor]) -> list[str]:
+    """Sentence on the calibration files whose units and zeros are used."""
+    used = {
+        motors[r.joint].file
+        for r in readings
+        if r.joint in motors and any(motors[r.joint].said in why for _, _, why in r.says)
+    }
+    if not used:
+        return []
+    return [
+        f"the calibration {listing(sorted(used))} was found at the log: units and zeros are by it. "
+        "Check that it is that of the robot and of the time of the log"
+    ]
 
 
 def _several_runs(

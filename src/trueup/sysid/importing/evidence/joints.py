@@ -14,6 +14,7 @@ import numpy as np
 
 from trueup.signals.units import UNITS
 from trueup.sysid.importing.columns.roles import lag_of
+from trueup.sysid.importing.evidence.calibration import Motor
 from trueup.sysid.importing.evidence.reading import (
     ASK,
     ASSUMED,
@@ -52,6 +53,7 @@ def read_joints(
     stated: Mapping[int, str] | None = None,
     robot: str = "",
     mirrored: Collection[str] = (),
+    motors: Mapping[int, Motor] | None = None,
 ) -> list[Reading]:
     """Interpretation of the columns of each joint.
 
@@ -65,6 +67,10 @@ def read_joints(
       robot: type of the robot that the log states, or empty.
       mirrored: joints that the log counts the other way, as the user says; ``none`` for no joint;
         empty if the log has to tell.
+      motors: calibration of the motor, by joint.
+
+    Raises:
+      RecordingError: the calibration is not that of the log.
     """
     out = []
     recorded = series.position
@@ -77,7 +83,7 @@ def read_joints(
         reading = reading.saying("sign", ASSUMED, "no evidence in the log")
         out.append(reading.saying("zero", ASSUMED, "no evidence in the log"))
     by_torque = _units_by_torque(model, out, series)
-    out = with_units(model, out, recorded, stated or {}, by_torque, source, robot)
+    out = with_units(model, out, recorded, stated or {}, by_torque, source, robot, motors or {})
     for k, reading in enumerate(out):
         reading = with_wraps(reading, recorded[:, k])
         reading = _with_velocity(reading, series, k)
@@ -182,7 +188,7 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
 
 def _with_range(model: mujoco.MjModel, reading: Reading, column: np.ndarray) -> Reading:
     """Sign and zero, if determined by the range of the joint."""
-    if not model.jnt_limited[reading.joint] or reading.sure_of("unit") == ASK:
+    if not model.jnt_limited[reading.joint] or ASK in map(reading.sure_of, ("unit", "zero")):
         return reading
     low, high = (float(v) for v in model.jnt_range[reading.joint])
     values = values_of(reading, column)
