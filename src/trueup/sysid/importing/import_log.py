@@ -31,7 +31,7 @@ from trueup.sysid.importing.evidence.calibration import Motor
 from trueup.sysid.importing.evidence.efforts import TORQUE
 from trueup.sysid.importing.evidence.joints import read_joints
 from trueup.sysid.importing.evidence.reading import ASK, CONFIRMED, Reading
-from trueup.sysid.importing.further_logs import further_logs
+from trueup.sysid.importing.further_logs import FurtherLog, further_logs, renamed_points
 from trueup.sysid.importing.imported_log import (
     ImportedLog,
     imported_log,
@@ -130,7 +130,7 @@ def propose_import(
             )
         return Import(propose_experiment(model, logs, folder, unmatched, rate=rate), "", ())
     further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed, numbers)
-    _check_joints(logs, further, first.joints, robot)
+    _check_joints(logs, [each.recording for each in further], first.joints, robot)
     return _propose(
         model, logs, numbers, folder, robot, first, fixed, held, further, notes, mirrored
     )
@@ -145,12 +145,13 @@ def _propose(
     log: ImportedLog,
     fixed: bool,
     held: Sequence[str],
-    further: Sequence[Recording],
+    later: Sequence[FurtherLog],
     notes: Sequence[str],
     mirrored: Collection[str],
 ) -> Import:
     joints = log.joints
     assert joints is not None
+    further = [each.recording for each in later]
     series = joint_series(log, robot)
     columns = {j: joints.column(j, "position") or "" for j in series.joints}
     robot_type = str(log.recording.metadata.get("robot_type") or "")
@@ -168,6 +169,7 @@ def _propose(
     )
     points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes, *notes]
     points += _calibrations(readings, motors)
+    points += renamed_points(logs, later)
     points += _several_runs(logs, log, further)
     if chosen := [str(n) for n in episodes if n is not None]:
         many = (
@@ -241,6 +243,7 @@ def _propose(
         runs=[len(runs_of(each)) for each in (log.whole or log.recording, *further)],
         search_lines=_search_lines(by_torque),
         episodes=episodes,
+        names=[each.names for each in later],
     )
 
     def proposal(extra: ServoUnknowns) -> Proposal:

@@ -43,13 +43,15 @@ def experiment_text(
     search_lines: Sequence[str] = (),
     episodes: Sequence[int | None] = (),
     biases: Mapping[str, str] | None = None,
+    names: Sequence[Mapping[str, str]] = (),
 ) -> str:
     """Return the file's text.
 
     ``header``: whether the file has column names; ``model_lines``: settings of the model;
     ``further``: recordings with the same columns; ``runs``: number of runs in the first recording
     and in each of those; ``search_lines``: settings of the search; ``episodes``: episode of each
-    recording, where it is a data set; ``biases``: parameter of the bias of a signal.
+    recording, where it is a data set; ``biases``: parameter of the bias of a signal; ``names``:
+    columns of each further recording by those of the first, where they differ.
     """
     runs = runs or [1] * (1 + len(further))
     shared = bool(further) or runs[0] > 1
@@ -98,7 +100,16 @@ def experiment_text(
         "    initial: measured",
         "    # Use a part of the recording [s]:",
         "    # trim: {start: 0.5, end: 20.0}",
-        *_further_lines([recording_file, *further], runs, clock, header, episodes),
+        *_further_lines(
+            [recording_file, *further],
+            runs,
+            clock,
+            header,
+            episodes,
+            [{}, *names],
+            {"signals": signals, "controls": controls},
+            units,
+        ),
         "  # More recordings go here, each with its own - file.",
         "",
         *_parameter_lines(parameters, model),
@@ -167,10 +178,14 @@ def _further_lines(
     clock: Clock,
     header: bool | None,
     episodes: Sequence[int | None],
+    names: Sequence[Mapping[str, str]],
+    matches: Mapping[str, list[Match]],
+    units: dict[str, tuple[str, str]],
 ) -> list[str]:
-    """Recordings with the columns of the first run of the first file."""
+    """Recordings with the columns of the first run of the first file, or own names for them."""
     lines = []
     chosen = episodes or [None] * len(files)
+    own = [*names, *[{}] * (len(files) - len(names))]
     for place, (file, count, episode) in enumerate(zip(files, runs, chosen, strict=True)):
         for run in range(2 if place == 0 else 1, count + 1):
             lines += [f"  - file: {quoted(file)}", *_run_lines(file, run, count)]
@@ -178,7 +193,9 @@ def _further_lines(
             if header is not None:
                 lines.append(f"    header: {str(header).lower()}")
             lines += [line for line in _clock_lines(clock) if not line.lstrip().startswith("#")]
-            lines += ["    signals: *signals", "    controls: *controls"]
+            for key, each in matches.items():
+                renamed = [match.named(own[place]) for match in each] if own[place] else []
+                lines += _mapping_lines(key, renamed, units) if renamed else [f"    {key}: *{key}"]
     return lines
 
 

@@ -1,7 +1,7 @@
 """Matching of the columns of a recording to joints, sensors and actuators of a model."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -68,6 +68,11 @@ class Match:
     def columns(self) -> list[str]:
         """Columns of all components."""
         return [self.column.column, *(other.column for other in self.others)]
+
+    def named(self, names: Mapping[str, str]) -> "Match":
+        """The match in a recording with other names of the columns."""
+        own, *others = (take_apart(names.get(c, c)) for c in self.columns)
+        return replace(self, column=own, others=tuple(others))
 
     @property
     def sure(self) -> bool:
