@@ -12,10 +12,10 @@ MOTION = motion_of_leg(4.0)
 NAMES = [f"{j}_{k}" for k in ("pos", "vel", "torque") for j in JOINTS]
 
 
-def write(folder, name, heads, rows=slice(None)):
+def write(folder, name, heads, rows=slice(None), time="t"):
     """A log of the leg, or rows of it, with these columns after the time."""
     table = np.column_stack([MOTION.times, MOTION.q, MOTION.v, MOTION.tau])[rows]
-    header = ",".join(["t", *heads])
+    header = ",".join([time, *heads])
     np.savetxt(folder / name, table, delimiter=",", header=header, comments="")
     return folder / name
 
@@ -43,6 +43,19 @@ def test_a_second_log_with_another_prefix_has_its_own_columns(tmp_path, old, new
     assert set(columns[0]) == set(first)
     said = [p for p in found.proposal.open_points if "under another prefix" in p]
     assert len(said) == 1 and f"{second[0]} is read as {first[0]}" in said[0]
+
+
+@pytest.mark.parametrize("prefix", ["run1/", "run2/"])
+def test_a_second_log_has_its_own_time_column(tmp_path, prefix):
+    heads = [[p + n for n in NAMES] for p in ("run1/", prefix)]
+    logs = [
+        write(tmp_path, "a.csv", heads[0], slice(0, 400), "run1/t"),
+        write(tmp_path, "b.csv", heads[1], time="run2/t"),
+    ]
+    found = propose_import(write_leg(tmp_path), logs, tmp_path)
+    recordings = yaml.safe_load(found.proposal.text)["recordings"]
+    assert [r["time"] for r in recordings] == ["run1/t", "run2/t"]
+    assert any("run2/" in point for point in found.proposal.open_points)
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def _propose(
     )
     points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes, *notes]
     points += _calibrations(readings, motors)
-    points += renamed_points(logs, later)
+    points += renamed_points(logs, log.clock, later)
     points += _several_runs(logs, log, further)
     if chosen := [str(n) for n in episodes if n is not None]:
         many = (
@@ -243,7 +243,7 @@ def _propose(
         runs=[len(runs_of(each)) for each in (log.whole or log.recording, *further)],
         search_lines=_search_lines(by_torque),
         episodes=episodes,
-        names=[each.names for each in later],
+        later=later,
     )
 
     def proposal(extra: ServoUnknowns) -> Proposal:

@@ -86,7 +86,7 @@ def propose_experiment(
     further = [each.recording for each in later]
     units = suggest_units(signals, data, compiled)
     points = [*([clock.note] if clock.note else []), *notes, *generated_names(compiled)]
-    points += renamed_points(logs, later)
+    points += renamed_points(logs, clock, later)
     points += _unmatched(signals, controls, data, compiled, clock)
     points += [
         f"{m.place.name}: the column {m.column.column!r} is a guess; check it"
@@ -114,7 +114,7 @@ def propose_experiment(
         noise=noise_levels(data, signals),
         model=compiled,
         further=[relative_path(path, folder) for path in logs[1:]],
-        names=[each.names for each in later],
+        later=later,
     )
 
     def proposal(extra: ServoUnknowns) -> Proposal:

@@ -14,6 +14,7 @@ from trueup.signals.units import find_unit
 from trueup.sysid.experiment.model_loading import INTEGRATORS
 from trueup.sysid.importing.clock import Clock
 from trueup.sysid.importing.columns.matching import Match, Place
+from trueup.sysid.importing.further_logs import FurtherLog
 from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounded
 
 _PLAIN = re.compile(r"[A-Za-z_][\w./ -]*[\w./-]|[A-Za-z_]")
@@ -43,15 +44,15 @@ def experiment_text(
     search_lines: Sequence[str] = (),
     episodes: Sequence[int | None] = (),
     biases: Mapping[str, str] | None = None,
-    names: Sequence[Mapping[str, str]] = (),
+    later: Sequence[FurtherLog] = (),
 ) -> str:
     """Return the file's text.
 
     ``header``: whether the file has column names; ``model_lines``: settings of the model;
     ``further``: recordings with the same columns; ``runs``: number of runs in the first recording
     and in each of those; ``search_lines``: settings of the search; ``episodes``: episode of each
-    recording, where it is a data set; ``biases``: parameter of the bias of a signal; ``names``:
-    columns of each further recording by those of the first, where they differ.
+    recording, where it is a data set; ``biases``: parameter of the bias of a signal; ``later``:
+    clock and names of the columns of each further recording.
     """
     runs = runs or [1] * (1 + len(further))
     shared = bool(further) or runs[0] > 1
@@ -106,7 +107,7 @@ def experiment_text(
             clock,
             header,
             episodes,
-            [{}, *names],
+            later,
             {"signals": signals, "controls": controls},
             units,
         ),
@@ -178,23 +179,26 @@ def _further_lines(
     clock: Clock,
     header: bool | None,
     episodes: Sequence[int | None],
-    names: Sequence[Mapping[str, str]],
+    later: Sequence[FurtherLog],
     matches: Mapping[str, list[Match]],
     units: dict[str, tuple[str, str]],
 ) -> list[str]:
     """Recordings with the columns of the first run of the first file, or own names for them."""
     lines = []
     chosen = episodes or [None] * len(files)
-    own = [*names, *[{}] * (len(files) - len(names))]
+    names = [{}, *(log.names for log in later)]
+    clocks = [clock, *(log.clock for log in later)]
     for place, (file, count, episode) in enumerate(zip(files, runs, chosen, strict=True)):
         for run in range(2 if place == 0 else 1, count + 1):
             lines += [f"  - file: {quoted(file)}", *_run_lines(file, run, count)]
             lines += _episode_lines(file, episode)
             if header is not None:
                 lines.append(f"    header: {str(header).lower()}")
-            lines += [line for line in _clock_lines(clock) if not line.lstrip().startswith("#")]
+            lines += [
+                line for line in _clock_lines(clocks[place]) if not line.lstrip().startswith("#")
+            ]
             for key, each in matches.items():
-                renamed = [match.named(own[place]) for match in each] if own[place] else []
+                renamed = [match.named(names[place]) for match in each] if names[place] else []
                 lines += _mapping_lines(key, renamed, units) if renamed else [f"    {key}: *{key}"]
     return lines
 
