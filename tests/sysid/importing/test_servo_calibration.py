@@ -4,9 +4,11 @@ import json
 
 import numpy as np
 import pytest
+import yaml
 from log_writers import JOINTS, changed, lerobot, motion_of_leg, write_leg
 
 from trueup.errors import RecordingError
+from trueup.signals import read, select
 from trueup.sysid.importing.import_log import propose_import
 
 MOTION = motion_of_leg(3.0)
@@ -116,6 +118,29 @@ def test_ticks_take_the_zero_of_the_lerobot_calibration(tmp_path):
     (tmp_path / "blue.json").write_text(calibration())
     found = propose_import(model, [log], tmp_path)
     np.testing.assert_allclose(positions(found, TICKS), MOTION.q, atol=2e-3)
+
+
+@pytest.mark.parametrize("word", ["ticks", "raw"])
+@pytest.mark.parametrize("coded", ["sign bit", "sign", "complement"])
+def test_feetech_speeds_have_their_sign_in_a_bit(tmp_path, word, coded):
+    speed = np.round(MOTION.v * 4096 / (2 * np.pi))
+    negative = {"sign bit": 32768 - speed, "sign": speed, "complement": 65536 + speed}[coded]
+    written = np.where(speed < 0, negative, speed)
+    heads = ["t", *(f"{j}_{q}_{word}" for q in ("pos", "speed") for j in JOINTS)]
+    log = tmp_path / "log.csv"
+    table = np.column_stack([MOTION.times, TICKS, written])
+    np.savetxt(log, table, delimiter=",", header=",".join(heads), comments="")
+    experiment = yaml.safe_load(propose_import(write_leg(tmp_path), [log], tmp_path).proposal.text)
+    signals = experiment["recordings"][0]["signals"]
+    assert all(signals[f"{j}_qpos"]["scale"] == 1 / 4096 for j in JOINTS)
+    if coded == "complement":
+        assert not any(f"{j}_qvel" in signals for j in JOINTS)
+        return
+    assert {signals[f"{j}_qvel"].get("sign_bit", 0) for j in JOINTS} == {15 * (coded != "sign")}
+    mapped = {name: given for name, given in signals.items() if name.endswith("_qvel")}
+    measured = select(read(log, time="t"), mapped)
+    for k, joint in enumerate(JOINTS):
+        np.testing.assert_allclose(measured.column(f"{joint}_qvel")[1], MOTION.v[:, k], atol=2e-3)
 
 
 WRONG = {

@@ -343,6 +343,7 @@ def _signals(
                 scale=r.velocity_scale if plain else r.scale,
                 offset=0.0 if plain else r.offset,
                 unwrap=False if plain else r.unwrap,
+                sign_bit=r.velocity_sign_bit if plain else 0,
                 remark=f"scale {ASK}" if asked else "" if plain else _remark(r),
             )
             out.append((match, "" if unit in ("rad", "rad/s", "m", "m/s") else unit))

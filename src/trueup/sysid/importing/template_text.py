@@ -226,6 +226,8 @@ def _mapping_lines(
             further.append(f"scale: {match.scale:.12g}")
         if match.offset != 0.0:
             further.append(f"offset: {match.offset:.12g}")
+        if match.sign_bit:
+            further.append(f"sign_bit: {match.sign_bit}")
         if match.unwrap:
             further.append(f"unwrap: {_period(match.unwrap)}")
         value = f"{{column: {column}, {', '.join(further)}}}" if further else column

@@ -61,6 +61,8 @@ class Match:
     """Subtracted from the column before the factor."""
     unwrap: bool | float = False
     """Period after which an angle starts again, in the unit of the column; True for one turn."""
+    sign_bit: int = 0
+    """Bit that is the sign of a whole number; 0 for numbers with a sign."""
     remark: str = ""
     """Interpretation of the column, for a comment."""
 

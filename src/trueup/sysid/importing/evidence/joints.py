@@ -12,6 +12,7 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 
+from trueup.signals.sign_bits import sign_bit_of
 from trueup.signals.units import UNITS
 from trueup.sysid.importing.columns.roles import lag_of
 from trueup.sysid.importing.evidence.calibration import Motor
@@ -74,6 +75,9 @@ def read_joints(
     """
     out = []
     recorded = series.position
+    bits = [0] * len(series.joints)
+    if series.velocity is not None:
+        bits = [sign_bit_of(column) for column in series.velocity.T]
     series = series.continued
     for joint in series.joints:
         reading = Reading(joint, columns[joint])
@@ -86,7 +90,7 @@ def read_joints(
     out = with_units(model, out, recorded, stated or {}, by_torque, source, robot, motors or {})
     for k, reading in enumerate(out):
         reading = with_wraps(reading, recorded[:, k])
-        reading = _with_velocity(reading, series, k)
+        reading = _with_velocity(replace(reading, velocity_sign_bit=bits[k]), series, k)
         reading = _with_command_unit(reading, series, k)
         out[k] = _with_range(model, reading, series.position[:, k])
     out = _with_commands(out, series)
@@ -163,6 +167,8 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
     if reading.unit in ("m", "mm", "cm"):
         units = {u: 1.0 / UNITS[u].factor for u in ("m/s", "mm/s", "cm/s")}
     usual = next(iter(units))
+    if reading.unit == "turn" and reading.scale != 1.0:
+        units["counts/s"] = 1.0 / (UNITS["turn"].factor * abs(reading.scale))
     unit = min(units, key=lambda u: abs(np.log(abs(ratio) / units[u])))
     if abs(np.log(abs(ratio) / units[unit])) > 0.2:
         why = (
@@ -173,7 +179,12 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
         # a signal of the file: its check then names the clock as the reason of what does not fit
         return replace(reading, velocity_unit=usual).saying("velocity", ASK, why)
     sign = 1.0 if ratio > 0 else -1.0
-    reading = replace(reading, velocity_unit=unit, velocity_scale=sign)
+    counted = unit == "counts/s"
+    reading = replace(
+        reading,
+        velocity_unit="turn/s" if counted else unit,
+        velocity_scale=sign * abs(reading.scale) if counted else sign,
+    )
     if sign > 0 and unit == usual:
         reading = reading.saying("velocity", CONFIRMED, "it is the slope of the position")
         if reading.sure_of("unit") == ASSUMED and reading.unit == "rad":
@@ -183,6 +194,8 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
             reading = reading.saying("unit", FOUND, f"{how}, and its velocity is in rad/s")
         return reading
     what = unit if sign > 0 else f"{unit}, mirrored"
+    if reading.velocity_sign_bit:
+        what += f", its sign in bit {reading.velocity_sign_bit}"
     return reading.saying("velocity", FOUND, f"{what}: {ratio:.3g} times the slope of the position")
 
 
