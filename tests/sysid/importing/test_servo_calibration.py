@@ -2,6 +2,7 @@
 
 import json
 
+import mujoco
 import numpy as np
 import pytest
 import yaml
@@ -9,15 +10,34 @@ from log_writers import JOINTS, changed, lerobot, motion_of_leg, write_leg
 
 from trueup.errors import RecordingError
 from trueup.signals import read, select
+from trueup.sysid.importing.columns.joint_families import JointColumn, JointLog
+from trueup.sysid.importing.evidence.calibration import Motor
+from trueup.sysid.importing.evidence.joints import read_joints
+from trueup.sysid.importing.evidence.reading import JointSeries, values_of
 from trueup.sysid.importing.import_log import propose_import
+from trueup.sysid.importing.servo_calibration import calibrated_motors
 
 MOTION = motion_of_leg(3.0)
+T = np.arange(0, 6, 0.01)
 # the ranges of the leg are -60 to 60, -80 to 120 and -150 to -10 deg
 WIDTHS = np.array([120.0, 200.0, 140.0])
 LOW = np.array([1365, 900, 1200])
 HIGH = LOW + np.round(WIDTHS * 4095 / 360).astype(int)
 MIDDLE = np.radians([0.0, 20.0, -80.0])
 TICKS = np.round((MOTION.q - MIDDLE) * 4095 / (2 * np.pi) + (LOW + HIGH) / 2)
+
+
+def arm(*ranges) -> mujoco.MjModel:
+    """Links on hinges with these ranges [rad]."""
+    bodies = "".join(
+        f'<body pos="0 0 -.2"><joint name="j{k}" axis="0 1 0" range="{low} {high}"/>'
+        '<geom type="capsule" fromto="0 0 0 0 0 -.2" size=".02" mass="1"/>'
+        for k, (low, high) in enumerate(ranges)
+    )
+    return mujoco.MjModel.from_xml_string(
+        f'<mujoco><compiler angle="radian"/><worldbody>{bodies}{"</body>" * len(ranges)}'
+        "</worldbody></mujoco>"
+    )
 
 
 def calibration(modes=(0, 0, 0), low=LOW, high=HIGH, names=JOINTS) -> str:
@@ -118,6 +138,49 @@ def test_ticks_take_the_zero_of_the_lerobot_calibration(tmp_path):
     (tmp_path / "blue.json").write_text(calibration())
     found = propose_import(model, [log], tmp_path)
     np.testing.assert_allclose(positions(found, TICKS), MOTION.q, atol=2e-3)
+
+
+def test_lerobot_values_that_may_be_either_are_asked_about_with_both_scales(tmp_path):
+    noise = 0.01 * np.random.default_rng(0).normal(size=TICKS.shape)
+    values = (TICKS - (LOW + HIGH) / 2) * 360 / 4095 + noise  # filtered: no whole ticks
+    model, home = data_set(values, tmp_path)
+    (home / "blue.json").write_text(calibration())
+    found = propose_import(model, [home], tmp_path)
+    assert all(row[3].startswith("ask: degrees or -100 to 100") for row in found.rows)
+    assert f"scale: {(HIGH[0] - LOW[0]) * 360 / 4095 / 200:.6g}" in found.rows[0][3]
+    np.testing.assert_allclose(positions(found, values), MOTION.q, atol=2e-3)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_lerobot_grippers_open_from_the_low_end_of_the_model(mirrored):
+    ticks = 2000 + np.round(1300 * (0.5 + 0.4 * np.sin(3 * T)))
+    share = (ticks - 2000) / 13
+    body = np.round(2048 + 900 * np.sin(T))
+    columns = np.column_stack([(body - 2048) / 10, 100 - share if mirrored else share])
+    model = arm((-1.6, 1.6), (-0.2, 1.8))
+    motors = {
+        0: Motor(1048, 3048, False, "blue.json"),
+        1: Motor(2000, 3300, mirrored, "blue.json"),
+    }
+    names = {0: "observation.state/j0.pos", 1: "observation.state/gripper.pos"}
+    series = JointSeries(T, (0, 1), columns)
+    read = read_joints(model, series, names, False, "LeRobot", motors=motors)
+    expected = -0.2 + (ticks - 2000) * 2 * np.pi / 4095
+    np.testing.assert_allclose(values_of(read[1], columns[:, 1]), expected, atol=1e-9)
+
+
+def test_lerobot_calibrations_of_two_arms_are_found_by_their_side(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("")
+    place = tmp_path / "calibration/robots/bi_so100"
+    place.mkdir(parents=True)
+    for side, moved in (("left", 0), ("right", 40)):
+        (place / f"blue_{side}.json").write_text(calibration(high=HIGH + moved))
+    labels = {f"{side}_{j}": k for k, (side, j) in enumerate(
+        (side, j) for side in ("left", "right") for j in JOINTS)}  # fmt: skip
+    columns = [JointColumn(f"observation.state/{n}", "position", False, n) for n in labels]
+    motors = calibrated_motors([log], JointLog("LeRobot", tuple(columns), labels, False), "")
+    assert [motors[k].high for k in range(6)] == [*HIGH, *(HIGH + 40)]
 
 
 @pytest.mark.parametrize("word", ["ticks", "raw"])

@@ -146,10 +146,14 @@ def with_calibration(
     if not body:
         return out
     setting = _setting([motors[out[k].joint] for k in body], positions[:, body], servos)
-    if not setting:
+    if not setting and not servos:
         return out
     for k in body:
-        out[k] = _of_body(model, out[k], motors[out[k].joint], setting)
+        motor = motors[out[k].joint]
+        if setting:
+            out[k] = _of_body(model, out[k], motor, setting)
+        elif out[k].unit == "deg":
+            out[k] = _of_either(model, out[k], motor)
     for k in grippers:
         out[k] = _of_gripper(model, out[k], motors[out[k].joint])
     return out
@@ -177,6 +181,16 @@ def _of_body(model: mujoco.MjModel, reading: Reading, motor: Motor, setting: str
     reading = replace(reading, unit="deg", scale=scale, offset=0.0)
     reading = reading.saying("unit", FOUND, f"{what} of the calibrated range")
     return _with_middle(model, reading, motor, 0.0)
+
+
+def _of_either(model: mujoco.MjModel, reading: Reading, motor: Motor) -> Reading:
+    """Degrees, where neither whole ticks nor the range exclude -100 to 100."""
+    other = _of_body(model, reading, motor, NORMALISED)
+    why = (
+        "degrees or -100 to 100 of the calibrated range, and both are possible: read as degrees. "
+        f"For the other give scale: {other.scale:.6g} and offset: {other.offset:.6g}"
+    )
+    return _of_body(model, reading, motor, DEGREES).saying("unit", ASK, why)
 
 
 def _with_middle(model: mujoco.MjModel, reading: Reading, motor: Motor, recorded: float) -> Reading:
