@@ -28,6 +28,9 @@ WRONG: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "period negative": (angle(unwrap=-4096), ("unwrap",)),
     "late as text": (angle(late="soon"), ("late",)),
     "late beyond the recording": (angle(late=1000.0), ("cover",)),
+    "sign bit below zero": (angle(sign_bit=-1), ("sign_bit",)),
+    "sign bit as text": (angle(sign_bit="high"), ("sign_bit",)),
+    "sign bit of fractions": (angle(sign_bit=15), ("angle", "sign_bit: 15", "whole numbers")),
     "period below the motion": (angle(unwrap=0.01), ("unwrap", "period")),
 }
 

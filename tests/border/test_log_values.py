@@ -70,3 +70,13 @@ def test_a_column_that_is_not_used_may_hold_any_number(tmp_path, capfd):
     log, model = str(tmp_path / "spare.csv"), str(tmp_path / "pendulum.xml")
     assert main(["import", log, model, "-o", str(tmp_path / "new.yaml"), "--no-check"]) in (0, 3)
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_second_log_with_other_columns_is_refused(tmp_path, capfd):
+    pendulum.write(tmp_path)
+    header, *rows = (tmp_path / "run.csv").read_text().splitlines()
+    names = header.replace("angle", "left_angle").replace("speed", "left_speed")
+    (tmp_path / "other.csv").write_text("\n".join([names, *rows]) + "\n")
+    logs = [str(tmp_path / name) for name in ("run.csv", "other.csv", "pendulum.xml")]
+    refused(["import", *logs, "-o", str(tmp_path / "new.yaml")], tmp_path, capfd,
+            named=("other.csv has no column", "--output", "rename"))  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from trueup.errors import ColumnError, RecordingError, UnitError, did_you_mean, listing
 from trueup.signals.clocks.steps import unusable_steps
 from trueup.signals.recording import Recording, Stream
+from trueup.signals.sign_bits import check_sign_bit, with_sign_bit
 from trueup.signals.units import convert, find_unit, si_unit
 from trueup.signals.wrapping import TURN, is_sparse, largest_step, unwrapped
 
@@ -32,6 +33,8 @@ class ColumnMapping:
         unwrap: Continues an angle that starts again after a period: True for one turn, a number
             for another period in the unit of the column's values, such as 4096 counts.
         late: Time by which the column was logged late compared with the others [s].
+        sign_bit: Bit that is the sign of a whole number, such as 15 in the speed of a Feetech
+            servo; 0 for numbers with a sign.
     """
 
     column: str
@@ -43,6 +46,7 @@ class ColumnMapping:
     minus_scale: float = 1.0
     unwrap: bool | float = False
     late: float = 0.0
+    sign_bit: int = 0
 
 
 _KEYS = tuple(item.name for item in fields(ColumnMapping))
@@ -97,6 +101,9 @@ def select(
             notes.append(f"{name} is taken {1e3 * mapping.late:.6g} ms earlier than it was logged")
         units.setdefault(key, {})
         recorded = stream.columns[column]
+        if mapping.sign_bit:
+            check_sign_bit(name, recorded, mapping.sign_bit)
+            recorded = with_sign_bit(recorded, mapping.sign_bit)
         if mapping.unwrap:
             recorded, note = _unwrapped(name, stream.times, recorded, mapping, unit)
             notes += note

@@ -122,6 +122,9 @@ class ColumnPart(_Part):
     another period in the unit of the column's values, such as 4096 for counts."""
     late: float = 0.0
     """Time by which the column was logged late compared with the others [s]."""
+    sign_bit: Annotated[int, Field(ge=0, le=31)] = 0
+    """Bit that is the sign of a whole number, such as 15 in the speed of a Feetech servo, which
+    states -5 as 32773; 0 for numbers with a sign."""
 
     @field_validator("scale", "minus_scale")
     @classmethod

@@ -1,16 +1,29 @@
 """Further logs of an experiment file, with the columns of the first."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from trueup.errors import RecordingError, listing
+from trueup.errors import ColumnError, RecordingError, listing
 from trueup.signals import Recording, read
-from trueup.sysid.importing.clock import Clock
+from trueup.sysid.importing.clock import Clock, find_clock
+from trueup.sysid.importing.other_prefixes import columns_under_prefix, with_names
 
 _ZERO = 60.0  # s; clocks that start below it count from the beginning of the log
 _DATES = 1e8  # s; smaller times are no date of the last decades
+
+
+@dataclass(frozen=True)
+class FurtherLog:
+    """A log after the first."""
+
+    recording: Recording
+    """The log, with the names of the first."""
+    clock: Clock
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Its own column by that of the first, where they differ by a prefix."""
 
 
 def further_logs(
@@ -20,7 +33,7 @@ def further_logs(
     used: Sequence[str],
     unnamed: bool = False,
     episodes: Sequence[int | None] = (),
-) -> list[Recording]:
+) -> list[FurtherLog]:
     """Read the logs after the first.
 
     Args:
@@ -35,29 +48,56 @@ def further_logs(
       RecordingError: a log cannot be read, has other columns, is a copy of another, or covers the
         same time as another.
     """
-    recordings = [first]
+    found = [FurtherLog(first, clock)]
     episodes = episodes or [None] * len(logs)
     for path, episode in zip(logs[1:], episodes[1:], strict=True):
-        recording = _read(path, clock, unnamed) if episode is None else clock.read(path, episode)
+        own, recording = _read(path, clock, unnamed, episode)
         missing = [c for c in used if c not in recording.columns]
-        if missing:
+        names = columns_under_prefix(first.columns, used, recording.columns) if missing else {}
+        if missing and not names:
             raise RecordingError(
                 f"{path.name} has no column {listing(missing)}, unlike {logs[0].name}; its "
-                f"columns are {listing(recording.columns)}. Import logs with other columns "
-                "separately. Topics of one run must be in one bag"
+                f"columns are {listing(recording.columns)}. Import {path.name} alone, with another "
+                f"--output, or rename its columns to those of {logs[0].name}. Topics of one run "
+                "must be in one bag"
             )
-        recordings.append(recording)
+        found.append(FurtherLog(with_names(recording, names) if names else recording, own, names))
+    recordings = [log.recording for log in found]
     _check_copies(logs, recordings)
     _check_overlap(logs, recordings)
-    return recordings[1:]
+    return found[1:]
 
 
-def _read(path: Path, clock: Clock, unnamed: bool) -> Recording:
-    if not unnamed:
-        return clock.read(path)
+def renamed_points(logs: Sequence[Path], first: Clock, further: Sequence[FurtherLog]) -> list[str]:
+    """Sentences on logs whose columns have another prefix, or whose time has another name."""
+    out = []
+    for path, log in zip(logs[1:], further, strict=True):
+        other = {c: name for c, name in log.names.items() if c != name}
+        if other:
+            some = next(iter(other))
+            out.append(
+                f"the columns of {path.name} are those of {logs[0].name} under another prefix: "
+                f"{other[some]} is read as {some}. Check that they are of the same robot, in the "
+                "same units"
+            )
+        elif log.clock.column != first.column:
+            out.append(
+                f"the time of {path.name} is {log.clock.column} [{log.clock.unit}], and not "
+                f"{first.column}"
+            )
+    return out
+
+
+def _read(path: Path, clock: Clock, unnamed: bool, episode: int | None) -> tuple[Clock, Recording]:
+    """A log with the clock of the first, or with its own where it has no such column."""
+    if not unnamed or episode is not None:
+        try:
+            return clock, clock.read(path, episode)
+        except ColumnError:
+            return find_clock(path, None, episode)
     column = clock.column or None
     unit = clock.unit if column else None
-    return read(path, time=column, rate=clock.rate, time_unit=unit, header=False)
+    return clock, read(path, time=column, rate=clock.rate, time_unit=unit, header=False)
 
 
 def _check_copies(logs: Sequence[Path], recordings: Sequence[Recording]) -> None:

@@ -1,6 +1,6 @@
 """Proposal of an experiment file from the logs of a robot, of any source."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,10 +27,11 @@ from trueup.sysid.importing.data_checks import check_commands, torques_beyond
 from trueup.sysid.importing.drive_controls import Control, further_controls
 from trueup.sysid.importing.drives import find_drive
 from trueup.sysid.importing.episodes import expanded
+from trueup.sysid.importing.evidence.calibration import Motor
 from trueup.sysid.importing.evidence.efforts import TORQUE
 from trueup.sysid.importing.evidence.joints import read_joints
 from trueup.sysid.importing.evidence.reading import ASK, CONFIRMED, Reading
-from trueup.sysid.importing.further_logs import further_logs
+from trueup.sysid.importing.further_logs import FurtherLog, further_logs, renamed_points
 from trueup.sysid.importing.imported_log import (
     ImportedLog,
     imported_log,
@@ -39,6 +40,7 @@ from trueup.sysid.importing.imported_log import (
 )
 from trueup.sysid.importing.joints_at_rest import joints_at_rest
 from trueup.sysid.importing.roles import roles_of
+from trueup.sysid.importing.servo_calibration import calibrated_motors
 from trueup.sysid.importing.template import (
     Proposal,
     left_out,
@@ -128,7 +130,7 @@ def propose_import(
             )
         return Import(propose_experiment(model, logs, folder, unmatched, rate=rate), "", ())
     further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed, numbers)
-    _check_joints(logs, further, first.joints, robot)
+    _check_joints(logs, [each.recording for each in further], first.joints, robot)
     return _propose(
         model, logs, numbers, folder, robot, first, fixed, held, further, notes, mirrored
     )
@@ -143,14 +145,17 @@ def _propose(
     log: ImportedLog,
     fixed: bool,
     held: Sequence[str],
-    further: Sequence[Recording],
+    later: Sequence[FurtherLog],
     notes: Sequence[str],
     mirrored: Collection[str],
 ) -> Import:
     joints = log.joints
     assert joints is not None
+    further = [each.recording for each in later]
     series = joint_series(log, robot)
     columns = {j: joints.column(j, "position") or "" for j in series.joints}
+    robot_type = str(log.recording.metadata.get("robot_type") or "")
+    motors = calibrated_motors(logs, joints, robot_type)
     readings = read_joints(
         robot,
         series,
@@ -158,10 +163,13 @@ def _propose(
         joints.by_order,
         joints.source,
         stated_units(log, robot),
-        str(log.recording.metadata.get("robot_type") or ""),
+        robot_type,
         mirrored,
+        motors,
     )
     points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes, *notes]
+    points += _calibrations(readings, motors)
+    points += renamed_points(logs, log.clock, later)
     points += _several_runs(logs, log, further)
     if chosen := [str(n) for n in episodes if n is not None]:
         many = (
@@ -235,6 +243,7 @@ def _propose(
         runs=[len(runs_of(each)) for each in (log.whole or log.recording, *further)],
         search_lines=_search_lines(by_torque),
         episodes=episodes,
+        later=later,
     )
 
     def proposal(extra: ServoUnknowns) -> Proposal:
@@ -258,6 +267,21 @@ def _propose(
     )
     unanswered = tuple(dict.fromkeys(open_signs))
     return Import(found, joints.source, _rows(robot, readings), unanswered)
+
+
+def _calibrations(readings: Sequence[Reading], motors: Mapping[int, Motor]) -> list[str]:
+    """Sentence on the calibration files whose units and zeros are used."""
+    used = {
+        motors[r.joint].file
+        for r in readings
+        if r.joint in motors and any(motors[r.joint].said in why for _, _, why in r.says)
+    }
+    if not used:
+        return []
+    return [
+        f"the calibration {listing(sorted(used))} was found at the log: units and zeros are by it. "
+        "Check that it is that of the robot and of the time of the log"
+    ]
 
 
 def _several_runs(
@@ -319,6 +343,7 @@ def _signals(
                 scale=r.velocity_scale if plain else r.scale,
                 offset=0.0 if plain else r.offset,
                 unwrap=False if plain else r.unwrap,
+                sign_bit=r.velocity_sign_bit if plain else 0,
                 remark=f"scale {ASK}" if asked else "" if plain else _remark(r),
             )
             out.append((match, "" if unit in ("rad", "rad/s", "m", "m/s") else unit))

@@ -24,7 +24,7 @@ from trueup.sysid.importing.columns.matching import (
     measurable,
 )
 from trueup.sysid.importing.columns.units import suggest_units
-from trueup.sysid.importing.further_logs import further_logs
+from trueup.sysid.importing.further_logs import further_logs, renamed_points
 from trueup.sysid.importing.template_text import experiment_text, plain_name
 from trueup.sysid.importing.unknowns_of_servos import ServoUnknowns, with_servo_unknowns
 
@@ -82,9 +82,11 @@ def propose_experiment(
     if not signals and not unmatched:
         raise RecordingError(_nothing_fits(recording, data, clock, model, compiled))
     used = {c for m in [*signals, *controls] for c in m.columns}
-    further = further_logs(logs, data, clock, sorted(used) or data.columns)
+    later = further_logs(logs, data, clock, sorted(used) or data.columns)
+    further = [each.recording for each in later]
     units = suggest_units(signals, data, compiled)
     points = [*([clock.note] if clock.note else []), *notes, *generated_names(compiled)]
+    points += renamed_points(logs, clock, later)
     points += _unmatched(signals, controls, data, compiled, clock)
     points += [
         f"{m.place.name}: the column {m.column.column!r} is a guess; check it"
@@ -112,6 +114,7 @@ def propose_experiment(
         noise=noise_levels(data, signals),
         model=compiled,
         further=[relative_path(path, folder) for path in logs[1:]],
+        later=later,
     )
 
     def proposal(extra: ServoUnknowns) -> Proposal:

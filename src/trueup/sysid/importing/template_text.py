@@ -14,6 +14,7 @@ from trueup.signals.units import find_unit
 from trueup.sysid.experiment.model_loading import INTEGRATORS
 from trueup.sysid.importing.clock import Clock
 from trueup.sysid.importing.columns.matching import Match, Place
+from trueup.sysid.importing.further_logs import FurtherLog
 from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounded
 
 _PLAIN = re.compile(r"[A-Za-z_][\w./ -]*[\w./-]|[A-Za-z_]")
@@ -43,13 +44,15 @@ def experiment_text(
     search_lines: Sequence[str] = (),
     episodes: Sequence[int | None] = (),
     biases: Mapping[str, str] | None = None,
+    later: Sequence[FurtherLog] = (),
 ) -> str:
     """Return the file's text.
 
     ``header``: whether the file has column names; ``model_lines``: settings of the model;
     ``further``: recordings with the same columns; ``runs``: number of runs in the first recording
     and in each of those; ``search_lines``: settings of the search; ``episodes``: episode of each
-    recording, where it is a data set; ``biases``: parameter of the bias of a signal.
+    recording, where it is a data set; ``biases``: parameter of the bias of a signal; ``later``:
+    clock and names of the columns of each further recording.
     """
     runs = runs or [1] * (1 + len(further))
     shared = bool(further) or runs[0] > 1
@@ -98,7 +101,16 @@ def experiment_text(
         "    initial: measured",
         "    # Use a part of the recording [s]:",
         "    # trim: {start: 0.5, end: 20.0}",
-        *_further_lines([recording_file, *further], runs, clock, header, episodes),
+        *_further_lines(
+            [recording_file, *further],
+            runs,
+            clock,
+            header,
+            episodes,
+            later,
+            {"signals": signals, "controls": controls},
+            units,
+        ),
         "  # More recordings go here, each with its own - file.",
         "",
         *_parameter_lines(parameters, model),
@@ -167,18 +179,27 @@ def _further_lines(
     clock: Clock,
     header: bool | None,
     episodes: Sequence[int | None],
+    later: Sequence[FurtherLog],
+    matches: Mapping[str, list[Match]],
+    units: dict[str, tuple[str, str]],
 ) -> list[str]:
-    """Recordings with the columns of the first run of the first file."""
+    """Recordings with the columns of the first run of the first file, or own names for them."""
     lines = []
     chosen = episodes or [None] * len(files)
+    names = [{}, *(log.names for log in later)]
+    clocks = [clock, *(log.clock for log in later)]
     for place, (file, count, episode) in enumerate(zip(files, runs, chosen, strict=True)):
         for run in range(2 if place == 0 else 1, count + 1):
             lines += [f"  - file: {quoted(file)}", *_run_lines(file, run, count)]
             lines += _episode_lines(file, episode)
             if header is not None:
                 lines.append(f"    header: {str(header).lower()}")
-            lines += [line for line in _clock_lines(clock) if not line.lstrip().startswith("#")]
-            lines += ["    signals: *signals", "    controls: *controls"]
+            lines += [
+                line for line in _clock_lines(clocks[place]) if not line.lstrip().startswith("#")
+            ]
+            for key, each in matches.items():
+                renamed = [match.named(names[place]) for match in each] if names[place] else []
+                lines += _mapping_lines(key, renamed, units) if renamed else [f"    {key}: *{key}"]
     return lines
 
 
@@ -205,6 +226,8 @@ def _mapping_lines(
             further.append(f"scale: {match.scale:.12g}")
         if match.offset != 0.0:
             further.append(f"offset: {match.offset:.12g}")
+        if match.sign_bit:
+            further.append(f"sign_bit: {match.sign_bit}")
         if match.unwrap:
             further.append(f"unwrap: {_period(match.unwrap)}")
         value = f"{{column: {column}, {', '.join(further)}}}" if further else column

@@ -1,7 +1,7 @@
 """Matching of the columns of a recording to joints, sensors and actuators of a model."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -61,6 +61,8 @@ class Match:
     """Subtracted from the column before the factor."""
     unwrap: bool | float = False
     """Period after which an angle starts again, in the unit of the column; True for one turn."""
+    sign_bit: int = 0
+    """Bit that is the sign of a whole number; 0 for numbers with a sign."""
     remark: str = ""
     """Interpretation of the column, for a comment."""
 
@@ -68,6 +70,11 @@ class Match:
     def columns(self) -> list[str]:
         """Columns of all components."""
         return [self.column.column, *(other.column for other in self.others)]
+
+    def named(self, names: Mapping[str, str]) -> "Match":
+        """The match in a recording with other names of the columns."""
+        own, *others = (take_apart(names.get(c, c)) for c in self.columns)
+        return replace(self, column=own, others=tuple(others))
 
     @property
     def sure(self) -> bool:

@@ -12,8 +12,10 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 
+from trueup.signals.sign_bits import sign_bit_of
 from trueup.signals.units import UNITS
 from trueup.sysid.importing.columns.roles import lag_of
+from trueup.sysid.importing.evidence.calibration import Motor
 from trueup.sysid.importing.evidence.reading import (
     ASK,
     ASSUMED,
@@ -52,6 +54,7 @@ def read_joints(
     stated: Mapping[int, str] | None = None,
     robot: str = "",
     mirrored: Collection[str] = (),
+    motors: Mapping[int, Motor] | None = None,
 ) -> list[Reading]:
     """Interpretation of the columns of each joint.
 
@@ -65,9 +68,16 @@ def read_joints(
       robot: type of the robot that the log states, or empty.
       mirrored: joints that the log counts the other way, as the user says; ``none`` for no joint;
         empty if the log has to tell.
+      motors: calibration of the motor, by joint.
+
+    Raises:
+      RecordingError: the calibration is not that of the log.
     """
     out = []
     recorded = series.position
+    bits = [0] * len(series.joints)
+    if series.velocity is not None:
+        bits = [sign_bit_of(column) for column in series.velocity.T]
     series = series.continued
     for joint in series.joints:
         reading = Reading(joint, columns[joint])
@@ -77,10 +87,10 @@ def read_joints(
         reading = reading.saying("sign", ASSUMED, "no evidence in the log")
         out.append(reading.saying("zero", ASSUMED, "no evidence in the log"))
     by_torque = _units_by_torque(model, out, series)
-    out = with_units(model, out, recorded, stated or {}, by_torque, source, robot)
+    out = with_units(model, out, recorded, stated or {}, by_torque, source, robot, motors or {})
     for k, reading in enumerate(out):
         reading = with_wraps(reading, recorded[:, k])
-        reading = _with_velocity(reading, series, k)
+        reading = _with_velocity(replace(reading, velocity_sign_bit=bits[k]), series, k)
         reading = _with_command_unit(reading, series, k)
         out[k] = _with_range(model, reading, series.position[:, k])
     out = _with_commands(out, series)
@@ -157,6 +167,8 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
     if reading.unit in ("m", "mm", "cm"):
         units = {u: 1.0 / UNITS[u].factor for u in ("m/s", "mm/s", "cm/s")}
     usual = next(iter(units))
+    if reading.unit == "turn" and reading.scale != 1.0:
+        units["counts/s"] = 1.0 / (UNITS["turn"].factor * abs(reading.scale))
     unit = min(units, key=lambda u: abs(np.log(abs(ratio) / units[u])))
     if abs(np.log(abs(ratio) / units[unit])) > 0.2:
         why = (
@@ -167,7 +179,12 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
         # a signal of the file: its check then names the clock as the reason of what does not fit
         return replace(reading, velocity_unit=usual).saying("velocity", ASK, why)
     sign = 1.0 if ratio > 0 else -1.0
-    reading = replace(reading, velocity_unit=unit, velocity_scale=sign)
+    counted = unit == "counts/s"
+    reading = replace(
+        reading,
+        velocity_unit="turn/s" if counted else unit,
+        velocity_scale=sign * abs(reading.scale) if counted else sign,
+    )
     if sign > 0 and unit == usual:
         reading = reading.saying("velocity", CONFIRMED, "it is the slope of the position")
         if reading.sure_of("unit") == ASSUMED and reading.unit == "rad":
@@ -177,12 +194,14 @@ def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
             reading = reading.saying("unit", FOUND, f"{how}, and its velocity is in rad/s")
         return reading
     what = unit if sign > 0 else f"{unit}, mirrored"
+    if reading.velocity_sign_bit:
+        what += f", its sign in bit {reading.velocity_sign_bit}"
     return reading.saying("velocity", FOUND, f"{what}: {ratio:.3g} times the slope of the position")
 
 
 def _with_range(model: mujoco.MjModel, reading: Reading, column: np.ndarray) -> Reading:
     """Sign and zero, if determined by the range of the joint."""
-    if not model.jnt_limited[reading.joint] or reading.sure_of("unit") == ASK:
+    if not model.jnt_limited[reading.joint] or ASK in map(reading.sure_of, ("unit", "zero")):
         return reading
     low, high = (float(v) for v in model.jnt_range[reading.joint])
     values = values_of(reading, column)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import mujoco
 import numpy as np
 
+from trueup.signals.sign_bits import sign_bit_of, with_sign_bit
 from trueup.signals.units import find_unit
 from trueup.signals.wrapping import TURN, sure_period, unwrapped
 
@@ -29,6 +30,8 @@ class Reading:
     """Unit of the command, if it is not that of the position."""
     velocity_unit: str = ""
     velocity_scale: float = 1.0
+    velocity_sign_bit: int = 0
+    """Bit that is the sign of the velocity; 0 for numbers with a sign."""
     unwrap: bool | float = False
     """Period after which position and command start again, in their unit; True for one turn."""
     says: tuple[tuple[str, str, str], ...] = ()
@@ -58,7 +61,10 @@ class JointSeries:
 
     @property
     def continued(self) -> "JointSeries":
-        """The series with positions and commands continued where they start again."""
+        """The series with positions and commands continued where they start again.
+
+        Velocities whose sign is a bit have it as a sign.
+        """
         position = np.array(self.position)
         command = None if self.command is None else np.array(self.command)
         for k, column in enumerate(self.position.T):
@@ -67,7 +73,11 @@ class JointSeries:
                 position[:, k] = unwrapped(column, period)
                 if command is not None:
                     command[:, k] = unwrapped(command[:, k], period)
-        return replace(self, position=position, command=command)
+        velocity = None if self.velocity is None else np.array(self.velocity)
+        for column in () if velocity is None else velocity.T:
+            if bit := sign_bit_of(column):
+                column[:] = with_sign_bit(column, bit)
+        return replace(self, position=position, command=command, velocity=velocity)
 
 
 def with_wraps(reading: Reading, column: np.ndarray) -> Reading:

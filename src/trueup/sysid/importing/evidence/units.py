@@ -13,6 +13,7 @@ import numpy as np
 
 from trueup.signals.units import UNITS
 from trueup.signals.wrapping import sure_period
+from trueup.sysid.importing.evidence.calibration import Motor, is_clipped, with_calibration
 from trueup.sysid.importing.evidence.encoder_steps import step_of
 from trueup.sysid.importing.evidence.reading import (
     ASK,
@@ -62,6 +63,7 @@ def with_units(
     by_torque: Mapping[str, float],
     source: str,
     robot: str,
+    motors: Mapping[int, Motor],
 ) -> list[Reading]:
     """Interpretations with the unit of each position.
 
@@ -73,6 +75,10 @@ def with_units(
       by_torque: score of each unit of angles by the weight of the links; empty without torques.
       source: source of the log.
       robot: type of the robot that the log states, or empty.
+      motors: calibration of the motor, by joint.
+
+    Raises:
+      RecordingError: the calibration is not that of the log.
     """
     choices = [_choices(model, r, positions[:, k]) for k, r in enumerate(readings)]
     scores = [
@@ -100,7 +106,7 @@ def with_units(
                 sole = len(group) == 1
                 told_by = {c: scores[k][c] + (by_torque.get(c, 0.0) if sole else 0.0) for c in own}
                 out[k] = _decided(model, reading, column, own, told_by, together, sole)
-    return out
+    return with_calibration(model, out, positions, motors, source == "LeRobot")
 
 
 def _is_hinge(model: mujoco.MjModel, joint: int) -> bool:
@@ -278,7 +284,7 @@ def _of_servos(
         reading = replace(reading, unit="deg")
         what = "it" if largest == max(each) else "another joint"
         return reading.saying("unit", FOUND, f"deg: {what} reaches {max(each):.3g}, beyond 100")
-    clipped = sum(_is_clipped(c) for c in body.T)
+    clipped = sum(is_clipped(c) for c in body.T)
     if 2 * clipped >= body.shape[1] and high > low:
         scale = (high - low) / 200
         reading = replace(reading, scale=scale, offset=-(low + high) / 2 / scale)
@@ -294,8 +300,3 @@ def _of_servos(
         "02/2026 contain -100 to 100 of the calibrated range. Then give scale: (high - low) / 200 "
         "in degrees",
     )
-
-
-def _is_clipped(column: np.ndarray) -> bool:
-    """Whether values stay at exactly -100 or 100, the ends of normalised values."""
-    return bool(np.sum(np.abs(np.abs(column) - 100) < 1e-4) > 3 and np.max(np.abs(column)) < 100.01)
