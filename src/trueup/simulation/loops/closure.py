@@ -298,7 +298,7 @@ def close(
         change = _solved(rows.jacobian[:, :, list(moving)], rows.gap)
         size = np.abs(change).max(axis=1, keepdims=True)
         change *= np.minimum(1.0, _LARGEST / np.maximum(size, 1e-300))
-        qpos[np.ix_(left, addresses)] -= change
+        qpos[np.ix_(left, np.array(addresses, int))] -= change
         left = left[size[:, 0] > _CONVERGED]
         if not left.size:
             break

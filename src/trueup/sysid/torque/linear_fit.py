@@ -259,7 +259,7 @@ def _structure(part: TorqueData, columns: LinearColumns) -> np.ndarray:
     rows = rng.integers(len(motion.qpos), size=count)
     for loop in part.sources.loops if part.sources.following else ():
         places = [int(model.jnt_qposadr[model.dof_jntid[d]]) for d in (*loop.known, *loop.unknown)]
-        qpos[:, places] = motion.qpos[np.ix_(rows, places)]
+        qpos[:, places] = motion.qpos[rows][:, places]
     still = np.ptp(motion.qvel, axis=0) == 0
     qvel, qacc = rng.normal(size=(2, count, model.nv))
     qvel[:, still] = qacc[:, still] = 0.0
