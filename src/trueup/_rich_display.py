@@ -13,7 +13,7 @@ from trueup.errors import TrueupError
 
 @dataclass(frozen=True)
 class Display:
-    """What a notebook shows of a value.
+    """Value with a display in notebooks.
 
     Attributes:
         line: one line of text, where HTML is not shown.

@@ -27,7 +27,7 @@ class SymptomPage:
 
     @property
     def sentence(self) -> str:
-        """Where to read on."""
+        """Sentence that names the page to read on."""
         return f'What it means: "{self.title}", {FOLDER}/{self.file}.'
 
 

@@ -27,7 +27,7 @@ class EqualityRows:
     """Equality constraints at all samples, linearised: ``acceleration = J qacc + bias = 0``."""
 
     gap: np.ndarray
-    """By how much they are open ``(T, m)`` [m, rad]."""
+    """Gap of each constraint ``(T, m)`` [m, rad]."""
     jacobian: np.ndarray
     """``(T, m, nv)``."""
     bias: np.ndarray
@@ -91,7 +91,7 @@ def equality_name(model: mujoco.MjModel, equality: int) -> str:
 
 
 def unsolvable_reason(model: mujoco.MjModel, equality: int) -> str:
-    """What an equality constraint contains that is not solved; empty for nothing."""
+    """Part of an equality constraint that is not solved; empty for none."""
     kind = int(model.eq_type[equality])
     if kind not in (CONNECT, WELD, JOINT, TENDON):
         return "flexible bodies"

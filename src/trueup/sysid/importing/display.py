@@ -1,4 +1,4 @@
-"""What an import found, as tables and sentences: for the terminal and for notebooks."""
+"""Findings of an import, as tables and sentences: for the terminal and for notebooks."""
 
 from typing import Any
 

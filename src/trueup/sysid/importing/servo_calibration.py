@@ -57,8 +57,8 @@ def _names(joints: JointLog) -> dict[int, str]:
 
 def _places(log: Path) -> list[list[Path]]:
     """Files that may be calibrations, by place; the first place with some counts."""
-    beside = log.resolve().parent
-    near = [*beside.glob("*.json"), *(beside / "calibration").rglob("*.json")]
+    folder = log.resolve().parent
+    near = [*folder.glob("*.json"), *(folder / "calibration").rglob("*.json")]
     places = [near] if not log.is_dir() else [[*log.rglob("*.json")], near]
     return [
         sorted(p for p in files if p.is_file() and p.stat().st_size <= _LARGEST) for files in places
