@@ -206,7 +206,7 @@ def test_the_commands_of_the_readme_are_those_that_ci_runs():
     assert commands == {"demo", "test"}
     assert commands <= make_targets()
     ci = ROOT / ".ci" / "run"
-    assert ci.read_text().rstrip().endswith("make test")
+    assert ci.read_text().rstrip().endswith("make --jobs=2 --keep-going lint test")
     assert ci.stat().st_mode & 0o100, "not executable"
 
 

@@ -7,8 +7,10 @@ uninstalling one removes files of the other. pip does not detect this, as neithe
 other.
 """
 
+import functools
 import importlib.util
 import sys
+from collections.abc import Callable
 
 from trueup.errors import InstallationError
 
@@ -27,8 +29,18 @@ def installed_version(distribution: str) -> str | None:
     """Return the version of a distribution, None if it is not installed."""
     import importlib.metadata
 
+    return _version(distribution, importlib.metadata.version, tuple(sys.path))
+
+
+@functools.cache
+def _version(
+    distribution: str, look_up: Callable[[str], str], path: tuple[str, ...]
+) -> str | None:
+    """Version found by a look-up on a search path: it parses the whole metadata each time."""
+    import importlib.metadata
+
     try:
-        return importlib.metadata.version(distribution)
+        return look_up(distribution)
     except importlib.metadata.PackageNotFoundError:
         return None
 

@@ -9,6 +9,7 @@ import copy
 import math
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -331,14 +332,19 @@ def may_fit(path: tuple[Any, ...], wrong: str) -> bool:
     }
 
 
+@pytest.fixture(scope="module")
+def checked(prepared, tmp_path_factory):
+    """A copy of the inputs of an identification, whose experiment file each test replaces."""
+    return shutil.copytree(prepared("sysid")[0], tmp_path_factory.mktemp("keys") / "place")
+
+
 KEYS = [(path, wrong) for path in leaves(FULL) for wrong in WRONG if not may_fit(path, wrong)]
 
 
 @pytest.mark.parametrize(
     ("path", "wrong"), KEYS, ids=[f"{'.'.join(map(str, p))}-{w}" for p, w in KEYS]
 )
-def test_a_key_with_a_value_of_another_type_is_refused(path, wrong, place, capfd):
-    folder, _ = place("sysid")
+def test_a_key_with_a_value_of_another_type_is_refused(path, wrong, checked, capfd):
     content = with_value(FULL, path, WRONG[wrong])
-    (folder / "experiment.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
-    refused(["check", str(folder / "experiment.yaml")], folder, capfd)
+    (checked / "experiment.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+    refused(["check", str(checked / "experiment.yaml")], checked, capfd)

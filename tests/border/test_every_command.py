@@ -168,7 +168,7 @@ def test_an_optional_path_that_is_no_file_is_refused(base, name, what, place, ca
 
 @pytest.mark.parametrize("base", COMMANDS)
 @pytest.mark.parametrize("word", ["--xyzzy", "--xyzzy=1", "xyzzy=1"])
-def test_a_word_that_no_command_has_is_refused(base, word, place, capfd):
-    folder, _ = place("sysid")
+def test_a_word_that_no_command_has_is_refused(base, word, prepared, capfd):
+    folder, _ = prepared("sysid")
     given = [w.replace("./", f"{folder}/") for w in words_with(COMMANDS[base], "", "")]
     refused([*base.split(), *given, word], folder, capfd)
