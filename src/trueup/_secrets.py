@@ -64,6 +64,11 @@ _BEARER = re.compile(r"\b(bearer|basic)\s+(?=\S*\d|\S{20})[\w.~+/=-]{8,}", re.IG
 # In an argument, a value of a query extends to the next "&", including blanks and quotes.
 _IN_QUERY = re.compile(r"([?&;]([\w.-]+)=)[^&]+")
 
+# The cells of a page are thousands of short texts. Every secret with a name, in a URL, a key or a
+# command line has one of these characters; the shortest without is "basic " and eight letters.
+_SEPARATOR = re.compile(r"[=:]|--| -p")
+_SHORTEST = 14
+
 _NUMBERS = frozenset({float, int, bool, type(None)})
 
 _SHORTEST_FROM_ENVIRONMENT = 8
@@ -134,12 +139,17 @@ def _names_secret(name: str) -> bool:
 def _mask(text: str, known: Sequence[str]) -> str:
     for secret in known:
         text = text.replace(secret, MASK)
+    separated = _SEPARATOR.search(text) is not None
+    if not separated and len(text) < _SHORTEST:
+        return text
     text = mask_forms(text, MASK)
     if "://" in text:
         for pattern, shown in _LOGINS:
             text = pattern.sub(lambda m, shown=shown: _login(m, shown), text)
     if any(word in text for word in ("earer ", "EARER ", "asic ", "ASIC ")):
         text = _BEARER.sub(rf"\1 {MASK}", text)
+    if not separated:
+        return text
     plain = text.lower()
     if len(plain) != len(text):  # lower() changes the length of a few letters
         plain = "".join(c.lower() if c.isascii() else c for c in text)

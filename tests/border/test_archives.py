@@ -44,8 +44,11 @@ def archive(run, request):
 
 
 @linux
-@pytest.mark.parametrize("owner", [None, ANOTHER_USER])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "owner"),
+    # one check reads permissions of every kind: whose they are is tried with two
+    [*((kind, ANOTHER_USER) for kind in KINDS), ("study", None), ("network", None)],
+)
 def test_a_run_that_cannot_be_written_is_shown_reported_and_compared(
     kind, owner, archive, tmp_path, capfd
 ):

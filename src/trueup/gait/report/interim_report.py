@@ -17,12 +17,16 @@ from trueup.runs.loop.generation import Generation
 SOON = 150.0
 """Time after which the best walk so far is reported, even if it falls [s]."""
 
+APART = 10.0
+"""Least time between two pages [s]: short stages would take longer to report than to search."""
+
 
 class InterimReports:
     """Writes ``report.html`` during a staged search.
 
     The first page shows the first walk without a fall, or after :data:`SOON` the best so far; the
-    next ones show the best walk at the end of each stage. Other searches write none.
+    next ones show the best walk at the end of a stage, :data:`APART` at least. Other searches write
+    none.
 
     Args:
       run: run.
@@ -36,6 +40,7 @@ class InterimReports:
         self.name, self.configuration = name, configuration
         self.shown = (run.directory.path / "report.html").is_file()
         self.stage = 0
+        self.written = -APART
 
     def after(self, generation: Generation) -> None:
         """Write a report of the best walk after a generation, if it is due."""
@@ -44,6 +49,7 @@ class InterimReports:
             return
         stage = int(problem.stages_of(np.array([generation.cost]))[0])
         ended, self.stage = stage > self.stage, max(stage, self.stage)
+        ended = ended and generation.seconds >= self.written + APART
         stays_up = not self.shown and self._stays_up(problem, generation)
         if not (ended or stays_up or (not self.shown and generation.seconds > SOON)):
             return
@@ -58,7 +64,7 @@ class InterimReports:
         if self.run.verbose:
             what = "A walk without a fall" if stays_up else "The best walk so far"
             print(f"{what} (interim report, the search continues): {path}", file=sys.stderr)
-        self.shown = True
+        self.shown, self.written = True, generation.seconds
 
     def _stays_up(self, problem: StagedProblem, generation: Generation) -> bool:
         """Whether the best candidate is from this generation and none of its walks fell."""
