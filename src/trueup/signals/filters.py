@@ -4,6 +4,7 @@ Both need samples at equal intervals. A clock with jitter is an error, or, on re
 is interpolated to a regular clock, filtered, and interpolated back to its own times.
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from numbers import Real
@@ -72,7 +73,7 @@ def butterworth(
         )
 
     def smooth(data: Array, step: float) -> Array:
-        from scipy.signal import butter, sos2zpk, sosfiltfilt
+        from scipy.signal import sosfiltfilt
 
         corners = _corners(cutoff, band, order, step, data.shape[0])
         needed = 3 * (order + 1)
@@ -81,8 +82,7 @@ def butterworth(
                 f"a Butterworth filter of order {order} needs at least {needed} samples, the "
                 f"signal has {data.shape[0]}: use a lower order or a longer recording"
             )
-        sections = butter(order, corners, btype=band, output="sos", fs=1.0 / step)
-        slowest = float(np.max(np.abs(np.asarray(sos2zpk(sections)[1]))))
+        sections, slowest = _design(order, tuple(np.atleast_1d(corners).tolist()), band, step)
         transient = math.ceil(math.log(_TRANSIENT_LEFT) / math.log(slowest)) if slowest > 0 else 1
         padding = min(max(transient, needed), _MOST_PADDING * data.shape[0])
         # Unlike scipy's own padding, this one may be longer than the data: it reflects again.
@@ -92,6 +92,21 @@ def butterworth(
         return np.ascontiguousarray(filtered[padding : padding + data.shape[0]])
 
     return _apply(times, values, irregular, smooth)
+
+
+@functools.lru_cache(maxsize=256)
+def _design(
+    order: int, corners: tuple[float, ...], band: str, step: float
+) -> tuple[Array, float]:
+    """Second-order sections of a filter, and the magnitude of its slowest pole.
+
+    It takes longer than to filter a short recording, and one filter has many signals.
+    """
+    from scipy.signal import butter, sos2zpk
+
+    of_band: Any = corners if len(corners) > 1 else corners[0]
+    sections = butter(order, of_band, btype=band, output="sos", fs=1.0 / step)
+    return sections, float(np.max(np.abs(np.asarray(sos2zpk(sections)[1]))))
 
 
 def causal_butterworth(values: ArrayLike, rate: float, cutoff: float, order: int = 4) -> Array:
