@@ -33,9 +33,7 @@ def installed_version(distribution: str) -> str | None:
 
 
 @functools.cache
-def _version(
-    distribution: str, look_up: Callable[[str], str], path: tuple[str, ...]
-) -> str | None:
+def _version(distribution: str, look_up: Callable[[str], str], path: tuple[str, ...]) -> str | None:
     """Version found by a look-up on a search path: it parses the whole metadata each time."""
     import importlib.metadata
 

@@ -95,9 +95,7 @@ def butterworth(
 
 
 @functools.lru_cache(maxsize=256)
-def _design(
-    order: int, corners: tuple[float, ...], band: str, step: float
-) -> tuple[Array, float]:
+def _design(order: int, corners: tuple[float, ...], band: str, step: float) -> tuple[Array, float]:
     """Second-order sections of a filter, and the magnitude of its slowest pole.
 
     It takes longer than to filter a short recording, and one filter has many signals.

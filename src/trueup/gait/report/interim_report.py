@@ -18,7 +18,7 @@ SOON = 150.0
 """Time after which the best walk so far is reported, even if it falls [s]."""
 
 APART = 10.0
-"""Least time between two pages [s]: short stages would take longer to report than to search."""
+"""Least time before a page and between two [s]: to report a short stage takes longer than it."""
 
 
 class InterimReports:
@@ -40,7 +40,7 @@ class InterimReports:
         self.name, self.configuration = name, configuration
         self.shown = (run.directory.path / "report.html").is_file()
         self.stage = 0
-        self.written = -APART
+        self.written = 0.0
 
     def after(self, generation: Generation) -> None:
         """Write a report of the best walk after a generation, if it is due."""
@@ -49,7 +49,8 @@ class InterimReports:
             return
         stage = int(problem.stages_of(np.array([generation.cost]))[0])
         ended, self.stage = stage > self.stage, max(stage, self.stage)
-        ended = ended and generation.seconds >= self.written + APART
+        if generation.seconds < self.written + APART:
+            return
         stays_up = not self.shown and self._stays_up(problem, generation)
         if not (ended or stays_up or (not self.shown and generation.seconds > SOON)):
             return
