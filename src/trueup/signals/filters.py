@@ -102,8 +102,9 @@ def _design(order: int, corners: tuple[float, ...], band: str, step: float) -> t
     """
     from scipy.signal import butter, sos2zpk
 
-    of_band: Any = corners if len(corners) > 1 else corners[0]
-    sections = butter(order, of_band, btype=band, output="sos", fs=1.0 / step)
+    low, *high = corners
+    of_band: Any = corners if high else low
+    sections: Any = butter(order, of_band, btype=band, output="sos", fs=1.0 / step)
     return sections, float(np.max(np.abs(np.asarray(sos2zpk(sections)[1]))))
 
 

@@ -5,6 +5,8 @@ grammar (https://hydra.cc, override grammar), such as ``model.gru_hidden_dim=256
 selected with ``data=synthetic``. An unknown key is an error.
 """
 
+import copy
+import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -244,6 +246,7 @@ class _Top:
 _TOP = tuple(_Top.__dataclass_fields__)
 
 
+@functools.cache
 def _defaults() -> dict[str, Any]:
     top = yaml.safe_load((CONFIGURATION / "config.yaml").read_text())
     del top["defaults"]
@@ -254,20 +257,26 @@ def _defaults() -> dict[str, Any]:
 
 def _compose(overrides: Sequence[str]) -> dict[str, Any]:
     try:
-        from hydra import compose, initialize_config_dir
         from hydra.errors import HydraException
-        from omegaconf import OmegaConf
         from omegaconf.errors import OmegaConfBaseException
     except ImportError as error:
         raise MissingExtraError("training", "network", "hydra-core") from error
     try:
-        with initialize_config_dir(str(CONFIGURATION), version_base="1.3", job_name="trueup"):
-            configuration = compose("config", overrides=list(overrides))
-        content = OmegaConf.to_container(configuration, resolve=True, throw_on_missing=True)
+        return copy.deepcopy(_composed(tuple(overrides)))
     except (HydraException, OmegaConfBaseException) as error:
         what = str(error).strip().splitlines()[0]
         raise ExperimentError(f"the configuration cannot be composed: {what}") from error
-    return dict(content)  # type: ignore[arg-type]
+
+
+@functools.lru_cache(maxsize=16)
+def _composed(overrides: tuple[str, ...]) -> dict[str, Any]:
+    """Plain values of the packaged files with overrides: Hydra takes tenths of a second."""
+    from hydra import compose, initialize_config_dir
+    from omegaconf import OmegaConf
+
+    with initialize_config_dir(str(CONFIGURATION), version_base="1.3", job_name="trueup"):
+        configuration = compose("config", overrides=list(overrides))
+    return dict(OmegaConf.to_container(configuration, resolve=True, throw_on_missing=True))  # type: ignore[arg-type]
 
 
 def _checked_group(text: str) -> str:
