@@ -20,9 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bam_environment import DEFAULT_FOLDER, PEER, peer_python
 from trueup import actuators
-
-PEER = "better-actuator-models"
 
 PEER_SCRIPT = r"""
 import json, platform, sys, time
@@ -59,12 +58,7 @@ class Peer:
     """The other package in a process of its own, which evaluates once for each line it reads."""
 
     def __init__(self, environment: Path, python: str, logs: Path, parameters: Path):
-        interpreter = environment / "bin" / "python"
-        if not interpreter.exists():
-            subprocess.run([python, "-m", "venv", str(environment)], check=True)
-            pip = [str(interpreter), "-m", "pip", "install", "-q"]
-            subprocess.run([*pip, "numpy", "colorama"], check=True)
-            subprocess.run([*pip, "--no-deps", "--ignore-requires-python", PEER], check=True)
+        interpreter = peer_python(environment, python)
         self.process = subprocess.Popen(
             [str(interpreter), "-c", PEER_SCRIPT, str(logs), str(parameters)],
             stdin=subprocess.PIPE,
@@ -107,11 +101,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--batch", type=int, default=16, help="candidates of one call")
     parser.add_argument("--peer-python", default=sys.executable)
-    parser.add_argument(
-        "--peer-environment",
-        type=Path,
-        default=Path(tempfile.gettempdir()) / "trueup-benchmark-peer",
-    )
+    parser.add_argument("--peer-environment", type=Path, default=DEFAULT_FOLDER)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         actuators.process(options.logs, folder, compat="bam")

@@ -337,7 +337,7 @@ def ur10e(data: Path) -> None:
     own, plain = (
         np.linalg.norm([r[k] for r in rows]) for k in ("identified", "plain_least_squares")
     )
-    print(f"{solution['status']}, {seconds:.0f} CPU s: {own:.4g} beside {plain:.4g} N m with "
+    print(f"{solution['status']}, {seconds:.0f} CPU s: {own:.4g} N m, plain {plain:.4g}, with "
           f"{rows[0]['columns']} columns: {own / plain:.4f} (bar 1.02)")  # fmt: skip
 
 

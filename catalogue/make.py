@@ -1,4 +1,4 @@
-"""Entries of simulated servos with known parameters: ``python catalogue/make.py FOLDER``."""
+"""Entries of simulated machines with known parameters: ``python catalogue/make.py FOLDER``."""
 
 import sys
 import tempfile
@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from trueup import actuators
+from trueup import actuators, runs, sysid
 from trueup.actuators import BenchSimulator, FitSettings, ServoLog, ServoModel, trajectory_named
+from trueup.sysid.demo import TRUE, write_demo
 
 DT = 0.005  # [s]
 SAMPLES = 500
@@ -28,6 +29,9 @@ BENCHES = {
     "simulated-mx64": (0.15, 15.0, ((0.5, 8.0), (1.0, 8.0), (0.5, 32.0))),
 }
 """Length [m], supply [V], and mass [kg] and gain of each pair of logs."""
+
+
+ROBOTS = {"simulated-arm": TRUE}
 
 
 def record(truth: ServoModel, name: str, number: int, trajectory: str, seed: int) -> ServoLog:
@@ -53,7 +57,7 @@ def record(truth: ServoModel, name: str, number: int, trajectory: str, seed: int
     )
 
 
-def make(name: str, target: Path) -> None:
+def make_servo(name: str, target: Path) -> None:
     """Record a servo, fit it, and publish the fit."""
     truth = SERVOS[name]
     with tempfile.TemporaryDirectory() as folder:
@@ -69,14 +73,29 @@ def make(name: str, target: Path) -> None:
             truth.servo.name, truth.friction.name, logs, settings=settings, output=output
         )
         print(name, *found.verdict.lines(), sep="\n  ")
-        actuators.publish(
-            output.with_suffix(".run"), target / name, licence="CC0-1.0",
-            by="The trueup authors (simulated)", overwrite=True,
-        )  # fmt: skip
+        publish(output.with_suffix(".run"), target / name)
+
+
+def make_robot(name: str, target: Path) -> None:
+    """Record the arm of the demonstration, identify it, and publish the run."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = write_demo(Path(folder), seed=1)
+        experiment = sysid.load_experiment(files.experiment)
+        found = sysid.identify(experiment, folder, output=Path(folder, "run"), verbose=False)
+        print(name, found.summary["verdict"]["grade"])
+        publish(Path(folder, "run"), target / name)
+
+
+def publish(run: Path, entry: Path) -> None:
+    """Publish a run of this file."""
+    by = "The trueup authors (simulated)"
+    runs.publish(run, entry, licence="CC0-1.0", by=by, overwrite=True)
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     for each in SERVOS:
-        make(each, Path(sys.argv[1]))
+        make_servo(each, Path(sys.argv[1]))
+    for each in ROBOTS:
+        make_robot(each, Path(sys.argv[1]))

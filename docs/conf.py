@@ -21,7 +21,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
 ]
-exclude_patterns = ["_build", "_extensions"]
+exclude_patterns = ["_build", "_extensions", "_static"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
@@ -31,4 +31,6 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 python_use_unqualified_type_names = True
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["print.css"]
 html_title = f"trueup {release}"

@@ -180,7 +180,7 @@ IMPORTED = (
 
 
 def run_in_new_process(page: Path) -> None:
-    """Execute the examples of a page in a process of their own: what they register ends with it.
+    """Execute the examples of a page in a separate process: what they register ends with it.
 
     Raises:
       ExampleError: an example fails.

@@ -64,9 +64,20 @@ def documented_in(module: str, name: str) -> str:
     return min(defining or offering or [module], key=len)
 
 
+DOCS = Path(__file__).parents[1]
+
+
+def sections_of(page: str) -> dict[str, str]:
+    """Sections of a page of the site about packages or commands, by the words of their headings."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    found = re.findall(r"^## (trueup[\w. -]+)\n+(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return {heading: body.strip() for heading, body in found}
+
+
 def api_page(package: str) -> str:
-    """Markdown page with every public name of a package, by group."""
+    """Markdown page with an example of a package and every public name of it, by group."""
     lines = [f"# {package}", "", "```{eval-rst}", *_module_text(package), "```", ""]
+    lines += ["[Example](../api-examples.md):", "", sections_of("api-examples.md")[package], ""]
     groups = public_groups(package)
     for title, names in groups.items():
         heading = ["", f"## {title}", ""] if len(groups) > 1 else [""]
@@ -297,11 +308,15 @@ def command_page() -> str:
     """Reference of the command line: the help of each command."""
     from trueup.cli import commands
 
+    twins = sections_of("from-python.md")
     lines = ["# Command line", "", *_help_of([])]
     for name, command in commands.COMMANDS.items():
         lines += ["", f"## trueup {name}", "", *_help_of([name])]
-        for inner in getattr(command, "COMMANDS", {}):
-            lines += ["", f"### trueup {name} {inner}", "", *_help_of([name, inner])]
+        inner = getattr(command, "COMMANDS", {})
+        lines += [] if inner else ["", "From Python:", "", twins[f"trueup {name}"]]
+        for each in inner:
+            lines += ["", f"### trueup {name} {each}", "", *_help_of([name, each])]
+            lines += ["", "From Python:", "", twins[f"trueup {name} {each}"]]
     return "\n".join([*lines, ""])
 
 

@@ -195,3 +195,31 @@ def test_a_replay_is_stepped_through_and_a_wide_table_keeps_its_first_column(bro
     assert browser.evaluate("getComputedStyle(document.querySelector('.player')).display") == "none"
     browser.command("Emulation.setEmulatedMedia", media="")
     assert browser.complaints() == []
+
+
+def test_a_page_without_a_script_is_legible_on_a_phone(browser, tmp_path):
+    times = np.arange(300) / 100
+    trace = reports.Trace("measured", times, np.sin(times), "measured")
+    figure = reports.time_series_figure([reports.Panel("elbow", "rad", [trace])])
+    page = reports.Page("Small").add(reports.Section("Motion", content=[figure]))
+    browser.window(390, 844, phone=True)
+    browser.open(page.save(tmp_path / "small.html", static=True))
+    assert browser.complaints() == []
+    assert browser.evaluate("document.documentElement.scrollWidth") == 390
+    letters = "Math.min(...Array.from(document.querySelectorAll('svg text'), letter)) > 6.5"
+    letter = "t => t.getBoundingClientRect().height * (t.transform.baseVal.length ? 9 : 1)"
+    assert browser.evaluate(f"const letter = {letter}; {letters}")
+
+
+def test_a_table_of_many_long_columns_is_printed_whole(browser, tmp_path):
+    columns = ["iteration", *(f"left_shoulder_{k}_friction" for k in range(8))]
+    table = reports.Table(columns, [[0, *np.linspace(0.1, 0.9, 8)]])
+    path = reports.Page("Wide").add(reports.Section("S", content=[table])).save(tmp_path / "w.html")
+    browser.window(720, 1000)
+    browser.open(path)
+    browser.command("Emulation.setEmulatedMedia", media="print")
+    try:
+        width = browser.evaluate("document.querySelector('main table').scrollWidth")
+        assert width <= 720
+    finally:
+        browser.command("Emulation.setEmulatedMedia", media="")

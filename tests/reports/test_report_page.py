@@ -219,3 +219,21 @@ def test_every_public_name_exists_and_is_documented():
     for name in reports.__all__:
         public = getattr(reports, name)
         assert getattr(public, "__doc__", None) or name == "TraceStyle", name
+
+
+def test_a_page_without_a_script_shows_its_figures(tmp_path):
+    times = np.linspace(0.0, 3.0, 5000)
+    trace = reports.Trace("measured", times, np.sin(times), "measured")
+    figure = reports.time_series_figure([reports.Panel("elbow", "rad", [trace])])
+    page = reports.Page("Elbow").add(
+        reports.Section("Motion", content=[figure]),
+        reports.Section("Folded", content=[reports.Table(["a"], [[1.0]])], collapsed=True),
+    )
+    path = page.save(tmp_path / "small.html", static=True)
+    text = path.read_text()
+    assert "<script" not in text and "plotly.js" not in text and len(text) < 40_000
+    outline = Outline()
+    outline.feed(text)
+    assert outline.open == [] and "svg" in [name for name, _ in outline.elements]
+    assert not [1 for _, given in outline.elements if "needs-script" in (given.get("class") or "")]
+    assert "<script" in page.html()

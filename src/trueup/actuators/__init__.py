@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         published_models,
         save_model,
     )
-    from trueup.actuators.catalogue.published_entry import PublishedEntry, read_entry
     from trueup.actuators.catalogue.servo import Servo
     from trueup.actuators.catalogue.servo_model import ServoModel
     from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
     from trueup.actuators.search._fit import fit
     from trueup.actuators.search.fit_settings import FitSettings
     from trueup.actuators.search.problem import ServoProblem
-    from trueup.actuators.search.publication import publish
     from trueup.actuators.search.servo_fit import ServoFit
     from trueup.actuators.search.spec import FitSpec, ServoFitInterrupted
     from trueup.actuators.selection._choose_model import choose_model
@@ -86,7 +84,6 @@ _EXPORTS = {
     "ModelParameter": "trueup.actuators.equations.model_parameter",
     "Objective": "trueup.actuators.bench.objective",
     "Pendulum": "trueup.actuators.bench.loads",
-    "PublishedEntry": "trueup.actuators.catalogue.published_entry",
     "Servo": "trueup.actuators.catalogue.servo",
     "ServoFit": "trueup.actuators.search.servo_fit",
     "ServoFitInterrupted": "trueup.actuators.search.spec",
@@ -122,9 +119,7 @@ _EXPORTS = {
     "overlay_images": "trueup.actuators.report.overlay_image",
     "overlay_report": "trueup.actuators.report._overlay",
     "process": "trueup.actuators.logs._process",
-    "publish": "trueup.actuators.search.publication",
     "published_models": "trueup.actuators.catalogue.parameter_file",
-    "read_entry": "trueup.actuators.catalogue.published_entry",
     "read_log": "trueup.actuators.logs.files",
     "read_logs": "trueup.actuators.logs.files",
     "record": "trueup.actuators.record",
@@ -161,7 +156,6 @@ __all__ = [
     "ModelParameter",
     "Objective",
     "Pendulum",
-    "PublishedEntry",
     "Servo",
     "ServoFit",
     "ServoFitInterrupted",
@@ -197,9 +191,7 @@ __all__ = [
     "overlay_images",
     "overlay_report",
     "process",
-    "publish",
     "published_models",
-    "read_entry",
     "read_log",
     "read_logs",
     "record",

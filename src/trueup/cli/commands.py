@@ -231,6 +231,7 @@ COMMANDS = LazyCommands(
         "reconcile": "trueup.cli.robot.reconcile_commands",
         "design": "trueup.cli.robot.design_commands",
         "export": "trueup.cli.robot.export_commands",
+        "publish": "trueup.cli.robot.publish",
         "study": "trueup.cli.study.commands",
         "actuator": "trueup.cli.actuator.commands",
         "network": "trueup.cli.network.commands",

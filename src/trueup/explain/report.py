@@ -71,7 +71,7 @@ def _causes(summary: dict[str, Any]) -> reports.Section:
         caption="Causes that increase the error are left of 0. Interval: noise, spread over time.",
     )
     text = reports.Text(
-        "One linearisation with the unknowns of all causes says what each promises. Those that "
+        "One linearisation with the unknowns of all causes gives what each promises. Those that "
         "promise most are fitted alone to the training part; the share of the others is that of "
         "one step. Errors are those on the held-out part."
     )

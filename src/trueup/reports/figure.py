@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from trueup.errors import ReportError
+from trueup.reports.pictures.plot import static_plot
 from trueup.reports.rendering import Context, Part, json_for_script
-from trueup.reports.static_plot import static_plot
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -118,10 +118,14 @@ class Page(RichDisplay):
         at = 1 if first and first[0].anchor == "verdict" else 0
         return [*self._marks(), *first[:at], *self.lead, *first[at:]]
 
-    def html(self) -> str:
-        """Return the whole page as text."""
+    def html(self, static: bool = False) -> str:
+        """Return the whole page as text.
+
+        Args:
+            static: without a script: figures are pictures, and the page takes a tenth of the space.
+        """
         with environment_read_once():
-            return self._html(Context())
+            return self._html(Context(static=static))
 
     def _html(self, context: Context) -> str:
         context.anchors.update(section.anchor for section in self.sections if section.anchor)
@@ -141,20 +145,24 @@ class Page(RichDisplay):
                 dark=css_variables(DARK),
                 style=asset("report.css"),
                 script=asset("report.js"),
-                plotting_code=plotting_code() if context.figures else "",
+                plotting_code=plotting_code() if context.figures and not context.static else "",
             )
         )
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: str | os.PathLike[str], static: bool = False) -> Path:
         """Write the page atomically and return its path.
 
         Missing parent folders are created.
+
+        Args:
+            path: file to write.
+            static: without a script; see :meth:`html`.
 
         Raises:
             ReportError: the file cannot be written.
         """
         path = Path(path)
-        content = self.html()
+        content = self.html(static)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_bytes(path, content.encode("utf-8", "replace"))

@@ -39,7 +39,7 @@ class Context:
     Attributes:
         figures: number of plots so far; zero means that the page needs no plotting code.
         anchors: anchors in use.
-        static: whether the parts are drawn without a script, for the output of a notebook.
+        static: whether the parts are drawn without a script, in a notebook or on such a page.
     """
 
     figures: int = 0

@@ -113,7 +113,7 @@ def _comparisons(rows: list[Mapping[str, Any]]) -> Table:
         ("unit", [row["unit"] for row in rows]),
     ]
     shared = {title: found[0] for title, found in words if len(set(found)) == 1}
-    told = [(title, found) for title, found in words if title not in shared]
+    separate = [(title, found) for title, found in words if title not in shared]
     body = []
     for place, row in enumerate(rows):
         errors, finest = row["baselines"], _number(row["resolution"])
@@ -125,7 +125,7 @@ def _comparisons(rows: list[Mapping[str, Any]]) -> Table:
             f"worse than {', '.join(better)}" if better else "",
         )
         numbers = [_number(errors[name]) if name in errors else None for name in names]
-        cells = [found[place] for _, found in told]
+        cells = [found[place] for _, found in separate]
         body.append([row["channel"], *cells, result, *numbers])
     unit = shared.get("unit", "")
     sentence = ["".join([shared.get("error", "error"), f" in {unit}" if unit else ""])]
@@ -136,7 +136,7 @@ def _comparisons(rows: list[Mapping[str, Any]]) -> Table:
     return Table(
         [
             "channel",
-            *(title for title, _ in told),
+            *(title for title, _ in separate),
             Column("result", digits=3, align="right"),
             *(Column(name, digits=3) for name in names),
         ],

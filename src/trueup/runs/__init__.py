@@ -2,8 +2,9 @@
 
 A run has a directory and is described by a :class:`Spec`. :func:`resume`, :func:`report`,
 :func:`state` and :func:`compare` support run directories of any kind, started in Python or on the
-command line. :func:`study` runs a search over a problem of the user; :func:`run_search` is the loop
-with checkpoints, evaluators and trackers that runs a search over a problem and writes into a
+command line; :func:`publish` writes an identification or a servo fit as an entry for others.
+:func:`study` runs a search over a problem of the user; :func:`run_search` is the loop with
+checkpoints, evaluators and trackers that runs a search over a problem and writes into a
 :class:`RunDirectory`. :class:`Store` reads the history, ``atomic`` writes files atomically,
 ``provenance`` records inputs and versions of a result.
 """
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from trueup.runs import evaluators, optuna_storage, trackers
     from trueup.runs._compare import compare
     from trueup.runs._motions import motions
+    from trueup.runs._publish import publish
     from trueup.runs._report import report
     from trueup.runs._start import plan, resume, start
     from trueup.runs._state import state
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from trueup.runs.store.database import Store
     from trueup.runs.store.event_log import EventLog
     from trueup.runs.store.input_check import InputCheck, check_inputs
+    from trueup.runs.store.published_entry import PublishedEntry, read_entry
     from trueup.runs.store.run_directory import RunDirectory
     from trueup.runs.store.solution_file import read_solution
     from trueup.runs.studies._study import study
@@ -51,6 +54,7 @@ _EXPORTS = {
     "KINDS": "trueup.runs.kinds",
     "Outcome": "trueup.runs.outcome",
     "Progress": "trueup.runs.loop.progress",
+    "PublishedEntry": "trueup.runs.store.published_entry",
     "Run": "trueup.runs.session",
     "RunDirectory": "trueup.runs.store.run_directory",
     "RunInterrupted": "trueup.runs.interruption",
@@ -70,6 +74,8 @@ _EXPORTS = {
     "optuna_storage": "trueup.runs.optuna_storage",
     "plan": "trueup.runs._start",
     "provenance": "trueup.runs.store.provenance",
+    "publish": "trueup.runs._publish",
+    "read_entry": "trueup.runs.store.published_entry",
     "read_spec": "trueup.runs.kinds",
     "read_solution": "trueup.runs.store.solution_file",
     "read_study": "trueup.runs.study_page.record",
@@ -92,6 +98,7 @@ __all__ = [
     "InputCheck",
     "Outcome",
     "Progress",
+    "PublishedEntry",
     "Run",
     "RunDirectory",
     "RunInterrupted",
@@ -111,6 +118,8 @@ __all__ = [
     "optuna_storage",
     "plan",
     "provenance",
+    "publish",
+    "read_entry",
     "read_solution",
     "read_spec",
     "read_study",

@@ -31,6 +31,9 @@ class Kind:
     motions: str = ""
     """``motions(directory)``: motions of recordings and models, for the viewer and for films; empty
     for a kind without them."""
+    entry: str = ""
+    """``entry(spec, directory, folder, with_logs)``: writes the files of a published entry into a
+    folder and returns its keys, ``logs`` among them; empty for a kind that is not published."""
 
 
 KINDS: dict[str, Kind] = {
@@ -44,11 +47,13 @@ KINDS: dict[str, Kind] = {
         run="trueup.sysid.fit.run:run_identification",
         report="trueup.sysid.report:report_of_run",
         motions="trueup.sysid.results.run_motions:motions_of_run",
+        entry="trueup.sysid.results.entry:write_entry",
     ),
     "servo": Kind(
         spec="trueup.actuators.search.spec:FitSpec",
         run="trueup.actuators.search.run:run_fit",
         report="trueup.actuators.search.servo_run_report:report_of_run",
+        entry="trueup.actuators.search.entry:write_entry",
     ),
     "comparison": Kind(
         spec="trueup.actuators.selection.spec:ComparisonSpec",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from trueup.simulation.models.rendering import render_rollout
     from trueup.sysid import model_modifier, modifiers, parameter, report, signal_modifier
+    from trueup.sysid.assess.checks import check_experiment
     from trueup.sysid.experiment.file import load_experiment
     from trueup.sysid.experiment.settings import Experiment
     from trueup.sysid.fit._identify import identify
@@ -98,6 +99,7 @@ _EXPORTS = {
     "body_inertia_param": "trueup.sysid.model_modifier",
     "build_residual_fn": "trueup.sysid.toolbox._residual",
     "calculate_intervals": "trueup.sysid.toolbox.intervals",
+    "check_experiment": "trueup.sysid.assess.checks",
     "construct_ts_from_defaults": "trueup.sysid.toolbox.aligned_signals",
     "create_initial_state": "trueup.simulation",
     "default_report": "trueup.sysid.toolbox._default_report",
@@ -157,6 +159,7 @@ __all__ = [
     "body_inertia_param",
     "build_residual_fn",
     "calculate_intervals",
+    "check_experiment",
     "construct_ts_from_defaults",
     "create_initial_state",
     "default_report",

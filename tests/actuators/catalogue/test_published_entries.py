@@ -10,12 +10,17 @@ import pytest
 import yaml
 
 from trueup import actuators
-from trueup.actuators import FitSettings, load_model, publish, read_entry
+from trueup.actuators import FitSettings, load_model
 from trueup.cli import main
 from trueup.errors import ParameterError, RunDirectoryError
+from trueup.runs import publish, read_entry
 
 ROOT = Path(__file__).resolve().parents[3]
-ENTRIES = sorted(path.parent for path in (ROOT / "catalogue").glob("*/entry.yaml"))
+ENTRIES = [
+    path.parent
+    for path in sorted((ROOT / "catalogue").glob("*/entry.yaml"))
+    if read_entry(path.parent).kind == "servo"
+]
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +29,15 @@ def fitted(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("published")
     entry = read_entry(ROOT / "catalogue" / "simulated-xl330")
     shutil.copytree(entry.folder / "logs", folder / "logs")
-    settings = FitSettings.from_dict(entry.settings)
-    actuators.fit(
-        entry.servo, entry.model, folder / "logs", settings=settings, output=folder / "m3.json"
-    )
+    refit(entry, folder / "logs", folder / "m3.json")
     return folder
+
+
+def refit(entry, logs, output) -> None:
+    """Fit logs as the entry was fitted."""
+    settings = FitSettings.from_dict(entry.content["settings"])
+    servo, model = entry.content["servo"], entry.content["model"]
+    actuators.fit(servo, model, logs, settings=settings, output=output)
 
 
 def values_of(folder: Path) -> dict:
@@ -62,10 +71,7 @@ def test_the_entries_of_the_repository_hold_the_truth():
 
 def test_a_refit_gives_the_published_values(fitted, tmp_path):
     other = read_entry(ROOT / "catalogue" / "simulated-mx64")
-    settings = FitSettings.from_dict(other.settings)
-    actuators.fit(
-        other.servo, other.model, other.log_files, settings=settings, output=tmp_path / "m1.json"
-    )
+    refit(other, other.log_files, tmp_path / "m1.json")
     for name, path in (("xl330", fitted / "m3.json"), ("mx64", tmp_path / "m1.json")):
         found = load_model(path).values
         for parameter, row in values_of(ROOT / "catalogue" / f"simulated-{name}").items():
@@ -81,8 +87,10 @@ def test_what_is_published_is_read_back(fitted, tmp_path):
     assert len(entry.log_files) == len(entry.logs) == 6
     assert load_model(tmp_path / "mine").values == load_model(fitted / "m3.json").values
     text = "".join(path.read_text() for path in (tmp_path / "mine").glob("*.*"))
-    assert "arguments" not in json.loads(entry.parameters.read_text())["provenance"]
-    assert str(fitted) not in (tmp_path / "mine" / "entry.yaml").read_text()
+    assert str(fitted) not in text
+    page = (tmp_path / "mine" / "report.html").read_text()
+    assert "<svg" in page and "<script" not in page and len(page) < 300_000
+    assert "arguments" not in json.loads(entry.file("parameters").read_text())["provenance"]
     assert "A. Name" in text
     # the hashes alone
     hashes = publish(run, tmp_path / "hashes", licence="CC0-1.0", with_logs=False)
@@ -91,10 +99,10 @@ def test_what_is_published_is_read_back(fitted, tmp_path):
 
 def test_the_command_refuses_what_it_must_not_write(fitted, tmp_path, capsys):
     run, output = str(fitted / "m3.run"), tmp_path / "entry"
-    words = ["actuator", "publish", run, "--output", str(output)]
+    words = ["publish", run, "--output", str(output)]
     assert main([*words, "--licence", " "]) == 2
     assert "licence is required" in capsys.readouterr().err
-    assert main(["actuator", "publish", str(fitted / "logs"), *words[3:], "--licence", "X"]) == 2
+    assert main(["publish", str(fitted / "logs"), *words[2:], "--licence", "X"]) == 2
     assert not output.exists()
     assert main([*words, "--licence", "CC0-1.0"]) == 0
     assert main([*words, "--licence", "CC0-1.0"]) == 2
@@ -132,6 +140,9 @@ def test_changed_logs_are_not_published(fitted, tmp_path):
         ({"format": "other"}, "not an entry"),
         ({"format_version": 99}, "version 99"),
         ({"parameters": "../m3.json"}, "expected the name of a file"),
+        ({"kind": "identification"}, "no servo"),
+        ({"kind": None}, "kind"),
+        ({"parameters": None}, "expected the name of a file"),
         ({"parameters": "m9.json"}, "m9.json is missing"),
         ({"logs": [1]}, "logs"),
         ({"logs": {"../x.json": "00"}}, "expected the name of a file"),

@@ -14,6 +14,7 @@ import pytest
 
 from trueup import runs
 from trueup.cli import main
+from trueup.sysid.results.motions import COLOURS
 
 FILM = b"\0\0\0\x20ftypisom"
 
@@ -59,6 +60,8 @@ class Window:
         self.data, self.left = data, frames
         self.seen: list[tuple[float, np.ndarray, int, str]] = []
         self.texts = ("", "")
+        self.cam = mujoco.MjvCamera()
+        self.colours = model.geom_rgba[model.geom_bodyid > 0].tolist()
 
     def __enter__(self) -> "Window":
         return self
@@ -131,6 +134,15 @@ def test_the_window_plays_the_recording_with_ghosts_and_residuals(identified, mo
     assert len(times) == 12 and np.allclose(np.diff(times), 1 / 25)
     assert clock.now >= 12 / 25  # at the speed of the log
     motion = motions[0]
+    # all of the motion is in view, and the recording is blue
+    data = mujoco.MjData(motion.model)
+    angle = np.deg2rad(motion.model.vis.global_.fovy / 2)
+    for qpos in motion.positions.reshape(-1, motion.positions.shape[-1]):
+        data.qpos[:] = qpos
+        mujoco.mj_kinematics(motion.model, data)
+        away = data.geom_xpos[motion.model.geom_bodyid > 0] - window.cam.lookat
+        assert np.linalg.norm(away, axis=1).max() < window.cam.distance * np.sin(angle)
+    assert np.allclose(window.colours, COLOURS["measured"][1])
     for frame, (_, qpos, ghosts, text) in enumerate(window.seen):
         assert np.array_equal(qpos, motion.positions[0, frame])
         assert ghosts >= 2  # the model before the fit, and the identified one

@@ -87,11 +87,11 @@ def _sentence(
         return f"{what}: check its load, gain, voltage and clock."
     correlation, slope = _relation(simulated, log.position)
     if correlation <= -_RELATED:
-        return f"{what}: its position is reversed. Correct it, or leave the log out."
+        return f"{what}: its position is reversed. Correct it, or remove the log."
     if correlation >= _RELATED and _is_ratio_of_degrees(slope):
         return (
             f"{what}: its position is {slope:.3g} times the predicted one, as where degrees "
-            "are read as radians. Set its unit, or leave the log out."
+            "are read as radians. Set its unit, or remove the log."
         )
     return f"{what}: its position does not follow from its goal. Check its units, sign and clock."
 

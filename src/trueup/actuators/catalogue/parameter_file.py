@@ -19,12 +19,12 @@ from typing import Any
 from trueup._input_files import read_settings
 from trueup._marks import KEY, joined
 from trueup.actuators.catalogue.entries import find_servo, load_catalogue, servos
-from trueup.actuators.catalogue.published_entry import is_entry, read_entry
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
 from trueup.actuators.equations.friction_models import PUBLISHED_MODELS, friction_model
 from trueup.errors import FitError, ParameterError, did_you_mean, listing
 from trueup.runs.store.input_check import mark_of_file
+from trueup.runs.store.published_entry import is_entry, read_entry
 
 FOLDERS_VARIABLE = "TRUEUP_SERVO_MODELS"
 """Environment variable that lists folders of parameter files ``<motor>/<model>.json``."""
@@ -70,9 +70,12 @@ def load_model(
     path = Path(path)
     if is_entry(path):
         entry = read_entry(path)
-        if entry.catalogue is not None and entry.servo not in servos():
-            load_catalogue(entry.catalogue)
-        path = entry.parameters
+        if entry.kind != "servo":
+            raise ParameterError(f"{path} is the entry of a run of the kind {entry.kind}, no servo")
+        known = entry.content.get("servo") in servos()
+        if entry.content.get("catalogue") is not None and not known:
+            load_catalogue(entry.file("catalogue"))
+        path = entry.file("parameters")
     try:
         data = json.loads(read_settings(path))
     except OSError as error:

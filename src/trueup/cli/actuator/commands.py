@@ -13,7 +13,6 @@ from trueup.cli.actuator.compare_commands import CompareServoModels
 from trueup.cli.actuator.export import ExportServo
 from trueup.cli.actuator.fit_commands import EvaluateServo, FitServo, ListServos
 from trueup.cli.actuator.options import BadLogSettings, WithKeys, check_former
-from trueup.cli.actuator.publish import PublishServo
 from trueup.cli.output import Output
 from trueup.cli.study.options import Json
 
@@ -108,7 +107,6 @@ class Actuator:
         "compare": CompareServoModels,
         **actuator_show_commands.COMMANDS,
         "export": ExportServo,
-        "publish": PublishServo,
         "list": ListServos,
         **actuator_record_commands.COMMANDS,
     }

@@ -101,7 +101,7 @@ def parameter_tables(summary: dict[str, Any]) -> list[tuple[list[str], list[list
 
 
 def error_table(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Columns, and one row per channel and part of the data; each error stands once."""
+    """Columns, and one row per channel and part of the data; each error appears once."""
     errors = channel_errors(summary)
     rows = [
         [

@@ -125,7 +125,7 @@ class Contender:
         self.count += len(costs)
 
     def state(self) -> dict[str, Any]:
-        """Plain values to go on from."""
+        """Plain values to resume from."""
         numbers = {"expected": self.expected, "total": self.total, "count": self.count}
         return {"x": self.x.copy(), **numbers}
 
@@ -192,7 +192,7 @@ class Contenders:
             self.incumbent, self.challenger = self.challenger, None
 
     def state(self) -> dict[str, Any]:
-        """Plain values to go on from."""
+        """Plain values to resume from."""
         return {
             name: None if one is None else one.state()
             for name, one in (("incumbent", self.incumbent), ("challenger", self.challenger))

@@ -147,7 +147,7 @@ class RandomSearch(_Scan):
     Args:
       space: search space; bounds have to be finite.
       batch: candidates in one batch.
-      candidates: how many there are in all; unless given, the search goes on until its budget ends.
+      candidates: total number; by default the search continues until its budget ends.
       seed: seed of the points.
 
     Raises:
@@ -171,7 +171,7 @@ class SobolSearch(_Scan):
     Args:
       space: search space; bounds have to be finite.
       batch: candidates in one batch.
-      candidates: how many there are in all; unless given, the search goes on until its budget ends.
+      candidates: total number; by default the search continues until its budget ends.
       seed: seed of the scrambling (A. B. Owen, "Scrambling Sobol and Niederreiter-Xing points",
         1998).
 
@@ -199,7 +199,7 @@ class ScatterSearch(_Scan):
     Args:
       space: search space. An explicit deviation takes precedence (:attr:`Space.deviation`).
       batch: candidates in one batch.
-      candidates: how many there are in all; unless given, the search goes on until its budget ends.
+      candidates: total number; by default the search continues until its budget ends.
       seed: seed of the points.
       deviation: standard deviation as a share of an element's range in search coordinates; without
         a finite range, as a share of its start value.

@@ -71,7 +71,7 @@ def rosenbrock(dimension: int = 10) -> TestProblem:
 
 
 def noisy_sphere(dimension: int = 10, deviation: float = 0.1, seed: int = 0) -> TestProblem:
-    """A sphere with Gaussian noise that is drawn anew at each evaluation.
+    """A sphere with Gaussian noise that is drawn again at each evaluation.
 
     The noise comes from one generator that is seeded when the problem is made. So the same calls in
     the same order on a new problem of the same seed give the same costs; the same candidate
@@ -153,7 +153,7 @@ class FailingCosts(Problem):
 
 
 def failing_sphere(dimension: int = 10) -> TestProblem:
-    """A sphere of which nearly a third of the box fails, the optimum just beside it."""
+    """A sphere of which nearly a third of the box fails, the optimum next to it."""
     plain = sphere(dimension)
     assert plain.x is not None
     return TestProblem(

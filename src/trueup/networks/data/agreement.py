@@ -121,19 +121,19 @@ def _sentence(name: str, correlation: float, slope: float, majority: int) -> str
     if correlation <= -REVERSED:
         return (
             f"{what}, but {slope:.3g} times that: its sign, or that of its inputs, is reversed. "
-            "Correct it, or leave the recording out."
+            "Correct it, or remove the recording."
         )
     if correlation >= REVERSED and not 1.0 / FACTOR <= slope <= FACTOR:
         ratio = max(slope, 1.0 / slope)
         units = [text for factor, text in _UNITS.items() if abs(math.log(ratio / factor)) < 0.3]
         cause = f" ({units[0]} differ by that)" if units else ""
         return (
-            f"{what}, but {slope:.3g} times that{cause}: its units differ. Set them, or leave the "
-            "recording out."
+            f"{what}, but {slope:.3g} times that{cause}: its units differ. Set them, or remove "
+            "the recording."
         )
     return (
         f"{what} (correlation {correlation:.2f}). Check that its torque and inputs belong "
-        "together, and that it is of the same actuator, or leave the recording out."
+        "together, and that it is of the same actuator, or remove the recording."
     )
 
 

@@ -141,8 +141,8 @@ def _of_one(name: str, delay: float, expected: float) -> TorqueTiming:
         delay,
         True,
         f"{name}: its torque is {_milliseconds(abs(difference))} {direction} than the inputs of "
-        "the other recordings say: its delay differs. Correct its times, or leave the recording "
-        "out.",
+        "the other recordings say: its delay differs. Correct its times, or remove the "
+        "recording.",
     )
 
 

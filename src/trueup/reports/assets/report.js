@@ -305,7 +305,7 @@
     var body = table.tBodies[0];
     table.querySelectorAll("thead tr:last-child th").forEach(function (heading, column) {
       var label = heading.querySelector(".heading"), button = document.createElement("button");
-      button.type = "button"; button.className = "sort"; button.textContent = label.textContent;
+      button.type = "button"; button.className = "sort"; button.append.apply(button, Array.from(label.childNodes));
       label.replaceChildren(button);
       button.addEventListener("click", function () {
         var down = heading.getAttribute("aria-sort") === "ascending";

@@ -98,6 +98,26 @@ def check_inputs(
     return check
 
 
+def input_paths(directory: RunDirectory) -> list[tuple[Path, str]]:
+    """Current path and recorded SHA-256 of each input of a run, those of a model included.
+
+    Raises:
+      RunDirectoryError: an input has changed or is missing.
+    """
+    check = check_inputs(directory)
+    if check.missing:
+        raise RunDirectoryError(f"inputs of {directory.path} are missing: {check.missing[0]}")
+    paths = []
+    for entry, place in _entries(directory):
+        at = place if place is None or place not in check.found else check.found[place]
+        if at is None:  # an older run, which records names alone
+            raise RunDirectoryError(
+                f"{directory.path} does not record where {entry['name']} is: repeat the run"
+            )
+        paths.append((at.resolve(), entry["sha256"]))
+    return list(dict.fromkeys(paths))
+
+
 def check_read(
     check: InputCheck, inputs: Iterable[Path | Mapping[str, Any]], *, anyway: bool = False
 ) -> InputCheck:

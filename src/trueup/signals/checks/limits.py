@@ -63,6 +63,7 @@ def _widened(limit: Limit, values: np.ndarray) -> str:
     ends = f"[{low:.4g}, {high:.4g}]"
     name = "_".join(limit.target.split("/")[1:])
     return (
-        f". If the robot goes on, widen it under parameters: {name}: {{target: {limit.target}, "
+        f". If the robot moves beyond it, widen it under parameters: {name}: "
+        f"{{target: {limit.target}, "
         f"start: {ends}, bounds: [{low:.4g}, {high:.4g}], frozen: true}}"
     )

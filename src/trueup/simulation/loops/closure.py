@@ -139,7 +139,7 @@ class Loop:
             )
         raise SignalError(
             f"{self} is at a dead point{where}, where {listing(known)} does not determine "
-            f"{listing(unknown)}: record one more of these, or leave this part out (trim)"
+            f"{listing(unknown)}: record one more of these, or remove this part (trim)"
         )
 
     def _close(self, qpos: np.ndarray) -> np.ndarray:

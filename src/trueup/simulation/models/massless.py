@@ -42,7 +42,7 @@ def empty_links(read: Callable[[], Any], file: str) -> list[str]:
                 raise ModelError(
                     f"{file}: {listing(_without_mass(read()) or [found[1]])} moves on a joint, but "
                     "has no mass or no inertia: give every moving link both (<inertial> in the "
-                    "file); exporters of CAD leave them out for a part without a material"
+                    "file); exporters of CAD omit them for a part without a material"
                 ) from error
             empty.append(found[1])
         else:

@@ -24,7 +24,7 @@ class Conclusion:
     decision: str
     """``go on``, ``go on, but`` or ``stop``."""
     reasons: tuple[str, ...] = ()
-    """Sentences, the gravest first."""
+    """Sentences, most severe first."""
     next: tuple[str, ...] = ("identify",)
     """Commands that follow, for the experiment file."""
 

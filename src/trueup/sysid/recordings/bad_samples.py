@@ -140,7 +140,7 @@ def _without_repeats(stream: Stream, motor: Motor) -> tuple[Stream, str, _Stretc
     count = int(np.count_nonzero(rows))
     sentence = (
         f"{motor.joint} repeats its last sample in {count} rows "
-        f"({100.0 * found.share:.2g} % of those in which it can be told)"
+        f"({100.0 * found.share:.2g} % of those in which it is distinguishable)"
     )
     starts, stops = runs(rows)
     usual = float(np.median(np.diff(np.flatnonzero(~rows))))

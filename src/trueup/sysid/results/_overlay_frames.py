@@ -7,6 +7,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
+from trueup.sysid.results.motions import brighten, camera_of, coloured
+
 _WIDTH, _HEIGHT = 480, 360
 
 
@@ -19,18 +21,18 @@ def draw(folder: Path) -> None:
         colours, positions, rate = file["colours"], file["positions"], file["rate"]
     model.vis.global_.offwidth = max(_WIDTH, model.vis.global_.offwidth)
     model.vis.global_.offheight = max(_HEIGHT, model.vis.global_.offheight)
-    model.vis.headlight.ambient[:], model.vis.headlight.diffuse[:] = 0.45, 0.65
-    coloured = [_coloured(model, colour) for colour in colours]
-    datas = [mujoco.MjData(m) for m in coloured]
+    brighten(model)
+    models = [coloured(model, colour) for colour in colours]
+    datas = [mujoco.MjData(m) for m in models]
     option, perturbation = mujoco.MjvOption(), mujoco.MjvPerturb()
     moving = int(mujoco.mjtCatBit.mjCAT_DYNAMIC)
-    camera = _camera(model, positions)
+    camera = camera_of(model, positions)
     with (
         mujoco.Renderer(model, _HEIGHT, _WIDTH, max_geom=20_000) as renderer,
         imageio.get_writer(folder / "motion.mp4", fps=int(rate), quality=6) as writer,
     ):
         for frame in range(positions.shape[1]):
-            for k, (m, data) in enumerate(zip(coloured, datas, strict=True)):
+            for k, (m, data) in enumerate(zip(models, datas, strict=True)):
                 data.qpos[:] = positions[k, frame]
                 mujoco.mj_forward(m, data)
                 if k == 0:
@@ -42,38 +44,6 @@ def draw(folder: Path) -> None:
                 else:
                     mujoco.mjv_addGeoms(m, data, option, perturbation, moving, renderer.scene)
             writer.append_data(renderer.render())  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def _coloured(model: mujoco.MjModel, colour: np.ndarray) -> mujoco.MjModel:
-    import copy
-
-    out = copy.copy(model)
-    out.geom_rgba[:] = colour
-    out.geom_matid[:] = -1
-    return out
-
-
-def _camera(model: mujoco.MjModel, positions: np.ndarray) -> mujoco.MjvCamera | int:
-    """The model's first camera, or one from the side with all of the motion in view."""
-    if model.ncam:
-        return 0
-    data, reached = mujoco.MjData(model), []
-    for qpos in positions.reshape(-1, positions.shape[-1])[:: max(positions.shape[1] // 20, 1)]:
-        data.qpos[:] = qpos
-        mujoco.mj_kinematics(model, data)
-        reached.append(data.geom_xpos[model.geom_bodyid > 0].copy())
-    points = np.concatenate(reached)
-    low, high = points.min(axis=0), points.max(axis=0)
-    camera = mujoco.MjvCamera()
-    camera.lookat[:] = (low + high) / 2
-    camera.distance = max(1.6 * float(np.linalg.norm(high - low)), 1.2 * model.stat.extent, 0.3)
-    camera.azimuth, camera.elevation = _side(high - low), -15.0
-    return camera
-
-
-def _side(size: np.ndarray) -> float:
-    """Azimuth [deg] of a view across the wider horizontal direction of the motion."""
-    return 90.0 if size[0] >= size[1] else 180.0
 
 
 def main() -> int:

@@ -130,3 +130,46 @@ def _joint_at(model: mujoco.MjModel, address: int) -> str:
     """Name of the joint with a position at an address."""
     joint = int(np.searchsorted(model.jnt_qposadr, address, side="right")) - 1
     return model.joint(joint).name or f"joint {joint}"
+
+
+def coloured(model: mujoco.MjModel, colour: Sequence[float]) -> mujoco.MjModel:
+    """A copy of a model whose moving bodies have one colour, in bright light."""
+    import copy
+
+    out = copy.copy(model)
+    moving = out.body_weldid[out.geom_bodyid] != 0
+    out.geom_rgba[moving] = colour
+    out.geom_matid[moving] = -1
+    brighten(out)
+    return out
+
+
+def brighten(model: mujoco.MjModel) -> None:
+    """Light a model from the camera, so that bodies in the shade of its own lights are seen."""
+    model.vis.headlight.ambient[:], model.vis.headlight.diffuse[:] = 0.45, 0.65
+
+
+def camera_of(model: mujoco.MjModel, positions: np.ndarray) -> mujoco.MjvCamera:
+    """The model's first camera, or one from the side with all of a motion in view.
+
+    Args:
+      model: the model.
+      positions: joint positions ``(shown, frames, nq)``.
+    """
+    camera = mujoco.MjvCamera()
+    if model.ncam:
+        camera.type, camera.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED, 0
+        return camera
+    data, reached = mujoco.MjData(model), []
+    for qpos in positions.reshape(-1, positions.shape[-1])[:: max(positions.shape[1] // 20, 1)]:
+        data.qpos[:] = qpos
+        mujoco.mj_kinematics(model, data)
+        reached.append(data.geom_xpos[model.geom_bodyid > 0].copy())
+    points = np.concatenate(reached)
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = high - low
+    camera.lookat[:] = (low + high) / 2
+    camera.distance = max(1.6 * float(np.linalg.norm(size)), 1.2 * model.stat.extent, 0.3)
+    # across the wider horizontal direction of the motion
+    camera.azimuth, camera.elevation = 90.0 if size[0] >= size[1] else 180.0, -15.0
+    return camera

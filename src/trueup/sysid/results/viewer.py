@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from trueup.errors import ReportError
-from trueup.sysid.results.motions import COLOURS, FRAME_RATE, Motion
+from trueup.sysid.results.motions import COLOURS, FRAME_RATE, Motion, camera_of, coloured
 
 _SHOWN = 8  # maximum number of joints with their residual
 _REST = 1.0  # pause before a motion begins again [s]
@@ -47,19 +47,29 @@ def show(motions: Sequence[Motion], repeat: bool = True) -> None:
 
     while True:
         for motion in motions:
-            data = mujoco.MjData(motion.model)
+            model = coloured(motion.model, COLOURS[motion.shown[0]][1])
+            data = mujoco.MjData(model)
             try:
                 viewer = mujoco.viewer.launch_passive(
-                    motion.model, data, show_left_ui=False, show_right_ui=False
+                    model, data, show_left_ui=False, show_right_ui=False
                 )
             except RuntimeError as error:  # on macOS the viewer runs under mjpython alone
                 raise ReportError(f"the viewer cannot be opened: {error}") from error
             with viewer:
+                with viewer.lock():
+                    _look(viewer.cam, camera_of(model, motion.positions))
                 closed = not _play(motion, data, viewer)
             if closed:
                 return
         if not repeat:
             return
+
+
+def _look(camera: mujoco.MjvCamera, wanted: mujoco.MjvCamera) -> None:
+    """Set the camera of a window."""
+    camera.type, camera.fixedcamid = wanted.type, wanted.fixedcamid
+    camera.lookat[:], camera.distance = wanted.lookat, wanted.distance
+    camera.azimuth, camera.elevation = wanted.azimuth, wanted.elevation
 
 
 def text_at(motion: Motion, frame: int) -> tuple[str, str]:
@@ -101,11 +111,7 @@ class _Ghost:
     """A coloured copy of the moving bodies of a model, added to the scene of a viewer."""
 
     def __init__(self, model: mujoco.MjModel, colour: tuple[float, ...]):
-        import copy
-
-        self._model = copy.copy(model)
-        self._model.geom_rgba[:] = colour
-        self._model.geom_matid[:] = -1
+        self._model = coloured(model, colour)
         self._data = mujoco.MjData(self._model)
         self._option, self._perturbation = mujoco.MjvOption(), mujoco.MjvPerturb()
 

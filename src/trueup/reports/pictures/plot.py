@@ -1,8 +1,8 @@
-"""Plots as pictures without a script: SVG for notebooks, from the same plain data as plotly.js.
+"""Plots as SVG, for notebooks and for pages without a script.
 
 Drawn are lines, points, bars, heat maps, lines and rectangles across the axes, and texts: what the
 figures of trueup consist of. Colours are variables of the style sheet, so that the picture follows
-the theme of the notebook.
+the theme of the page or the notebook.
 """
 
 import html
@@ -17,7 +17,7 @@ import numpy as np
 from trueup._secrets import mask
 from trueup.errors import ReportError
 from trueup.reports.decimation import decimate
-from trueup.reports.static_axis import Axis
+from trueup.reports.pictures.axis import Axis
 
 if TYPE_CHECKING:
     from markupsafe import Markup

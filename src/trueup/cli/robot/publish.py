@@ -1,4 +1,4 @@
-"""``trueup actuator publish``: a servo fit as an entry of a catalogue."""
+"""``trueup publish``: a finished run as an entry of a catalogue."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,21 +11,24 @@ from trueup.cli.study.options import Json
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishServo:
-    """Write an entry of a catalogue from a servo fit: parameters, provenance, logs and page.
+class Publish:
+    """Write an entry of a catalogue from a run: parameters, verdict, logs and page.
+
+    Of a servo fit, the parameter file is that of Better Actuator Models where the model has
+    a form there. Of an identification, the entry holds model and experiment too, whose
+    files must have relative names. A run with the verdict "do not use" is refused.
 
     Examples:
-      trueup actuator publish m6.run --output catalogue/xl330 --licence CC-BY-4.0 --by "A. Name"
-      trueup actuator publish m6.run --output catalogue/xl330 --licence CC0-1.0 --no-logs
+      trueup publish m6.run --output catalogue/xl330 --licence CC-BY-4.0 --by "A. Name"
+      trueup publish runs/arm --output catalogue/arm --licence CC0-1.0 --no-logs
       trueup actuator evaluate --params catalogue/xl330 --logdir catalogue/xl330/logs
+      trueup identify catalogue/arm/inputs/experiment.yaml --output runs/refit
 
-    The parameter file is that of Better Actuator Models where the model has a form there. A fit
-    whose verdict is "do not use" is not published.
     Exit codes: 0 done, 2 wrong input.
     """
 
     directory: Annotated[Positional[Path], arg(metavar="RUN")]
-    """Run directory of a finished servo fit."""
+    """Run directory of a finished identification or servo fit."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FOLDER")]
     """Folder of the entry, which is created."""
     licence: Annotated[str, arg(metavar="NAME")]
@@ -40,7 +43,7 @@ class PublishServo:
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.actuators import publish
+        from trueup.runs import publish
 
         entry = publish(
             self.directory,
@@ -50,17 +53,15 @@ class PublishServo:
             with_logs=self.logs,
             overwrite=self.overwrite,
         )
+        count = f"{len(entry.logs)} log{'' if len(entry.logs) == 1 else 's'}"
         output.text(
-            f"{entry.folder}: {entry.servo} with {entry.model}, {entry.grade}, "
-            f"{len(entry.logs)} logs{'' if self.logs else ' by their hashes'}",
-            f"Read it: trueup actuator evaluate --actuator {entry.servo} --model {entry.model} "
-            f"--params {entry.folder} --logdir FOLDER",
+            f"{entry.folder}: {entry.kind}, {entry.grade}, {count}"
+            f"{'' if self.logs else ' by hash'}",
         )
         output.result(
             {
                 "entry": str(entry.folder),
-                "servo": entry.servo,
-                "model": entry.model,
+                "kind": entry.kind,
                 "grade": entry.grade,
                 "logs": dict(entry.logs),
             }
