@@ -130,6 +130,8 @@ for _form in (
          f"{_DEPLOY}.mujoco.script:mujoco_script", is_whole=True),
     Form("mjcf-dcmotor", SERVO, "MJCF without code, with the motor and its limits",
          f"{_DEPLOY}.mujoco.mjcf:dcmotor", ".xml"),
+    Form("mjcf-parallel", SERVO, "MJCF without code, motors in parallel that saturate together",
+         f"{_DEPLOY}.mujoco.mjcf:parallel", ".xml"),
     Form("mjcf-position", SERVO, "MJCF without code, a spring of limited force",
          f"{_DEPLOY}.mujoco.mjcf:position", ".xml"),
     Form("mjlab", SERVO, "actuator class with the whole model, which reads parameter files",

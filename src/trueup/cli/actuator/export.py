@@ -38,15 +38,17 @@ class ExportServo(OfRuns, WithKeys):
 
     Examples:
       trueup actuator export --params m6.json --form mjcf-dcmotor --logdir data_processed -o m6.xml
+      trueup actuator export --params m6.json --form mjcf-parallel --logdir data_processed
       trueup actuator export --params m6.json --form mujoco -o servo.py
       trueup actuator export --params m6.json --form mjlab -o servo_mjlab.py
       trueup actuator export --params m6.json --form isaac-lab
       trueup actuator export --params m6.json --form isaac-lab-bam timestep=0.005 -o servo_bam.py
 
-    mjcf-dcmotor, mjcf-position and isaac-lab approximate the model within the simulator, with
-    parameters fitted to the recordings in --logdir; an export with a larger error than that of M1
-    is never written. isaac-lab-bam keeps the parameters of a model that its drive holds, and fits
-    them otherwise. All other forms contain the full model.
+    mjcf-dcmotor, mjcf-parallel, mjcf-position and isaac-lab approximate the model within the
+    simulator, with parameters fitted to the recordings in --logdir; an export with a larger error
+    than that of M1 is never written. mjcf-parallel is the nearest MJCF of most servos, of several
+    actuators that all take the goal. isaac-lab-bam keeps the parameters of a model that its drive
+    holds, and fits them otherwise. All other forms contain the full model.
     Exit codes: 0 done, 2 wrong input.
     """
 
