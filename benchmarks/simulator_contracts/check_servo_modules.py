@@ -75,7 +75,29 @@ def newton_torques(module, row: dict[str, np.ndarray]) -> np.ndarray:
     actuator.step(state, control, after, now, dt=DT)
     now.assign(after)
     now.reset(warp.array(np.arange(joints) == 1, dtype=warp.bool, device="cpu"))
+    check_capture(actuator, state, control)
     return torque
+
+
+def check_capture(actuator, state, control) -> None:
+    """Replays of a captured graph of two steps are these steps."""
+    assert actuator.is_graphable()
+    pairs = [(actuator.state(), actuator.state()) for _ in range(2)]
+
+    def two_steps(pair) -> None:
+        for now, after in (pair, pair[::-1]):
+            control.joint_f.zero_()
+            actuator.step(state, control, now, after, dt=DT)
+
+    with warp.ScopedCapture(device="cpu") as capture:
+        two_steps(pairs[0])
+    for goal in (0.3, -0.2, 0.1):
+        control.joint_target_q.fill_(goal)
+        warp.capture_launch(capture.graph)
+        efforts = control.joint_f.numpy().copy()
+        two_steps(pairs[1])
+        if not np.array_equal(efforts, control.joint_f.numpy()):
+            raise SystemExit("a captured graph gives other efforts than the steps")
 
 
 def mjlab_difference(folder: Path) -> float:

@@ -1,5 +1,7 @@
 """States, logs and reference torques for tests of modules that hold a whole servo model."""
 
+import itertools
+import linecache
 import re
 from dataclasses import replace
 from types import ModuleType
@@ -25,6 +27,7 @@ MEMORYLESS = {
 }  # fmt: skip
 """Terms of each law that act without a memory."""
 
+_NUMBERS = itertools.count()
 MODELS = {
     **{f"{law}, m6": (law, "m6", MEMORYLESS[law]) for law in LAWS},
     **{f"voltage, {friction}": ("voltage", friction, ()) for friction in ("m1", "m2", "m3", "m4")},
@@ -41,7 +44,10 @@ def module_of(model: ServoModel, form: str, name: str = "servo_module", **settin
     """The module of an export, as an import of its file makes it."""
     text = export_servo(model, form, **settings).text
     assert not re.search(r"^\s*(from|import) trueup", text, re.M)
+    name = f"{name}_{next(_NUMBERS)}"
     module = ModuleType(name)
+    # Warp reads the source of its kernels
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
     exec(compile(text, name, "exec"), vars(module))
     return module
 

@@ -8,7 +8,9 @@ import dataclasses
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
+import warp_stand_in
 
 
 class IdealPDActuator:
@@ -77,10 +79,11 @@ class DriveBase:
 
 
 class Actuator:
-    """``newton.actuators.Actuator`` 1.8 without delay and clamping; tensors for warp's arrays."""
+    """``newton.actuators.Actuator`` 1.8 without delay and clamping."""
 
-    def __init__(self, indices: torch.Tensor, drive: Any):
+    def __init__(self, indices: warp_stand_in.array, drive: Any):
         self.indices, self.drive = indices, drive
+        self._forces = warp_stand_in.array(np.zeros(len(indices)))
         drive.finalize("cpu", len(indices))
 
     def state(self) -> SimpleNamespace:
@@ -89,23 +92,28 @@ class Actuator:
 
     def step(self, sim_state: Any, sim_control: Any, current: Any, following: Any, dt: float):
         """Add the efforts of a step."""
-        forces = torch.zeros(len(self.indices))
         self.drive.compute(
             sim_state.joint_q, sim_state.joint_qd, sim_control.joint_target_q,
             sim_control.joint_target_qd, None, self.indices, self.indices, self.indices,
-            self.indices, forces, current.drive_state, dt, "cpu", custom_inputs={},
+            self.indices, self._forces, current.drive_state, dt, "cpu", custom_inputs={},
         )  # fmt: skip
         if self.drive.is_stateful():
             self.drive.update_state(current.drive_state, following.drive_state)
-        sim_control.joint_f[self.indices] += forces
+        warp_stand_in.launch(
+            _scatter, len(self.indices), [self._forces, self.indices, sim_control.joint_f]
+        )
+
+
+def _scatter(forces: Any, indices: Any, out: Any) -> None:
+    i = warp_stand_in.module().tid()
+    out[indices[i]] = out[indices[i]] + forces[i]
 
 
 def install_newton(monkeypatch: Any) -> None:
     """Put the stand-in in the place of Newton and warp."""
     import sys
 
-    package, actuators, warp = map(ModuleType, ("newton", "newton.actuators", "warp"))
+    package, actuators = map(ModuleType, ("newton", "newton.actuators"))
     actuators.DriveBase = DriveBase  # type: ignore[attr-defined]
-    warp.to_torch = lambda array: array  # type: ignore[attr-defined]
-    for module in (package, actuators, warp):
+    for module in (package, actuators, warp_stand_in.module()):
         monkeypatch.setitem(sys.modules, module.__name__, module)

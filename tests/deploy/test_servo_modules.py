@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import warp_stand_in
 from distinct_servos import LAWS, distinct_model
 from exported_modules import (
     DT,
@@ -208,73 +209,122 @@ def test_the_actuator_of_isaac_lab_gives_the_torque(title, monkeypatch):
     assert float(limited.abs().max()) == pytest.approx(0.05)
 
 
+def newton_joints(position, speed, goal):
+    """State and control of Newton with joints."""
+    from warp_stand_in import array
+
+    q, v, target = map(array, (position, speed, goal))
+    return SimpleNamespace(joint_q=q, joint_qd=v), SimpleNamespace(
+        joint_target_q=target, joint_target_qd=None, joint_f=array(np.zeros(len(target)))
+    )
+
+
+def newton_actuator(model, monkeypatch, joints, **settings):
+    """The stand-in of Newton's actuator with the drive of a module, and the drive."""
+    import simulator_stand_ins
+    from warp_stand_in import array
+
+    simulator_stand_ins.install_newton(monkeypatch)
+    drive = module_of(model, "newton").DriveServo(load_inertia=LOAD["total_inertia"], **settings)
+    return simulator_stand_ins.Actuator(array(np.arange(joints), dtype=np.uint32), drive), drive
+
+
 @pytest.mark.parametrize("title", MODELS)
 def test_the_drive_of_newton_gives_the_torque(title, monkeypatch):
     torch = pytest.importorskip("torch")
-    import simulator_stand_ins
-
-    simulator_stand_ins.install_newton(monkeypatch)
     model = model_of(title)
     found = states()
     expected, external = bench_torque(model, found, nominal(model), 25.0)
-    module = module_of(model, "newton")
-    drive = module.DriveServo(load_inertia=LOAD["total_inertia"])
-    drive.external_torque = torch.tensor(external).float()
-    actuator = simulator_stand_ins.Actuator(torch.arange(len(external)), drive)
-    states_now = SimpleNamespace(
-        joint_q=torch.tensor(found["position"]).float(),
-        joint_qd=torch.tensor(found["speed"]).float(),
-    )
-    control = SimpleNamespace(
-        joint_target_q=torch.tensor(found["goal"]).float(), joint_target_qd=None,
-        joint_f=torch.zeros(len(external)),
-    )  # fmt: skip
+    actuator, drive = newton_actuator(model, monkeypatch, len(external))
+    drive.external_torque = torch.tensor(external)
+    state, control = newton_joints(found["position"], found["speed"], found["goal"])
     now, after = actuator.state(), actuator.state()
-    actuator.step(states_now, control, now, after, DT)
+    actuator.step(state, control, now, after, DT)
     assert relative(control.joint_f.numpy(), expected) < 1e-4
     # the memory moves on from state to state, and a mask resets some of it
-    control.joint_f[:] = 0.0
-    actuator.step(states_now, control, after, now, DT)
-    assert now.drive_state.servo is not after.drive_state.servo
-    mask = torch.zeros(len(external), dtype=torch.bool)
+    mask = np.zeros(len(external), bool)
     mask[3] = True
-    now.drive_state.reset(mask)
-    assert now.drive_state.servo._fresh.sum() == 1
+    after.drive_state.reset(warp_stand_in.array(mask, dtype=np.bool_))
+    assert after.drive_state.count.numpy().sum() == len(external) - 1
+    now.drive_state.assign(after.drive_state)
+    assert now.drive_state.count.numpy()[3] == 0
+    assert now.drive_state.count is not after.drive_state.count
+    after.drive_state.reset()
+    assert not after.drive_state.count.numpy().any() and now.drive_state.count.numpy().any()
+    # a released joint has friction alone
+    drive.torque_enable = 0.0
+    control.joint_f.zero_()
+    actuator.step(state, control, after, now, DT)
+    assert relative(control.joint_f.numpy(), expected) > 0.1
     with pytest.raises(ValueError, match="no arguments"):
-        module.DriveServo.resolve_arguments({"load_inertia": 0.01, "kq": 1.0})
-    found = module.DriveServo.resolve_arguments({"load_inertia": 0.01, "kp": 3.0})
-    assert (found["load_inertia"], found["kp"], found["vin"]) == (0.01, 3.0, module.VIN)
+        drive.resolve_arguments({"load_inertia": 0.01, "kq": 1.0})
+    found = drive.resolve_arguments({"load_inertia": 0.01, "kp": 3.0})
+    assert (found["load_inertia"], found["kp"], found["vin"]) == (0.01, 3.0, nominal(model))
 
 
 def test_memory_of_newtons_drive_moves_as_the_bench(monkeypatch):
     """Delay and speed limit live in the state that Newton hands on."""
-    torch = pytest.importorskip("torch")
-    import simulator_stand_ins
-
-    simulator_stand_ins.install_newton(monkeypatch)
+    pytest.importorskip("torch")
     model = distinct_model("voltage", "m6", ("command_delay", "max_velocity"))
     log = swing(model, 1.0)
-    log = dataclasses.replace(log, torque_enable=np.ones(len(log), bool))
     expected = BenchSimulator(model, [log], max_step=DT).simulate().position[0][0]
-    drive = module_of(model, "newton").DriveServo(load_inertia=LOAD["total_inertia"])
-    actuator = simulator_stand_ins.Actuator(torch.arange(1), drive)
+    actuator, drive = newton_actuator(model, monkeypatch, 1)
+    drive.external_torque = warp_stand_in.array(np.zeros(1))
     inertia = LOAD["total_inertia"] + model.values["armature"]
     q, v = float(log.position[0]), float(log.speed[0])
     now, after, found = actuator.state(), actuator.state(), []
-    for goal in log.goal_position:
+    for goal, on in zip(log.goal_position, log.torque_enable):
         found.append(q)
         external = -LOAD["total_g_bias"] * np.sin(q + model.values["q_offset"])
-        drive.external_torque = torch.tensor([external]).float()
-        state = SimpleNamespace(joint_q=torch.tensor([q]), joint_qd=torch.tensor([v]))
-        control = SimpleNamespace(
-            joint_target_q=torch.tensor([goal]).float(), joint_target_qd=None,
-            joint_f=torch.zeros(1),
-        )  # fmt: skip
+        drive.external_torque.fill_(external)
+        drive.torque_enable = float(on)
+        state, control = newton_joints([q], [v], [goal])
         actuator.step(state, control, now, after, DT)
         now, after = after, now
-        v += DT * (float(control.joint_f[0]) + external) / inertia
+        v += DT * (float(control.joint_f.numpy()[0]) + external) / inertia
         q += DT * v
     assert np.abs(np.array(found) - expected).max() < 1e-3
+
+
+@pytest.mark.parametrize("terms", [(), ("command_delay", "max_velocity")])
+def test_a_graph_captures_the_drive_of_newton(terms, monkeypatch):
+    """Nothing allocates, reads back or branches: a replay of the launches is the step."""
+    pytest.importorskip("torch")
+    model = distinct_model("voltage", "m6", terms)
+    actuator, drive = newton_actuator(model, monkeypatch, 3, kp=np.array([300.0, 200.0, 100.0]))
+    assert drive.is_graphable()
+    found = {name: values[60:63] for name, values in states().items()}
+    state, control = newton_joints(found["position"], found["speed"], found["goal"])
+    pair = actuator.state(), actuator.state()
+    with warp_stand_in.captured() as graph:
+        for now, after in (pair, pair[::-1]):
+            control.joint_f.zero_()
+            actuator.step(state, control, now, after, DT)
+    assert not pair[0].drive_state.count.numpy().any()
+    plain = actuator.state(), actuator.state()
+    for replay in range(4):
+        control.joint_target_q.fill_(0.2 * replay)
+        drive.torque_enable = float(replay != 2)
+        for launched in graph:
+            launched()
+        efforts = control.joint_f.numpy().copy()
+        for now, after in (plain, plain[::-1]):
+            control.joint_f.zero_()
+            actuator.step(state, control, now, after, DT)
+        assert np.abs(efforts).max() > 1e-3
+        np.testing.assert_array_equal(control.joint_f.numpy(), efforts)
+    assert pair[0].drive_state.count.numpy().tolist() == [8, 8, 8]
+
+
+def test_a_step_too_short_for_the_memory_of_commands_is_refused(monkeypatch):
+    pytest.importorskip("torch")
+    model = distinct_model("voltage", "m1", ("command_delay",))
+    actuator, _ = newton_actuator(model, monkeypatch, 1)
+    given = (*newton_joints([0.0], [0.0], [0.1]), actuator.state(), actuator.state())
+    for step, words in ((1e-5, "memory of past commands"), (0.0, "must be positive")):
+        with pytest.raises(ValueError, match=words):
+            actuator.step(*given, step)
+    actuator.step(*given, 3e-4)
 
 
 def nominal(model: ServoModel) -> float:

@@ -52,6 +52,8 @@ class Form:
     for_simulator: bool = False
     """Whether a simulator supplies the inputs of a network: inputs that only hardware measures are
         then rejected, and so are networks that are not whole actuators."""
+    is_whole: bool = False
+    """Whether a servo's file contains its whole model; other forms approximate it."""
 
     def write(self, *given: Any) -> Any:
         """Call the writer of the form."""
@@ -109,6 +111,11 @@ def find_form(name: str, thing: str) -> Form:
     )
 
 
+def whole_forms() -> tuple[str, ...]:
+    """Names of the forms that contain the whole model of a servo."""
+    return tuple(name for name, form in FORMS[SERVO].items() if form.is_whole)
+
+
 def described_forms(thing: str) -> str:
     """Names and descriptions of the forms of a thing, for the help of a command."""
     return "; ".join(f"{name}: {form.description}" for name, form in FORMS[thing].items())
@@ -120,13 +127,15 @@ _MODULE = "posterior_event.py"
 
 for _form in (
     Form("mujoco", SERVO, "script that runs the whole model at C speed",
-         f"{_DEPLOY}.mujoco.script:mujoco_script"),
+         f"{_DEPLOY}.mujoco.script:mujoco_script", is_whole=True),
     Form("mjcf-dcmotor", SERVO, "MJCF without code, with the motor and its limits",
          f"{_DEPLOY}.mujoco.mjcf:dcmotor", ".xml"),
+    Form("mjcf-parallel", SERVO, "MJCF without code, motors in parallel that saturate together",
+         f"{_DEPLOY}.mujoco.mjcf:parallel", ".xml"),
     Form("mjcf-position", SERVO, "MJCF without code, a spring of limited force",
          f"{_DEPLOY}.mujoco.mjcf:position", ".xml"),
     Form("mjlab", SERVO, "actuator class with the whole model, which reads parameter files",
-         f"{_DEPLOY}.mjlab.servo:write_servo"),
+         f"{_DEPLOY}.mjlab.servo:write_servo", is_whole=True),
     Form("mjlab", NETWORK, "mlp or linear network for LearnedMlpActuatorCfg",
          f"{_DEPLOY}.mjlab.network:write_network", ".pt", for_simulator=True),
     Form("mjlab", MODEL_DRAWS, "startup event", f"{_DEPLOY}.mjlab.draws:write_draws",
@@ -147,18 +156,20 @@ for _form in (
     Form("isaac-lab", NETWORK_DRAWS, "configuration of the actuator",
          f"{_DEPLOY}.isaac_lab.network:write_ensemble",
          files=("posterior_network.py", "posterior_network.pt")),
+    Form("isaac-lab-bam", SERVO, "configuration of its own BAM drive, of isaaclab_newton",
+         f"{_DEPLOY}.isaac_lab.bam:export_bam"),
     Form("isaac-lab-module", SERVO, "actuator class with the whole model",
-         f"{_DEPLOY}.isaac_lab.servo:write_servo"),
+         f"{_DEPLOY}.isaac_lab.servo:write_servo", is_whole=True),
     Form("isaac-lab-combined", NETWORK, "gru over a PD law, its class and JSON files in a folder",
          f"{_DEPLOY}.isaac_lab.combined_network:write_combined", "", for_simulator=True),
     Form("newton", SERVO, "drive of its actuators with the whole model",
-         f"{_DEPLOY}.newton.servo:write_servo"),
+         f"{_DEPLOY}.newton.servo:write_servo", is_whole=True),
     Form("newton", NETWORK, "ONNX for its neural drives", f"{_DEPLOY}.newton.network:write_newton",
          ".onnx", for_simulator=True),
     Form("playground", MODEL_DRAWS, "function domain_randomize",
          f"{_DEPLOY}.playground.draws:write_draws", files=("posterior_randomize.py",)),
     Form("numpy", SERVO, "module of numpy with the whole model",
-         f"{_DEPLOY}.standalone.numpy_servo:write_servo"),
+         f"{_DEPLOY}.standalone.numpy_servo:write_servo", is_whole=True),
     Form("numpy", NETWORK, "arrays for trueup's numpy runtime",
          f"{_DEPLOY}.standalone.network_step:write_numpy", ".npz"),
     Form("torchscript", NETWORK, "one step (x, h) -> (torque, h)",

@@ -133,13 +133,16 @@ def printable_name(model: ServoModel) -> str:
     return re.sub(r"[^\w .+-]", "_", model.servo.name)
 
 
-def error_sentences(errors: Mapping[str, float], described: str, offset: float) -> list[str]:
+def error_sentences(
+    errors: Mapping[str, float], described: str, offset: float, *, is_converted: bool = False
+) -> list[str]:
     """Sentences on the error of an export, for its file.
 
     Args:
       errors: errors of the export [rad].
       described: description of the reference motions.
       offset: load angle minus encoder angle for the errors [rad].
+      is_converted: whether the numbers are those of the full model, and not fitted.
     """
     driven = errors.get("while_driven")
     words = (
@@ -149,18 +152,23 @@ def error_sentences(errors: Mapping[str, float], described: str, offset: float) 
     if driven is not None and driven != errors["from_model"]:
         words += f"; {1e3 * driven:.3g} mrad up to the time at which torque is disabled"
     said = [f"{words}."]
+    if is_converted:
+        said.append("Its parameters are those of the full model.")
+    elif "from_logs" in errors:
+        said.append("Its parameters are fitted to the recordings.")
+    elif "simplest_from_model" in errors:
+        said.append("Its parameters are fitted to the motion of the full model.")
     if "from_logs" in errors:
         said.append(
-            f"Its parameters are fitted to the recordings. Position difference from them: "
-            f"{1e3 * errors['from_logs']:.4g} mrad; of the full model: "
-            f"{1e3 * errors['model_from_logs']:.4g} mrad; of M1 exported in this form: "
-            f"{1e3 * errors['simplest_from_logs']:.4g} mrad. The load angle is {offset:.4g} rad "
-            "from the encoder angle there."
+            f"Position difference from the recordings: {1e3 * errors['from_logs']:.4g} mrad; of "
+            f"the full model: {1e3 * errors['model_from_logs']:.4g} mrad; of M1 exported in this "
+            f"form: {1e3 * errors['simplest_from_logs']:.4g} mrad. The load angle is {offset:.4g} "
+            "rad from the encoder angle there."
         )
     elif "simplest_from_model" in errors:
         said.append(
-            "Its parameters are fitted to the motion of the full model; M1 exported in this form "
-            f"differs by {1e3 * errors['simplest_from_model']:.3g} mrad."
+            "M1 exported in this form differs from the full model by "
+            f"{1e3 * errors['simplest_from_model']:.3g} mrad."
         )
     return said
 

@@ -105,7 +105,9 @@ def test_the_stated_error_is_the_difference_between_the_motions():
     exported = export_servo(model, "isaac-lab", logs=logs)
     assert exported.errors is not None
     error, said = exported.errors["from_logs"], exported.text.replace("\n# ", " ")
-    stated = re.search(r"from them: ([0-9.]+) mrad.* The load angle is ([0-9.e+-]+) rad", said)
+    stated = re.search(
+        r"from the recordings: ([0-9.]+) mrad.* The load angle is ([0-9.e+-]+) rad", said
+    )
     assert stated is not None
     assert float(stated[1]) / 1e3 == pytest.approx(error, rel=1e-3)
     # a motor of M1 with the stated numbers, by the voltage law

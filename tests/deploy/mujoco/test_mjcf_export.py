@@ -85,6 +85,55 @@ def test_lugre_friction_says_a_gaussian_stribeck_curve():
     assert distances[1e-6] > 3.0 * distances[0.04]
 
 
+def saturating(**values) -> ServoModel:
+    """M1 with a torque constant that saturates."""
+    return small_servo("m1", ("torque_saturation",), torque_saturation=0.8, **values)
+
+
+def test_motors_in_parallel_say_a_torque_constant_that_saturates():
+    model, log = saturating(), pendulum_log("xl330", 200.0)
+    found = {
+        form: mujoco_positions(servo_of(model, form), model, [log], 0.0, 1e-3)[0]
+        for form in ("dcmotor", "parallel")
+    }
+    driven = log.torque_enable
+    distances = {
+        form: np.abs(position - motion_of(model, log))[driven].mean()
+        for form, position in found.items()
+    }
+    assert distances["parallel"] < min(4e-3, 0.1 * distances["dcmotor"])
+
+
+def test_motors_in_parallel_add_up_to_the_torque_of_the_law():
+    model = saturating()
+    text = mjcf_snippet(model, "parallel", [recorded(model, pendulum_log("xl330", 200.0))])
+    compiled = model_with(text, "knee")
+    motors = compiled.nu
+    assert motors > 2
+    servo = servo_of(model, "parallel")
+    gains = [(200.0, servo.gains()), (100.0, {k: 0.5 * v for k, v in servo.gains().items()})]
+    own = compiled.actuator_gainprm[:, [4, 6]].sum(axis=0)
+    data = mujoco.MjData(compiled)
+    for _, each in gains:
+        set_mjcf_gains(compiled, "knee", each)
+        found = compiled.actuator_gainprm[:, [4, 6]].sum(axis=0)
+        assert found == pytest.approx([each["kp"], each["kd"]])
+    assert own[0] > 0.0
+    # a small error gets the whole gain, a great one less than the torque of one motor
+    for error in (0.001, 5.0):
+        data.ctrl[:] = error
+        mujoco.mj_forward(compiled, data)
+        one = min(each["kp"] * error, servo.greatest_torque)
+        share = data.actuator_force.sum() / one
+        assert share == pytest.approx(1.0, abs=0.2) if error < 0.1 else share < 0.75
+    assert "Every motor takes the goal as its control" in " ".join(text.split())
+    assert "torque saturation" not in text
+
+
+def test_a_motor_that_does_not_saturate_needs_no_second_one():
+    assert model_with(mjcf_snippet(small_servo("m1"), "parallel"), "knee").nu == 1
+
+
 def test_fit_brings_other_friction_nearer_than_its_own_numbers():
     model, log = small_servo("m5"), pendulum_log("xl330", 200.0)
     exported = export_servo(model, "mjcf-dcmotor", logs=[recorded(model, log)])
@@ -238,6 +287,11 @@ def test_standard_trajectories_serve_without_logs():
         (lambda: mjcf_snippet(small_servo(), logs=[]), RecordingError, "no log"),
         (
             lambda: mjcf_snippet(ServoModel.create("unitree_go1", "m1"), "dcmotor"),
+            FitError,
+            "no motor constants",
+        ),
+        (
+            lambda: mjcf_snippet(ServoModel.create("unitree_go1", "m1"), "parallel"),
             FitError,
             "no motor constants",
         ),

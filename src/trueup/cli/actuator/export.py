@@ -11,8 +11,12 @@ from trueup._marks import KEY
 from trueup.cli.actuator.options import LogSettings, WithKeys, check_former
 from trueup.cli.output import Output
 from trueup.cli.study.options import Json, OfRuns
-from trueup.deploy.forms import SERVO, described_forms, find_form
+from trueup.deploy.forms import SERVO, described_forms, find_form, whole_forms
+from trueup.errors import listing
 from trueup.runs.loop.progress import Progress
+
+LOST = 1e-3
+"""Difference from the full model above which an export names the forms that carry it [rad]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,13 +38,17 @@ class ExportServo(OfRuns, WithKeys):
 
     Examples:
       trueup actuator export --params m6.json --form mjcf-dcmotor --logdir data_processed -o m6.xml
+      trueup actuator export --params m6.json --form mjcf-parallel --logdir data_processed
       trueup actuator export --params m6.json --form mujoco -o servo.py
       trueup actuator export --params m6.json --form mjlab -o servo_mjlab.py
       trueup actuator export --params m6.json --form isaac-lab
+      trueup actuator export --params m6.json --form isaac-lab-bam timestep=0.005 -o servo_bam.py
 
-    mjcf-dcmotor, mjcf-position and isaac-lab approximate the model within the simulator, with
-    parameters fitted to the recordings in --logdir; an export with a larger error than that of M1
-    is never written. All other forms contain the full model.
+    mjcf-dcmotor, mjcf-parallel, mjcf-position and isaac-lab approximate the model within the
+    simulator, with parameters fitted to the recordings in --logdir; an export with a larger error
+    than that of M1 is never written. mjcf-parallel is the nearest MJCF of most servos, of several
+    actuators that all take the goal. isaac-lab-bam keeps the parameters of a model that its drive
+    holds, and fits them otherwise. All other forms contain the full model.
     Exit codes: 0 done, 2 wrong input.
     """
 
@@ -150,4 +158,8 @@ def _sentences(errors: Mapping[str, float]) -> list[str]:
         ]
     elif "simplest_from_model" in errors:
         sentences.append(f"M1 in this form differs by {milli('simplest_from_model')}.")
+    if errors["from_model"] > LOST:
+        whole = listing(whole_forms(), 20)
+        had = f", with {milli('model_from_logs')}" if "model_from_logs" in errors else ""
+        sentences.append(f"This form loses part of the model; forms that carry it{had}: {whole}.")
     return sentences

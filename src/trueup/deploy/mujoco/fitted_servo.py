@@ -96,9 +96,26 @@ def fit_simplest(
     plain = ServoModel.create(model.servo, "m1", kept)
     plain = plain.with_values(**{name: model.values[name] for name in plain.names})
     names = [name for name in plain.names if free_offset or name != "q_offset"]
-    problem = _problem(plain, target, names)
-    x = _searched(problem, None, report)
-    return plain.with_values(**dict(zip(names, x.tolist(), strict=True)))
+    return fit_model(plain, target, names, report=report)
+
+
+def fit_model(
+    start: ServoModel,
+    target: Sequence[ServoLog],
+    names: Sequence[str],
+    *,
+    report: Report = ignore,
+) -> ServoModel:
+    """Fit parameters of a servo model to the positions in logs (mean absolute difference).
+
+    Args:
+      start: start values.
+      target: logs with the target positions.
+      names: parameters to fit.
+      report: called with the fraction done.
+    """
+    x = _searched(_problem(start, target, names), None, report)
+    return start.with_values(**dict(zip(names, x.tolist(), strict=True)))
 
 
 def _problem(model: ServoModel, logs: Sequence[ServoLog], names: Sequence[str]) -> StagedProblem:

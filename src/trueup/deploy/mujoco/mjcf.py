@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from trueup.actuators.assess._evaluate import check_logs
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
@@ -26,9 +28,14 @@ from trueup.deploy.servo import (
 )
 from trueup.errors import FitError, SimulationError, listing
 
-MJCF_FORMS = ("position", "dcmotor")
+MJCF_FORMS = ("position", "dcmotor", "parallel")
 """Actuators of MuJoCo that a servo can be exported as."""
 
+_KINDS = {
+    "position": "a position actuator",
+    "dcmotor": "a dcmotor actuator",
+    "parallel": "dcmotor actuators in parallel",
+}
 _KP, _KD = 4, 6  # indices of a dcmotor's controller gains in actuator_gainprm
 
 
@@ -45,7 +52,9 @@ def mjcf_snippet(
 
     ``dcmotor`` has the motor's back-EMF, voltage and current limits, the firmware's speed limit,
     and LuGre friction, higher near standstill, if that lowers the error. ``position`` is a
-    force-limited spring on a damped joint, for simulators without motors. All parameters are fitted
+    force-limited spring on a damped joint, for simulators without motors. ``parallel`` has several
+    motors on one joint, all commanded alike, whose sum is a motor that saturates: it is nearest to
+    most servos, and its actuators each have a control. All parameters are fitted
     to the recordings in ``logs``, otherwise to the motion of the full model; M1 of a servo with a
     firmware that sets duty cycle or torque has an exact counterpart. The comment states the
     mean position differences, simulated by MuJoCo, and how the gains depend on the firmware gain.
@@ -91,6 +100,11 @@ def dcmotor(request: ExportRequest) -> ServoExport:
     return export_mjcf(request, "dcmotor")
 
 
+def parallel(request: ExportRequest) -> ServoExport:
+    """The form ``mjcf-parallel``."""
+    return export_mjcf(request, "parallel")
+
+
 def position(request: ExportRequest) -> ServoExport:
     """The form ``mjcf-position``."""
     return export_mjcf(request, "position")
@@ -106,7 +120,7 @@ def set_mjcf_gains(model: Any, actuator: str, gains: Mapping[str, float]) -> Non
 
     Args:
       model: ``mujoco.MjModel``.
-      actuator: name of the actuator.
+      actuator: name of the actuator; of motors in parallel, of the first.
       gains: ``kp`` [N m/rad] and ``kd`` [N m s/rad], from :attr:`ServoExport.gains`.
 
     Raises:
@@ -129,7 +143,27 @@ def set_mjcf_gains(model: Any, actuator: str, gains: Mapping[str, float]) -> Non
             "exported position actuator or dcmotor: pass the name of the exported one"
         )
     else:
-        model.actuator_gainprm[number, [_KP, _KD]] = gains["kp"], gains["kd"]
+        motors = [number, *_in_parallel(model, actuator)]
+        own = model.actuator_gainprm[motors][:, [_KP, _KD]]
+        total, wanted = own.sum(axis=0), np.array([gains["kp"], gains["kd"]])
+        # each keeps its share; a gain that was 0 is shared as the first one
+        shares = np.where(total > 0.0, own / np.where(total > 0.0, total, 1.0), 1.0 / len(motors))
+        for motor, row in zip(motors, shares * wanted, strict=True):
+            model.actuator_gainprm[motor, [_KP, _KD]] = row
+
+
+def _in_parallel(model: Any, actuator: str) -> list[int]:
+    """Further motors of an exported servo, by the names that the export gives them."""
+    import mujoco
+
+    joint = model.actuator(actuator).trnid[0]
+    found: list[int] = []
+    while True:
+        name = f"{actuator}_{len(found) + 2}"
+        number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, name)
+        if number < 0 or model.actuator_trnid[number, 0] != joint:
+            return found
+        found.append(number)
 
 
 def _gains(servo: MjcfServo, request: ExportRequest, kp: float) -> dict[str, float]:
@@ -142,7 +176,9 @@ def _gain_sentences(servo: MjcfServo, request: ExportRequest) -> list[str]:
     law = request.model.servo.law
     own = request.model.servo.kp if request.kp is None else request.kp
     slope = servo.kp / own
-    named = "the controller's kp" if servo.form == "dcmotor" else "kp"
+    named = "the controller's kp" if servo.has_motor else "kp"
+    if len(servo.shares()) > 1:
+        named = "the sum of the controllers' kp"
     rule = f"{slope:.7g} K"
     if law == "bus_current":
         rule = f"{servo.kp / math.sqrt(own):.7g} sqrt(K)"
@@ -150,7 +186,7 @@ def _gain_sentences(servo: MjcfServo, request: ExportRequest) -> list[str]:
     if law == "current_pd":
         damping = servo.gains()["kd"] / math.sqrt(own)
         said += f" and its derivative gain is {damping:.7g} sqrt(K)"
-    fields = f"gainprm[{_KP}]" if servo.form == "dcmotor" else "gainprm[0] and -biasprm[1]"
+    fields = f"gainprm[{_KP}]" if servo.has_motor else "gainprm[0] and -biasprm[1]"
     return [f"{said}; all else is unchanged. In a compiled model kp is {fields} of the actuator."]
 
 
@@ -160,7 +196,7 @@ def _nearest(request: ExportRequest, form: str) -> Nearest:
         raise FitError(
             f"the time step of the simulation must be positive [s], got {request.timestep}"
         )
-    if form == "dcmotor" and model.servo.law == "torque_pd":
+    if form != "position" and model.servo.law == "torque_pd":
         raise FitError(
             f"the law of {model.servo.name!r} sets a torque and has no motor constants, but a "
             "dcmotor requires them: use the form 'position', which is exact"
@@ -178,7 +214,7 @@ def _text(request: ExportRequest, nearest: Nearest) -> str:
     volts = own.vin if vin is None else vin
     supply = "" if math.isnan(volts) else f", {volts:g} V"
     said = [
-        f"Servo {own.name!r}, friction model {model.friction.name}, as a {servo.form} actuator, at "
+        f"Servo {own.name!r}, friction model {model.friction.name}, as {_KINDS[servo.form]}, at "
         f"kp {own.kp if kp is None else kp:g}{supply}.",
         f"Simulated by MuJoCo with a time step of {1e3 * timestep:g} ms, integrator implicitfast.",
         *error_sentences(nearest.errors, nearest.described, nearest.offset),
@@ -191,6 +227,12 @@ def _text(request: ExportRequest, nearest: Nearest) -> str:
         f"(mjOption.disableactuator); {motor_off}.",
         "Use in a model: the class on the joint, and its actuators:",
     ]
+    if len(servo.shares()) > 1:
+        said.insert(
+            -1,
+            "Every motor takes the goal as its control. Together they are one motor whose torque "
+            "constant saturates: each has a share of the gains, and a limit of its own.",
+        )
     if math.isfinite(servo.max_velocity):
         said.insert(
             -1,
@@ -233,8 +275,9 @@ def left_out(model: ServoModel, nearest: Nearest) -> list[str]:
         parts.append("the decrease of its maximum torque with speed")
     if values.get("max_velocity") and servo.form == "position":
         parts.append(f"the firmware's speed limit, {values['max_velocity']:.4g} rad/s")
-    if values.get("winding_braking") and servo.form == "dcmotor":
+    if values.get("winding_braking") and servo.has_motor:
         parts.append("the braking of its winding while the torque is off")
     if values.get("command_delay"):
         parts.append("the delay until the joint is released")
-    return parts + [name.replace("_", " ") for name in missing_terms(model, EXPRESSED_TERMS)]
+    expressed = (*EXPRESSED_TERMS, *(("torque_saturation",) if servo.form == "parallel" else ()))
+    return parts + [name.replace("_", " ") for name in missing_terms(model, expressed)]

@@ -3,14 +3,19 @@
 A ``position`` actuator is a force-limited spring; back-EMF and viscous friction become damping
 of the joint. A ``dcmotor`` with a position input applies the torque ``kp (goal - q) - kd v`` within
 its voltage limit: this equals a firmware that sets the duty cycle in proportion to the error, with
-``kd`` the back-EMF damping. Both take Coulomb friction from the joint; a second, passive
-``dcmotor`` adds LuGre friction, whose excess near standstill decays as ``exp(-(v / v_s)^2)``.
+``kd`` the back-EMF damping. ``parallel`` is several of them that share one motor: each has its own
+torque limit, so that the slope of their sum decreases with the torque as that of a torque constant
+that saturates. All take Coulomb friction from the joint; a further, passive ``dcmotor`` adds LuGre
+friction, whose excess near standstill decays as ``exp(-(v / v_s)^2)``.
 
 MuJoCo's joint friction is a soft constraint; its parameters make it as hard as MuJoCo allows.
 """
 
+import itertools
 import math
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
@@ -23,6 +28,9 @@ PRESLIDING = 5e-5
 _LIMITS = {"voltage": "current_limit", "current": "current_limit", "torque_pd": "max_torque"}
 """Servo law -> parameter with its maximum current [A] or torque [N m]."""
 _NO_EMF = 1e-6  # factor on the torque constant of a motor with negligible back-EMF
+
+PIECES = 4
+"""Number of motors in parallel that stand for one whose torque constant saturates."""
 
 _TYPICAL_ERROR = 0.1  # error at which a line approximates the square root of ``bus_current`` [rad]
 
@@ -72,7 +80,7 @@ def motor_of(
         return Motor("voltage", slope, 0.0, vin, kt, resistance, most)
     if servo.law == "voltage":
         return Motor("voltage", gain, 0.0, vin, kt, resistance, servo.max_pwm, limit)
-    if form == "dcmotor":
+    if form != "position":
         return Motor(servo.law, gain, rate, vin, kt, resistance, 1.0, limit)
     most = kt * min(limit, vin / resistance)
     return Motor("torque_pd", kt * gain, kt * rate, 1.0, limit=most)
@@ -83,7 +91,7 @@ class MjcfServo:
     """Servo in terms of MJCF."""
 
     form: str
-    """``position`` or ``dcmotor``."""
+    """``position``, ``dcmotor`` or ``parallel``."""
     motor: Motor
     """Motor and firmware."""
     armature: float
@@ -101,7 +109,14 @@ class MjcfServo:
     delay: float = 0.0
     """Command delay [s]."""
     max_velocity: float = math.inf
-    """Slew rate of the goal [rad/s]; form ``dcmotor`` only."""
+    """Slew rate of the goal [rad/s]; not for the form ``position``."""
+    saturation: float = 0.0
+    """Saturation of the torque constant with the current [1/A]; form ``parallel`` only."""
+
+    @property
+    def has_motor(self) -> bool:
+        """Whether its actuators are motors, with a law of their own."""
+        return self.form != "position"
 
     @property
     def has_lugre(self) -> bool:
@@ -142,9 +157,9 @@ class MjcfServo:
         """Gains of the actuator: ``kp`` [N m/rad] and ``kd`` [N m s/rad]."""
         motor = self.motor
         if motor.law == "voltage":
-            kd = self.back_emf if self.form == "dcmotor" else 0.0
+            kd = self.back_emf if self.has_motor else 0.0
         else:
-            kd = motor.rate * (motor.kt if self.form == "dcmotor" else 1.0)
+            kd = motor.rate * (motor.kt if self.has_motor else 1.0)
         return {"kp": self.kp, "kd": kd}
 
     def joint(self) -> dict[str, str]:
@@ -158,8 +173,34 @@ class MjcfServo:
             found["solimpfriction"] = "0.9999 0.9999 0.001 0.5 2"
         return found
 
-    def actuator(self, timestep: float) -> dict[str, str]:
-        """Attributes of the actuator, without its joint."""
+    def shares(self) -> list[tuple[float, float]]:
+        """Share of the gains and torque limit [N m] of each motor in parallel, the last unlimited.
+
+        Their sum is a line of several pieces near ``u / (1 + saturation |u| / kt)`` up to the stall
+        torque, with the least squared difference.
+        """
+        if self.saturation == 0.0:
+            return [(1.0, math.inf)]
+        most, rate = self.greatest_torque, self.saturation / self.motor.kt
+        # pieces of equal error: their density is the curvature to the power 2/5
+        last = (1.0 + rate * most) ** -0.2
+        ends = (np.linspace(1.0, last, PIECES + 1) ** -5.0 - 1.0) / rate
+        torques = np.linspace(0.0, most, 200)
+        hats = np.stack([np.interp(torques, ends, each) for each in np.eye(PIECES + 1)[1:]], axis=1)
+        heights, *_ = np.linalg.lstsq(hats, torques / (1.0 + rate * torques), rcond=None)
+        slopes = np.diff(np.concatenate([[0.0], heights])) / np.diff(ends)
+        found = [
+            (float(slope - following), float((slope - following) * end))
+            for (slope, following), end in zip(itertools.pairwise(slopes), ends[1:], strict=False)
+        ]
+        return [*found, (float(slopes[-1]), math.inf)]
+
+    def actuators(self, timestep: float) -> list[dict[str, str]]:
+        """Attributes of the actuators, without their joint."""
+        return [self._actuator(timestep, *each) for each in self.shares()]
+
+    def _actuator(self, timestep: float, share: float, torque: float) -> dict[str, str]:
+        """Attributes of the actuator with a share of the gains, within a torque [N m]."""
         motor = self.motor
         if self.form == "position":
             found = {"kp": _number(self.kp)}
@@ -170,17 +211,18 @@ class MjcfServo:
             if math.isfinite(limit):
                 found["forcerange"] = f"{_number(-limit)} {_number(limit)}"
         else:
-            kd = self.gains()["kd"]
+            kd = share * self.gains()["kd"]
             slew = self.max_velocity if math.isfinite(self.max_velocity) else 0.0
             volts = motor.vin * motor.max_pwm
             found = {
                 "motorconst": _number(motor.kt),
-                "resistance": _number(motor.resistance),
+                "resistance": _number(motor.resistance / share),
                 "input": "pos",
-                "controller": " ".join(map(_number, (self.kp, 0.0, kd, slew, 0.0, volts))),
+                "controller": " ".join(map(_number, (share * self.kp, 0.0, kd, slew, 0.0, volts))),
             }
-            if math.isfinite(motor.limit):
-                found["saturation"] = f"0 {_number(motor.limit)} 0"
+            amps = min(share * motor.limit, torque / motor.kt)
+            if math.isfinite(amps):
+                found["saturation"] = f"0 {_number(amps)} 0"
         if self.delay > 0.0:
             found["delay"] = _number(self.delay)
             found["nsample"] = str(math.ceil(self.delay / timestep - 1e-9) + 2)
@@ -217,7 +259,8 @@ class MjcfServo:
             max_pwm=motor.max_pwm,
             max_amps=motor.limit if motor.law == "current_pd" else math.inf,
         )
-        terms = ("command_delay",) if self.delay > 0.0 else ()
+        extended = {"command_delay": self.delay, "torque_saturation": self.saturation}
+        terms = tuple(name for name, value in extended.items() if value > 0.0)
         model = ServoModel.create(servo, "m2" if self.has_lugre else "m1", terms)
         values = {"friction_base": self.friction, "friction_viscous": self.viscous, "q_offset": 0.0}
         if self.has_lugre:
@@ -226,9 +269,7 @@ class MjcfServo:
                 "dtheta_stribeck": self.stribeck_speed,
                 "alpha": 2.0,
             }
-        if terms:
-            values["command_delay"] = self.delay
-        return model.with_values(**values)
+        return model.with_values(**values, **{name: extended[name] for name in terms})
 
     def with_numbers_of(self, model: ServoModel) -> "MjcfServo":
         """Copy with the parameters of a servo model of :meth:`on_bench`."""
@@ -249,6 +290,7 @@ class MjcfServo:
             stribeck_speed=values.get("dtheta_stribeck", self.stribeck_speed),
             delay=values.get("command_delay", self.delay),
             max_velocity=values.get("max_velocity", self.max_velocity),
+            saturation=values.get("torque_saturation", self.saturation),
         )
 
 
@@ -257,7 +299,7 @@ def servo_of(model: ServoModel, form: str) -> MjcfServo:
 
     Args:
       model: servo model; exact for M1, otherwise without its additional friction terms.
-      form: ``position`` or ``dcmotor``.
+      form: ``position``, ``dcmotor`` or ``parallel``.
     """
     values = model.values
     motor = motor_of(model, form)
@@ -279,7 +321,8 @@ def servo_of(model: ServoModel, form: str) -> MjcfServo:
         friction=values["friction_base"],
         viscous=viscous,
         delay=values.get("command_delay", 0.0),
-        max_velocity=values.get("max_velocity", math.inf) if form == "dcmotor" else math.inf,
+        max_velocity=values.get("max_velocity", math.inf) if form != "position" else math.inf,
+        saturation=values.get("torque_saturation", 0.0) if form == "parallel" else 0.0,
     )
 
 

@@ -31,6 +31,7 @@ _NEAR = 1e-4  # error below which more friction parameters are not fitted [rad]
 _FIRST_PEAK = (
     0.2  # excess friction near standstill at the start of a fit, relative to Coulomb friction
 )
+_FIRST_SATURATION = 0.3  # saturation of the torque constant at the start of a fit [1/A]
 _FIRST_STRIBECK_SPEED = 0.5  # its initial Stribeck velocity [rad/s]
 
 _PENDULUM = """
@@ -71,11 +72,12 @@ def nearest_servo(request: ExportRequest, form: str) -> Nearest:
     Without recordings the reference is the motion of the full model, and a model with an exact
     counterpart is converted. Otherwise the candidate with the smallest error in MuJoCo is used:
     the full model and M1 fitted to the same motion, each converted; all parameters of the form
-    fitted from the better of them; and that with LuGre friction.
+    fitted from the better of them, for ``parallel`` with a torque constant that saturates; and that
+    with LuGre friction.
 
     Args:
       request: servo and conditions.
-      form: ``position`` or ``dcmotor``.
+      form: ``position``, ``dcmotor`` or ``parallel``.
     """
     model, recorded = request.model, request.logs is not None
     logs, described = request.motions()
@@ -94,15 +96,19 @@ def nearest_servo(request: ExportRequest, form: str) -> Nearest:
 
     found, errors = [converted(model)], {}
     if recorded or not _is_exact(model, form):
-        steps = Steps(request.report, 3 if form == "dcmotor" else 2)
+        has_motor = form != "position"
+        steps = Steps(request.report, 3 if has_motor else 2)
         fit = functools.partial(fit_servo, model=model, target=target, free_offset=recorded)
         plain = fit_simplest(
             model, target, EXPRESSED_TERMS, free_offset=recorded, report=steps.within(0)
         )
         found.append(converted(plain))
         errors["simplest_from_logs" if recorded else "simplest_from_model"] = found[-1].error
-        found.append(judged(fit(_best(found).fitted, report=steps.within(1))))
-        if form == "dcmotor" and _best(found).error > _NEAR:
+        start = _best(found).fitted
+        if form == "parallel" and start.servo.saturation == 0.0:
+            start = replace(start, servo=replace(start.servo, saturation=_FIRST_SATURATION))
+        found.append(judged(fit(start, report=steps.within(1))))
+        if has_motor and _best(found).error > _NEAR:
             found.append(judged(fit(_with_lugre(_best(found).fitted), report=steps.within(2))))
     request.report(1.0)
     best = _best(found)
@@ -172,13 +178,18 @@ def mujoco_positions(
 
 
 def defaults_of(servo: MjcfServo, name: str, timestep: float) -> str:
-    """Default classes ``<name>`` and, for LuGre friction, ``<name>_friction``."""
-    lines = [
-        f'    <default class="{name}">',
-        f"      <joint {_attributes(servo.joint())}/>",
-        f"      <{servo.form} {_attributes(servo.actuator(timestep))}/>",
-        "    </default>",
-    ]
+    """Default classes ``<name>``, ``<name>_2`` and further ones of motors in parallel, and
+    ``<name>_friction`` for LuGre friction."""
+    element = "dcmotor" if servo.has_motor else "position"
+    lines = []
+    for part, attributes in zip(_parts(servo, name), servo.actuators(timestep), strict=True):
+        joint = [f"      <joint {_attributes(servo.joint())}/>"] if part == name else []
+        lines += [
+            f'    <default class="{part}">',
+            *joint,
+            f"      <{element} {_attributes(attributes)}/>",
+            "    </default>",
+        ]
     if servo.has_lugre:
         lines += [
             f'    <default class="{name}_friction">',
@@ -190,11 +201,19 @@ def defaults_of(servo: MjcfServo, name: str, timestep: float) -> str:
 
 def actuators_of(servo: MjcfServo, name: str, joint: str) -> list[str]:
     """Actuators of one joint; ``general``, because a ``dcmotor`` element ignores its class."""
-    element = "position" if servo.form == "position" else "general"
-    found = [f'<{element} name="{joint}" joint="{joint}" class="{name}" group="1"/>']
+    element = "general" if servo.has_motor else "position"
+    found = [
+        f'<{element} name="{own}" joint="{joint}" class="{part}" group="1"/>'
+        for own, part in zip(_parts(servo, joint), _parts(servo, name), strict=True)
+    ]
     if servo.has_lugre:
         found.append(f'<general name="{joint}_friction" joint="{joint}" class="{name}_friction"/>')
     return found
+
+
+def _parts(servo: MjcfServo, name: str) -> list[str]:
+    """A name for each actuator: the name, and with a number from 2 for the others."""
+    return [name, *(f"{name}_{number}" for number in range(2, len(servo.shares()) + 1))]
 
 
 def _attributes(found: dict[str, str]) -> str:
@@ -236,23 +255,25 @@ def _mujoco_positions(
     data.qpos[0], data.qvel[0] = log.position[0] + offset, log.speed[0]
     goals = np.repeat(log.goal_position + offset, substeps)
     enabled = np.repeat(log.torque_enable, substeps)
+    motors = range(len(servo.shares()))
     if model.actuator_history[0, 0] > 0:
         samples = int(model.actuator_history[0, 0])
         past = model.opt.timestep * np.arange(-samples, 0)
-        mujoco.mj_initCtrlHistory(model, data, 0, past, np.full(samples, goals[0]))
+        for motor in motors:
+            mujoco.mj_initCtrlHistory(model, data, motor, past, np.full(samples, goals[0]))
     found = [np.array([data.qpos[0]])]
     edges = [0, *(np.flatnonzero(np.diff(enabled)) + 1).tolist(), len(goals)]
     for start, stop in itertools.pairwise(edges):
         model.opt.disableactuator = 0 if enabled[start] else 1 << 1
         if math.isfinite(servo.max_velocity):
             error = torque * np.sin(data.qpos[0]) / servo.kp if start == 0 else 0.0
-            data.act[0] = data.qpos[0] + np.clip(
+            data.act[: len(motors)] = data.qpos[0] + np.clip(
                 goals[0] - data.qpos[0], min(error, 0.0), max(error, 0.0)
             )
         state = np.empty(mujoco.mj_stateSize(model, physics))
         mujoco.mj_getState(model, data, state, physics)
         controls = np.zeros((stop - start, model.nu))
-        controls[:, 0] = goals[start:stop]
+        controls[:, : len(motors)] = goals[start:stop, None]
         states, _ = mujoco.rollout.rollout(model, data, state, controls)
         mujoco.mj_setState(model, data, states[0, -1], physics)
         found.append(states[0, :, 1])
