@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from trueup.cli import main
+from trueup.fitting.judgement.identifiability import analyse
+from trueup.sysid.assess.check_conclusion import conclusion
 from trueup.sysid.assess.checks import check_experiment
 from trueup.sysid.demo import write_demo
 from trueup.sysid.experiment.file import load_experiment, parse_experiment
@@ -156,3 +158,29 @@ def test_parameters_without_effect_stop(tmp_path):
     found = check_experiment(parse_experiment(text), tmp_path)
     assert found["conclusion"]["decision"] == "stop"
     assert "determine none" in found["conclusion"]["sentence"]
+
+
+def uncertain(names):
+    """Parameters of which each is uncertain by its whole value."""
+    size = np.ones(len(names))
+    return analyse(np.eye(len(names)), size, names, covariance=np.diag(size))
+
+
+def test_many_uncertain_parameters_are_one_reason():
+    names = [f"joint{k}_damping" for k in range(1, 7)]
+    for count, reasons in ((1, 1), (2, 2), (6, 1)):
+        found = conclusion({}, uncertain(names[:count]), [], [])
+        assert found.decision == "go on, but" and len(found.reasons) == reasons
+    assert all(name in found.sentence for name in names)
+
+
+def test_a_zero_that_is_known_well_is_not_called_uncertain(tmp_path):
+    """A share of a value that is zero by nature says nothing."""
+    record_arm(tmp_path)
+    zeros = "".join(
+        f"  {name}_zero: {{target: joint/{name}/ref, bounds: [-0.2, 0.2], unit: rad}}\n"
+        for name in ("lift", "bend")
+    )
+    text = ARM_EXPERIMENT.replace("control: zoh", f"{zeros}control: zoh")
+    found = check_experiment(parse_experiment(text), tmp_path)
+    assert not any("_zero" in s and "uncertain" in s for s in found["conclusion"]["reasons"])

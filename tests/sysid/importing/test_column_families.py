@@ -176,3 +176,17 @@ def test_a_second_family_of_positions_is_said(motion, tmp_path):
     found = propose_import(write_leg(tmp_path), [tmp_path / "a.csv"], tmp_path)
     assert [row[1] for row in found.rows] == heads[1:4]
     assert any("tool_pos_{} are positions" in p for p in found.proposal.open_points)
+
+
+@pytest.mark.parametrize("command", ["j{}_cmd_rad", "j{}_target_pos"])
+def test_a_command_by_its_name_is_one_though_the_robot_does_not_follow_it(
+    command, motion, tmp_path
+):
+    t = motion.times
+    goal = 0.8 * np.sin(np.outer(t, [2.0, 3.0, 5.0]))  # of servos at the limit of their torques
+    names = ("j{}_rad", command)
+    heads = ["t", *(name.format(k) for name in names for k in range(1, 4))]
+    table = np.column_stack([t, motion.q, goal])
+    np.savetxt(tmp_path / "a.csv", table, delimiter=",", header=",".join(heads), comments="")
+    found = propose_import(write_leg(tmp_path, servo=True), [tmp_path / "a.csv"], tmp_path)
+    assert columns(found)[6:] == heads[4:]

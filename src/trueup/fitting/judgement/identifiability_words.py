@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 _SAME = 0.02
+_MOST = 3  # parameters of a weak direction that a sentence names
 _SMALL_POWERS = (2.0, 3.0, 0.5, 1.0 / 3.0)
 
 
@@ -84,7 +85,8 @@ def weak_sentence(
         size_word: What a relative change refers to.
         scale: What a relative change of the first parameter refers to, in its unit.
     """
-    subject = _and(names)
+    many = len(names) > _MOST
+    subject = _and([*names[:_MOST], f"{len(names) - _MOST} more"] if many else names)
     size = ""
     if uncertainty is not None:
         reference = "range" if by_range[0] else size_word
@@ -95,9 +97,10 @@ def weak_sentence(
         size = f": {names[0]} is uncertain by {size}"
     if len(names) == 1:
         return f"{subject} is weakly determined by the recorded signals{size}"
+    changes = "their changes" if many else _changes(names, relative, by_range)
     return (
         f"{subject} are weakly distinguishable in the recorded signals: "
-        f"{_changes(names, relative, by_range)} together has little effect"
+        f"{changes} together {'have' if many else 'has'} little effect"
         f"{size.replace(':', ';', 1)}"
     )
 

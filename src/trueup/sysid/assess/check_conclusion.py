@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import listing
-from trueup.fitting.judgement.identifiability import Identifiability
+from trueup.fitting.judgement.identifiability import Identifiability, WeakDirection
 from trueup.signals import QualityReport
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.torque.problem import TorqueProblem
 
 GO_ON, BUT, STOP = "go on", "go on, but", "stop"
 
+_FEW = 2  # weak directions that are described one by one
 _STRAYS = 1.0  # squared error relative to the variance of a recording: a constant is as good
 
 
@@ -108,9 +109,21 @@ def conclusion(
             f"the data do not determine {listing(undetermined)}: freeze them, or record a motion "
             "that does (trueup design proposes one)"
         )
-    reasons += [weak.sentence for weak in found.weak]
+    reasons += _of_weak(found.weak)
     reasons += list(settings)
     return Conclusion(BUT, tuple(reasons)) if reasons else Conclusion(GO_ON)
+
+
+def _of_weak(weak: Sequence[WeakDirection]) -> list[str]:
+    """Sentences on weak directions; one on all of them where they are many."""
+    if len(weak) <= _FEW:
+        return [direction.sentence for direction in weak]
+    names = dict.fromkeys(next(iter(direction.coefficients)) for direction in weak)
+    return [
+        f"the recorded signals determine {listing(names)} weakly: each is uncertain by half "
+        "of its size or more. trueup identify says which of them matter for the motion; a faster "
+        "or longer motion determines them (trueup design proposes one)"
+    ]
 
 
 def strayed(problem: Any, x: np.ndarray) -> list[str]:

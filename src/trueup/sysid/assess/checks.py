@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.errors import FitError
 from trueup.fitting.judgement.identifiability import analyse
+from trueup.parameters import Space
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.assess.check_conclusion import conclusion, strayed
 from trueup.sysid.assess.deciding_settings import deciding_settings, linearised
@@ -18,12 +19,14 @@ from trueup.sysid.fit._inner_fit import refit
 from trueup.sysid.fit.identification_search import check_search, check_start
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.requests import check_requests
-from trueup.sysid.recordings.sequence_start import first_part
+from trueup.sysid.recordings.beginnings import beginnings, simulated_steps
 from trueup.sysid.starts.better_start import Start, start_by_torques
 
+_OF_RANGE = 0.1  # typical size of a signed parameter, as a share of its range
 _FEWEST = 500  # minimum number of simulated samples of a recording
 _MOST_STEPS = 500_000  # maximum simulated steps of all recordings together
-_SECONDS = 10.0  # limit of the fit before the check [s]
+_BATCH_STEPS = 60_000.0  # simulated steps of one Jacobian of the fit before the check
+_SECONDS = 10.0  # limit of this fit [s]
 
 
 def check_experiment(
@@ -84,6 +87,7 @@ def check_experiment(
         space.lower,
         space.upper,
         covariance if known else None,
+        reference=_typical(space),
         is_information=True,
     )
     moving = isinstance(problem, GrayBoxProblem)
@@ -108,8 +112,20 @@ def check_experiment(
     }
 
 
+def _typical(space: Space) -> np.ndarray:
+    """Typical sizes of parameters ``(p,)``: those of their starts, or of the range of signed ones.
+
+    The zero of an encoder is nearly zero: a share of its value says nothing.
+    """
+    signed = (space.lower < 0.0) & (space.upper > 0.0)
+    reach = np.where(
+        signed & np.isfinite(space.upper - space.lower), space.upper - space.lower, 0.0
+    )
+    return np.maximum(np.abs(space.start), _OF_RANGE * reach)
+
+
 def _shortened(prepared: Prepared) -> list[ModelSequences]:
-    """Sequences for the fit, limited to their beginnings if too long to simulate in a check.
+    """Sequences of the check, limited to their beginnings if too long to simulate.
 
     Adds a note if they are shortened.
     """
@@ -118,33 +134,29 @@ def _shortened(prepared: Prepared) -> list[ModelSequences]:
     if steps <= _MOST_STEPS:
         return prepared.training
     part = _MOST_STEPS / steps
-    method = prepared.experiment.control
-    groups = []
-    for models in prepared.training:
-        cut = []
-        for whole in models.measured_rollout:
-            start, end = (float(whole.sensordata.times[k]) for k in (0, -1))
-            short = len(whole.sensordata.times) * part < _FEWEST
-            span = (start, end if short else start + part * (end - start))
-            cut.append(first_part(whole, span, method))
-        groups.append(
-            ModelSequences.from_trajectories(
-                models.name, models.spec, models.sequence_name, cut, models.allow_missing_sensors
-            )
-        )
     prepared.notes.append(
         f"The recordings have {steps} time steps in total: simulation and identifiability are "
         f"checked on the first {100 * part:.2g} % of each, the quality of the data on all."
     )
-    return groups
+    return beginnings(prepared.training, part, prepared.experiment.control, _FEWEST)
 
 
 def _near_optimum(prepared: Prepared, problem: Any) -> np.ndarray:
-    """Values after a few iterations of the fit, from the best of its start values ``(p,)``."""
+    """Values after a few iterations of the fit, from the best of its start values ``(p,)``.
+
+    Beginnings of the recordings lead near the optimum of all in a part of the time. Where the
+    model does not follow all of them from there, all are fitted.
+    """
     x = np.asarray(problem.space.start)
     if not isinstance(problem, GrayBoxProblem):
         fit = refit(problem, x, None, _SECONDS)
         return x if fit is None else fit.x
-    start = start_by_torques(prepared, problem, Start(x), _SECONDS)
-    fit = refit(problem, start.x, None, _SECONDS)
-    return start.x if fit is None else fit.x
+    x = start_by_torques(prepared, problem, Start(x), _SECONDS).x
+    batch = simulated_steps(prepared.training) * (len(problem.space.names) + 1)
+    part = beginnings(prepared.training, _BATCH_STEPS / batch, prepared.experiment.control, _FEWEST)
+    fit = refit(prepared.problem(sequences=part), x, None, _SECONDS)
+    if fit is not None and batch > _BATCH_STEPS:
+        before, after = problem.costs(np.stack([x, fit.x]))[:, 0]
+        if after >= before or strayed(problem, fit.x):
+            fit = refit(problem, x, None, _SECONDS)
+    return x if fit is None else fit.x

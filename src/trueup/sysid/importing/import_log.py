@@ -20,7 +20,13 @@ from trueup.sysid.experiment.model_loading import load_model, load_spec
 from trueup.sysid.experiment.settings import ModelPart
 from trueup.sysid.importing import proposed_parameters as proposals
 from trueup.sysid.importing.columns.joint_families import JointLog, recognise, scalar_joints
-from trueup.sysid.importing.columns.matching import Match, commandable, match_columns, measurable
+from trueup.sysid.importing.columns.matching import (
+    Match,
+    commandable,
+    finite,
+    match_columns,
+    measurable,
+)
 from trueup.sysid.importing.columns.names import take_apart
 from trueup.sysid.importing.columns.units import suggest_units
 from trueup.sysid.importing.data_checks import check_commands, torques_beyond
@@ -205,6 +211,7 @@ def _propose(
         points.append(
             f"{listing(held)} {'has' if len(held) == 1 else 'have'} no column in the log, and "
             f"{'is' if len(held) == 1 else 'are'} held at the position of the model"
+            + _free_columns(held[0], log.recording, [*taken, *drive.used])
         )
     check_commands(robot, series, columns, joints)
     if series.effort is not None:
@@ -282,6 +289,17 @@ def _calibrations(readings: Sequence[Reading], motors: Mapping[int, Motor]) -> l
         f"the calibration {listing(sorted(used))} was found at the log: units and zeros are by it. "
         "Check that it is that of the robot and of the time of the log"
     ]
+
+
+def _free_columns(joint: str, recording: Recording, used: Collection[str]) -> str:
+    """End of a sentence on a joint without a column: the columns that move and are not used."""
+    free = [c for c in recording.columns if c not in used and np.ptp(finite(recording, c)) > 0]
+    if not free:
+        return ""
+    return (
+        f". If its position is one of {listing(free)}, which are not used, name that column "
+        f"{joint}_pos in the log"
+    )
 
 
 def _several_runs(

@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 import mujoco
-import numpy as np
 
 from trueup.errors import TrueupError
 from trueup.signals import Recording
-from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.importing.command_delays import delay_of_commands
 from trueup.sysid.importing.encoder_zeros import Zeros, are_biases, biases, shared_zeros
 from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounded
-from trueup.sysid.recordings.sequence_start import first_part
+from trueup.sysid.recordings.beginnings import beginnings, simulated_steps
 
 _MOST_STEPS = 150_000  # simulated steps of all candidates together
 _SECONDS = 5.0  # limit of each fit of the beginnings [s]
@@ -78,7 +76,8 @@ def unknowns_of_servos(prepared: Prepared) -> ServoUnknowns:
     if not servos or free or prepared.experiment.search.by_torques:
         return nothing
     count = len(servos) + prepared.parameters.size + 2
-    prepared = replace(prepared, training=_beginnings(prepared.training, _MOST_STEPS // count))
+    share = _MOST_STEPS / count / simulated_steps(prepared.training)
+    prepared = replace(prepared, training=beginnings(prepared.training, share, "zoh"))
     problem = prepared.motion_problem()
     failures: dict[int, str] = {}
     problem.costs(problem.space.start[None], failures)
@@ -135,25 +134,3 @@ def _joints_of_servos(model: mujoco.MjModel) -> list[str]:
         if hinge and model.actuator_biasprm[i, 1] < 0 and model.joint(joint).name:
             found.append(model.joint(joint).name)
     return found
-
-
-def _beginnings(groups: list[ModelSequences], most: int) -> list[ModelSequences]:
-    """The recordings, shortened to a number of time steps in total."""
-    wholes = [t for group in groups for t in group.measured_rollout]
-    step = float(groups[0].gt_model.opt.timestep)
-    total = sum(float(np.ptp(t.sensordata.times)) for t in wholes) / step
-    if total <= most:
-        return groups
-    out = []
-    for group in groups:
-        parts = []
-        for whole in group.measured_rollout:
-            times = whole.sensordata.times
-            end = float(times[0]) + float(np.ptp(times)) * most / total
-            parts.append(first_part(whole, (float(times[0]), end), "zoh"))
-        out.append(
-            ModelSequences.from_trajectories(
-                group.name, group.spec, group.sequence_name, parts, group.allow_missing_sensors
-            )
-        )
-    return out

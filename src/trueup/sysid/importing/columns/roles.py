@@ -22,6 +22,8 @@ _LIKE = 0.8  # least correlation of a command with its position, and of a veloci
 _UNIT_RATIOS = np.log([1, 180 / np.pi, np.pi / 180, 2 * np.pi, 0.5 / np.pi, 360, 1 / 360])
 _LESS_LIKELY = 0.95  # weight of a mirrored velocity
 _SIZE = 0.6  # tolerance of the logarithm of such a ratio
+_ANGLES = frozenset({"deg", "rad", "mrad", "turn"})
+"""Units in a name that only a position has."""
 _OTHER = frozenset(
     {
         *("temp", "temps", "temperature", "temperatures", "voltage", "volt", "volts"),
@@ -154,6 +156,8 @@ def _role(recording: Recording, family: Family, position: Family) -> tuple[str, 
     parsed = family.parsed
     if parsed.quantity in ("velocity", "effort", "kp", "kd"):
         return (parsed.quantity, parsed.commanded)
+    if parsed.commanded and (parsed.quantity == "position" or parsed.unit in _ANGLES):
+        return ("position", True)  # a servo at its limit of torque does not follow it
     alike = _is_same_motion(recording, family, position)
     if parsed.commanded or parsed.quantity == "position":
         # a command that has nothing of the motion may be a torque or a velocity
