@@ -16,7 +16,7 @@ FOUR_BAR = """<mujoco model="fourbar"><compiler angle="radian"/>
  <body name="coupler" pos="0 0 .2"><joint name="coupler" axis="0 1 0" damping="0.01"/>
   <geom fromto="0 0 0 .3 0 .05" mass=".3"/></body></body>
 <body name="rocker" pos=".3 0 0"><joint name="rocker" axis="0 1 0" damping="{passive}"/>
- <geom fromto="0 0 0 0 0 .25" mass=".4"/></body>
+ <geom fromto="0 0 0 0 0 .25" mass="{rocker}"/></body>
 </worldbody>
 <equality>
  <connect name="loop" body1="coupler" body2="rocker" anchor=".3 0 .05" {solver}/></equality>
@@ -52,7 +52,13 @@ ANKLE_TRUTH = {
 
 
 def four_bar(
-    armature=0.01, damping=0.1, friction=0.05, passive=0.01, actuator=MOTORS, solver=HARD
+    armature=0.01,
+    damping=0.1,
+    friction=0.05,
+    passive=0.01,
+    actuator=MOTORS,
+    solver=HARD,
+    rocker=0.4,
 ) -> str:
     """A four-bar linkage whose crank is driven."""
     return FOUR_BAR.format(
@@ -60,6 +66,7 @@ def four_bar(
         damping=damping,
         friction=friction,
         passive=passive,
+        rocker=rocker,
         actuator=actuator.format("crank"),
         solver=solver,
     )
@@ -77,12 +84,17 @@ def ankle(truth=None, actuator=MOTORS, solver=HARD) -> str:
     return ANKLE.format(cranks=cranks, actuator=drives, solver=solver)
 
 
-def true_model(kind: str, actuator=MOTORS) -> str:
+ROCKER = 0.6
+"""Mass of the rocker of the machine [kg], whose moments are in proportion; .4 in its model."""
+
+
+def true_model(kind: str, actuator=MOTORS, rocker=0.4) -> str:
     """The machine of a kind of model."""
     if kind == "ankle":
         return ankle(ANKLE_TRUTH, actuator)
     values = FOUR_BAR_TRUTH["crank"]
-    return four_bar(values["armature"], values["damping"], values["frictionloss"], 0.01, actuator)
+    joint = values["armature"], values["damping"], values["frictionloss"]
+    return four_bar(*joint, actuator=actuator, rocker=rocker)
 
 
 def waves(times: np.ndarray, count: int, size: float, seed: int) -> np.ndarray:

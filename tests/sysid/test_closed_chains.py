@@ -10,6 +10,7 @@ import yaml
 from closed_chain_models import (
     ANKLE_TRUTH,
     FOUR_BAR_TRUTH,
+    ROCKER,
     SERVOS,
     ankle,
     four_bar,
@@ -30,7 +31,7 @@ from trueup.sysid.torque.problem import TorqueProblem
 RATE = 100  # [Hz]
 
 
-def recorded(folder, kind, by, seconds):
+def recorded(folder, kind, by, seconds, rocker=0.4):
     """Model with other values than the machine, and a log of it."""
     torque = by == "torque"
     model = ankle if kind == "ankle" else four_bar
@@ -39,7 +40,7 @@ def recorded(folder, kind, by, seconds):
     count = 2 if kind == "ankle" else 1
     wave = waves(np.arange(0, seconds, 1 / RATE), count, 0.5 if kind == "ankle" else 0.7, seed=0)
     machine, parts = simulated(
-        true_model(kind, **drive), wave, 1000 // RATE, wave if torque else None
+        true_model(kind, rocker=rocker, **drive), wave, 1000 // RATE, wave if torque else None
     )
     write_log(folder / "log.csv", machine, parts, "torque" if torque else "cmd")
     return machine, parts
@@ -50,7 +51,7 @@ def identified(request, tmp_path_factory):
     """Import and identify with nothing edited."""
     folder = tmp_path_factory.mktemp("chain")
     kind, by, seconds = request.param
-    recorded(folder, kind, by, seconds)
+    recorded(folder, kind, by, seconds, ROCKER if kind == "four-bar" else 0.4)
     out = folder / "experiment.yaml"
     arguments = ["import", str(folder / "log.csv"), "--model", str(folder / "model.xml")]
     assert main([*arguments, "--output", str(out)]) == 0
@@ -70,6 +71,21 @@ def test_the_truth_lies_in_the_intervals(identified):
             assert row["low"] <= true <= row["high"], row
             assert row["high"] - row["low"] < 0.1 * true
     assert any("was not measured and follows from" in note for note in solution["notes"])
+
+
+def test_a_link_that_torques_show_to_differ_is_an_unknown(identified):
+    kind, _, experiment, run = identified
+    links = {n: p for n, p in experiment["parameters"].items() if "inertia" in p}
+    if kind == "ankle":
+        assert not links
+        return
+    assert links == {
+        "rocker_mass": {"inertia": "rocker", "inertia_type": "density", "prior": {"sd": 0.3}}
+    }
+    rows = json.loads((run / "solution.json").read_text())["parameters"]
+    (row,) = [row for row in rows if row["name"] == "rocker_mass"]
+    assert row["low"] <= ROCKER <= row["high"]
+    assert row["high"] - row["low"] < 0.02 * ROCKER
 
 
 def experiment(model="model.xml", **changes) -> dict:

@@ -33,7 +33,7 @@ def link_prior(
         if param.inertia_type is not InertiaType.Mass:
             raise ExperimentError(
                 f"parameters.{name}.prior: mean is supported for a mass only (inertia_type: "
-                "mass), and "
+                "mass or density), and "
                 f"this inertia has {param.size} values; without mean, sd is relative to the "
                 "model's "
                 "values"

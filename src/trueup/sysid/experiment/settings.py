@@ -245,9 +245,9 @@ class ParameterPart(_Part):
     the measurement."""
     inertia: str | None = None
     """Body with unknown inertial parameters, in place of a target."""
-    inertia_type: Literal["mass", "mass_ipos", "pseudo"] = "mass_ipos"
-    """Parameterisation of the inertia: mass only, mass and centre of mass, or all ten inertial
-    parameters (pseudo-inertia)."""
+    inertia_type: Literal["mass", "density", "mass_ipos", "pseudo"] = "mass_ipos"
+    """Parameterisation of the inertia: mass only, mass with moments of inertia in proportion, mass
+    and centre of mass, or all ten inertial parameters (pseudo-inertia)."""
     start: Number | None = None
     """Start value; by default that of the model at the target."""
     bounds: tuple[Bound | list[Bound], Bound | list[Bound]] | Literal["auto"] | None = None

@@ -15,6 +15,7 @@ from trueup.sysid.experiment.settings import ParameterPart
 
 _INERTIA = {
     "mass": InertiaType.Mass,
+    "density": InertiaType.Mass,
     "mass_ipos": InertiaType.MassIpos,
     "pseudo": InertiaType.Pseudo,
 }
@@ -166,7 +167,12 @@ def _inertia(name: str, part: ParameterPart, spec: Any, model: mujoco.MjModel) -
     from trueup.sysid.model_modifier import body_inertia_param
 
     param = body_inertia_param(
-        spec, model, str(part.inertia), _INERTIA[part.inertia_type], param_name=name
+        spec,
+        model,
+        str(part.inertia),
+        _INERTIA[part.inertia_type],
+        scale_rot_inertia=part.inertia_type == "density",
+        param_name=name,
     )
     param.frozen, param.tied_to = part.frozen, part.tied_to
     param.unit, param.description = part.unit, part.description

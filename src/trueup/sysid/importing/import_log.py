@@ -38,6 +38,7 @@ from trueup.sysid.importing.evidence.efforts import TORQUE
 from trueup.sysid.importing.evidence.joints import read_joints
 from trueup.sysid.importing.evidence.reading import ASK, CONFIRMED, Reading
 from trueup.sysid.importing.further_logs import FurtherLog, further_logs, renamed_points
+from trueup.sysid.importing.further_unknowns import with_further_unknowns
 from trueup.sysid.importing.imported_log import (
     ImportedLog,
     imported_log,
@@ -45,6 +46,7 @@ from trueup.sysid.importing.imported_log import (
     stated_units,
 )
 from trueup.sysid.importing.joints_at_rest import joints_at_rest
+from trueup.sysid.importing.proposed_parameters import FurtherUnknowns
 from trueup.sysid.importing.roles import roles_of
 from trueup.sysid.importing.servo_calibration import calibrated_motors
 from trueup.sysid.importing.template import (
@@ -55,7 +57,6 @@ from trueup.sysid.importing.template import (
     relative_path,
 )
 from trueup.sysid.importing.template_text import experiment_text, plain_name, quoted
-from trueup.sysid.importing.unknowns_of_servos import ServoUnknowns, with_servo_unknowns
 from trueup.sysid.torque.left_out_forces import (
     left_out_dofs,
     left_out_forces,
@@ -253,7 +254,7 @@ def _propose(
         later=later,
     )
 
-    def proposal(extra: ServoUnknowns) -> Proposal:
+    def proposal(extra: FurtherUnknowns) -> Proposal:
         known = [*unknowns, *extra.parameters]
         lines = [*model_lines, *extra.model_lines]
         return Proposal(
@@ -268,7 +269,7 @@ def _propose(
 
     whole = all(number is None for number in episodes)
     opened = {logs[0].resolve(): log.recording} if whole else {}
-    found = with_servo_unknowns(proposal, folder, opened)
+    found = with_further_unknowns(proposal, folder, opened)
     open_signs = (
         why for r in readings for what, sure, why in r.says if (what, sure) == ("sign", ASK)
     )

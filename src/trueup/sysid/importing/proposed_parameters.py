@@ -1,7 +1,7 @@
 """Proposed parameters of an experiment, with bounds around the model's values."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import mujoco
 import numpy as np
@@ -37,6 +37,29 @@ class ProposedParameter:
     """Further targets with the same value, such as the second finger of a gripper."""
     widens: bool = True
     """Whether the bounds are guesses, which a fit may widen."""
+
+
+@dataclass(frozen=True)
+class ProposedLink:
+    """The unknown inertia of a body, with a prior at the model."""
+
+    name: str
+    body: str
+    inertia_type: str
+    """Parameterisation, a key of the experiment file."""
+    prior: float
+    """Standard deviation of the prior, as a share of the values of the model."""
+
+
+@dataclass(frozen=True)
+class FurtherUnknowns:
+    """Unknowns whose effect the recordings show, and settings of the model that they need."""
+
+    parameters: list[ProposedParameter | ProposedLink] = field(default_factory=list)
+    model_lines: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    biases: dict[str, str] = field(default_factory=dict)
+    """Parameter of the bias of a signal."""
 
 
 def propose_parameters(

@@ -25,8 +25,9 @@ from trueup.sysid.importing.columns.matching import (
 )
 from trueup.sysid.importing.columns.units import suggest_units
 from trueup.sysid.importing.further_logs import further_logs, renamed_points
+from trueup.sysid.importing.further_unknowns import with_further_unknowns
+from trueup.sysid.importing.proposed_parameters import FurtherUnknowns
 from trueup.sysid.importing.template_text import experiment_text, plain_name
-from trueup.sysid.importing.unknowns_of_servos import ServoUnknowns, with_servo_unknowns
 
 
 @dataclass(frozen=True)
@@ -117,14 +118,14 @@ def propose_experiment(
         later=later,
     )
 
-    def proposal(extra: ServoUnknowns) -> Proposal:
+    def proposal(extra: FurtherUnknowns) -> Proposal:
         known = [*unknowns, *extra.parameters]
         text = described(parameters=known, model_lines=extra.model_lines)
         unused = left_out([data, *further], used, clock)
         names = [p.name for p in known]
         return Proposal(text, signals, controls, names, [*points, *extra.notes], unused)
 
-    return with_servo_unknowns(proposal, folder, {recording.resolve(): data})
+    return with_further_unknowns(proposal, folder, {recording.resolve(): data})
 
 
 def _nothing_fits(

@@ -15,7 +15,7 @@ from trueup.sysid.experiment.model_loading import INTEGRATORS
 from trueup.sysid.importing.clock import Clock
 from trueup.sysid.importing.columns.matching import Match, Place
 from trueup.sysid.importing.further_logs import FurtherLog
-from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounded
+from trueup.sysid.importing.proposed_parameters import ProposedLink, ProposedParameter, rounded
 
 _PLAIN = re.compile(r"[A-Za-z_][\w./ -]*[\w./-]|[A-Za-z_]")
 _NOT_TEXT = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan"}
@@ -34,7 +34,7 @@ def experiment_text(
     unmatched_signals: list[Place],
     unmatched_controls: list[Place],
     free_columns: list[str],
-    parameters: list[ProposedParameter],
+    parameters: Sequence[ProposedParameter | ProposedLink],
     noise: dict[str, float],
     model: mujoco.MjModel,
     header: bool | None = None,
@@ -261,7 +261,9 @@ def _wrapped(text: str, indent: str = "      # ", width: int = 100) -> list[str]
     )
 
 
-def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel) -> list[str]:
+def _parameter_lines(
+    parameters: Sequence[ProposedParameter | ProposedLink], model: mujoco.MjModel
+) -> list[str]:
     lines = [
         "# Parameters to identify. target: attribute of the model, kind/name/attribute;",
         "# bounds: search range; widen: true moves a bound that the fit reaches, except zero:",
@@ -270,14 +272,7 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
         "# for a roughly known value; frozen: true to fix a value; tied_to: another parameter.",
         "parameters:",
     ]
-    for p in parameters:
-        start = "" if p.start is None else f"start: {p.start:g}, "
-        scale = ", scale: log" if p.log else ""
-        widen = ", widen: true" if p.widens else ""
-        lines.append(
-            f"  {quoted(p.name)}: {{{_target(p)}{start}"
-            f"bounds: [{p.lower:g}, {p.upper:g}]{widen}{scale}, unit: {quoted(p.unit)}}}"
-        )
+    lines += [f"  {quoted(p.name)}: {{{_settings(p)}}}" for p in parameters]
     lines.append("  # Other parameters, such as a mass, a command gain, or the delay of a sensor:")
     bodies = [
         model.body(i)
@@ -303,6 +298,21 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
         "  # sensor_gain: {start: 1, bounds: [0.8, 1.25]}",
     ]
     return lines
+
+
+def _settings(p: ProposedParameter | ProposedLink) -> str:
+    """Keys and values of a parameter."""
+    if isinstance(p, ProposedLink):
+        return (
+            f"inertia: {quoted(p.body)}, inertia_type: {p.inertia_type}, prior: {{sd: {p.prior:g}}}"
+        )
+    start = "" if p.start is None else f"start: {p.start:g}, "
+    scale = ", scale: log" if p.log else ""
+    widen = ", widen: true" if p.widens else ""
+    return (
+        f"{_target(p)}{start}bounds: [{p.lower:g}, {p.upper:g}]{widen}{scale}, "
+        f"unit: {quoted(p.unit)}"
+    )
 
 
 def _target(p: ProposedParameter) -> str:

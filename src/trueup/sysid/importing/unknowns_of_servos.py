@@ -1,19 +1,18 @@
 """Unknowns of position servos whose effect a recording shows: zeros of encoders, a late command."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Protocol, TypeVar
+from dataclasses import replace
 
 import mujoco
 
-from trueup.errors import TrueupError
-from trueup.signals import Recording
-from trueup.sysid.experiment.file import parse_experiment
-from trueup.sysid.experiment.preparation import Prepared, prepare
+from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.importing.command_delays import delay_of_commands
 from trueup.sysid.importing.encoder_zeros import Zeros, are_biases, biases, shared_zeros
-from trueup.sysid.importing.proposed_parameters import ProposedParameter, rounded
+from trueup.sysid.importing.proposed_parameters import (
+    FurtherUnknowns,
+    ProposedLink,
+    ProposedParameter,
+    rounded,
+)
 from trueup.sysid.recordings.beginnings import beginnings, simulated_steps
 
 _MOST_STEPS = 150_000  # simulated steps of all candidates together
@@ -21,59 +20,17 @@ _SECONDS = 5.0  # limit of each fit of the beginnings [s]
 _SPACE, _LONGEST = 3.0, 0.1  # length of the buffer in delays, and at least [s]
 
 
-@dataclass(frozen=True)
-class ServoUnknowns:
-    """Proposed unknowns, and settings of the model that they need."""
-
-    parameters: list[ProposedParameter]
-    model_lines: list[str]
-    notes: list[str]
-    biases: dict[str, str] = field(default_factory=dict)
-    """Parameter of the bias of a signal."""
-
-
-class HasText(Protocol):
-    """A proposed experiment."""
-
-    @property
-    def text(self) -> str:
-        """The experiment file."""
-        ...
-
-
-P = TypeVar("P", bound=HasText)
-
-
-def with_servo_unknowns(
-    proposal: Callable[[ServoUnknowns], P], folder: Path, opened: Mapping[Path, Recording]
-) -> P:
-    """The proposal with the unknowns that a simulation shows.
-
-    Args:
-      proposal: returns the proposal with further unknowns.
-      folder: folder of the experiment file.
-      opened: recordings that were already read, by their resolved paths.
-    """
-    plain = proposal(ServoUnknowns([], [], []))
-    try:
-        prepared = prepare(parse_experiment(plain.text), folder, opened)
-        extra = unknowns_of_servos(prepared)
-    except TrueupError:
-        return plain  # the check of the file says why it cannot be simulated
-    return proposal(extra) if extra.parameters else plain
-
-
-def unknowns_of_servos(prepared: Prepared) -> ServoUnknowns:
+def unknowns_of_servos(prepared: Prepared) -> FurtherUnknowns:
     """Unknowns of a robot that stands on its base and follows position commands.
 
     Args:
       prepared: the experiment with armature, damping and friction as unknowns.
     """
-    nothing = ServoUnknowns([], [], [])
+    nothing = FurtherUnknowns()
     model = prepared.training[0].gt_model
     servos = _joints_of_servos(model)
     free = (model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE)).any()
-    if not servos or free or prepared.experiment.search.by_torques:
+    if not servos or free:
         return nothing
     count = len(servos) + prepared.parameters.size + 2
     share = _MOST_STEPS / count / simulated_steps(prepared.training)
@@ -84,7 +41,8 @@ def unknowns_of_servos(prepared: Prepared) -> ServoUnknowns:
     if failures:
         return nothing
     zeros, delay = _zeros_and_delay(prepared, model, servos)
-    lines, parameters, notes = [], zeros.parameters, []
+    parameters: list[ProposedParameter | ProposedLink] = [*zeros.parameters]
+    lines, notes = [], []
     if zeros.biases:
         notes.append(
             "positions differ from their commands by a constant that no load explains: the bias of "
@@ -109,7 +67,7 @@ def unknowns_of_servos(prepared: Prepared) -> ServoUnknowns:
             f"commands act about {delay:.2g} s later than the model simulates: command_delay is "
             "an unknown"
         )
-    return ServoUnknowns(parameters, lines, notes, zeros.biases)
+    return FurtherUnknowns(parameters, lines, notes, zeros.biases)
 
 
 def _zeros_and_delay(

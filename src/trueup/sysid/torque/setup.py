@@ -85,6 +85,18 @@ def torque_problem(
     )
 
 
+def training_torques(prepared: Any) -> list[TorqueData]:
+    """Torques of the training recordings as recorded, of the main model.
+
+    Raises:
+      SignalError: no torque was recorded, or a joint was not measured.
+      ModelError: a free or ball joint.
+    """
+    bandwidth, driven = _filtered(prepared)
+    data = bandwidth.torque_data(prepared.training, driven)
+    return same_columns(data, data[0])
+
+
 def setup_at(prepared: Any, x: np.ndarray) -> None:
     """Construct the inverse dynamics of an experiment with its own errors at a fit.
 
@@ -111,11 +123,16 @@ def without_own_errors(prepared: Any) -> TorqueSetup:
     return _fitted_setup(prepared, setup.bandwidth, setup.driven)
 
 
-def _make(prepared: Any) -> TorqueSetup:
+def _filtered(prepared: Any) -> tuple[ChosenBandwidth, dict[str, set[int]]]:
+    """Filter, and actuators with a recorded control by recording."""
     driven = _driven(prepared)
     _check_same_instants(prepared, driven)
     held = prepared.experiment.control == "zoh"
-    bandwidth = choose_bandwidth(prepared.training, prepared.held_out, driven, held)
+    return choose_bandwidth(prepared.training, prepared.held_out, driven, held), driven
+
+
+def _make(prepared: Any) -> TorqueSetup:
+    bandwidth, driven = _filtered(prepared)
     plain = _fitted_setup(prepared, bandwidth, driven)
     if not prepared.experiment.search.by_torques:
         return plain
