@@ -130,7 +130,10 @@ def test_the_combined_actuator_refuses_files_that_do_not_fit(isaac_lab, tmp_path
         make()
 
 
-def test_files_of_a_training_whose_spring_pushes_away_keep_their_meaning(isaac_lab, tmp_path):
+@pytest.mark.parametrize("former", ["k_spring_pulls_back", "spring_restores"])
+def test_files_of_a_training_whose_spring_pulls_back_keep_their_meaning(
+    isaac_lab, tmp_path, former
+):
     network = random_network("gru", base=BASE, torque_limit=9.0)
     exported(network, "isaac-lab-combined", tmp_path / "run")
     read_run_files = combined(tmp_path / "run").read_run_files
@@ -140,9 +143,9 @@ def test_files_of_a_training_whose_spring_pushes_away_keep_their_meaning(isaac_l
     )
     assert read_run_files(statistics, path).k_spring == BASE.k_spring
     content = json.loads(path.read_text())
-    for key in ("k_spring_pulls_back", "feature_names", "rate_hz", "torque_limit_nm"):
+    for key in ("feature_names", "rate_hz", "torque_limit_nm"):
         del content[key]
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps({**content, former: True}))
     files = read_run_files(statistics, path)
     assert files.k_spring == -BASE.k_spring
     assert files.rate is None

@@ -99,7 +99,6 @@ def combined_summary(network: Network) -> dict[str, Any]:
     return {
         "use_residual": base is not None,
         "k_spring": 0.0 if base is None else base.k_spring,
-        "k_spring_pulls_back": True,
         "theta0": 0.0 if base is None else base.theta0,
         "kp_phys": 0.0 if base is None else base.kp,
         "kd_phys": 0.0 if base is None else base.kd,

@@ -7,6 +7,7 @@ in the metadata; the GRU's linear skip becomes a hidden unit. The graph cannot c
 limit. The limit belongs in a clamping of Newton.
 """
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from trueup.networks.data.features import (
 )
 from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network, last_layer
-from trueup.networks.runtime.deployment import Deployment, metadata_text
+from trueup.networks.runtime.deployment import Deployment, metadata
 from trueup.runs.store import atomic
 
 _COLUMNS = {
@@ -109,7 +110,7 @@ def _mlp(deployment: Deployment, drive: str) -> tuple[Any, Network]:
     output = graph.with_skip(network, graph.layers(network, "input"), "input")
     entries = {"input_order": "pos_vel", "input_idx": list(range(network.history)), **_SCALES}
     inputs: Shapes = {"input": ("batch", 2 * network.history)}
-    return graph.model(output, inputs, {}, metadata_text(fit, **entries)), network
+    return graph.model(output, inputs, {}, _described(fit, {}, **entries)), network
 
 
 def _lstm(deployment: Deployment, drive: str) -> tuple[Any, Network]:
@@ -137,7 +138,8 @@ def _lstm(deployment: Deployment, drive: str) -> tuple[Any, Network]:
     state = (1, "batch", network.hidden)
     inputs: Shapes = {"input": (1, "batch", 2), **dict.fromkeys(before, state)}
     outputs: Shapes = dict.fromkeys(after, state)
-    return graph.model(output, inputs, outputs, metadata_text(fit, **entries)), network
+    following = dict(zip(before, after, strict=True))
+    return graph.model(output, inputs, outputs, _described(fit, following, **entries)), network
 
 
 def _gru(deployment: Deployment, drive: str) -> tuple[Any, Network]:
@@ -171,10 +173,38 @@ def _gru(deployment: Deployment, drive: str) -> tuple[Any, Network]:
         "sample_dt_s": 1.0 / network.rate,
     }
     state, layers = (1, "batch", network.hidden), range(network.layers)
+    following = {f"hidden_in_{k}": f"hidden_out_{k}" for k in layers}
+    # the caller normalises, by the statistics of the entry
+    outside = replace(deployment, network=network, normalization=False)
     model = graph.model(
         graph.head(network, values),
-        {"input": (1, "batch", len(columns)), **{f"hidden_in_{k}": state for k in layers}},
-        {f"hidden_out_{k}": state for k in layers},
-        metadata_text(deployment, **entries),
+        {"input": (1, "batch", len(columns)), **dict.fromkeys(following, state)},
+        dict.fromkeys(following.values(), state),
+        _described(outside, following, **entries),
     )
     return model, network
+
+
+def _described(deployment: Deployment, following: dict[str, str], **entries: Any) -> str:
+    """Metadata of a graph of Newton as JSON text.
+
+    Args:
+        deployment: the network, and whether the graph normalises.
+        following: name of each state before the step -> after it.
+        **entries: entries that Newton reads.
+    """
+    network = deployment.network
+    content = metadata(deployment)
+    # one tensor for each state, unlike the single one of other forms
+    del content["state_shape"]
+    if deployment.normalization:  # folded into the layers
+        del content["normalization"]
+    shape = [1, "batch", network.hidden]
+    content["states"] = {
+        before: {"shape": shape, "next": after} for before, after in following.items()
+    }
+    if network.family not in RECURRENT:
+        # column f * history + k holds input f of k steps ago
+        content["history"] = network.history
+        content["input_axes"] = ["input", "steps ago"]
+    return json.dumps({**content, **entries})

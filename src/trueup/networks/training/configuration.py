@@ -20,7 +20,7 @@ from trueup.errors import ExperimentError, MissingExtraError, did_you_mean, list
 from trueup.networks.data.features import FEATURES
 from trueup.networks.data.settings import EXTRA_SIGNALS, DataSettings
 from trueup.networks.plain_settings import build_settings
-from trueup.networks.training.settings import ModelSettings, TrainSettings
+from trueup.networks.training.settings import ModelSettings, TrainSettings, with_current_spring
 from trueup.runs.store.atomic import to_plain
 from trueup.runs.trackers import TRACKERS
 
@@ -150,7 +150,10 @@ def load_configuration(
     values = [_checked(text, keys) for text in overrides if _key(text) not in GROUPS]
     composed = _compose(chosen)
     if file is not None:
-        composed = _merged(composed, _read(file), keys)
+        content = _read(file)
+        if "model" in content:
+            content = {**content, "model": with_current_spring(content["model"])}
+        composed = _merged(composed, content, keys)
     if values:
         overridden = _compose([*chosen, *values])
         for text in values:
@@ -183,7 +186,8 @@ def check_configuration(
             f"{listing(MODES)}"
         )
     checked = build_settings(_Top, top, "configuration")
-    parts["model"] = _with_servo(parts["model"], checked.work_dir, anyway)
+    model = with_current_spring(parts["model"])
+    parts["model"] = _with_servo(model, checked.work_dir, anyway)
     parts["rollout"] = _with_place(parts["rollout"], checked.work_dir)
     return TrainingConfiguration(
         data=DataSettings.from_dict(parts["data"]),

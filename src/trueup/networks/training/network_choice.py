@@ -365,7 +365,8 @@ def _kept(model: ModelSettings, given: dict[str, Any]) -> ModelSettings:
 
 def _without_base(model: ModelSettings) -> ModelSettings:
     usual = ModelSettings()
-    names = [n for n in to_values(usual) if n.startswith(("servo_", "k_spring", "theta0", "base_"))]
+    of_base = ("servo_", "k_spring", "spring_stiffness", "theta0", "base_")
+    names = [n for n in to_values(usual) if n.startswith(of_base)]
     names += [n for n in to_values(usual) if n.endswith(("_phys", "_phys_training"))]
     return replace(
         model, use_residual=False, learn_base=False, **{n: getattr(usual, n) for n in names}

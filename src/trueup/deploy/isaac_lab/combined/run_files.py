@@ -30,9 +30,9 @@ class RunFiles:
     kd: float
     """Derivative gain [N m s/rad]."""
     k_spring: float
-    """Stiffness of a restoring spring [N m/rad]."""
+    """Gain of a spring [N m/rad]; a positive one pushes away from its angle without torque."""
     theta0: float
-    """Rest angle of the spring [rad]."""
+    """Angle at which the spring has no torque [rad]."""
     target_velocity: bool
     """Whether the target velocity enters the derivative term; otherwise it is zero there."""
     stall_torque: float | None
@@ -87,8 +87,9 @@ def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:
         )
     stall, free = (positive(f"pd_{key}_phys_training") for key in ("stall_torque", "no_load_speed"))
     length = content.get("gru_sequence_length_timesteps")
-    # a file without this key is of a training with the opposite sign of the spring
-    sign = 1.0 if content.get("k_spring_pulls_back") else -1.0
+    # two names under which older versions state that a positive k_spring pulls back
+    pulls = content.get("k_spring_pulls_back") or content.get("spring_restores")
+    sign = -1.0 if pulls else 1.0
     return RunFiles(
         layers=int(sizes[0]),
         hidden=int(sizes[1]),
