@@ -96,6 +96,7 @@ def write_combined(deployment: Deployment, folder: Path) -> str:
 def combined_summary(network: Network) -> dict[str, Any]:
     """Content of ``training_config_summary.json`` for ``CombinedGRUAndPDActuator``."""
     base = network.base if isinstance(network.base, AnalyticBase) else None
+    lowest, highest = network.feature_lowest, network.feature_highest
     return {
         "use_residual": base is not None,
         "k_spring": 0.0 if base is None else base.k_spring,
@@ -112,6 +113,8 @@ def combined_summary(network: Network) -> dict[str, Any]:
         "feature_names": list(network.features),
         "rate_hz": network.rate,
         "torque_limit_nm": network.torque_limit,
+        "feature_lowest": None if lowest is None else np.asarray(lowest).tolist(),
+        "feature_highest": None if highest is None else np.asarray(highest).tolist(),
     }
 
 

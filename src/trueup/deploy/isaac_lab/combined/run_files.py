@@ -45,6 +45,10 @@ class RunFiles:
     """Limit of the total torque [N m]; None: no limit."""
     sequence_length: int | None
     """Length of the training sequences [samples], for information only."""
+    feature_lowest: list[float] | None
+    """Smallest value of each feature in training; None if the file has none."""
+    feature_highest: list[float] | None
+    """Largest value of each feature in training; None if the file has none."""
 
 
 def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:
@@ -80,6 +84,16 @@ def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:
         found = content.get(key)
         return None if found is None or number(key) <= 0 else number(key)
 
+    def limits(key: str) -> list[float] | None:
+        if content.get(key) is None:
+            return None
+        found = _numbers(content, key, summary)
+        if len(found) != len(FEATURE_NAMES):
+            raise ParameterError(
+                f"{summary}: {key} has {len(found)} numbers; the actuator supplies {fed}"
+            )
+        return found
+
     sizes = [number(key) for key in ("gru_num_layers", "gru_hidden_dim")]
     if not all(size >= 1 and size == int(size) for size in sizes):
         raise ParameterError(
@@ -108,6 +122,8 @@ def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:
         rate=positive("rate_hz"),
         torque_limit=positive("torque_limit_nm"),
         sequence_length=None if length is None else int(number("gru_sequence_length_timesteps")),
+        feature_lowest=limits("feature_lowest"),
+        feature_highest=limits("feature_highest"),
     )
 
 
