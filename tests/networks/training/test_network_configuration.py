@@ -248,6 +248,7 @@ def test_every_key_of_the_training_has_an_effect(key, recordings):
 def test_each_key_of_the_training_is_tried_here_or_elsewhere():
     elsewhere = {
         "model.model_type.name",  # test_network_training: each family
+        "model.model_type.families",  # test_network_choice
         "model.pd_stall_torque_phys_training",  # test_torch_network: the base's curve
         "model.pd_no_load_speed_phys_training",
         "model.ensemble_members",  # test_network_runs
@@ -330,4 +331,5 @@ def test_known_keys_hold_every_part():
     keys = known_keys()
     assert "train.early_stopping.patience" in keys
     assert "data.columns.torque" in keys
-    assert to_values(ModelSettings())["model_type"] == {"name": "auto"}
+    families = ("gru", "mlp", "lstm")
+    assert to_values(ModelSettings())["model_type"] == {"name": "auto", "families": families}

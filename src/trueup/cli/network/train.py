@@ -23,6 +23,7 @@ class TrainNetwork(OfRuns):
       trueup network train evaluation_mode=lomo_cv model.gru_hidden_dim=256 train.max_epochs=100
       trueup network train data=synthetic model.model_type.name=lstm --output runs/arm --seed 1
       trueup network train data.data_base_dir=bench data.target_name=torque --dry-run
+      trueup network train data.data_base_dir=data/synthetic --for isaac-lab
       trueup network train --resume --output runs/arm
 
     hydra.run.dir=DIRECTORY is the same as --output.
@@ -35,6 +36,10 @@ class TrainNetwork(OfRuns):
     """Settings, such as model.gru_hidden_dim=256."""
     config: Annotated[Path | None, arg(metavar="FILE")] = None
     """YAML file with any of the keys, such as config.yaml of a run; KEY=VALUE takes precedence."""
+    for_form: Annotated[str | None, arg(name="for", metavar="FORM")] = None
+    """Form that the network is trained for, such as isaac-lab, mjlab, newton or c: sets features
+    and families to those that it supports. Without it, --dry-run lists the forms that the features
+    allow."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
     """Run directory; by default a new one under outputs_dir."""
     resume: bool = False
@@ -74,11 +79,12 @@ class TrainNetwork(OfRuns):
         overrides, target = self._overrides_and_run_folder()
         verbose = not (self.quiet or output.json)
         if self.resume:
-            given = (overrides, self.config, self.overwrite, self.anyway)
+            given = (overrides, self.config, self.overwrite, self.anyway, self.for_form)
             if any(given) or self.seed is not None:
                 raise ExperimentError(
                     "--resume continues a run with its settings: remove KEY=VALUE, --config, "
-                    "--seed, --overwrite and --anyway, or start a new run with another --output"
+                    "--seed, --for, --overwrite and --anyway, or start a new run with another "
+                    "--output"
                 )
             return run_resume(target, verbose, output)
         seed = () if self.seed is None else (f"seed={self.seed}",)
@@ -89,6 +95,7 @@ class TrainNetwork(OfRuns):
             output,
             overwrite=self.overwrite,
             anyway=self.anyway,
+            form=self.for_form,
             dry_run=self.dry_run,
             verbose=verbose,
         )

@@ -10,6 +10,12 @@ from trueup import runs
 from trueup.cli.network.data import print_findings, print_warnings
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
+from trueup.deploy.network_forms import (
+    allowed_forms,
+    forms_of_network,
+    overrides_for,
+    words_on_forms,
+)
 from trueup.errors import ExperimentError, listing
 from trueup.networks.evaluation.metrics import SETTLING
 from trueup.networks.evaluation.network_verdict import choice_words, start_note
@@ -33,17 +39,23 @@ def run_train(
     *,
     overwrite: bool,
     anyway: bool,
+    form: str | None,
     dry_run: bool,
     verbose: bool,
 ) -> int:
     """Train, or print the plan; returns the exit code."""
     configuration = load_configuration(overrides, file, anyway=anyway)
+    if form is not None:
+        more = overrides_for(form, configuration)
+        configuration = load_configuration([*overrides, *more], file, anyway=anyway)
     if dry_run:
         spec, directory = training_spec(configuration, target)
         # the run itself checks for files to overwrite
         plan = runs.plan(plan_network, spec, directory, overwrite=True)
         print_findings(plan["findings"], output)
-        return _show_plan(plan, output)
+        allowed = allowed_forms(configuration)
+        plan["forms"] = {each.form: list(each.families) for each in allowed}
+        return _show_plan(plan, words_on_forms(allowed), output)
     outcome = start_training(configuration, target, overwrite=overwrite, verbose=verbose)
     return print_outcome(outcome, output, show_summary)
 
@@ -97,10 +109,13 @@ def show_summary(outcome: Outcome, output: Output) -> None:
             output.text(name + choice_words(choice, split.network))
     note = "" if len(result.splits) > 1 else start_note(result.metrics)
     output.text(*filter(None, [note]))
+    if len(result.splits) == 1:
+        forms = forms_of_network(result.splits[0].network)
+        output.text(f"Can be exported as {listing(forms, 20)}")
     output.text(f"Run directory: {outcome.directory}", f"Report: {outcome.report}")
 
 
-def _show_plan(content: dict[str, Any], output: Output) -> int:
+def _show_plan(content: dict[str, Any], forms: str, output: Output) -> int:
     plan = content["plan"]
     output.text(yaml.safe_dump(content["configuration"], sort_keys=False))
     output.text(
@@ -117,6 +132,7 @@ def _show_plan(content: dict[str, Any], output: Output) -> int:
         f"{plan['networks']} networks to train, at most {plan['steps']} gradient steps each "
         f"({plan['epochs']} epochs of {plan['steps_an_epoch']}, {1e3 * plan['step_seconds']:.2g} "
         f"ms per step): about {duration(plan['seconds'])} without early stopping",
+        forms,
     )
     output.result(content)
     return DONE

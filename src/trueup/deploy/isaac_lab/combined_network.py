@@ -46,6 +46,23 @@ of this module.
 '''
 
 
+def fit(deployment: Deployment) -> Deployment:
+    """The network alone, on angle, target angle and velocity, for ``CombinedGRUAndPDActuator``.
+
+    Raises:
+        FitError: the network is not supported.
+    """
+    bare = Deployment(deployment.network, normalization=False, base=False, limits=False)
+    own = fitted(bare, "CombinedGRUAndPDActuator", ("gru",), FEATURE_NAMES)
+    if isinstance(own.network.base, ServoBase):
+        raise FitError(
+            "CombinedGRUAndPDActuator adds a PD law to the network, but this one corrects an "
+            "identified servo: export it as isaac-lab, whose graph contains the servo, or train "
+            "over a PD law (model.kp_phys and model.kd_phys without model.servo_base)"
+        )
+    return own
+
+
 def write_combined(deployment: Deployment, folder: Path) -> str:
     """Write the folder of ``CombinedGRUAndPDActuator``; returns its configuration as text.
 
@@ -58,17 +75,9 @@ def write_combined(deployment: Deployment, folder: Path) -> str:
     Raises:
         FitError: the network is not supported.
     """
-    network = deployment.network
-    bare = Deployment(network, normalization=False, base=False, limits=False)
-    fit = fitted(bare, "CombinedGRUAndPDActuator", ("gru",), FEATURE_NAMES)
-    network, stats = fit.network, fit.network.normalization
+    network = fit(deployment).network
+    stats = network.normalization
     content = stats.to_dict()
-    if isinstance(network.base, ServoBase):
-        raise FitError(
-            "CombinedGRUAndPDActuator adds a PD law to the network, but this one corrects an "
-            "identified servo: export it as isaac-lab, whose graph contains the servo, or train "
-            "over a PD law (model.kp_phys and model.kd_phys without model.servo_base)"
-        )
     if network.base is not None:
         bias = np.asarray(network.weights["head.bias"], dtype=np.float64)
         bias = bias + stats.output_mean / stats.output_deviation

@@ -211,6 +211,8 @@ def candidates(
     found = {}
     for over_base in (True, False) if model.use_residual else (False,):
         for family, own in kinds:
+            if family not in model.model_type.families:
+                continue
             if model.use_residual and not over_base and family == "lstm":
                 continue
             settings = _kept(model, {**common, **own})

@@ -36,6 +36,9 @@ _SPRINGS = ("k_spring", "spring_stiffness")
 AUTO = "auto"
 """Family chosen on the validation part."""
 
+TRIED = ("gru", "mlp", "lstm")
+"""Families that ``auto`` tries, unless ``families`` names some of them."""
+
 
 @dataclass(frozen=True)
 class ModelType:
@@ -45,9 +48,17 @@ class ModelType:
     """Family: ``gru``, ``lstm``, ``mlp`` or ``linear``; ``auto``: a run trains all of them, with
     and without skip and base, and keeps the best on the validation part (``train_network``, which
     trains one network, trains a ``gru``)."""
+    families: tuple[str, ...] = TRIED
+    """Families that ``auto`` tries, such as those that a simulator supports."""
 
     def __post_init__(self):
         _check_choice("model.model_type.name", self.name, (AUTO, *FAMILIES))
+        for family in self.families:
+            _check_choice("model.model_type.families", family, TRIED)
+        if not self.families:
+            raise ExperimentError(
+                f"model.model_type.families is empty; available: {listing(TRIED)}"
+            )
 
 
 @dataclass(frozen=True)
