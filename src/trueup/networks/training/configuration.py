@@ -270,6 +270,11 @@ def _compose(overrides: Sequence[str]) -> dict[str, Any]:
         content = OmegaConf.to_container(configuration, resolve=True, throw_on_missing=True)
     except (HydraException, OmegaConfBaseException) as error:
         what = str(error).strip().splitlines()[0]
+        if what.startswith("Ambiguous value"):  # Hydra's word for a sweep outside a multirun
+            what += (
+                ": write several values as a list, KEY=[a,b], or train once for each with "
+                "--multirun"
+            )
         raise ExperimentError(f"the configuration cannot be composed: {what}") from error
     return dict(content)  # type: ignore[arg-type]
 
