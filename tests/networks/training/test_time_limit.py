@@ -9,6 +9,7 @@ from training_recordings import made_series
 
 from trueup.errors import ExperimentError
 from trueup.networks import SyntheticSettings, synthesize
+from trueup.networks.evaluation.network_verdict import TIME_LIMIT
 from trueup.networks.training import (
     ModelSettings,
     TrainSettings,
@@ -17,7 +18,6 @@ from trueup.networks.training import (
     run_files,
     train_network,
 )
-from trueup.networks.training.checkpoint_callback import TIME_LIMIT
 from trueup.networks.training.lightning_module import NetworkTraining
 from trueup.networks.training.settings import ModelType
 from trueup.networks.training.time_limit import TimeLimit, epochs_within

@@ -9,21 +9,27 @@ import numpy as np
 from trueup.errors import RecordingError, TrueupError, listing
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.command_checks import (
+    check_command_signs,
     check_commands,
     check_gains,
+    check_magnitude,
     follows_an_angle,
     look_like_degrees,
 )
+from trueup.networks.data.copied_rows import copied_rows
 from trueup.networks.data.features import ANGLE, INERTIA, TARGET_ANGLE, VELOCITY
 from trueup.networks.data.odd_torques import OddTorque, odd_torques
 from trueup.networks.data.reading import RATE_TOLERANCE, read_recorded, series_of, usable
 from trueup.networks.data.recordings import COMMANDS, load_group
-from trueup.networks.data.settings import ACCEPTABLE, SIGNS, TORQUE, UNITS, DataSettings
+from trueup.networks.data.settings import ACCEPTABLE, COPIES, SIGNS, TORQUE, UNITS, DataSettings
 from trueup.signals import Finding, QualityReport, Recording, check_quality
 from trueup.signals.clocks.even import sampling_rate
 
 # a recording with a constant command is useful together with others
 _ACCEPTED = ("excitation",)
+FEWEST_SAMPLES = 50
+"""Smallest number of samples of a recording."""
+
 AGREEMENT = "agreement"
 """Check of the torques against their inputs, and of the recordings against each other."""
 
@@ -179,6 +185,9 @@ def _check_recorded(recorded: list[Recording], settings: DataSettings) -> DataCh
     together = (
         *_check_rates(files, settings),
         *check_commands(recorded, settings),
+        *check_command_signs(recorded, names, settings),
+        *check_magnitude(recorded, names, settings),
+        *_check_copies(recorded, names, settings),
         *check_gains(recorded, settings),
         *_check_groups(recorded),
     )
@@ -186,10 +195,17 @@ def _check_recorded(recorded: list[Recording], settings: DataSettings) -> DataCh
 
 
 def _check_file(recording: Recording, name: str, settings: DataSettings) -> FileCheck:
-    quality = _quality(recording, settings)
-    if settings.repair:
-        quality = _quality_with_repair(recording, quality, settings)
     times = recording.stream.times
+    if len(times) < FEWEST_SAMPLES:
+        sentence = (
+            f"It has {len(times)} samples, of which a network learns nothing: record at least "
+            f"{FEWEST_SAMPLES}, or remove the file."
+        )
+        quality = QualityReport((Finding("samples", "refuse", "", sentence),), None)
+    else:
+        quality = _quality(recording, settings)
+        if settings.repair:
+            quality = _quality_with_repair(recording, quality, settings)
     steps = np.diff(times)
     moving = len(steps) > 0 and np.median(steps) > 0
     return FileCheck(
@@ -260,6 +276,28 @@ def _check_rates(files: tuple[FileCheck, ...], settings: DataSettings) -> list[F
         return [Finding("rates", "info", "", sentence, figures)]
     sentence += ": set data.rate to the rate that the network is to run at."
     return [Finding("rates", "refuse", "", sentence, figures)]
+
+
+def _check_copies(
+    recorded: list[Recording], names: list[str], settings: DataSettings
+) -> list[Finding]:
+    """Find recordings that hold the same samples."""
+    columns = sorted(set.intersection(*(set(each.stream.columns) for each in recorded)) - {INERTIA})
+    if len(columns) < 2:
+        return []
+    rows = [np.stack([each.stream.columns[name] for name in columns], axis=1) for each in recorded]
+    severity = "warning" if COPIES in settings.accept else "refuse"
+    return [
+        Finding(
+            COPIES,
+            severity,
+            "",
+            f"{second} is a copy of {first}: {count} samples, {100 * share:.3g} % of the shorter "
+            "one, are in both, and what is trained on one is judged on the other. Remove one of "
+            "them.",
+        )
+        for first, second, count, share in copied_rows(names, rows)
+    ]
 
 
 def _check_groups(recorded: list[Recording]) -> list[Finding]:

@@ -32,10 +32,12 @@ SIGNS = "position-velocity"
 UNITS = "units"
 COMMAND = "command"
 GAINS = "gains"
-ACCEPTABLE = (SIGNS, UNITS, COMMAND, GAINS, TORQUE)
+COPIES = "copies"
+ACCEPTABLE = (SIGNS, UNITS, COMMAND, GAINS, TORQUE, COPIES)
 """Kinds of serious findings that can be accepted: a velocity with a sign or unit inconsistent with
-the angle, angles that look like degrees, commands that never change, several gains without a gain
-among the features, and a torque that never changes."""
+the angle, angles that look like degrees and torques like mN m, commands that never change, are
+reversed or repeat the measurement, several gains without a gain among the features, a torque that
+never changes, and recordings that hold the samples of another one."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import lightning.pytorch as lightning
 import numpy as np
 
 from trueup.errors import RunDirectoryError
+from trueup.networks.evaluation.network_verdict import TIME_LIMIT
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import save_network
 from trueup.networks.training.hooks import TrainingHooks
@@ -23,7 +24,6 @@ from trueup.runs.store import atomic
 LAST = CHECKPOINT
 BEST = "network.safetensors"
 HISTORY = "history.jsonl"
-TIME_LIMIT = "the time limit"
 PACE_WINDOW = 9
 """Number of validations over which the duration of an epoch is measured."""
 BEFORE_TRAINING = -1
