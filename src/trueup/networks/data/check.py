@@ -1,5 +1,6 @@
 """Checks of recordings before a network is trained on them."""
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from trueup.networks.data.copied_rows import copied_rows
 from trueup.networks.data.features import ANGLE, INERTIA, TARGET_ANGLE, VELOCITY
 from trueup.networks.data.odd_torques import OddTorque, odd_torques
 from trueup.networks.data.reading import RATE_TOLERANCE, read_recorded, series_of, usable
-from trueup.networks.data.recordings import COMMANDS, load_group
+from trueup.networks.data.recordings import COMMANDS, load_group, name_of_joint
 from trueup.networks.data.settings import ACCEPTABLE, COPIES, SIGNS, TORQUE, UNITS, DataSettings
 from trueup.signals import Finding, QualityReport, Recording, check_quality
 from trueup.signals.clocks.even import sampling_rate
@@ -29,6 +30,8 @@ from trueup.signals.clocks.even import sampling_rate
 _ACCEPTED = ("excitation",)
 FEWEST_SAMPLES = 50
 """Smallest number of samples of a recording."""
+
+_PART = re.compile(r"_part\d+$")
 
 AGREEMENT = "agreement"
 """Check of the torques against their inputs, and of the recordings against each other."""
@@ -178,9 +181,9 @@ def read_checked(
 
 
 def _check_recorded(recorded: list[Recording], settings: DataSettings) -> DataCheck:
-    names = [Path(each.source).name for each in recorded]
+    names = ["/".join(filter(None, _file_and_joint(each))) for each in recorded]
     if len(set(names)) < len(names):
-        names = [f"{load_group(each)}/{Path(each.source).name}" for each in recorded]
+        names = [f"{load_group(each)}/{name}" for each, name in zip(recorded, names, strict=True)]
     files = tuple(_check_file(r, name, settings) for r, name in zip(recorded, names, strict=True))
     together = (
         *_check_rates(files, settings),
@@ -192,6 +195,10 @@ def _check_recorded(recorded: list[Recording], settings: DataSettings) -> DataCh
         *_check_groups(recorded),
     )
     return DataCheck(files, together)
+
+
+def _file_and_joint(recording: Recording) -> tuple[str, str]:
+    return Path(recording.source).name, name_of_joint(recording)
 
 
 def _check_file(recording: Recording, name: str, settings: DataSettings) -> FileCheck:
@@ -317,10 +324,11 @@ def _with_reading(
     """The findings with those of reading: source of the torque, processing of the samples."""
     notes = dict.fromkeys(note for each in series for note in each.notes)
     findings = [Finding("reading", "info", "", note[0].upper() + note[1:] + ".") for note in notes]
-    moving = {each.source for each in series if np.ptp(each.torque) > 0}
-    for source in dict.fromkeys(each.source for each in series):
-        if source not in moving:
-            name = next(each.name for each in series if each.source == source)
+    # parts of one recording between gaps count together, joints of one file do not
+    whole = {each.name: (each.source, _PART.sub("", each.name)) for each in series}
+    moving = {whole[each.name] for each in series if np.ptp(each.torque) > 0}
+    for source, name in dict.fromkeys(whole.values()):
+        if (source, name) not in moving:
             sentence = f"{name}: the torque is constant: nothing can be learned from it."
             severity = "warning" if TORQUE in settings.accept else "refuse"
             findings.append(Finding(TORQUE, severity, TORQUE, sentence))
