@@ -296,8 +296,8 @@ def c_source(deployment: Deployment, prefix: str, header: str) -> str:
     text = "".join(parts).replace("{p}", prefix)
     if _has_range(network):
         text += f"#if {prefix}_RANGE_CHECK\n"
-        text += _array(f"{prefix}_lowest", network.feature_lowest)
-        text += _array(f"{prefix}_highest", network.feature_highest) + "#endif\n\n"
+        text += _array(f"{prefix}_lowest", np.asarray(network.feature_lowest))
+        text += _array(f"{prefix}_highest", np.asarray(network.feature_highest)) + "#endif\n\n"
     torque = f"{stats.output_mean!r} + {stats.output_deviation!r} * output"
     lines = [*body, f"double torque = {torque};"]
     if deployment.base and network.base is not None:

@@ -47,13 +47,15 @@ def columns_of_joints(
         )
     found = _listed(mapped, lists) if lists else _matched(mapped, patterns, available, source)
     if not joints:
-        return dict(found)
-    chosen = {n: c for n, c in found.items() if any(fnmatchcase(n, each) for each in joints)}
+        return {**found}
+    chosen: dict[str | None, dict[str, Any]] = {
+        n: c for n, c in found.items() if any(fnmatchcase(n, each) for each in joints)
+    }
     if not chosen:
         raise ColumnError(
             f"{source}: data.joints names {listing(joints)}; its joints are {listing(found, 40)}"
         )
-    return dict(chosen)
+    return chosen
 
 
 def _column(value: Any) -> Any:

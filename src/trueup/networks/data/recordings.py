@@ -50,7 +50,7 @@ class RecordingFile:
 
 def name_of_joint(recording: Recording) -> str:
     """Name of the joint of a recording; empty where its file has one joint."""
-    return recording.metadata.get("joint") or ""
+    return str(recording.metadata.get("joint") or "")
 
 
 def load_group(recording: Recording) -> str:

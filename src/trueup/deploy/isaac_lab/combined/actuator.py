@@ -55,11 +55,13 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
                 f"range_check is {cfg.range_check!r}; available: {', '.join(_RANGE_CHECKS)}"
             )
         lowest, highest = self.files.feature_lowest, self.files.feature_highest
-        if cfg.range_check != "off" and (lowest is None or highest is None):
-            raise ParameterError(
-                f"range_check={cfg.range_check!r} requires feature_lowest and feature_highest, "
-                f"which {summary} lacks: use 'off'"
-            )
+        if lowest is None or highest is None:
+            if cfg.range_check != "off":
+                raise ParameterError(
+                    f"range_check={cfg.range_check!r} requires feature_lowest and "
+                    f"feature_highest, which {summary} lacks: use 'off'"
+                )
+            lowest, highest = [-float("inf")] * 3, [float("inf")] * 3
         self._law = pd_law if self.files.stall_torque is None else pd_law_with_curve
         try:
             with warnings.catch_warnings():
@@ -78,10 +80,8 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
         device = self._device
         self._mean = torch.tensor(self.files.input_mean, device=device)
         self._deviation = torch.tensor(self.files.input_deviation, device=device)
-        self._lowest, self._highest = (
-            None if limit is None else torch.tensor(limit, device=device)
-            for limit in (lowest, highest)
-        )
+        self._lowest = torch.tensor(lowest, device=device)
+        self._highest = torch.tensor(highest, device=device)
         self.outside = torch.zeros(count, joints, dtype=torch.long, device=device)
         self._input = torch.zeros(count * joints, 1, 3, device=device)
         self.sea_hidden_state = torch.zeros(
