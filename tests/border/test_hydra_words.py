@@ -18,8 +18,10 @@ def test_a_pattern_needs_no_quotes(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("word", "says"),
     [
-        ("-m", "a loop in the shell"),
-        ("--multirun", "a loop in the shell"),
+        ("-m", "no key has several: give some, such as seed=1,2,3"),
+        ("--multirun", "no key has several"),
+        ("hydra.sweep.dir=runs", "hydra.sweep.dir is the folder of --multirun"),
+        ("seed=1,2", "--multirun"),
         ("hydra.run.dir=runs/other", "two run directories"),
         ("hydra.run.dir=", "hydra.run.dir=DIRECTORY"),
         ("hydra.job.name=x", "hydra.job.name"),
@@ -44,6 +46,31 @@ SMALL = (
     ),
     *("train.accelerator=cpu", "train.burn_in=20", "data.sequence_duration_s=0.5"),
 )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["seed=1,2", "train.no_such_key=3"], "unknown configuration key 'train.no_such_key'"),
+        (["seed=range(0,2000)"], "2000 trainings; at most 1000"),
+        (["seed=1,2", "hydra.run.dir=x"], "hydra.run.dir is the folder without --multirun"),
+        (["seed=choice(1,2"], "an override cannot be read"),
+        (["seed=1,-3"], "seed is -3"),
+    ],
+)
+def test_a_multirun_that_cannot_be_is_refused_before_the_first_job(words, says, tmp_path, capsys):
+    assert main(["network", "train", "-m", *words, "--output", str(tmp_path / "runs")]) == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_folder_without_a_multirun_is_not_resumed(tmp_path, capsys):
+    words = ["network", "train", "-m", "--resume", "--output", str(tmp_path)]
+    assert main(words) == 2
+    assert "has no multirun" in capsys.readouterr().err
+    (tmp_path / "multirun.yaml").write_text("jobs: 3")
+    assert main(words) == 2
+    assert "is damaged" in capsys.readouterr().err
 
 
 def test_a_run_has_the_layout_of_hydra(tmp_path, capsys):

@@ -3,6 +3,7 @@
 ``benchmarks/simulator_contracts/run.py networks newton`` runs the same through the real classes.
 """
 
+import json
 import re
 import sys
 from dataclasses import replace
@@ -16,6 +17,7 @@ pytest.importorskip("torch")
 import isaac_lab_stand_in
 import mjlab_learned_stand_in
 import newton_stand_in
+import onnxruntime
 import torch
 from random_networks import BASE, random_network
 from servo_bases import LAWS, distinct_base
@@ -206,6 +208,67 @@ def test_newton_runs_the_network(tmp_path, network):
     zeros = network.history - 1
     assert (f"the first {zeros} steps differ" in usage) == (zeros > 0)
     check(torque[zeros:], expected(network, *moved)[zeros:])
+
+
+def run_by_metadata(path, signals):
+    """Torque of one joint over time, by the file's own description and no knowledge of its kind."""
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    described = json.loads(session.get_modelmeta().custom_metadata_map["metadata"])
+    shapes = {each.name: each.shape for each in session.get_inputs()}
+    states = {
+        name: np.zeros([1 if size == "batch" else size for size in state["shape"]], np.float32)
+        for name, state in described["states"].items()
+    }
+    assert {name: shapes[name] for name in states} == {
+        name: state["shape"] for name, state in described["states"].items()
+    }
+    stats = described.get("normalization")
+    assert (stats is None) == described["inside"]["normalization"]
+    columns = described.get("input_columns", described["inputs"])
+    rows = np.stack([signals[name] for name in columns], axis=1)
+    mean, deviation = 0.0, 1.0
+    if stats is not None:
+        inputs = stats["inputs"]
+        rows = rows - np.array([inputs["mean"][name] for name in columns])
+        rows = rows / np.array([inputs["std"][name] for name in columns])
+        mean, deviation = stats["targets"]["mean"]["torque"], stats["targets"]["std"]["torque"]
+    torque = []
+    for step in range(len(rows)):
+        values = rows[step]
+        if "history" in described:
+            assert described["input_axes"] == ["input", "steps ago"]
+            past = [rows[max(step - k, 0)] for k in range(described["history"])]
+            values = np.stack(past, axis=1).ravel()
+        feed = {"input": values.astype(np.float32).reshape([*[1] * (len(shapes["input"]) - 1), -1])}
+        following = [state["next"] for state in described["states"].values()]
+        found, *new = session.run(["output", *following], {**feed, **states})
+        states = dict(zip(states, new, strict=True))
+        torque.append(float(found.squeeze()) * deviation + mean)
+    return np.array(torque)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        random_network("mlp", history=4, **NEWTON),
+        random_network("lstm", layers=1, **NEWTON),
+        random_network("gru", layers=2),
+    ],
+)
+def test_the_metadata_of_newton_alone_describe_the_graph(tmp_path, network):
+    export_network(network, "newton", tmp_path / "network.onnx")
+    target, angle, velocity = (each.reshape(len(each), -1)[:, 0] for each in motion())
+    signals = {
+        "position": angle,
+        "target_position": target,
+        "velocity": velocity,
+        ANGLE_ERROR: target - angle,
+        VELOCITY: velocity,
+    }
+    held = HELD_STEPS if network.family in ("gru", "lstm") else 0
+    signals = {k: np.concatenate([np.full(held, v[0]), v]) for k, v in signals.items()}
+    torque = run_by_metadata(tmp_path / "network.onnx", signals)[held:]
+    check(torque, expected(network, target[:, None], angle[:, None], velocity[:, None])[:, 0])
 
 
 def test_a_skip_is_one_hidden_unit_of_a_gru_also_far_from_the_mean():

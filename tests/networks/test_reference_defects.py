@@ -96,9 +96,10 @@ DEFECTS = {
         "test_network_control_law.py::test_a_network_steps_at_its_own_rate_and_no_other",
         "test_combined_actuator.py::test_the_combined_actuator_holds_its_rate_and_resets_alone",
     ),
-    "9: the spring pushes away": (
-        "test_torch_network.py::test_a_spring_of_the_base_pulls_back",
-        "test_combined_actuator.py::test_files_of_a_training_whose_spring_pushes_away_keep_their_meaning",
+    "9: the spring pushes away, and its key says stiffness": (
+        "test_torch_network.py::test_a_spring_of_the_base_with_a_positive_gain_pushes_away",
+        "test_network_configuration.py::test_a_stiffness_is_a_spring_that_pulls_back",
+        "test_combined_actuator.py::test_files_of_a_training_whose_spring_pulls_back_keep_their_meaning",
     ),
     "9: the target velocity of the base is zero": (
         "test_torch_network.py::test_the_base_is_the_same_law_in_torch",

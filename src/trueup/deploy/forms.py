@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueup.errors import FitError, did_you_mean, listing
+from trueup.networks.data.features import FEATURE_NAMES, SIMULATOR_FEATURE_NAMES
 
 SERVO = "servo"
 NETWORK = "network"
@@ -54,13 +55,31 @@ class Form:
         then rejected, and so are networks that are not whole actuators."""
     is_whole: bool = False
     """Whether a servo's file contains its whole model; other forms approximate it."""
+    fit: str = ""
+    """Function that fits a network to the form, as ``module:function``: from a
+        :class:`Deployment` to that of the written file. It raises :class:`FitError` where the form
+        does not support the network. Empty where every network is supported."""
+    features: tuple[str, ...] = ()
+    """Features that a network trained for the form should have, where the form has few; those of
+        every family that it supports."""
 
     def write(self, *given: Any) -> Any:
         """Call the writer of the form."""
-        if not isinstance(self.writer, str):
-            return self.writer(*given)
-        module, function = self.writer.split(":")
-        return getattr(importlib.import_module(module), function)(*given)
+        return (_function(self.writer) if isinstance(self.writer, str) else self.writer)(*given)
+
+    def check_fit(self, deployment: Any) -> None:
+        """Check that the form supports a network, without writing it.
+
+        Raises:
+          FitError: it does not; the message states what it supports.
+        """
+        if self.fit:
+            _function(self.fit)(deployment)
+
+
+def _function(place: str) -> Callable[..., Any]:
+    module, function = place.split(":")
+    return getattr(importlib.import_module(module), function)
 
 
 FORMS: dict[str, dict[str, Form]] = {thing: {} for thing in THINGS}
@@ -124,6 +143,7 @@ def described_forms(thing: str) -> str:
 _DEPLOY = "trueup.deploy"
 _MLP, _LSTM, _GRU = (f"{_DEPLOY}.isaac_lab.network:write_{f}" for f in ("mlp", "lstm", "gru"))
 _MODULE = "posterior_event.py"
+_FITS = {name: f"{_DEPLOY}.{name}.network:fit" for name in ("isaac_lab", "mjlab", "newton")}
 
 for _form in (
     Form("mujoco", SERVO, "script that runs the whole model at C speed",
@@ -137,7 +157,8 @@ for _form in (
     Form("mjlab", SERVO, "actuator class with the whole model, which reads parameter files",
          f"{_DEPLOY}.mjlab.servo:write_servo", is_whole=True),
     Form("mjlab", NETWORK, "mlp or linear network for LearnedMlpActuatorCfg",
-         f"{_DEPLOY}.mjlab.network:write_network", ".pt", for_simulator=True),
+         f"{_DEPLOY}.mjlab.network:write_network", ".pt", for_simulator=True,
+         fit=_FITS["mjlab"], features=SIMULATOR_FEATURE_NAMES),
     Form("mjlab", MODEL_DRAWS, "startup event", f"{_DEPLOY}.mjlab.draws:write_draws",
          files=(_MODULE,)),
     Form("mjlab", SERVO_DRAWS, "actuator class and startup event",
@@ -148,7 +169,8 @@ for _form in (
     Form("isaac-lab", SERVO, "nearest of its actuator configurations",
          f"{_DEPLOY}.isaac_lab.nearest:export_isaac_lab"),
     Form("isaac-lab", NETWORK, "its actuator class of the network's family",
-         f"{_DEPLOY}.isaac_lab.network:write_network", ".pt", for_simulator=True),
+         f"{_DEPLOY}.isaac_lab.network:write_network", ".pt", for_simulator=True,
+         fit=_FITS["isaac_lab"], features=SIMULATOR_FEATURE_NAMES),
     Form("isaac-lab", MODEL_DRAWS, "startup event", f"{_DEPLOY}.isaac_lab.draws:write_draws",
          files=(_MODULE,)),
     Form("isaac-lab", SERVO_DRAWS, "actuator class and startup event",
@@ -161,11 +183,12 @@ for _form in (
     Form("isaac-lab-module", SERVO, "actuator class with the whole model",
          f"{_DEPLOY}.isaac_lab.servo:write_servo", is_whole=True),
     Form("isaac-lab-combined", NETWORK, "gru over a PD law, its class and JSON files in a folder",
-         f"{_DEPLOY}.isaac_lab.combined_network:write_combined", "", for_simulator=True),
+         f"{_DEPLOY}.isaac_lab.combined_network:write_combined", "", for_simulator=True,
+         fit=f"{_DEPLOY}.isaac_lab.combined_network:fit", features=FEATURE_NAMES),
     Form("newton", SERVO, "drive of its actuators with the whole model",
          f"{_DEPLOY}.newton.servo:write_servo", is_whole=True),
     Form("newton", NETWORK, "ONNX for its neural drives", f"{_DEPLOY}.newton.network:write_newton",
-         ".onnx", for_simulator=True),
+         ".onnx", for_simulator=True, fit=_FITS["newton"], features=SIMULATOR_FEATURE_NAMES),
     Form("playground", MODEL_DRAWS, "function domain_randomize",
          f"{_DEPLOY}.playground.draws:write_draws", files=("posterior_randomize.py",)),
     Form("numpy", SERVO, "module of numpy with the whole model",

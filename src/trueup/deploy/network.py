@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueup._marks import KEY, marked
-from trueup.deploy.forms import NETWORK, find_form
+from trueup.deploy.forms import NETWORK, Form, find_form
 from trueup.errors import FitError, listing
 from trueup.networks.data.features import not_deployable
 from trueup.networks.model.network import Network
@@ -64,13 +64,23 @@ def export_network(
             installed.
     """
     chosen = find_form(form, NETWORK)
-    if chosen.for_simulator:
-        _check_deployable(network, chosen.name)
-        _check_whole(network, chosen.name)
+    check_inputs(network, chosen)
     deployment = Deployment(network, normalization, base, limits)
     path = Path(path)
     with marked(network.provenance.get(KEY)):
         return ExportedNetwork(path, chosen.write(deployment, path))
+
+
+def check_inputs(network: Network, form: Form) -> None:
+    """Reject a network whose inputs, or whose torque alone, a simulator does not have.
+
+    Raises:
+        FitError: the form is for a simulator, and the network requires what only hardware measures
+            or is a correction of another torque.
+    """
+    if form.for_simulator:
+        _check_deployable(network, form.name)
+        _check_whole(network, form.name)
 
 
 def _check_deployable(network: Network, form: str) -> None:

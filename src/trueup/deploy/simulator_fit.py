@@ -8,6 +8,10 @@ from trueup.networks.model.network import Network
 from trueup.networks.runtime.deployment import Deployment
 
 
+class FamilyError(FitError):
+    """A form does not support the family of a network."""
+
+
 def fitted(
     deployment: Deployment,
     simulator: str,
@@ -23,7 +27,8 @@ def fitted(
         features: features that it supplies, in order.
 
     Raises:
-        FitError: the family is not supported, or the network requires other features.
+        FamilyError: the family is not supported.
+        FitError: the network requires other features.
     """
     network = deployment.network
     train = (
@@ -31,7 +36,7 @@ def fitted(
         f"'data.features=[{','.join(features)}]'"
     )
     if network.family not in families:
-        raise FitError(
+        raise FamilyError(
             f"{simulator} supports networks of the family {listing(families)}; this one is of the "
             f"family {network.family!r}. {train}"
         )

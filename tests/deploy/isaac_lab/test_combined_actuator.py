@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -130,7 +131,10 @@ def test_the_combined_actuator_refuses_files_that_do_not_fit(isaac_lab, tmp_path
         make()
 
 
-def test_files_of_a_training_whose_spring_pushes_away_keep_their_meaning(isaac_lab, tmp_path):
+@pytest.mark.parametrize("former", ["k_spring_pulls_back", "spring_restores"])
+def test_files_of_a_training_whose_spring_pulls_back_keep_their_meaning(
+    isaac_lab, tmp_path, former
+):
     network = random_network("gru", base=BASE, torque_limit=9.0)
     exported(network, "isaac-lab-combined", tmp_path / "run")
     read_run_files = combined(tmp_path / "run").read_run_files
@@ -140,9 +144,9 @@ def test_files_of_a_training_whose_spring_pushes_away_keep_their_meaning(isaac_l
     )
     assert read_run_files(statistics, path).k_spring == BASE.k_spring
     content = json.loads(path.read_text())
-    for key in ("k_spring_pulls_back", "feature_names", "rate_hz", "torque_limit_nm"):
+    for key in ("feature_names", "rate_hz", "torque_limit_nm"):
         del content[key]
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps({**content, former: True}))
     files = read_run_files(statistics, path)
     assert files.k_spring == -BASE.k_spring
     assert files.rate is None
@@ -178,6 +182,37 @@ def test_numbers_of_the_files_are_those_that_act(isaac_lab, tmp_path):
     moved = motion()
     changed = random_network("gru", base=other, torque_limit=9.0)
     check(isaac_lab_torques(ACTIONS, cfg, moved), expected(changed, *moved))
+
+
+def test_inputs_out_of_range_are_counted_or_clamped_on_request(isaac_lab, tmp_path):
+    network = random_network("gru", base=BASE)
+    moved = motion()
+    stacked = np.stack([moved[1], moved[0], moved[2]], axis=-1).reshape(-1, 3)
+    lowest, highest = (np.quantile(stacked, part, axis=0) for part in (0.05, 0.95))
+    network = replace(network, feature_lowest=lowest, feature_highest=highest)
+    cfg = exported(network, "isaac-lab-combined", tmp_path / "run")
+    cfg.range_check = "count"
+    check(isaac_lab_torques(ACTIONS, cfg, moved), expected(network, *moved))
+    cfg.range_check = "clamp"
+    clamped = isaac_lab_torques(ACTIONS, cfg, moved)
+    target, angle, velocity = moved
+    within = [
+        np.clip(values, lowest[column], highest[column])
+        for values, column in ((target, 1), (angle, 0), (velocity, 2))
+    ]
+    bare = replace(network, base=None)
+    base = BASE.torque(np.stack([angle, target - angle, velocity], axis=-1))
+    check(clamped, expected(bare, *within) + base)
+    actuator = cfg.class_type(cfg, ["a"], slice(None), 1, "cpu")
+    for angle, outside in ((0.0, 0), (9.0, 1), (9.0, 2)):
+        actions = ACTIONS(*(torch.zeros(1, 1) for _ in range(3)))
+        actuator.compute(actions, torch.full((1, 1), angle), torch.zeros(1, 1))
+        assert actuator.outside.tolist() == [[outside]]
+    actuator.reset([0])
+    assert actuator.outside.tolist() == [[0]]
+    with pytest.raises(Exception, match="available: off, count, clamp"):
+        cfg.range_check = "on"
+        cfg.class_type(cfg, ["a"], slice(None), 1, "cpu")
 
 
 def test_the_curve_on_the_whole_torque_is_asymmetric(isaac_lab, tmp_path):

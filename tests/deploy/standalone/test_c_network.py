@@ -3,6 +3,7 @@
 import ctypes
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,18 +13,25 @@ from servo_bases import LAWS, distinct_base
 
 from trueup.cli import main
 from trueup.deploy import export_network
-from trueup.errors import FitError
-from trueup.networks import Network, predict, save_network
+from trueup.errors import FitError, SignalError
+from trueup.networks import AnalyticBase, Network, NetworkRuntime, predict, save_network
+from trueup.networks.runtime.record import state_size
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 compiled = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
 
 
-def c_rollout(network: Network, path: Path, inputs: np.ndarray, **parts: bool) -> np.ndarray:
-    """Torque of the compiled source after each step, from a cold start."""
+def c_rollout(
+    network: Network, path: Path, inputs: np.ndarray, *options: str, **parts: bool
+) -> np.ndarray:
+    """Torque of the compiled source after each step, from a cold start.
+
+    With a range check, a last element is the number of steps with an input out of range.
+    """
     export_network(network, "c", path, **parts)
     library = path.with_suffix(".so")
     words = [COMPILER, "-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
+    words += options
     subprocess.run([*words, "-shared", "-fPIC", path, "-o", library, "-lm"], check=True)
     functions = ctypes.CDLL(str(library))
     step = getattr(functions, f"{path.stem}_step")
@@ -33,7 +41,9 @@ def c_rollout(network: Network, path: Path, inputs: np.ndarray, **parts: bool) -
     getattr(functions, f"{path.stem}_reset")(state.ctypes.data_as(ctypes.c_void_p))
     rows = np.ascontiguousarray(inputs)
     place = state.ctypes.data
-    return np.array([step(place, row.ctypes.data) for row in rows])
+    torque = [step(place, row.ctypes.data) for row in rows]
+    counts = state.view(np.uint64)[state_size(network)] if options else []
+    return np.append(torque, counts)
 
 
 @compiled
@@ -65,6 +75,45 @@ def test_every_activation(tmp_path, activation):
     inputs = smooth_inputs(network, 100)
     found = c_rollout(network, tmp_path / "net.c", inputs)
     np.testing.assert_allclose(found, predict(network, inputs), rtol=0, atol=1e-9)
+
+
+def ranged_network(family: str, base: AnalyticBase | None = None) -> Network:
+    network = random_network(family, base=base)
+    middle = smooth_inputs(network, 200)[:, : len(network.features)]
+    lowest, highest = (np.quantile(middle, part, axis=0) for part in (0.1, 0.9))
+    return replace(network, feature_lowest=lowest, feature_highest=highest)
+
+
+@compiled
+@pytest.mark.parametrize("family", ["gru", "mlp"])
+def test_inputs_out_of_range_are_counted_or_clamped_on_request(tmp_path, family):
+    network = ranged_network(family, BASE)
+    inputs = smooth_inputs(network, 200)
+    found = {}
+    for name, option in (("count", 1), ("clamp", 2)):
+        runtime = NetworkRuntime(network, range_check=name)
+        wanted = np.array([runtime.step(row[None])[0] for row in inputs])
+        flag = f"-D{name}_RANGE_CHECK={option}"
+        *torque, outside = c_rollout(network, tmp_path / f"{name}.c", inputs, flag)
+        np.testing.assert_allclose(torque, wanted, rtol=0, atol=1e-9)
+        assert 0 < outside == runtime.outside[0] < len(inputs)
+        found[name] = np.array(torque)
+        runtime.reset()
+        assert runtime.outside[0] == 0
+    np.testing.assert_array_equal(found["count"], c_rollout(network, tmp_path / "k.c", inputs))
+    np.testing.assert_allclose(found["count"], predict(network, inputs), rtol=0, atol=1e-9)
+    assert np.abs(found["clamp"] - found["count"]).max() > 0.01
+    within = np.clip(inputs[:, :3], network.feature_lowest, network.feature_highest)
+    bare = replace(network, base=None)
+    base = BASE.torque(inputs[:, [network.inputs.index(name) for name in BASE.features]])
+    np.testing.assert_allclose(found["clamp"], predict(bare, within) + base, rtol=0, atol=1e-9)
+
+
+def test_a_range_check_requires_the_ranges():
+    with pytest.raises(SignalError, match="which this network lacks: use 'off'"):
+        NetworkRuntime(random_network(), range_check="count")
+    with pytest.raises(SignalError, match="available: 'off', 'count', 'clamp'"):
+        NetworkRuntime(random_network(), range_check="on")  # type: ignore[arg-type]
 
 
 @compiled

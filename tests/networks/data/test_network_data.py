@@ -483,6 +483,7 @@ def test_reading_writes_nothing_into_the_data_folder(folder):
 
 
 def test_good_recordings_pass_and_their_state_is_told(folder):
+    write_csv(folder / "high" / "run.csv", joint_columns(frequency=1.2))
     found = check_data(settings(folder))
     assert found.usable
     found.raise_if_unusable()

@@ -78,11 +78,11 @@ def test_the_base_is_the_same_law_in_torch(target_velocity):
     np.testing.assert_allclose(torque.numpy(), base.torque(features), atol=1e-5)
 
 
-def test_a_spring_of_the_base_pulls_back():
+def test_a_spring_of_the_base_with_a_positive_gain_pushes_away():
     base = AnalyticBase(k_spring=2.0, theta0=0.5)
     stats = Normalization(("current_angle_rad",), np.zeros(1), np.ones(1), 0.0, 1.0)
     torque = TorchBase(base, stats)(torch.tensor([[[1.5, 0.0, 0.0], [-0.5, 0.0, 0.0]]]))
-    assert torque.tolist() == [[-2.0, 2.0]]
+    assert torque.tolist() == [[2.0, -2.0]]
 
 
 def test_a_base_of_brakes_and_limits_runs_at_every_speed():

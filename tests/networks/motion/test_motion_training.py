@@ -15,10 +15,11 @@ from trueup.actuators import BenchSimulator, ServoModel, find_servo, friction_mo
 from trueup.actuators.logs.files import write_log
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.cli import main
-from trueup.errors import FitError, RecordingError
+from trueup.errors import FitError, RecordingError, RunDirectoryError
 from trueup.networks import MotionSettings, load_network, run_motion_training
 from trueup.networks.motion.base import MotionBase
 from trueup.networks.motion.driven_joint import DrivenJoint
+from trueup.networks.motion.evaluation import evaluate_motion
 from trueup.networks.motion.logs import MAX_STEP, MotionLogs
 from trueup.networks.motion.result import MotionParts, evaluated, motion_parts
 from trueup.networks.motion.starting_correction import starting_correction
@@ -101,8 +102,17 @@ def test_friction_that_the_model_lacks_is_learned_from_command_and_angle(tmp_pat
     saved = load_network(tmp_path / "network.safetensors")
     again = motion_errors(result.training.servo, result.parts.test, saved)
     assert again == pytest.approx(result.errors)
+    assert "angle error, corrected" in (tmp_path / "report.html").read_text()
     metrics = json.loads((tmp_path / "metrics.json").read_text())
     assert metrics["corrected"]
+    held = [log for log in LOGS if log.kp == 400.0]
+    found = evaluate_motion(tmp_path, held)
+    assert found.errors == pytest.approx(result.errors)
+    assert found.base_errors == pytest.approx(result.base_errors)
+    assert found.unseen and found.verdict.grade.value == "use"
+    known = evaluate_motion(tmp_path, LOGS[:2])
+    assert not known.unseen
+    assert any("2 of 2 logs were in the training" in r.sentence for r in known.verdict.reasons)
     assert metrics["logs"]["validation"] == ["xl330_kp100_t0", "xl330_kp200_t0"]
 
 
@@ -114,6 +124,25 @@ def test_where_the_servo_model_suffices_it_is_what_is_written(tmp_path):
     assert result.errors == result.base_errors
     assert not (tmp_path / "network.safetensors").exists()
     assert any("servo model is sufficient" in reason.sentence for reason in result.verdict.reasons)
+    assert "corrected" not in (tmp_path / "report.html").read_text()
+    found = evaluate_motion(tmp_path, exact[-1:])
+    assert not found.corrected
+    assert found.errors == pytest.approx({exact[-1].name: result.errors[exact[-1].name]})
+
+
+def test_what_is_no_finished_training_of_servo_logs_is_not_evaluated(tmp_path, capsys):
+    with pytest.raises(RunDirectoryError):
+        evaluate_motion(tmp_path, LOGS[:1])
+    few = replace(QUICK, max_steps=1)
+    run_motion_training(MODEL, LOGS, tmp_path / "run", settings=few)
+    words = ["network", "evaluate", str(tmp_path / "run")]
+    assert main(words) == 2
+    assert "give their folder as --data" in capsys.readouterr().err
+    assert main([*words, "--data", str(tmp_path), "--inertia", "0.1"]) == 2
+    assert "give --data alone" in capsys.readouterr().err
+    (tmp_path / "run" / "metrics.json").unlink()
+    assert main([*words, "--data", str(tmp_path)]) == 2
+    assert "the training is not finished" in capsys.readouterr().err
 
 
 def test_the_parameters_of_the_servo_can_be_learned_along():

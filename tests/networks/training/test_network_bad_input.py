@@ -23,8 +23,9 @@ GROUPS = (
 
 @pytest.fixture
 def data(tmp_path):
-    for name in ("low", "high"):
-        write_csv(tmp_path / "data" / name / "run.csv", joint_columns())
+    for name, frequency in (("low", 1.0), ("high", 1.2)):
+        columns = joint_columns(frequency=frequency)
+        write_csv(tmp_path / "data" / name / "run.csv", columns)
     return tmp_path / "data"
 
 
@@ -170,8 +171,8 @@ def test_recordings_that_cannot_be_trained_on(case, data, capsys):
 
 
 def test_accepted_recordings_are_trained_on_and_what_was_found_is_said(data, tmp_path, capsys):
-    for name in ("low", "high"):
-        columns = joint_columns()
+    for name, frequency in (("low", 1.0), ("high", 1.2)):
+        columns = joint_columns(frequency=frequency)
         columns["Acc_Y"][:] = 0.0
         columns["Gyro_Z"] = np.radians(columns["Gyro_Z"])
         write_csv(data / name / "run.csv", columns)

@@ -6,13 +6,14 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from training_recordings import made_series
 
 import trueup
 from trueup.errors import ExperimentError
-from trueup.networks import DataSettings
+from trueup.networks import AnalyticBase, DataSettings
 from trueup.networks.plain_settings import build_settings, to_values
 from trueup.networks.training import load_configuration, train_network
 from trueup.networks.training.configuration import (
@@ -86,6 +87,7 @@ def test_every_key_is_read_somewhere():
         "name",
         "use_residual",
         "k_spring",
+        "spring_stiffness",
         "kp_phys",
         "kd_phys",
         "theta0",
@@ -118,6 +120,41 @@ def test_every_key_is_read_somewhere():
 
 
 BASE = {"use_residual": True, "kp_phys": 5.0}
+
+
+def base_torque(settings: ModelSettings, angle: float) -> float:
+    assert isinstance(settings.base, AnalyticBase)
+    return float(settings.base.torque(np.array([angle, 0.0, 0.0])))
+
+
+def test_a_stiffness_is_a_spring_that_pulls_back():
+    common = ["model.use_residual=true", "model.theta0=0.2"]
+    away, back = (
+        load_configuration([*common, f"model.{key}=0.8"]).model
+        for key in ("k_spring", "spring_stiffness")
+    )
+    # (current_angle - theta0) k_spring, as the formula of the residual model of GRU trainers
+    assert base_torque(away, 0.7) == pytest.approx(0.8 * 0.5)
+    assert base_torque(back, 0.7) == pytest.approx(-0.8 * 0.5)
+    with pytest.raises(ExperimentError, match="the same spring, with opposite signs"):
+        load_configuration(
+            ["model.use_residual=true", "model.k_spring=1", "model.spring_stiffness=1"]
+        )
+    with pytest.raises(ExperimentError, match=r"spring_stiffness is -1.0; it must be at least 0"):
+        load_configuration(["model.use_residual=true", "model.spring_stiffness=-1"])
+
+
+def test_a_whole_configuration_of_an_older_version_keeps_its_spring(tmp_path):
+    values = load_configuration(["model.use_residual=true", "model.k_spring=0.8"]).to_dict()
+    del values["model"]["spring_stiffness"]
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump(values))
+    for former in (TrainingConfiguration.from_dict(values), load_configuration(file=file)):
+        assert base_torque(former.model, 1.0) == pytest.approx(-0.8)
+    file.write_text(yaml.safe_dump({"model": {"use_residual": True, "k_spring": 0.8}}))
+    assert base_torque(load_configuration(file=file).model, 1.0) == pytest.approx(0.8)
+
+
 CHANGES: dict[str, tuple[dict[str, Any], Any]] = {
     "model.gru_hidden_dim": ({}, 5),
     "model.gru_num_layers": ({}, 2),
@@ -132,6 +169,7 @@ CHANGES: dict[str, tuple[dict[str, Any], Any]] = {
     "model.loss_diff_weight": ({}, 3.0),
     "model.use_residual": ({"learn_base": False, "kp_phys": 0.0}, True),
     "model.k_spring": (BASE, 0.7),
+    "model.spring_stiffness": (BASE, 0.7),
     "model.theta0": ({**BASE, "k_spring": 0.5}, 0.3),
     "model.kp_phys": (BASE, 4.0),
     "model.kd_phys": (BASE, 0.3),
@@ -210,6 +248,7 @@ def test_every_key_of_the_training_has_an_effect(key, recordings):
 def test_each_key_of_the_training_is_tried_here_or_elsewhere():
     elsewhere = {
         "model.model_type.name",  # test_network_training: each family
+        "model.model_type.families",  # test_network_choice
         "model.pd_stall_torque_phys_training",  # test_torch_network: the base's curve
         "model.pd_no_load_speed_phys_training",
         "model.ensemble_members",  # test_network_runs
@@ -292,4 +331,5 @@ def test_known_keys_hold_every_part():
     keys = known_keys()
     assert "train.early_stopping.patience" in keys
     assert "data.columns.torque" in keys
-    assert to_values(ModelSettings())["model_type"] == {"name": "auto"}
+    families = ("gru", "mlp", "lstm")
+    assert to_values(ModelSettings())["model_type"] == {"name": "auto", "families": families}

@@ -100,7 +100,9 @@ class EvaluateNetwork(OfRuns):
       trueup network evaluate network.safetensors --data data/real --json
       trueup network evaluate outputs/arm --data data/real --inertia 0.083 --report scores.html
       trueup network evaluate outputs/arm --data data/real --model-file arm.xml --joint elbow
+      trueup network evaluate runs/servo --data other_logs
 
+    A run of train-motion is scored by the angle of other servo logs, simulated in full.
     Exit codes: 0 done, 2 wrong input, 3 "do not use".
     """
 
@@ -123,7 +125,13 @@ class EvaluateNetwork(OfRuns):
         """Run the command; returns the exit code."""
         from trueup.cli.network.evaluate import NamedJoint, run_evaluate
         from trueup.cli.network.trained_recordings import NamedRecordings
+        from trueup.networks.motion.spec import is_motion_run
 
+        if is_motion_run(self.network):
+            from trueup.cli.network.motion_results import run_evaluate_motion
+
+            given = (self.keys, self.report, self.inertia, self.model_file, self.joint)
+            return run_evaluate_motion(self.network, self.data, given, self.anyway, output)
         named = NamedRecordings(self.network, self.data, self.keys, self.anyway)
         joint = NamedJoint(self.inertia, self.model_file, self.joint)
         return run_evaluate(named, joint, self.report, output)

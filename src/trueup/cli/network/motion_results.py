@@ -1,9 +1,13 @@
 """Output of the result or the plan of ``trueup network train-motion``."""
 
+from pathlib import Path
 from typing import Any
 
+from trueup._marks import marked
 from trueup.cli.output import Output
-from trueup.cli.run_results import DONE
+from trueup.cli.run_results import DONE, code_of
+from trueup.errors import ExperimentError
+from trueup.networks.motion.evaluation import evaluate_motion
 from trueup.runs import Outcome
 from trueup.runs.loop.progress import duration
 
@@ -11,23 +15,60 @@ from trueup.runs.loop.progress import duration
 def show_motion(outcome: Outcome, output: Output) -> None:
     """Print the angle errors of the held-out logs."""
     result = outcome.result
-    rows = [
-        [name, f"{1e3 * result.base_errors[name]:.4g}", f"{1e3 * error:.4g}"]
-        for name, error in result.errors.items()
-    ]
     where, words = "test" if result.parts.test else "validation", result.training.start.words
-    head = [f"{where} log", f"{words}, mrad", "corrected, mrad"]
-    pairs = [(result.base_motions[name], motion) for name, motion in result.motions.items()]
-    torques = [[motion.torque_error for motion in pair] for pair in pairs]
-    if all(torque is not None for pair in torques for torque in pair):
-        head += [f"torque, {words}, N m", "torque, corrected, N m"]
-        for row, pair in zip(rows, torques, strict=True):
-            row += [f"{torque:.3g}" for torque in pair]
+    compared = [(words, result.base_motions)]
+    if result.network is not None:
+        compared.append(("corrected", result.motions))
+    names = list(result.motions)
+    head = [f"{where} log", *(f"{label}, mrad" for label, _ in compared)]
+    rows = [
+        [name, *(f"{1e3 * motions[name].angle_error:.4g}" for _, motions in compared)]
+        for name in names
+    ]
+    torques = [[motions[name].torque_error for _, motions in compared] for name in names]
+    if all(torque is not None for of_log in torques for torque in of_log):
+        head += [f"torque, {label}, N m" for label, _ in compared]
+        for row, of_log in zip(rows, torques, strict=True):
+            row += [f"{torque:.3g}" for torque in of_log]
     output.table(head, rows)
     output.text(f"RMS error of whole logs, {result.training.steps} gradient steps.")
     for gain, factor in result.training.base.gains.items():
         output.text(f"The firmware applies a factor of {factor:.4g} to the gain {gain:g}.")
     output.text(f"Run directory: {outcome.directory}", f"Report: {outcome.report}")
+
+
+def run_evaluate_motion(
+    run: Path, logs: Path | None, others: tuple[Any, ...], anyway: bool, output: Output
+) -> int:
+    """Score a finished training on other servo logs; returns the exit code.
+
+    Args:
+      run: run directory of the training.
+      logs: folder or file of the logs.
+      others: values of options that such a run does not have.
+      anyway: accept a training whose logs have changed.
+      output: where the result is printed.
+    """
+    if logs is None:
+        raise ExperimentError(f"{run} is scored on other servo logs: give their folder as --data")
+    if any(others):
+        raise ExperimentError(
+            f"{run} is a training through the simulator, which is scored by the angle of servo "
+            "logs: give --data alone, without --report, --inertia, --model-file, --joint and keys"
+        )
+    found = evaluate_motion(run, logs, anyway=anyway)
+    with marked(found.mark):
+        label = "corrected" if found.corrected else found.words
+        head = ["log", f"{label}, mrad"]
+        rows = [[name, f"{1e3 * error:.4g}"] for name, error in found.errors.items()]
+        if found.base_errors and found.corrected:
+            head.append(f"{found.words} before the training, mrad")
+            for row in rows:
+                row.append(f"{1e3 * found.base_errors[row[0]]:.4g}")
+        output.table(head, rows)
+        output.text("RMS error of whole logs.", *found.verdict.lines())
+        output.result({"run": str(run), "data": str(logs), **found.to_dict()})
+    return code_of(found.verdict)
 
 
 def show_plan(content: dict[str, Any], output: Output) -> int:

@@ -1,6 +1,8 @@
 """Run ``trueup network train``."""
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,19 @@ import yaml
 from trueup import runs
 from trueup.cli.network.data import print_findings, print_warnings
 from trueup.cli.output import Output
-from trueup.cli.run_results import DONE, print_outcome
+from trueup.cli.run_results import DONE, code_of, outcome_content, print_outcome
+from trueup.deploy.network_forms import (
+    allowed_forms,
+    forms_of_network,
+    overrides_for,
+    words_on_forms,
+)
 from trueup.errors import ExperimentError, listing
 from trueup.networks.evaluation.metrics import SETTLING
 from trueup.networks.evaluation.network_verdict import choice_words, start_note
 from trueup.networks.training import TrainingResult, load_configuration
+from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.multirun import jobs_of, resume_jobs, start_jobs
 from trueup.networks.training.run import plan_network
 from trueup.networks.training.run_files import METRICS
 from trueup.networks.training.train import resume_training, start_training, training_spec
@@ -25,27 +35,93 @@ _BASELINES = {"mean": "constant", "base": "base alone", "reference": "controller
 """Further baselines, with the columns of their settled RMSE in the table."""
 
 
-def run_train(
-    overrides: Sequence[str],
-    file: Path | None,
-    target: Path | None,
-    output: Output,
-    *,
-    overwrite: bool,
-    anyway: bool,
-    dry_run: bool,
-    verbose: bool,
-) -> int:
+@dataclass(frozen=True)
+class Training:
+    """What the command says of a training."""
+
+    overrides: tuple[str, ...]
+    file: Path | None
+    overwrite: bool
+    anyway: bool
+    form: str | None
+    dry_run: bool
+
+    def configuration(self, overrides: Sequence[str]) -> TrainingConfiguration:
+        """Configuration of overrides, with those for the form added."""
+        found = load_configuration(overrides, self.file, anyway=self.anyway)
+        if self.form is None:
+            return found
+        more = overrides_for(self.form, found)
+        return load_configuration([*overrides, *more], self.file, anyway=self.anyway)
+
+
+def run_train(training: Training, target: Path | None, verbose: bool, output: Output) -> int:
     """Train, or print the plan; returns the exit code."""
-    configuration = load_configuration(overrides, file, anyway=anyway)
-    if dry_run:
+    configuration = training.configuration(training.overrides)
+    if training.dry_run:
         spec, directory = training_spec(configuration, target)
         # the run itself checks for files to overwrite
         plan = runs.plan(plan_network, spec, directory, overwrite=True)
         print_findings(plan["findings"], output)
-        return _show_plan(plan, output)
-    outcome = start_training(configuration, target, overwrite=overwrite, verbose=verbose)
+        allowed = allowed_forms(configuration)
+        plan["forms"] = {each.form: list(each.families) for each in allowed}
+        return _show_plan(plan, words_on_forms(allowed), output)
+    outcome = start_training(configuration, target, overwrite=training.overwrite, verbose=verbose)
     return print_outcome(outcome, output, show_summary)
+
+
+def run_multirun(
+    training: Training | None, target: Path | None, verbose: bool, output: Output
+) -> int:
+    """Train each job of a multirun, or print the jobs; returns the largest exit code.
+
+    Args:
+      training: what the command says; None to continue the multirun in ``target``.
+      target: folder of the multirun; by default a new one, as Hydra names it.
+      verbose: show progress on the error stream.
+      output: where results are printed.
+    """
+    if training is None:
+        if target is None:
+            raise ExperimentError("--resume requires the run directory: give it with --output")
+        finished = resume_jobs(target, verbose=verbose)
+    else:
+        jobs = jobs_of(training.overrides)
+        if training.form is not None:
+            jobs = [
+                replace(job, overrides=training.configuration(job.overrides).overrides)
+                for job in jobs
+            ]
+        if training.dry_run:
+            lines = [f"job {job.number}: {' '.join(job.swept)}" for job in jobs]
+            output.text(*lines, "Each is planned by --dry-run without --multirun")
+            output.result({"jobs": [list(job.overrides) for job in jobs]})
+            return DONE
+        target = target or Path(time.strftime("multirun/%Y-%m-%d/%H-%M-%S"))
+        finished = start_jobs(
+            jobs, target, file=training.file, overwrite=training.overwrite,
+            anyway=training.anyway, verbose=verbose,
+        )  # fmt: skip
+    rows, contents, code = [], [], DONE
+    for job, outcome in finished:
+        metrics = outcome.result.metrics
+        verdict = outcome.verdict
+        code = max(code, code_of(verdict, outcome.complete))
+        contents.append({"swept": list(job.swept), **outcome_content(outcome)})
+        rows.append(
+            [
+                str(job.number),
+                " ".join(job.swept),
+                "" if verdict is None else verdict.grade.value,
+                f"{metrics['rmse']:.4g}",
+                f"{metrics['r2']:.4f}",
+            ]
+        )
+        output.text(f"job {job.number} ({' '.join(job.swept)}): {outcome.directory}")
+    output.table(["job", "values", "verdict", "RMSE [N m]", "R2"], rows)
+    output.text(f"Run directories: {target}/0 to {target}/{len(rows) - 1}")
+    output.result({"directory": str(target), "jobs": contents})
+    return code
 
 
 def run_resume(directory: Path | None, verbose: bool, output: Output) -> int:
@@ -97,10 +173,13 @@ def show_summary(outcome: Outcome, output: Output) -> None:
             output.text(name + choice_words(choice, split.network))
     note = "" if len(result.splits) > 1 else start_note(result.metrics)
     output.text(*filter(None, [note]))
+    if len(result.splits) == 1:
+        forms = forms_of_network(result.splits[0].network)
+        output.text(f"Can be exported as {listing(forms, 20)}")
     output.text(f"Run directory: {outcome.directory}", f"Report: {outcome.report}")
 
 
-def _show_plan(content: dict[str, Any], output: Output) -> int:
+def _show_plan(content: dict[str, Any], forms: str, output: Output) -> int:
     plan = content["plan"]
     output.text(yaml.safe_dump(content["configuration"], sort_keys=False))
     output.text(
@@ -117,6 +196,7 @@ def _show_plan(content: dict[str, Any], output: Output) -> int:
         f"{plan['networks']} networks to train, at most {plan['steps']} gradient steps each "
         f"({plan['epochs']} epochs of {plan['steps_an_epoch']}, {1e3 * plan['step_seconds']:.2g} "
         f"ms per step): about {duration(plan['seconds'])} without early stopping",
+        forms,
     )
     output.result(content)
     return DONE

@@ -46,6 +46,23 @@ of this module.
 '''
 
 
+def fit(deployment: Deployment) -> Deployment:
+    """The network alone, on angle, target angle and velocity, for ``CombinedGRUAndPDActuator``.
+
+    Raises:
+        FitError: the network is not supported.
+    """
+    bare = Deployment(deployment.network, normalization=False, base=False, limits=False)
+    own = fitted(bare, "CombinedGRUAndPDActuator", ("gru",), FEATURE_NAMES)
+    if isinstance(own.network.base, ServoBase):
+        raise FitError(
+            "CombinedGRUAndPDActuator adds a PD law to the network, but this one corrects an "
+            "identified servo: export it as isaac-lab, whose graph contains the servo, or train "
+            "over a PD law (model.kp_phys and model.kd_phys without model.servo_base)"
+        )
+    return own
+
+
 def write_combined(deployment: Deployment, folder: Path) -> str:
     """Write the folder of ``CombinedGRUAndPDActuator``; returns its configuration as text.
 
@@ -58,17 +75,9 @@ def write_combined(deployment: Deployment, folder: Path) -> str:
     Raises:
         FitError: the network is not supported.
     """
-    network = deployment.network
-    bare = Deployment(network, normalization=False, base=False, limits=False)
-    fit = fitted(bare, "CombinedGRUAndPDActuator", ("gru",), FEATURE_NAMES)
-    network, stats = fit.network, fit.network.normalization
+    network = fit(deployment).network
+    stats = network.normalization
     content = stats.to_dict()
-    if isinstance(network.base, ServoBase):
-        raise FitError(
-            "CombinedGRUAndPDActuator adds a PD law to the network, but this one corrects an "
-            "identified servo: export it as isaac-lab, whose graph contains the servo, or train "
-            "over a PD law (model.kp_phys and model.kd_phys without model.servo_base)"
-        )
     if network.base is not None:
         bias = np.asarray(network.weights["head.bias"], dtype=np.float64)
         bias = bias + stats.output_mean / stats.output_deviation
@@ -96,10 +105,10 @@ def write_combined(deployment: Deployment, folder: Path) -> str:
 def combined_summary(network: Network) -> dict[str, Any]:
     """Content of ``training_config_summary.json`` for ``CombinedGRUAndPDActuator``."""
     base = network.base if isinstance(network.base, AnalyticBase) else None
+    lowest, highest = network.feature_lowest, network.feature_highest
     return {
         "use_residual": base is not None,
         "k_spring": 0.0 if base is None else base.k_spring,
-        "k_spring_pulls_back": True,
         "theta0": 0.0 if base is None else base.theta0,
         "kp_phys": 0.0 if base is None else base.kp,
         "kd_phys": 0.0 if base is None else base.kd,
@@ -113,6 +122,8 @@ def combined_summary(network: Network) -> dict[str, Any]:
         "feature_names": list(network.features),
         "rate_hz": network.rate,
         "torque_limit_nm": network.torque_limit,
+        "feature_lowest": None if lowest is None else np.asarray(lowest).tolist(),
+        "feature_highest": None if highest is None else np.asarray(highest).tolist(),
     }
 
 

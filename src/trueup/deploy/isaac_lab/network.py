@@ -23,6 +23,16 @@ _MOTOR = """\
 """
 
 
+def fit(deployment: Deployment) -> Deployment:
+    """The network on the inputs of the actuator class of its family.
+
+    Raises:
+        FitError: the network is not supported.
+    """
+    family = deployment.network.family
+    return {"lstm": _lstm_fit, "gru": _gru_fit}.get(family, _mlp_fit)(deployment)
+
+
 def write_network(deployment: Deployment, path: Path) -> str:
     """Write a network for the actuator class of its family; return its configuration as text.
 
@@ -48,18 +58,16 @@ def write_mlp(deployment: Deployment, path: Path) -> str:
     Raises:
         FitError: the network is not supported.
     """
-    fit = fitted(
-        deployment, "ActuatorNetMLP of Isaac Lab", ("mlp", "linear"), SIMULATOR_FEATURE_NAMES
-    )
-    history = list(range(fit.network.history))
-    save_mlp(fit, path, input_idx=history)
+    own = _mlp_fit(deployment)
+    history = list(range(own.network.history))
+    save_mlp(own, path, input_idx=history)
     return (
-        f"{head_of(fit.network)}from isaaclab.actuators import ActuatorNetMLPCfg\n\n"
+        f"{head_of(own.network)}from isaaclab.actuators import ActuatorNetMLPCfg\n\n"
         "ACTUATOR_CFG = ActuatorNetMLPCfg(\n"
         '    joint_names_expr=[".*"],\n'
         f"    network_file={str(path)!r},\n"
         "    pos_scale=1.0, vel_scale=1.0, torque_scale=1.0,  # scaled inside the network\n"
-        f'    input_order="pos_vel", input_idx={history},\n{motor_limits(fit)})\n'
+        f'    input_order="pos_vel", input_idx={history},\n{motor_limits(own)})\n'
     )
 
 
@@ -69,15 +77,15 @@ def write_lstm(deployment: Deployment, path: Path) -> str:
     Raises:
         FitError: the network is not supported.
     """
-    fit = fitted(deployment, "ActuatorNetLSTM of Isaac Lab", ("lstm",), SIMULATOR_FEATURE_NAMES)
+    own = _lstm_fit(deployment)
     from trueup.deploy.isaac_lab.network_modules import IsaacLstm
 
-    save_script(IsaacLstm(fit), path, metadata_text(fit))
+    save_script(IsaacLstm(own), path, metadata_text(own))
     return (
-        f"{head_of(fit.network)}from isaaclab.actuators import ActuatorNetLSTMCfg\n\n"
+        f"{head_of(own.network)}from isaaclab.actuators import ActuatorNetLSTMCfg\n\n"
         "ACTUATOR_CFG = ActuatorNetLSTMCfg(\n"
         '    joint_names_expr=[".*"],\n'
-        f"    network_file={str(path)!r},\n{motor_limits(fit)})\n"
+        f"    network_file={str(path)!r},\n{motor_limits(own)})\n"
     )
 
 
@@ -89,28 +97,41 @@ def write_gru(deployment: Deployment, path: Path) -> str:
     Raises:
         FitError: the network is not supported.
     """
-    features = (ANGLE, ANGLE_ERROR, VELOCITY)
-    fit = fitted(deployment, "ActuatorNetGRU of Isaac Lab", ("gru",), features)
-    write_torchscript(fit, path)
-    stats = fit.network.normalization
+    own = _gru_fit(deployment)
+    write_torchscript(own, path)
+    stats = own.network.normalization
     pairs = [*zip(stats.input_mean, stats.input_deviation, strict=True)]
     pairs.append((stats.output_mean, stats.output_deviation))
     names = ("position", "pos_error", "vel", "output")
     fields = "".join(
         f"    {name}_normalization="
-        + ("None" if fit.normalization else f"({float(mean)!r}, {float(deviation)!r})")
+        + ("None" if own.normalization else f"({float(mean)!r}, {float(deviation)!r})")
         + ",\n"
         for name, (mean, deviation) in zip(names, pairs, strict=True)
     )
     return (
-        f"{head_of(fit.network)}# ActuatorNetGRU is from Isaac Lab's pull request 6083, not in any "
+        f"{head_of(own.network)}# ActuatorNetGRU is from Isaac Lab's pull request 6083, not in any "
         "release; isaac-lab-combined runs in released versions.\n"
         "from isaaclab.actuators import ActuatorNetGRUCfg\n\n"
         "ACTUATOR_CFG = ActuatorNetGRUCfg(\n"
         '    joint_names_expr=[".*"],\n'
         f"    network_file={str(path)!r},\n{fields}"
-        f"    effort_limit={_effort(fit)}\n)\n"
+        f"    effort_limit={_effort(own)}\n)\n"
     )
+
+
+def _mlp_fit(deployment: Deployment) -> Deployment:
+    families = ("mlp", "linear")
+    return fitted(deployment, "ActuatorNetMLP of Isaac Lab", families, SIMULATOR_FEATURE_NAMES)
+
+
+def _lstm_fit(deployment: Deployment) -> Deployment:
+    return fitted(deployment, "ActuatorNetLSTM of Isaac Lab", ("lstm",), SIMULATOR_FEATURE_NAMES)
+
+
+def _gru_fit(deployment: Deployment) -> Deployment:
+    features = (ANGLE, ANGLE_ERROR, VELOCITY)
+    return fitted(deployment, "ActuatorNetGRU of Isaac Lab", ("gru",), features)
 
 
 def save_mlp(deployment: Deployment, path: Path, **entries: Any) -> None:

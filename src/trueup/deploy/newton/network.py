@@ -7,6 +7,7 @@ in the metadata; the GRU's linear skip becomes a hidden unit. The graph cannot c
 limit. The limit belongs in a clamping of Newton.
 """
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from trueup.networks.data.features import (
 )
 from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network, last_layer
-from trueup.networks.runtime.deployment import Deployment, metadata_text
+from trueup.networks.runtime.deployment import Deployment, metadata
 from trueup.runs.store import atomic
 
 _COLUMNS = {
@@ -42,6 +43,34 @@ _COLUMNS = {
 _SCALES = {"pos_scale": 1.0, "vel_scale": 1.0, "effort_scale": 1.0}
 
 
+def fit(deployment: Deployment) -> Deployment:
+    """The network on the inputs of the drive of its family, without base and limits.
+
+    Raises:
+        FitError: the network is not supported.
+    """
+    drive = _drive(deployment.network.family)
+    without_base(deployment, f"{drive} of Newton")
+    bare = replace(deployment, base=False, limits=False, normalization=True)
+    if bare.network.family == "gru":
+        _check_gru(bare.network, drive)
+        return bare
+    families = ("lstm",) if bare.network.family == "lstm" else ("mlp", "linear")
+    own = fitted(bare, f"{drive} of Newton", families, SIMULATOR_FEATURE_NAMES)
+    if own.network.family == "lstm" and own.network.layers != 1:
+        raise FitError(
+            f"{drive} of Newton supports an LSTM of one layer; this one has {own.network.layers}. "
+            "Train one with one layer: trueup network train model.model_type.name=lstm "
+            f"model.gru_num_layers=1 'data.features=[{','.join(SIMULATOR_FEATURE_NAMES)}]', or a "
+            "gru, for which Newton supports several layers"
+        )
+    return own
+
+
+def _drive(family: str) -> str:
+    return {"gru": "DriveNeuralGRU", "lstm": "DriveNeuralLSTM"}.get(family, "DriveNeuralMLP")
+
+
 def write_newton(deployment: Deployment, path: Path) -> str:
     """Write the ONNX file of the drive of the network's family; return its usage as text.
 
@@ -50,11 +79,9 @@ def write_newton(deployment: Deployment, path: Path) -> str:
         MissingExtraError: onnx is not installed.
     """
     family = deployment.network.family
-    drive = {"gru": "DriveNeuralGRU", "lstm": "DriveNeuralLSTM"}.get(family, "DriveNeuralMLP")
-    without_base(deployment, f"{drive} of Newton")
-    deployment = replace(deployment, base=False, limits=False, normalization=True)
+    drive = _drive(family)
     write = {"gru": _gru, "lstm": _lstm}.get(family, _mlp)
-    model, network = write(deployment, drive)
+    model, network = write(fit(deployment))
     atomic.write_bytes(path, model.SerializeToString())
     clamping = ""
     if deployment.limit_of_sum is not None:
@@ -103,25 +130,16 @@ def folded(network: Network) -> Network:
     return replace(network, weights=weights, normalization=plain)
 
 
-def _mlp(deployment: Deployment, drive: str) -> tuple[Any, Network]:
-    fit = fitted(deployment, f"{drive} of Newton", ("mlp", "linear"), SIMULATOR_FEATURE_NAMES)
-    network, graph = folded(fit.network), NewtonGraph()
+def _mlp(own: Deployment) -> tuple[Any, Network]:
+    network, graph = folded(own.network), NewtonGraph()
     output = graph.with_skip(network, graph.layers(network, "input"), "input")
     entries = {"input_order": "pos_vel", "input_idx": list(range(network.history)), **_SCALES}
     inputs: Shapes = {"input": ("batch", 2 * network.history)}
-    return graph.model(output, inputs, {}, metadata_text(fit, **entries)), network
+    return graph.model(output, inputs, {}, _described(own, {}, **entries)), network
 
 
-def _lstm(deployment: Deployment, drive: str) -> tuple[Any, Network]:
-    fit = fitted(deployment, f"{drive} of Newton", ("lstm",), SIMULATOR_FEATURE_NAMES)
-    network, graph = folded(fit.network), NewtonGraph()
-    if network.layers != 1:
-        raise FitError(
-            f"{drive} of Newton supports an LSTM of one layer; this one has {network.layers}. "
-            "Train one with one layer: trueup network train model.model_type.name=lstm "
-            f"model.gru_num_layers=1 'data.features=[{','.join(SIMULATOR_FEATURE_NAMES)}]', or a "
-            "gru, for which Newton supports several layers"
-        )
+def _lstm(own: Deployment) -> tuple[Any, Network]:
+    network, graph = folded(own.network), NewtonGraph()
     before, after = ("hidden_in", "cell_in"), ("hidden_out", "cell_out")
     output = graph.head(network, graph.recurrent(network, 0, "input", before, after))
     if network.has_skip:
@@ -137,18 +155,22 @@ def _lstm(deployment: Deployment, drive: str) -> tuple[Any, Network]:
     state = (1, "batch", network.hidden)
     inputs: Shapes = {"input": (1, "batch", 2), **dict.fromkeys(before, state)}
     outputs: Shapes = dict.fromkeys(after, state)
-    return graph.model(output, inputs, outputs, metadata_text(fit, **entries)), network
+    following = dict(zip(before, after, strict=True))
+    return graph.model(output, inputs, outputs, _described(own, following, **entries)), network
 
 
-def _gru(deployment: Deployment, drive: str) -> tuple[Any, Network]:
-    features = deployment.network.features
-    if lacking := [name for name in features if name not in _COLUMNS]:
+def _check_gru(network: Network, drive: str) -> None:
+    if lacking := [name for name in network.features if name not in _COLUMNS]:
         raise FitError(
             f"{drive} of Newton supplies {', '.join(_COLUMNS)}; the network also requires "
             f"{', '.join(lacking)}. Train one without: trueup network train "
             f"model.model_type.name=gru 'data.features=[{','.join(SIMULATOR_FEATURE_NAMES)}]'"
         )
-    network, graph = deployment.network, NewtonGraph()
+
+
+def _gru(own: Deployment) -> tuple[Any, Network]:
+    features = own.network.features
+    network, graph = own.network, NewtonGraph()
     if network.has_skip:
         network = skip_as_unit(network)
     values = "input"
@@ -171,10 +193,38 @@ def _gru(deployment: Deployment, drive: str) -> tuple[Any, Network]:
         "sample_dt_s": 1.0 / network.rate,
     }
     state, layers = (1, "batch", network.hidden), range(network.layers)
+    following = {f"hidden_in_{k}": f"hidden_out_{k}" for k in layers}
+    # the caller normalises, by the statistics of the entry
+    outside = replace(own, network=network, normalization=False)
     model = graph.model(
         graph.head(network, values),
-        {"input": (1, "batch", len(columns)), **{f"hidden_in_{k}": state for k in layers}},
-        {f"hidden_out_{k}": state for k in layers},
-        metadata_text(deployment, **entries),
+        {"input": (1, "batch", len(columns)), **dict.fromkeys(following, state)},
+        dict.fromkeys(following.values(), state),
+        _described(outside, following, **entries),
     )
     return model, network
+
+
+def _described(deployment: Deployment, following: dict[str, str], **entries: Any) -> str:
+    """Metadata of a graph of Newton as JSON text.
+
+    Args:
+        deployment: the network, and whether the graph normalises.
+        following: name of each state before the step -> after it.
+        **entries: entries that Newton reads.
+    """
+    network = deployment.network
+    content = metadata(deployment)
+    # one tensor for each state, unlike the single one of other forms
+    del content["state_shape"]
+    if deployment.normalization:  # folded into the layers
+        del content["normalization"]
+    shape = [1, "batch", network.hidden]
+    content["states"] = {
+        before: {"shape": shape, "next": after} for before, after in following.items()
+    }
+    if network.family not in RECURRENT:
+        # column f * history + k holds input f of k steps ago
+        content["history"] = network.history
+        content["input_axes"] = ["input", "steps ago"]
+    return json.dumps({**content, **entries})

@@ -147,6 +147,24 @@ static void {p}_layer(const double *wx, const double *wh, const double *bx, cons
 
 """
 
+_RANGE_CHECK = """\
+#if {p}_RANGE_CHECK
+    double within[{p}_INPUTS];
+    int outside = 0;
+    for (int i = 0; i < {p}_INPUTS; i++) {
+        within[i] = inputs[i];
+        if (i < {p}_FEATURES && (inputs[i] < {p}_lowest[i] || inputs[i] > {p}_highest[i])) {
+            outside = 1;
+            if ({p}_RANGE_CHECK > 1)
+                within[i] = inputs[i] > {p}_highest[i] ? {p}_highest[i] : {p}_lowest[i];
+        }
+    }
+    state->outside += outside;
+    inputs = within;
+#endif
+"""
+"""The analytic base, which is no fit, keeps the inputs as given."""
+
 _DENSE = """\
 static void {p}_dense(const double *weight, const double *bias, int inputs, int outputs,
                       int last, const double *x, double *y)
@@ -202,6 +220,7 @@ def c_header(deployment: Deployment, prefix: str) -> str:
     """
     network, names = deployment.network, c_inputs(deployment)
     guard = f"{prefix.upper()}_H"
+    has_range = _has_range(network)
     order = "\n".join(
         f" *   [{k}] {name}: {FEATURES[name].description} [{FEATURES[name].unit}]"
         for k, name in enumerate(names)
@@ -222,7 +241,7 @@ def c_header(deployment: Deployment, prefix: str) -> str:
 #define {prefix}_INPUTS {len(names)}
 #define {prefix}_STATE {state_size(network)}
 #define {prefix}_RATE {network.rate!r}
-
+{_range_macro(prefix) if has_range else ""}
 #ifdef __cplusplus
 extern "C" {{
 #endif
@@ -230,7 +249,7 @@ extern "C" {{
 /* State of one joint. */
 typedef struct {{
     double values[{prefix}_STATE];
-}} {prefix}_state;
+{_range_counter(prefix) if has_range else ""}}} {prefix}_state;
 
 /* Cold start. */
 void {prefix}_reset({prefix}_state *state);
@@ -275,11 +294,16 @@ def c_source(deployment: Deployment, prefix: str, header: str) -> str:
         parts.append(_DENSE.replace("{activation}", _ACTIVATIONS[network.activation]))
         body = _dense_body(network, prefix)
     text = "".join(parts).replace("{p}", prefix)
+    if _has_range(network):
+        text += f"#if {prefix}_RANGE_CHECK\n"
+        text += _array(f"{prefix}_lowest", np.asarray(network.feature_lowest))
+        text += _array(f"{prefix}_highest", np.asarray(network.feature_highest)) + "#endif\n\n"
     torque = f"{stats.output_mean!r} + {stats.output_deviation!r} * output"
     lines = [*body, f"double torque = {torque};"]
     if deployment.base and network.base is not None:
         text += _base_function(network, prefix)
-        lines.append(f"torque += {prefix}_base(inputs);")
+        lines.insert(0, "const double *given = inputs;")
+        lines.append(f"torque += {prefix}_base(given);")
     if deployment.torque_limit is not None:
         limit = repr(float(deployment.torque_limit))
         lines += [
@@ -287,13 +311,40 @@ def c_source(deployment: Deployment, prefix: str, header: str) -> str:
             f"if (torque < -{limit}) torque = -{limit};",
         ]
     lines.append("return torque;")
-    step = "\n".join(f"    {line}" for line in lines)
+    reset = ""
+    if _has_range(network):
+        reset = f"#if {prefix}_RANGE_CHECK\n    state->outside = 0;\n#endif\n"
+        first = 1 if lines[0].startswith("const double *given") else 0
+        lines.insert(first, _RANGE_CHECK.replace("{p}", prefix).rstrip("\n"))
+    step = "\n".join(line if line.startswith("#") else f"    {line}" for line in lines)
     return (
         f"{text}void {prefix}_reset({prefix}_state *state)\n{{\n"
-        f"    for (int i = 0; i < {prefix}_STATE; i++) state->values[i] = 0.0;\n}}\n\n"
+        f"    for (int i = 0; i < {prefix}_STATE; i++) state->values[i] = 0.0;\n{reset}}}\n\n"
         f"double {prefix}_step({prefix}_state *state, const double inputs[{prefix}_INPUTS])\n"
         f"{{\n{step}\n}}\n"
     )
+
+
+def _has_range(network: Network) -> bool:
+    return network.feature_lowest is not None and network.feature_highest is not None
+
+
+def _range_macro(prefix: str) -> str:
+    return f"""
+/* Inputs outside the range of training: 0 no check, 1 count the steps, 2 count and clamp to it.
+ * Set it for the whole program, as it changes the state: cc -D{prefix}_RANGE_CHECK=1 */
+#ifndef {prefix}_RANGE_CHECK
+#define {prefix}_RANGE_CHECK 0
+#endif
+"""
+
+
+def _range_counter(prefix: str) -> str:
+    return f"""\
+#if {prefix}_RANGE_CHECK
+    unsigned long outside; /* steps with an input outside the range of training */
+#endif
+"""
 
 
 def _recurrent_body(network: Network, p: str) -> list[str]:

@@ -15,10 +15,10 @@ from trueup.networks.data.features import ANGLE, ANGLE_ERROR, TARGET_VELOCITY, V
 class AnalyticBase:
     """Torque of a PD law, limited by an asymmetric torque-speed curve, and of a spring.
 
-    ``torque = curve(kp (target - angle) + kd (target velocity - velocity)) - k_spring (angle -
-    theta0)``: a positive ``k_spring`` is a spring that pulls back to ``theta0``. In the direction
-    of motion the curve allows ``stall_torque (1 - |velocity| / no_load_speed)``, not less than
-    zero; against it, and at rest, ``stall_torque``.
+    ``torque = curve(kp (target - angle) + kd (target velocity - velocity)) + k_spring (angle -
+    theta0)``: a positive ``k_spring`` pushes away from ``theta0``, a negative one pulls back. In
+    the direction of motion the curve allows ``stall_torque (1 - |velocity| / no_load_speed)``, not
+    less than zero; against it, and at rest, ``stall_torque``.
     """
 
     kp: float = 0.0
@@ -26,9 +26,9 @@ class AnalyticBase:
     kd: float = 0.0
     """Derivative gain [N m s/rad]."""
     k_spring: float = 0.0
-    """Stiffness of the spring [N m/rad]."""
+    """Gain of the spring [N m/rad]: minus the stiffness of a spring that pulls back."""
     theta0: float = 0.0
-    """Angle at which the spring is at rest [rad]."""
+    """Angle at which the spring has no torque [rad]."""
     stall_torque: float | None = None
     """Stall torque, the limit of the PD law at rest [N m]; None: no limit."""
     no_load_speed: float | None = None

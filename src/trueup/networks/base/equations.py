@@ -23,18 +23,19 @@ def torque_speed_limit(torque, velocity, p):
 
 
 def pd_torque(angle, error, velocity, wanted, p, has_curve):
-    """Torque of a PD law and of a spring that pulls back [N m].
+    """Torque of a PD law and of a spring [N m].
 
     Args:
       angle, error, velocity: of the joint [rad], [rad], [rad/s].
       wanted: target velocity [rad/s].
-      p: ``kp``, ``kd``, ``k_spring``, ``theta0``, and those of the curve.
+      p: ``kp``, ``kd``, ``k_spring``, ``theta0``, and those of the curve. A positive ``k_spring``
+        pushes away from ``theta0``.
       has_curve: whether the PD law is limited by the torque-speed curve.
     """
     drive = p.kp * error + p.kd * (wanted - velocity)
     if has_curve:
         drive = torque_speed_limit(drive, velocity, p)
-    return drive - p.k_spring * (angle - p.theta0)
+    return drive + p.k_spring * (angle - p.theta0)
 
 
 def servo_motor_torque(law, error, velocity, p):

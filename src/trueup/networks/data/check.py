@@ -1,5 +1,6 @@
 """Checks of recordings before a network is trained on them."""
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,21 +10,29 @@ import numpy as np
 from trueup.errors import RecordingError, TrueupError, listing
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.command_checks import (
+    check_command_signs,
     check_commands,
     check_gains,
+    check_magnitude,
     follows_an_angle,
     look_like_degrees,
 )
+from trueup.networks.data.copied_rows import copied_rows
 from trueup.networks.data.features import ANGLE, INERTIA, TARGET_ANGLE, VELOCITY
 from trueup.networks.data.odd_torques import OddTorque, odd_torques
 from trueup.networks.data.reading import RATE_TOLERANCE, read_recorded, series_of, usable
-from trueup.networks.data.recordings import COMMANDS, load_group
-from trueup.networks.data.settings import ACCEPTABLE, SIGNS, TORQUE, UNITS, DataSettings
+from trueup.networks.data.recordings import COMMANDS, load_group, name_of_joint
+from trueup.networks.data.settings import ACCEPTABLE, COPIES, SIGNS, TORQUE, UNITS, DataSettings
 from trueup.signals import Finding, QualityReport, Recording, check_quality
 from trueup.signals.clocks.even import sampling_rate
 
 # a recording with a constant command is useful together with others
 _ACCEPTED = ("excitation",)
+FEWEST_SAMPLES = 50
+"""Smallest number of samples of a recording."""
+
+_PART = re.compile(r"_part\d+$")
+
 AGREEMENT = "agreement"
 """Check of the torques against their inputs, and of the recordings against each other."""
 
@@ -172,24 +181,38 @@ def read_checked(
 
 
 def _check_recorded(recorded: list[Recording], settings: DataSettings) -> DataCheck:
-    names = [Path(each.source).name for each in recorded]
+    names = ["/".join(filter(None, _file_and_joint(each))) for each in recorded]
     if len(set(names)) < len(names):
-        names = [f"{load_group(each)}/{Path(each.source).name}" for each in recorded]
+        names = [f"{load_group(each)}/{name}" for each, name in zip(recorded, names, strict=True)]
     files = tuple(_check_file(r, name, settings) for r, name in zip(recorded, names, strict=True))
     together = (
         *_check_rates(files, settings),
         *check_commands(recorded, settings),
+        *check_command_signs(recorded, names, settings),
+        *check_magnitude(recorded, names, settings),
+        *_check_copies(recorded, names, settings),
         *check_gains(recorded, settings),
         *_check_groups(recorded),
     )
     return DataCheck(files, together)
 
 
+def _file_and_joint(recording: Recording) -> tuple[str, str]:
+    return Path(recording.source).name, name_of_joint(recording)
+
+
 def _check_file(recording: Recording, name: str, settings: DataSettings) -> FileCheck:
-    quality = _quality(recording, settings)
-    if settings.repair:
-        quality = _quality_with_repair(recording, quality, settings)
     times = recording.stream.times
+    if len(times) < FEWEST_SAMPLES:
+        sentence = (
+            f"It has {len(times)} samples, of which a network learns nothing: record at least "
+            f"{FEWEST_SAMPLES}, or remove the file."
+        )
+        quality = QualityReport((Finding("samples", "refuse", "", sentence),), None)
+    else:
+        quality = _quality(recording, settings)
+        if settings.repair:
+            quality = _quality_with_repair(recording, quality, settings)
     steps = np.diff(times)
     moving = len(steps) > 0 and np.median(steps) > 0
     return FileCheck(
@@ -262,6 +285,28 @@ def _check_rates(files: tuple[FileCheck, ...], settings: DataSettings) -> list[F
     return [Finding("rates", "refuse", "", sentence, figures)]
 
 
+def _check_copies(
+    recorded: list[Recording], names: list[str], settings: DataSettings
+) -> list[Finding]:
+    """Find recordings that hold the same samples."""
+    columns = sorted(set.intersection(*(set(each.stream.columns) for each in recorded)) - {INERTIA})
+    if len(columns) < 2:
+        return []
+    rows = [np.stack([each.stream.columns[name] for name in columns], axis=1) for each in recorded]
+    severity = "warning" if COPIES in settings.accept else "refuse"
+    return [
+        Finding(
+            COPIES,
+            severity,
+            "",
+            f"{second} is a copy of {first}: {count} samples, {100 * share:.3g} % of the shorter "
+            "one, are in both, and what is trained on one is judged on the other. Remove one of "
+            "them.",
+        )
+        for first, second, count, share in copied_rows(names, rows)
+    ]
+
+
 def _check_groups(recorded: list[Recording]) -> list[Finding]:
     groups = list(dict.fromkeys(load_group(each) for each in recorded))
     count = {"groups": float(len(groups)), "files": float(len(recorded))}
@@ -279,10 +324,11 @@ def _with_reading(
     """The findings with those of reading: source of the torque, processing of the samples."""
     notes = dict.fromkeys(note for each in series for note in each.notes)
     findings = [Finding("reading", "info", "", note[0].upper() + note[1:] + ".") for note in notes]
-    moving = {each.source for each in series if np.ptp(each.torque) > 0}
-    for source in dict.fromkeys(each.source for each in series):
-        if source not in moving:
-            name = next(each.name for each in series if each.source == source)
+    # parts of one recording between gaps count together, joints of one file do not
+    whole = {each.name: (each.source, _PART.sub("", each.name)) for each in series}
+    moving = {whole[each.name] for each in series if np.ptp(each.torque) > 0}
+    for source, name in dict.fromkeys(whole.values()):
+        if (source, name) not in moving:
             sentence = f"{name}: the torque is constant: nothing can be learned from it."
             severity = "warning" if TORQUE in settings.accept else "refuse"
             findings.append(Finding(TORQUE, severity, TORQUE, sentence))

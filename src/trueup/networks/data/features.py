@@ -6,10 +6,12 @@ The first three are the default, in the order that deployed networks of this kin
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from trueup.errors import ColumnError, did_you_mean, listing
+
+if TYPE_CHECKING:  # the help of commands lists features without numpy
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def check_feature_names(names: tuple[str, ...]) -> None:
         )
 
 
-def with_derived(channels: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def with_derived(channels: "dict[str, np.ndarray]") -> "dict[str, np.ndarray]":
     """Channels with the derived ones: the angle error, or the target angle from it."""
     known = dict(channels)
     if ANGLE in known:

@@ -8,6 +8,7 @@ import numpy as np
 
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.agreement import Contradiction, contradictions
+from trueup.networks.data.motion_agreement import MotionFinding, motion_findings
 from trueup.networks.data.torque_timing import TorqueTiming, torque_timing
 
 JUMPING = 0.3
@@ -43,7 +44,7 @@ class JumpingTorque:
         }
 
 
-OddTorque = Contradiction | TorqueTiming | JumpingTorque
+OddTorque = Contradiction | TorqueTiming | JumpingTorque | MotionFinding
 
 
 def odd_torques(series: Sequence[ActuatorSeries], features: tuple[str, ...]) -> list[OddTorque]:
@@ -53,12 +54,16 @@ def odd_torques(series: Sequence[ActuatorSeries], features: tuple[str, ...]) -> 
         series: recordings; their times and agreement are examined where their rates are equal.
         features: inputs of the network.
     """
-    found: list[OddTorque] = []
-    if len({each.rate for each in series}) == 1:
-        found += torque_timing(series, features)
+    one_rate = len({each.rate for each in series}) == 1
+    by_motion, explained = motion_findings(series)
+    found: list[OddTorque] = list(by_motion)
+    if one_rate:
+        # where the motion shows the time and sign of a torque, the command does not decide
+        rest = [each for each in series if each.name not in explained]
+        found += torque_timing(rest, features) if by_motion else torque_timing(series, features)
     found += _jumping(series, features)
     reported = {each.name for each in found}
-    if len({each.rate for each in series}) == 1:
+    if one_rate and not any(each.delay == 0.0 and not each.name for each in by_motion):
         found += [each for each in contradictions(series, features) if each.name not in reported]
     return found
 

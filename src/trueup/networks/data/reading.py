@@ -22,7 +22,8 @@ from trueup.networks.data.features import (
 from trueup.networks.data.recordings import (
     COMMANDS,
     load_group,
-    read_recording,
+    name_of_joint,
+    read_recordings,
     recording_files,
 )
 from trueup.networks.data.settings import ACCELERATION, REFERENCE_TORQUE, TORQUE, DataSettings
@@ -69,13 +70,17 @@ def read_recorded(settings: DataSettings) -> list[Recording]:
     files = recording_files(settings)
     if settings.num_workers > 0:
         with ThreadPoolExecutor(settings.num_workers) as pool:
-            found = list(pool.map(lambda file: read_recording(file, settings), files))
+            found = list(pool.map(lambda file: read_recordings(file, settings), files))
     else:
-        found = [read_recording(file, settings) for file in files]
+        found = [read_recordings(file, settings) for file in files]
     names = [file.path.stem for file in files]
     if len(set(names)) < len(names):
         names = [f"{file.group}/{file.path.stem}" for file in files]
-    named = [replace(each, name=name) for each, name in zip(found, names, strict=True)]
+    named = [
+        replace(each, name="/".join(filter(None, (name, name_of_joint(each)))))
+        for of_file, name in zip(found, names, strict=True)
+        for each in of_file
+    ]
     return [run for each in named for run in runs_of(each)]
 
 

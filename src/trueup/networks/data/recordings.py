@@ -20,6 +20,7 @@ from trueup.networks.data.features import (
     TEMPERATURE,
     VELOCITY,
 )
+from trueup.networks.data.joint_columns import JOINT, columns_of_joints
 from trueup.networks.data.settings import (
     ACCELERATION,
     COMPUTED_TARGET,
@@ -47,6 +48,11 @@ class RecordingFile:
     inertia: float | None
 
 
+def name_of_joint(recording: Recording) -> str:
+    """Name of the joint of a recording; empty where its file has one joint."""
+    return str(recording.metadata.get("joint") or "")
+
+
 def load_group(recording: Recording) -> str:
     """Group of a recording."""
     return str(recording.metadata["group"])
@@ -68,9 +74,7 @@ def recording_files(settings: DataSettings) -> list[RecordingFile]:
     groups = settings.groups
     if not groups:
         paths = [base] if base.is_file() else _matching(base, settings.pattern)
-        return [
-            RecordingFile(path, _group_of(path, settings.group_pattern), None) for path in paths
-        ]
+        return [RecordingFile(path, _group_of_file(path, settings), None) for path in paths]
     missing = [group.folder for group in groups if not (base / group.folder).is_dir()]
     if missing:
         present = sorted(item.name for item in base.iterdir() if item.is_dir())
@@ -85,10 +89,11 @@ def recording_files(settings: DataSettings) -> list[RecordingFile]:
     ]
 
 
-def read_recording(file: RecordingFile, settings: DataSettings) -> Recording:
+def read_recordings(file: RecordingFile, settings: DataSettings) -> list[Recording]:
     """Read the signals of the settings: on one clock, with columns named after features.
 
-    They include ``torque``, ``reference_torque`` and ``acceleration`` where they are mapped. A file
+    A file with columns of several joints has a recording for each, whose group is the joint. They
+    include ``torque``, ``reference_torque`` and ``acceleration`` where they are mapped. A file
     with several clocks is read on the fastest: commands are held, measurements interpolated.
 
     Raises:
@@ -102,7 +107,22 @@ def read_recording(file: RecordingFile, settings: DataSettings) -> Recording:
         if settings.fallback_sampling_frequency is None or settings.time is not None:
             raise
         recording = read(file.path, rate=settings.fallback_sampling_frequency)
-    selected = select(recording, _mappings(settings))
+    available = [name for stream in recording.streams for name in stream.columns]
+    joints = columns_of_joints(
+        _mappings(settings), available, settings.joints, Path(file.path).name
+    )
+    return [_of_joint(file, settings, recording, *each) for each in joints.items()]
+
+
+def _of_joint(
+    file: RecordingFile,
+    settings: DataSettings,
+    recording: Recording,
+    joint: str | None,
+    mappings: Mapping[str, Any],
+) -> Recording:
+    """The signals of one joint of a file; None: of its only one."""
+    selected = select(recording, mappings)
     if len(selected.streams) > 1:
         selected = on_one_clock(_with_usable_clocks(selected, settings.repair), COMMANDS)
     units = selected.units
@@ -112,7 +132,9 @@ def read_recording(file: RecordingFile, settings: DataSettings) -> Recording:
     }
     if file.inertia is not None:
         signals[INERTIA] = np.full(len(selected.stream.times), file.inertia)
-    grouped = replace(selected, metadata={**selected.metadata, "group": file.group})
+    group = file.group if joint is None else _group_of_joint(file, joint, settings)
+    metadata = {**selected.metadata, "group": group, "joint": joint}
+    grouped = replace(selected, metadata=metadata)
     return grouped.with_columns(signals)
 
 
@@ -204,19 +226,33 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
     return paths
 
 
-def _group_of(path: Path, pattern: str | None) -> str:
+def _group_of_file(path: Path, settings: DataSettings) -> str:
+    """Group of a file by its name; of joints, whose names the pattern is for, the name itself."""
+    return path.stem if _has_joints(settings) else _group_of(path.stem, settings.group_pattern)
+
+
+def _has_joints(settings: DataSettings) -> bool:
+    values = [v.get("column") if isinstance(v, Mapping) else v for v in settings.columns.values()]
+    return any(isinstance(v, list | tuple) or (isinstance(v, str) and JOINT in v) for v in values)
+
+
+def _group_of_joint(file: RecordingFile, joint: str, settings: DataSettings) -> str:
+    if file.inertia is not None:
+        return f"{file.group}, {joint}"
+    return _group_of(joint, settings.group_pattern)
+
+
+def _group_of(name: str, pattern: str | None) -> str:
     if pattern is None:
-        return path.stem
+        return name
     try:
-        match = re.search(pattern, path.stem)
+        match = re.search(pattern, name)
     except re.error as error:
         raise ExperimentError(
             f"group_pattern {pattern!r} is not a regular expression: {error}"
         ) from (error)
     if match is None or not match[0]:
-        raise ExperimentError(
-            f"group_pattern {pattern!r} does not match the file name {path.name!r}"
-        )
+        raise ExperimentError(f"group_pattern {pattern!r} does not match the name {name!r}")
     return next((part for part in match.groups() if part), match[0])
 
 

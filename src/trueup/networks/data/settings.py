@@ -32,10 +32,12 @@ SIGNS = "position-velocity"
 UNITS = "units"
 COMMAND = "command"
 GAINS = "gains"
-ACCEPTABLE = (SIGNS, UNITS, COMMAND, GAINS, TORQUE)
+COPIES = "copies"
+ACCEPTABLE = (SIGNS, UNITS, COMMAND, GAINS, TORQUE, COPIES)
 """Kinds of serious findings that can be accepted: a velocity with a sign or unit inconsistent with
-the angle, angles that look like degrees, commands that never change, several gains without a gain
-among the features, and a torque that never changes."""
+the angle, angles that look like degrees and torques like mN m, commands that never change, are
+reversed or repeat the measurement, several gains without a gain among the features, a torque that
+never changes, and recordings that hold the samples of another one."""
 
 
 @dataclass(frozen=True)
@@ -116,11 +118,17 @@ class DataSettings:
     """Pattern of the names of recordings in a folder."""
     group_pattern: str | None = None
     """Regular expression searched in the name of a file; its match, or its first capture group if
-    it has one, is the name of the group."""
+    it has one, is the name of the group. With columns of several joints it is searched in the name
+    of the joint."""
 
     columns: Mapping[str, Any] = field(default_factory=dict)
     """Column of each feature, and of ``torque``, ``reference_torque`` and ``acceleration``: a name,
-    or column, unit, scale, offset and interpolation. By default the default layout."""
+    or column, unit, scale, offset and interpolation. By default the default layout. A name with
+    ``*`` for the joint, such as ``dof_pos_*``, or a list with one column for each joint maps the
+    signals of several joints of one file, each a recording and a group of its own."""
+    joints: tuple[str, ...] = ()
+    """Joints to read from files of several, by name or pattern, such as ``*_hip``; by default
+    all."""
     time: str | None = None
     """Time column; by default found by usual names."""
     fallback_sampling_frequency: float | None = None
@@ -199,7 +207,7 @@ class DataSettings:
         object.__setattr__(self, "data_base_dir", os.fspath(self.data_base_dir))
         object.__setattr__(self, "inertia_groups", tuple(self.inertia_groups))
         object.__setattr__(self, "features", tuple(self.features))
-        for name in ("accept", "test", "validation"):
+        for name in ("accept", "test", "validation", "joints"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         check_feature_names(self.features)
         _check_choice("filter_mode", self.filter_mode, get_args(FilterMode))
@@ -266,6 +274,7 @@ class DataSettings:
             "accept": list(self.accept),
             "test": list(self.test),
             "validation": list(self.validation),
+            "joints": list(self.joints),
         }
 
     @classmethod
@@ -280,7 +289,7 @@ class DataSettings:
             raise ExperimentError("data_base_dir is missing: give the folder of the recordings")
         # null, as in a YAML file, is the default
         defaults: dict[str, Any] = {"torque_terms": TorqueTerms(), "features": FEATURE_NAMES}
-        defaults |= {"inertia_groups": (), "accept": (), "test": (), "validation": ()}
+        defaults |= {"inertia_groups": (), "accept": (), "test": (), "validation": (), "joints": ()}
         values |= {name: values.get(name) or default for name, default in defaults.items()}
         return build_settings(cls, values, "data")
 

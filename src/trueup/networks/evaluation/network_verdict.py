@@ -25,6 +25,10 @@ from trueup.networks.evaluation.cross_validation import (
 from trueup.networks.evaluation.unseen_recordings import EXPLAINS, gain_over, judged_recordings
 from trueup.networks.model.network import Network
 
+TIME_LIMIT = "the time limit"
+"""End of a training whose epochs were reduced to a time limit."""
+ENDED_BY_LIMIT = ("max_epochs", TIME_LIMIT)
+
 ENOUGH_GAIN = 0.01
 """Largest relative improvement in the last tenth of the epochs of a converged training."""
 
@@ -213,7 +217,7 @@ def _search_end(metrics: Mapping[str, Any]) -> SearchEnd | None:
     if ended is None:
         return None
     epochs = f"{ended['epochs']} epochs"
-    if ended["stopped"] != "max_epochs":
+    if ended["stopped"] not in ENDED_BY_LIMIT:
         return SearchEnd(Status.CONVERGED, f"{ended['stopped']} after {epochs}")
     gain = ended["late_gain"]
     if gain is not None and gain <= ENOUGH_GAIN:

@@ -23,7 +23,8 @@ from trueup.runs.store import atomic
 from trueup.runs.store.input_check import mark_of_file
 
 FORMAT = "trueup network"
-VERSION = 1
+VERSION = 2
+"""Version of the description. In version 1 a positive ``k_spring`` of a base pulls back."""
 _KEY = "trueup"
 
 
@@ -141,6 +142,8 @@ def describe_network(network: Network) -> dict[str, Any]:
 
 
 def _network(content: dict[str, Any], weights: dict[str, np.ndarray]) -> Network:
+    if content["version"] < 2:
+        content = {**content, "base": _with_current_spring(content["base"])}
     base, lowest, highest = (content[k] for k in ("base", "feature_lowest", "feature_highest"))
     network = Network(
         family=content["family"],
@@ -158,6 +161,13 @@ def _network(content: dict[str, Any], weights: dict[str, np.ndarray]) -> Network
         feature_lowest=None if lowest is None else np.asarray(lowest, dtype=np.float64),
         feature_highest=None if highest is None else np.asarray(highest, dtype=np.float64),
     )
+
+
+def _with_current_spring(base: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Description of a base of version 1, with the sign of the spring of the current version."""
+    if base is None or not base.get("k_spring"):
+        return base
+    return {**base, "k_spring": -base["k_spring"]}
 
 
 def _library() -> Any:

@@ -47,17 +47,17 @@ def _page(folder: Path, metrics: dict[str, Any]) -> reports.Page:
         f"{settings['family']} of width {settings['hidden']} over the {words}, trained on the "
         f"motion of {len(metrics['logs']['training'])} logs"
     )
-    figures = reports.KeyFigures(
-        [
-            reports.KeyFigure(own, "angle error, corrected", "mrad", f"{part} logs, mean"),
-            reports.KeyFigure(base, f"angle error, {words}", "mrad", f"{part} logs, mean"),
-            reports.KeyFigure(metrics["steps"], "gradient steps", "", ""),
-        ]
-    )
+    shown = [reports.KeyFigure(base, f"angle error, {words}", "mrad", f"{part} logs, mean")]
+    if metrics["corrected"]:
+        corrected = reports.KeyFigure(own, "angle error, corrected", "mrad", f"{part} logs, mean")
+        shown.insert(0, corrected)
+    shown.append(reports.KeyFigure(metrics["steps"], "gradient steps", "", ""))
+    figures = reports.KeyFigures(shown)
     page = reports.Page(f"Motion of {metrics['name']}", subtitle, {}, [figures])
     page.add(reports.verdict_section(metrics["verdict"]))
-    page.add(reports.Section("Scores", "scores", content=[_scores(test, words, part)]))
-    if panels := _motions(folder, words):
+    compared = [("base", words), *([("corrected", "corrected")] if metrics["corrected"] else [])]
+    page.add(reports.Section("Scores", "scores", content=[_scores(test, compared, part)]))
+    if panels := _motions(folder, compared):
         page.add(
             reports.Section(
                 "Motion",
@@ -75,17 +75,22 @@ def _page(folder: Path, metrics: dict[str, Any]) -> reports.Page:
     return page
 
 
-def _scores(test: dict[str, Any], words: str, part: str) -> reports.Table:
-    """Angle error of each log, and torque error where the torque was recorded."""
+def _scores(test: dict[str, Any], compared: list[tuple[str, str]], part: str) -> reports.Table:
+    """Angle error of each log, and torque error where the torque was recorded.
+
+    Args:
+        test: scores of each log.
+        compared: keys of what was simulated, the base and its correction, with their words.
+        part: part of the logs.
+    """
     columns = [reports.Column("log")]
-    columns += [reports.Column(name, "mrad", digits=4) for name in (words, "corrected")]
-    rows = [[name, 1e3 * e["base"], 1e3 * e["corrected"]] for name, e in test.items()]
+    columns += [reports.Column(words, "mrad", digits=4) for _, words in compared]
+    rows = [[name, *(1e3 * e[key] for key, _ in compared)] for name, e in test.items()]
     note = f"RMS angle error of whole {part} logs, simulated from their first sample."
     if all("base_torque" in each for each in test.values()):
-        columns += [reports.Column(f"torque, {name}", "N m", digits=3)
-                    for name in (words, "corrected")]  # fmt: skip
+        columns += [reports.Column(f"torque, {words}", "N m", digits=3) for _, words in compared]
         for row, each in zip(rows, test.values(), strict=True):
-            row += [each["base_torque"], each["corrected_torque"]]
+            row += [each[f"{key}_torque"] for key, _ in compared]
         note += " Torque: RMS error of the torque on the load over the simulated motion."
     return reports.Table(columns, rows, notes=note)
 
@@ -97,15 +102,15 @@ def _base(base: MotionBase) -> reports.Section:
     return reports.Section("Base", content=[table], collapsed=True)
 
 
-def _motions(folder: Path, words: str) -> list[reports.Panel]:
-    labels = {"recorded_rad": "recorded", "base_rad": words, "corrected_rad": "corrected"}
+def _motions(folder: Path, compared: list[tuple[str, str]]) -> list[reports.Panel]:
+    labels = {"recorded_rad": "recorded"} | {f"{key}_rad": words for key, words in compared}
     panels = []
     for file in sorted((folder / ANGLES).glob("*.csv"))[:_SHOWN]:
         head, *lines = unmarked(file.read_text()).splitlines()
         rows = np.loadtxt(lines, delimiter=",", ndmin=2)
         found = dict(zip(head.split(","), rows.T, strict=True))
         traces = [reports.Trace(labels[name], found["time_s"], found[name], kind)
-                  for name, kind in _KINDS.items()]  # fmt: skip
+                  for name, kind in _KINDS.items() if name in labels]  # fmt: skip
         panels.append(reports.Panel(file.stem, "rad", traces, quantity="angle"))
     return panels
 

@@ -1,6 +1,7 @@
 """Spec of the training of a correction: base, logs and their split."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import Field, SkipValidation
@@ -9,6 +10,8 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.run_logs import Logs, RunLogs
 from trueup.networks.motion.base import Joint, MotionBase
 from trueup.networks.motion.settings import MotionSettings
+from trueup.runs import RunDirectory
+from trueup.runs.kinds import kind_of
 from trueup.runs.spec import InputPath, OnResume, Serialised, Spec
 
 
@@ -87,3 +90,10 @@ class MotionSpec(Spec):
         if self.logs_at_hand is not None:
             return RunLogs(list(self.logs_at_hand), uniform=False)
         return RunLogs(self.logdir or list(self.logs or ()), uniform=False)
+
+
+def is_motion_run(path: Path) -> bool:
+    """Whether a path is the run directory of a training through the simulator."""
+    if not (path / "experiment.yaml").is_file():
+        return False
+    return kind_of(RunDirectory.open(path)) in (MotionSpec.kind, "model motion")

@@ -1,10 +1,11 @@
 """Stepwise inference in numpy: one call per time step, with a persistent state."""
 
 from collections.abc import Callable
+from typing import Literal, get_args
 
 import numpy as np
 
-from trueup.errors import SignalError
+from trueup.errors import SignalError, listing
 from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network
 
 _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -13,6 +14,11 @@ _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "softsign": lambda values: values / (1.0 + np.abs(values)),
     "tanh": np.tanh,
 }
+
+
+RangeCheck = Literal["off", "count", "clamp"]
+"""Treatment of inputs outside the range of training: none, count their steps, or count and clamp
+them to the range."""
 
 
 class NetworkRuntime:
@@ -25,9 +31,36 @@ class NetworkRuntime:
         network: the trained network.
         joints: number of joints (or environments) in the batch.
         dtype: precision of the arithmetic.
+        range_check: treatment of features outside the range of training. A base, which is no fit,
+            has its inputs as given.
+
+    Attributes:
+        outside: number of steps since the reset with a feature out of range, shape (joints,);
+            counted only with a ``range_check``.
+
+    Raises:
+        SignalError: an unknown ``range_check``, or a network without ranges.
     """
 
-    def __init__(self, network: Network, joints: int = 1, dtype: type = np.float64):
+    def __init__(
+        self,
+        network: Network,
+        joints: int = 1,
+        dtype: type = np.float64,
+        range_check: RangeCheck = "off",
+    ):
+        if range_check not in get_args(RangeCheck):
+            raise SignalError(
+                f"range_check is {range_check!r}; available: {listing(get_args(RangeCheck))}"
+            )
+        lowest, highest = network.feature_lowest, network.feature_highest
+        if range_check != "off" and (lowest is None or highest is None):
+            raise SignalError(
+                f"range_check={range_check!r} requires the ranges of training, which this network "
+                "lacks: use 'off'"
+            )
+        self._range_check = range_check
+        self.outside = np.zeros(joints, np.int64)
         self.network = network
         self.joints = joints
         self._dtype = np.dtype(dtype)
@@ -47,6 +80,7 @@ class NetworkRuntime:
             self._state = [np.zeros(shape, self._dtype) for shape in self._state_shapes()]
         for part in self._state:
             part[rows] = 0.0
+        self.outside[rows] = 0
 
     def step(self, inputs: np.ndarray) -> np.ndarray:
         """Advance by one time step.
@@ -68,6 +102,10 @@ class NetworkRuntime:
                 f"with the columns {', '.join(network.inputs)}"
             )
         features = inputs[:, : len(network.features)]
+        if self._range_check != "off":
+            self.outside += self.out_of_range(inputs)
+        if self._range_check == "clamp":
+            features = np.clip(features, network.feature_lowest, network.feature_highest)
         advance = {
             "gru": self._gru,
             "lstm": self._lstm,

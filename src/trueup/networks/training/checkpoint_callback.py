@@ -11,17 +11,21 @@ import lightning.pytorch as lightning
 import numpy as np
 
 from trueup.errors import RunDirectoryError
+from trueup.networks.evaluation.network_verdict import TIME_LIMIT
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import save_network
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lightning_module import NetworkTraining
 from trueup.networks.training.run_files import CHECKPOINT
 from trueup.networks.training.settings import TrainSettings
+from trueup.networks.training.time_limit import epochs_within
 from trueup.runs.store import atomic
 
 LAST = CHECKPOINT
 BEST = "network.safetensors"
 HISTORY = "history.jsonl"
+PACE_WINDOW = 9
+"""Number of validations over which the duration of an epoch is measured."""
 BEFORE_TRAINING = -1
 """Epoch number of the initial network, where training did not improve on it."""
 
@@ -38,6 +42,7 @@ class CheckpointCallback(lightning.Callback):
         directory: folder of the files; None: nothing is written.
         provenance: provenance of the saved networks.
         hooks: callbacks of the training.
+        seconds: time limit of the training, over all sessions of a resumed one [s]; None: none.
     """
 
     def __init__(
@@ -46,6 +51,7 @@ class CheckpointCallback(lightning.Callback):
         directory: Path | None,
         provenance: dict[str, Any],
         hooks: TrainingHooks,
+        seconds: float | None = None,
     ):
         self.settings = settings
         self.directory = directory
@@ -53,6 +59,10 @@ class CheckpointCallback(lightning.Callback):
         self._hooks = hooks
         self._stopping = False
         self._saved: float | None = None
+        self._seconds = seconds
+        self._began = time.perf_counter()
+        self._former_seconds = 0.0
+        self._elapsed: list[float] = []
         self.best: Network | None = None
         self.best_epoch = BEFORE_TRAINING
         self.best_score = np.inf
@@ -72,6 +82,7 @@ class CheckpointCallback(lightning.Callback):
             "kept": [list(entry) for entry in self.kept],
             "history": self.history,
             "reason": self.reason,
+            "seconds": self.elapsed,
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -83,6 +94,8 @@ class CheckpointCallback(lightning.Callback):
         self.kept = [(score, name) for score, name in state_dict["kept"]]
         self.history = list(state_dict["history"])
         self.reason = state_dict["reason"]
+        self._former_seconds = state_dict.get("seconds", 0.0)
+        self._began = time.perf_counter()
         self._write_history()
 
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
@@ -125,9 +138,21 @@ class CheckpointCallback(lightning.Callback):
             content = {"network": str(pl_module.network), "weights": weights, "parameters": count}
             atomic.write_json(self.directory / "model_summary.json", content)
 
-    def on_train_batch_end(self, trainer: Any, pl_module: Any, *more: Any) -> None:
-        """Check for requests to stop; only ``stop_now`` ends the epoch in progress."""
+    @property
+    def elapsed(self) -> float:
+        """Wall time of the training, with former sessions [s]."""
+        return self._former_seconds + time.perf_counter() - self._began
+
+    def on_train_batch_end(self, trainer: Any, pl_module: NetworkTraining, *more: Any) -> None:
+        """Check for requests to stop; ``stop_now`` and the time limit end the epoch in progress."""
         if self._hooks.stop_at_once():
+            raise StopTraining
+        if self._seconds is not None and self.elapsed >= self._seconds:
+            # the network of an unfinished epoch is a candidate too
+            pl_module.validation_step(None, 0)
+            scores, pl_module.scores = pl_module.scores, {}
+            self._keep(pl_module, trainer.current_epoch, scores)
+            self.reason = TIME_LIMIT
             raise StopTraining
         self._stopping = self._stopping or self._hooks.stop()
 
@@ -147,7 +172,7 @@ class CheckpointCallback(lightning.Callback):
         if scores:
             self._keep(pl_module, epoch, scores)
             words += f", validation RMSE {scores['val_rmse_epoch']:.4g} N m"
-            if self._is_enough(epoch, scores):
+            if self._is_enough(epoch, scores) or self._fit_into_time(trainer, pl_module):
                 trainer.should_stop = last = True
         self._hooks.epoch(entry)
         self._hooks.progress(words, (epoch + 1) / trainer.max_epochs)
@@ -157,6 +182,23 @@ class CheckpointCallback(lightning.Callback):
                 self._save(trainer)
         if self._stopping and not last:
             raise StopTraining
+
+    def _fit_into_time(self, trainer: Any, module: NetworkTraining) -> bool:
+        """Reduce the number of epochs to the time limit; returns whether this one is the last.
+
+        The schedule of the learning rate ends with the last epoch, also on a machine that is slower
+        than planned.
+        """
+        if self._seconds is None:
+            return False
+        self._elapsed = [*self._elapsed, self.elapsed][-PACE_WINDOW:]
+        done, planned = trainer.current_epoch + 1, self.settings.max_epochs or 1
+        every = self.settings.check_val_every_n_epoch or 1
+        epochs = epochs_within(done, self._elapsed, planned, every, self._seconds)
+        trainer.fit_loop.max_epochs = module.max_epochs = epochs
+        if epochs == done < planned:
+            self.reason = TIME_LIMIT
+        return bool(self.reason)
 
     def _keep(self, module: NetworkTraining, epoch: int, scores: dict[str, float]) -> None:
         settings = self.settings.checkpointing

@@ -22,7 +22,7 @@ from trueup.errors import ExperimentError, MissingExtraError, did_you_mean, list
 from trueup.networks.data.features import FEATURES
 from trueup.networks.data.settings import EXTRA_SIGNALS, DataSettings
 from trueup.networks.plain_settings import build_settings
-from trueup.networks.training.settings import ModelSettings, TrainSettings
+from trueup.networks.training.settings import ModelSettings, TrainSettings, with_current_spring
 from trueup.runs.store.atomic import to_plain
 from trueup.runs.trackers import TRACKERS
 
@@ -152,7 +152,10 @@ def load_configuration(
     values = [_checked(text, keys) for text in overrides if _key(text) not in GROUPS]
     composed = _compose(chosen)
     if file is not None:
-        composed = _merged(composed, _read(file), keys)
+        content = _read(file)
+        if "model" in content:
+            content = {**content, "model": with_current_spring(content["model"])}
+        composed = _merged(composed, content, keys)
     if values:
         overridden = _compose([*chosen, *values])
         for text in values:
@@ -185,7 +188,8 @@ def check_configuration(
             f"{listing(MODES)}"
         )
     checked = build_settings(_Top, top, "configuration")
-    parts["model"] = _with_servo(parts["model"], checked.work_dir, anyway)
+    model = with_current_spring(parts["model"])
+    parts["model"] = _with_servo(model, checked.work_dir, anyway)
     parts["rollout"] = _with_place(parts["rollout"], checked.work_dir)
     return TrainingConfiguration(
         data=DataSettings.from_dict(parts["data"]),
@@ -265,6 +269,11 @@ def _compose(overrides: Sequence[str]) -> dict[str, Any]:
         return copy.deepcopy(_composed(tuple(overrides)))
     except (HydraException, OmegaConfBaseException) as error:
         what = str(error).strip().splitlines()[0]
+        if what.startswith("Ambiguous value"):  # Hydra's word for a sweep outside a multirun
+            what += (
+                ": write several values as a list, KEY=[a,b], or train once for each with "
+                "--multirun"
+            )
         raise ExperimentError(f"the configuration cannot be composed: {what}") from error
 
 

@@ -14,9 +14,9 @@ from trueup.networks.evaluation.baseline_networks import is_held
 from trueup.networks.evaluation.metrics import SETTLING
 from trueup.networks.model.network import SKIP
 from trueup.networks.model.torch_network import State, TorchNetwork
+from trueup.networks.model.torch_rollouts import rollouts
 from trueup.networks.training.lanes import Chunk, Lanes
 from trueup.networks.training.settings import ModelSettings
-from trueup.networks.training.torch_rollouts import rollouts
 
 SKIP_SAMPLES = 4
 """Largest history of a linear skip with the full learning rate [samples]."""

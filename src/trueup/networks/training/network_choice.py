@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import FitError
+from trueup.errors import ExperimentError, FitError
 from trueup.networks.data.splits import DataSplit
 from trueup.networks.evaluation.metrics import score
 from trueup.networks.model.network import Network
@@ -32,6 +32,7 @@ from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.networks.training.network_training import TrainedNetwork, by_group, train_network
 from trueup.networks.training.settings import ModelSettings, ModelType, TrainSettings
 from trueup.networks.training.simple_networks import relative_error, simple_networks, start_of
+from trueup.networks.training.time_limit import PLANNED, TimeLimit
 from trueup.runs.store import atomic
 
 CHOICE = "choice.json"
@@ -41,6 +42,9 @@ TRIAL_SHARE = 0.35
 """Fraction of the time or of the steps for the trials of candidates."""
 USED_SHARE = 0.9
 """Fraction of the time for training; reading, scoring and the report take the rest."""
+
+_LONGEST_CHOICE = 0.6
+"""Fraction of the time after which a choice ends in any case."""
 
 _CORRECTION = {"learning_rate": 2e-3, "weight_decay": 1.0}
 """Weight decay of layers that correct a linear model of the same inputs."""
@@ -56,19 +60,35 @@ class Trial:
     name: str
     model: ModelSettings
     error: float
-    """Validation error, see `relative_error`; infinite after divergence."""
+    """Validation error, see `relative_error`; infinite after divergence, NaN without a training."""
     pace: float
     """Time per epoch [s]."""
+
+
+class _OutOfTime(Exception):  # noqa: N818 - an end, not an error
+    """The time of the choice is over before each recording was held out."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a choice decides."""
+
+    configuration: TrainingConfiguration
+    """The configuration with the selected network and number of epochs."""
+    hooks: TrainingHooks
+    """The hooks for the remaining progress."""
+    seconds: float | None
+    """Time limit of the training of each member [s]; None where steps or epochs are the limit."""
 
 
 def chosen_configuration(
     split: DataSplit,
     configuration: TrainingConfiguration,
     folder: Path,
-    seconds: float | None,
+    limit: TimeLimit | None,
     hooks: TrainingHooks,
-) -> tuple[TrainingConfiguration, TrainingHooks]:
-    """The configuration with the selected network and number of epochs.
+) -> Chosen:
+    """The selected network, and the time and number of epochs of its training.
 
     An existing choice in the folder is reused, so that a resumed run trains the same network.
 
@@ -76,18 +96,16 @@ def chosen_configuration(
         split: parts for training and validation.
         configuration: configuration of the run.
         folder: output folder of the split, for ``choice.json``.
-        seconds: time limit of the split [s]; None where steps or epochs are the limit.
+        limit: time limit of the split; None where steps or epochs are the limit.
         hooks: callbacks of the training.
-
-    Returns:
-        The configuration, and the hooks for the remaining progress.
 
     Raises:
         Interrupted: a hook stopped the training.
+        ExperimentError: the time limit is shorter than an epoch.
     """
     model, train = configuration.model, configuration.train
     if configuration.debug:
-        train, seconds = replace(train, max_epochs=1, max_steps=None), None
+        train, limit = replace(train, max_epochs=1, max_steps=None), None
     folds = folds_of(split) if model.is_chosen and not configuration.debug else []
     share = choice_share(folds) if model.is_chosen else 0.0
     rest = _remaining_hooks(hooks, share)
@@ -97,15 +115,15 @@ def chosen_configuration(
         if model.is_chosen:
             model = ModelSettings.from_dict(content["model"])
         train = TrainSettings.from_dict(content["train"])
-        return replace(configuration, model=model, train=train), rest
+        configuration = replace(configuration, model=model, train=train)
+        return Chosen(configuration, rest, content.get("seconds"))
     pace, trials, simple = None, [], {}
-    began = time.perf_counter()
     if model.is_chosen:
         train = _for_split(train, split)
         simple = simple_networks(split, configuration.data.features, None, model.torque_limit)
-        trials = _trials(split, configuration, train, seconds, hooks, start_of(split, simple))
+        trials = _trials(split, configuration, train, limit, hooks, start_of(split, simple))
         best = min(trials, key=lambda trial: trial.error)
-        if not np.isfinite(best.error):
+        if np.isinf(best.error):
             raise FitError("training of every candidate diverged: check the recordings")
         model, pace = best.model, best.pace
     held_out = None
@@ -113,23 +131,30 @@ def chosen_configuration(
         if configuration.model.base is not None:
             of = (configuration.data.features, configuration.model.base)
             simple = simple_networks(split, *of, configuration.model.torque_limit)
-        held_out = _held_out_errors(
-            folds, configuration, model, train, seconds, pace, hooks, simple
-        )
-    if seconds is not None:
-        left = USED_SHARE * seconds - (time.perf_counter() - began)
-        train = _fitting(split, configuration, model, train, left, pace)
+        held_out = _held_out_errors(folds, configuration, model, train, limit, pace, hooks, simple)
+    seconds = None
+    if limit is not None:
+        if pace is None:
+            pace = _pace(split, configuration, model, train, limit, limit.seconds / 10)
+        # at least a third, whatever the choice has used
+        seconds = max(limit.left(USED_SHARE), limit.seconds / 3) / model.ensemble_members
+        train = _fitting(model, train, seconds, pace)
     elif not trials:
-        return replace(configuration, train=train), rest
+        return Chosen(replace(configuration, train=train), rest, None)
     content = {
         "model": to_values(model),
         "train": to_values(train),
-        "tried": [{"name": t.name, "error": t.error, "epoch_seconds": t.pace} for t in trials],
+        "seconds": seconds,
+        "tried": [
+            {"name": t.name, "error": t.error, "epoch_seconds": t.pace}
+            for t in trials
+            if not np.isnan(t.error)
+        ],
         "left_out_errors": None if held_out is None else held_out.relative(),
         "left_out": None if held_out is None else asdict(held_out),
     }
     atomic.write_json(file, content)
-    return replace(configuration, model=model, train=train), rest
+    return Chosen(replace(configuration, model=model, train=train), rest, seconds)
 
 
 def choice_share(folds: Sequence[DataSplit]) -> float:
@@ -142,12 +167,18 @@ def _held_out_errors(
     configuration: TrainingConfiguration,
     model: ModelSettings,
     train: TrainSettings,
-    seconds: float | None,
+    limit: TimeLimit | None,
     pace: float | None,
     hooks: TrainingHooks,
     simple: dict[str, Network],
-) -> HeldOutErrors:
-    """Errors on recordings held out in turn, from short trainings of the selected network."""
+) -> HeldOutErrors | None:
+    """Errors on recordings held out in turn, from short trainings of the selected network.
+
+    None where the time limit does not leave an epoch for each.
+    """
+    end = USED_SHARE * (TRIAL_SHARE + CROSS_VALIDATION_SHARE)
+    if limit is not None and pace is not None and limit.part(end, 0, len(folds)) < pace:
+        return None
 
     def trained(fold: DataSplit, number: int) -> Network:
         own = _trial_hooks(
@@ -157,18 +188,21 @@ def _held_out_errors(
         )
         if hooks.stop():
             raise Interrupted
-        settings = _trial_settings(train)
-        if seconds is not None:
-            left = USED_SHARE * CROSS_VALIDATION_SHARE * seconds / len(folds)
-            # members of an ensemble are not trained here
-            single = replace(configuration, model=replace(model, ensemble_members=1))
-            settings = _fitting(fold, single, model, train, left, pace)
-        result = _train(fold, configuration, model, settings, own)
+        settings, seconds = _trial_settings(train), None
+        if limit is not None:
+            if limit.left(_LONGEST_CHOICE) < 0:
+                raise _OutOfTime
+            seconds = max(limit.part(end, number, len(folds)), pace or 0.0)
+            settings = _fitting(model, train, seconds, pace or seconds)
+        result = _train(fold, configuration, model, settings, own, seconds)
         if result.interrupted:
             raise Interrupted
         return result.network
 
-    return held_out_errors(folds, trained, simple, train.group_weighting)
+    try:
+        return held_out_errors(folds, trained, simple, train.group_weighting)
+    except _OutOfTime:
+        return None
 
 
 def _trial_hooks(hooks: TrainingHooks, begin: float, share: float) -> TrainingHooks:
@@ -211,6 +245,8 @@ def candidates(
     found = {}
     for over_base in (True, False) if model.use_residual else (False,):
         for family, own in kinds:
+            if family not in model.model_type.families:
+                continue
             if model.use_residual and not over_base and family == "lstm":
                 continue
             settings = _kept(model, {**common, **own})
@@ -223,13 +259,24 @@ def candidates(
     return list(found.items())
 
 
-def trial_network(split: DataSplit, configuration: TrainingConfiguration, folder: Path) -> Network:
-    """The network of a configuration after a trial training, saved in a folder."""
+def time_of_training(folder: Path) -> float | None:
+    """Time limit of a training [s] that the choice in a folder sets; None without one."""
+    file = folder / CHOICE
+    return atomic.read_json(file).get("seconds") if file.is_file() else None
+
+
+def trial_network(
+    split: DataSplit,
+    configuration: TrainingConfiguration,
+    folder: Path,
+    seconds: float | None = None,
+) -> Network:
+    """The network of a configuration after a trial training of limited time, saved in a folder."""
     file = folder / run_files.NETWORK
     if file.is_file():
         return read_network(file)
     settings = _trial_settings(configuration.train)
-    result = _train(split, configuration, configuration.model, settings, TrainingHooks())
+    result = _train(split, configuration, configuration.model, settings, TrainingHooks(), seconds)
     folder.mkdir(parents=True, exist_ok=True)
     save_network(result.network, file)
     return result.network
@@ -239,10 +286,14 @@ def _trials(
     split: DataSplit,
     configuration: TrainingConfiguration,
     train: TrainSettings,
-    seconds: float | None,
+    limit: TimeLimit | None,
     hooks: TrainingHooks,
     linear: Network,
 ) -> list[Trial]:
+    """The candidates after a short training each; those for which no time is left are not tried.
+
+    Where no time is left for any, the first one with an unknown error.
+    """
     samples, model = sum(len(each) for each in split.training), configuration.model
     rate = split.training[0].rate
     tried = candidates(model, rate, samples, linear)
@@ -252,13 +303,25 @@ def _trials(
         own = _trial_hooks(hooks.part(words, index, len(tried)), 0.0, TRIAL_SHARE)
         if hooks.stop():
             raise Interrupted
-        settings, pace = _trial_settings(train), None
+        settings, pace, seconds = _trial_settings(train), None, None
         try:
-            if seconds is not None:
-                left = USED_SHARE * TRIAL_SHARE * seconds / len(tried)
-                settings = _fitting(split, configuration, model, train, left, None)
+            if limit is not None:
+                end = USED_SHARE * TRIAL_SHARE
+                seconds = limit.part(end, index, len(tried))
+                if index and seconds <= min(each.pace for each in found):
+                    break
+                try:
+                    measured = _pace(split, configuration, model, train, limit, seconds)
+                except ExperimentError:
+                    if not found:
+                        raise
+                    break
+                seconds = limit.part(end, index, len(tried))
+                if not index and seconds <= measured:
+                    return [Trial(name, model, np.nan, measured)]
+                settings = _fitting(model, train, seconds, measured)
             began = time.perf_counter()
-            result = _train(split, configuration, model, settings, own)
+            result = _train(split, configuration, model, settings, own, seconds)
             pace = (time.perf_counter() - began) / max(1, len(result.history))
         except FitError:
             found.append(Trial(name, model, np.inf, pace or np.inf))
@@ -271,19 +334,10 @@ def _trials(
 
 
 def _fitting(
-    split: DataSplit,
-    configuration: TrainingConfiguration,
-    model: ModelSettings,
-    train: TrainSettings,
-    seconds: float,
-    pace: float | None,
+    model: ModelSettings, train: TrainSettings, seconds: float, pace: float
 ) -> TrainSettings:
     """The settings with the number of epochs that fit into a time [s] at a pace [s/epoch]."""
-    began = time.perf_counter()
-    if pace is None:
-        pace = _pace(split, configuration, model, train)
-    seconds = (seconds - (time.perf_counter() - began)) / configuration.model.ensemble_members
-    epochs = max(1, int(seconds / pace))
+    epochs = max(1, int(PLANNED * seconds / pace))
     if train.max_epochs is not None:
         epochs = min(epochs, train.max_epochs)
     return replace(train, max_epochs=epochs)
@@ -294,17 +348,44 @@ def _pace(
     configuration: TrainingConfiguration,
     model: ModelSettings,
     train: TrainSettings,
+    limit: TimeLimit,
+    seconds: float,
 ) -> float:
-    """Time per epoch with validation [s], without the first, which loads libraries."""
+    """Time per epoch with validation [s], without the first, which loads libraries.
+
+    Args:
+        split: parts of the recordings.
+        configuration: configuration of the run.
+        model: settings of the network.
+        train: settings of the training.
+        limit: time limit of the split, of which the final training keeps a third.
+        seconds: time after which no further epoch is measured [s].
+
+    Raises:
+        ExperimentError: the time limit is shorter than an epoch.
+    """
     ends: list[float] = []
+    began = time.perf_counter()
     _train(
         split,
         configuration,
         model,
         replace(train, max_epochs=3, max_steps=None),
-        TrainingHooks(progress=lambda *_: ends.append(time.perf_counter())),
+        TrainingHooks(
+            progress=lambda *_: ends.append(time.perf_counter()),
+            stop=lambda: bool(ends) and time.perf_counter() - began > seconds,
+        ),
+        limit.left(_LONGEST_CHOICE),
     )
-    return max((ends[-1] - ends[0]) / max(1, len(ends) - 1), 1e-4)
+    if not ends:
+        raise ExperimentError(
+            f"train.time is {configuration.train.time or 'ten minutes'}, in which a network of "
+            "these recordings completes no epoch here: give a longer train.time, or "
+            "train.max_steps in its place"
+        )
+    if len(ends) == 1:
+        return ends[0] - began
+    return max((ends[-1] - ends[0]) / (len(ends) - 1), 1e-4)
 
 
 def _train(
@@ -313,6 +394,7 @@ def _train(
     model: ModelSettings,
     train: TrainSettings,
     hooks: TrainingHooks,
+    seconds: float | None = None,
 ) -> TrainedNetwork:
     return train_network(
         split.training,
@@ -324,6 +406,7 @@ def _train(
         sequence_length=run_files.sequence_length(configuration, split.training[0].rate),
         seed=configuration.seed,
         hooks=hooks,
+        seconds=seconds,
     )
 
 
@@ -365,7 +448,8 @@ def _kept(model: ModelSettings, given: dict[str, Any]) -> ModelSettings:
 
 def _without_base(model: ModelSettings) -> ModelSettings:
     usual = ModelSettings()
-    names = [n for n in to_values(usual) if n.startswith(("servo_", "k_spring", "theta0", "base_"))]
+    of_base = ("servo_", "k_spring", "spring_stiffness", "theta0", "base_")
+    names = [n for n in to_values(usual) if n.startswith(of_base)]
     names += [n for n in to_values(usual) if n.endswith(("_phys", "_phys_training"))]
     return replace(
         model, use_residual=False, learn_base=False, **{n: getattr(usual, n) for n in names}

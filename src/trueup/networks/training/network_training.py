@@ -50,7 +50,7 @@ class TrainedNetwork:
     stopped: str
     """Reason for the end of training: ``max_epochs``, or a text."""
     seconds: float
-    """Wall time of this session [s]."""
+    """Wall time of the training, over all sessions [s]."""
     interrupted: bool = False
     """Whether it was interrupted before its end."""
 
@@ -69,6 +69,7 @@ def train_network(
     resume: bool = False,
     provenance: dict[str, Any] | None = None,
     hooks: TrainingHooks | None = None,
+    seconds: float | None = None,
 ) -> TrainedNetwork:
     """Train a network many-to-many on chunks, with a persistent hidden state.
 
@@ -89,6 +90,8 @@ def train_network(
         resume: resume from the checkpoint in the directory, if there is one.
         provenance: provenance, saved with the network.
         hooks: callbacks of the training, which may stop it.
+        seconds: time limit [s], over all sessions of a resumed training; None: none. The number of
+            epochs is reduced to what fits; the network is the best until then.
 
     Raises:
         SignalError: recordings of different rates, or none for a part.
@@ -142,7 +145,11 @@ def train_network(
         {group: float(torque.std()) for group, torque in by_group(training).items()},
         train.input_noise,
     )
-    callback = CheckpointCallback(train, directory, provenance or {}, hooks or TrainingHooks())
+    if seconds is not None:
+        seconds -= time.perf_counter() - started  # libraries are loaded, lanes made
+    callback = CheckpointCallback(
+        train, directory, provenance or {}, hooks or TrainingHooks(), seconds
+    )
     checkpoint = None
     if directory is not None:
         (directory / "checkpoints").mkdir(parents=True, exist_ok=True)
@@ -181,7 +188,7 @@ def train_network(
                 weights_only=True,
             )
         except StopTraining:
-            interrupted = True
+            interrupted = not callback.reason
         except SIGTERMException:
             # Lightning handles SIGTERM too, possibly first: its exception is a SystemExit with
             # code 0, with which the command would report success
@@ -212,7 +219,7 @@ def train_network(
         best_epoch=callback.best_epoch,
         history=tuple(callback.history),
         stopped=callback.reason or ("interrupted" if interrupted else "max_epochs"),
-        seconds=time.perf_counter() - started,
+        seconds=callback.elapsed,
         interrupted=interrupted,
     )
 

@@ -1,6 +1,7 @@
 """Run of a training of a network, from recordings to report."""
 
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from trueup.networks.training.run_recordings import RunRecordings, read_recordin
 from trueup.networks.training.saved_files import check_saved_files
 from trueup.networks.training.spec import TrainingSpec
 from trueup.networks.training.split_training import SplitResult, train_split
+from trueup.networks.training.time_limit import TimeLimit
 from trueup.runs import Execution, Outcome, Run, RunDirectory, Session, atomic, provenance
 from trueup.runs.loop._interrupts import Interrupts
 from trueup.runs.loop.progress import Progress
@@ -51,6 +53,7 @@ class TrainingResult(RichDisplay):
 
 def run_network(spec: TrainingSpec, session: Session) -> Outcome:
     """Train a network on each split and score it; errors as :func:`trueup.runs.start`."""
+    began = time.perf_counter()
     configuration = spec.configuration
     # a resumed run keeps its recordings; their hashes reveal changes
     recordings = read_recordings(configuration, refuse=not session.resume)
@@ -71,7 +74,7 @@ def run_network(spec: TrainingSpec, session: Session) -> Outcome:
             check_saved_files(run.directory.path)
         run.describe()
         _write_start(run, configuration, recordings)
-        splits = _train_splits(run, configuration, recordings)
+        splits = _train_splits(run, configuration, recordings, began)
 
         def bare(splits: list[SplitResult]) -> dict[str, Any]:
             return {"kind": spec.kind, "name": spec.name, "status": "finished", "cost": None}
@@ -153,13 +156,19 @@ def _write_start(run: Run, configuration: TrainingConfiguration, recordings: Run
 
 
 def _train_splits(
-    run: Run, configuration: TrainingConfiguration, recordings: RunRecordings
+    run: Run, configuration: TrainingConfiguration, recordings: RunRecordings, began: float
 ) -> list[SplitResult]:
-    """Train on each split; finished networks in the folder are not trained again."""
+    """Train on each split; finished networks in the folder are not trained again.
+
+    Args:
+        run: the run.
+        configuration: configuration of the training.
+        recordings: recordings of the training.
+        began: moment of ``time.perf_counter`` from which the time limit counts.
+    """
     directory, splits = run.directory, recordings.splits
     kept = _network_provenance(run, configuration)
     whole = configuration.train.seconds
-    seconds = None if whole is None else whole / len(splits)
     results: list[SplitResult] = []
     events = EventLog(directory.log)
     with Interrupts(run.verbose, "epoch") as interrupts, Progress(run.verbose) as progress:
@@ -175,10 +184,12 @@ def _train_splits(
                 folder = directory.path / fold_folder(index)
                 words = f"fold {index + 1} of {len(splits)} ({split.name}), "
                 own = hooks.part(words, index, len(splits))
+            limit = None
+            if whole is not None:
+                left = max(whole - (time.perf_counter() - began), 0.0)
+                limit = TimeLimit.of(left / (len(splits) - index))
             try:
-                results.append(
-                    train_split(split, configuration, folder, kept, own, events, seconds)
-                )
+                results.append(train_split(split, configuration, folder, kept, own, events, limit))
             except Interrupted:
                 raise KeyboardInterrupt from None
             except (RunDirectoryError, OSError) as error:

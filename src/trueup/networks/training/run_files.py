@@ -123,7 +123,6 @@ def write_description(
         "rate_hz": network.rate,
         "dt_s": 1.0 / network.rate,
         "torque_limit": network.torque_limit,
-        "spring_restores": True,
         "groups": list(dict.fromkeys(each.group for each in training)),
         "data_sha256": {f"{each.group}/{each.name}": each.sha256 for each in training},
         "seed": configuration.seed,

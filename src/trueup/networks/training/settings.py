@@ -31,8 +31,13 @@ MONITORS = (
 SETTLED = tuple(name for name in MONITORS if "settled" in name)
 """Scores that exclude the first half second of each validation recording."""
 
+_SPRINGS = ("k_spring", "spring_stiffness")
+
 AUTO = "auto"
 """Family chosen on the validation part."""
+
+TRIED = ("gru", "mlp", "lstm")
+"""Families that ``auto`` tries, unless ``families`` names some of them."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +48,17 @@ class ModelType:
     """Family: ``gru``, ``lstm``, ``mlp`` or ``linear``; ``auto``: a run trains all of them, with
     and without skip and base, and keeps the best on the validation part (``train_network``, which
     trains one network, trains a ``gru``)."""
+    families: tuple[str, ...] = TRIED
+    """Families that ``auto`` tries, such as those that a simulator supports."""
 
     def __post_init__(self):
         _check_choice("model.model_type.name", self.name, (AUTO, *FAMILIES))
+        for family in self.families:
+            _check_choice("model.model_type.families", family, TRIED)
+        if not self.families:
+            raise ExperimentError(
+                f"model.model_type.families is empty; available: {listing(TRIED)}"
+            )
 
 
 @dataclass(frozen=True)
@@ -83,9 +96,13 @@ class ModelSettings:
     use_residual: bool = False
     """Learn the difference from an analytic base in place of the whole torque."""
     k_spring: float = 0.0
-    """Base: stiffness of a spring towards theta0 [N m/rad]."""
+    """Base: gain of a spring whose torque is k_spring (angle - theta0): a positive one pushes away
+    from theta0 [N m/rad]."""
+    spring_stiffness: float = 0.0
+    """Base: stiffness of a spring that pulls back to theta0, the same as a negative k_spring
+    [N m/rad]."""
     theta0: float = 0.0
-    """Base: rest angle of the spring [rad]."""
+    """Base: angle at which the spring has no torque [rad]."""
     kp_phys: float = 0.0
     """Base: proportional gain [N m/rad]."""
     kd_phys: float = 0.0
@@ -133,7 +150,7 @@ class ModelSettings:
         self._check_base()
 
     def _check_base(self) -> None:
-        names = ("k_spring", "theta0", "kp_phys", "kd_phys", "base_target_velocity")
+        names = (*_SPRINGS, "theta0", "kp_phys", "kd_phys", "base_target_velocity")
         curve = ("pd_stall_torque_phys_training", "pd_no_load_speed_phys_training")
         given = [n for n in names if getattr(self, n)]
         given += [n for n in curve if getattr(self, n) is not None]
@@ -157,14 +174,20 @@ class ModelSettings:
                 f"{listing(f'model.{n}' for n in given)} describe the analytic base, which is off: "
                 "set model.use_residual=true, or remove them"
             )
-        for name in ("kp_phys", "kd_phys", "k_spring"):
+        for name in ("kp_phys", "kd_phys", "spring_stiffness"):
             _check_at_least(f"model.{name}", getattr(self, name), 0)
-        gains = self.kp_phys or self.kd_phys or self.k_spring or self.servo_base is not None
+        if self.k_spring and self.spring_stiffness:
+            raise ExperimentError(
+                "model.k_spring and model.spring_stiffness describe the same spring, with opposite "
+                "signs: remove one of them"
+            )
+        spring = self.k_spring or self.spring_stiffness
+        gains = self.kp_phys or self.kd_phys or spring or self.servo_base is not None
         if self.use_residual and not gains and not self.learn_base:
             raise ExperimentError(
                 "model.use_residual is true, but the torque of the base is zero: set "
-                "model.kp_phys, model.kd_phys or model.k_spring, or train them with "
-                "model.learn_base=true"
+                "model.kp_phys, model.kd_phys, model.k_spring or model.spring_stiffness, or train "
+                "them with model.learn_base=true"
             )
         if self.use_residual:
             _ = self.base  # checks the settings of the base
@@ -189,7 +212,7 @@ class ModelSettings:
         return AnalyticBase(
             kp=self.kp_phys,
             kd=self.kd_phys,
-            k_spring=self.k_spring,
+            k_spring=self.k_spring or -self.spring_stiffness,
             theta0=self.theta0,
             stall_torque=self.pd_stall_torque_phys_training,
             no_load_speed=self.pd_no_load_speed_phys_training,
@@ -219,7 +242,21 @@ class ModelSettings:
         Raises:
           ExperimentError: a key is unknown, or a value cannot be used.
         """
-        return build_settings(cls, content, "model")
+        return build_settings(cls, with_current_spring(content), "model")
+
+
+def with_current_spring(content: Any) -> Any:
+    """The ``model`` part of a whole configuration, with the spring of an older version converted.
+
+    Before ``spring_stiffness`` existed, ``k_spring`` was the stiffness of a spring that pulls back.
+    Only a part with every key of that version is of a run: one written by hand is not converted.
+    """
+    former = {"k_spring", "theta0", "learn_base", "ensemble_members"}
+    if not isinstance(content, Mapping) or not former <= set(content):
+        return content
+    if "spring_stiffness" in content:
+        return content
+    return {**content, "k_spring": 0.0, "spring_stiffness": content["k_spring"]}
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.networks.training.network_choice import (
     CHOICE,
     chosen_configuration,
+    time_of_training,
     trial_network,
 )
 from trueup.networks.training.network_training import train_network
@@ -40,9 +41,13 @@ from trueup.networks.training.simple_networks import (
     simple_networks,
     validation_errors,
 )
+from trueup.networks.training.time_limit import TimeLimit
 from trueup.networks.training.tracking import SplitTrackers
 from trueup.runs.store import atomic
 from trueup.runs.store.event_log import EventLog
+
+_DEPLOYABLE_SHARE = 0.1
+"""Time of the training without measured features, relative to that of the network."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +78,7 @@ def train_split(
     provenance: dict[str, Any],
     hooks: TrainingHooks,
     log: EventLog,
-    seconds: float | None = None,
+    limit: TimeLimit | None = None,
 ) -> SplitResult:
     """Train and score on one split; resumes from the content of the folder.
 
@@ -84,14 +89,15 @@ def train_split(
         provenance: provenance, saved with the networks.
         hooks: callbacks of the training.
         log: log for failures of a tracker.
-        seconds: time limit of the split [s]; None where steps or epochs are the limit.
+        limit: time limit of the split; None where steps or epochs are the limit.
 
     Raises:
         Interrupted: a hook stopped the training.
     """
     folder.mkdir(parents=True, exist_ok=True)
     asked = configuration.model
-    configuration, hooks = chosen_configuration(split, configuration, folder, seconds, hooks)
+    chosen = chosen_configuration(split, configuration, folder, limit, hooks)
+    configuration, hooks = chosen.configuration, chosen.hooks
     count = configuration.model.ensemble_members
     config = {key: provenance[key] for key in ("configuration", "data")}
     trackers = SplitTrackers(configuration, split.name, folder, config, log)
@@ -102,7 +108,9 @@ def train_split(
             within = member_folder(folder, member)
             own = hooks.part(f"member {member + 1} of {count}, ", member, count)
         own = trackers.following(own, member)
-        network, spent = _member(split, configuration, within, member, provenance, own)
+        network, spent = _member(
+            split, configuration, within, member, provenance, own, chosen.seconds
+        )
         networks.append(network)
         spent_seconds += spent
     result = _scored(split, configuration, asked, folder, networks, spent_seconds)
@@ -122,6 +130,7 @@ def _member(
     member: int,
     provenance: dict[str, Any],
     hooks: TrainingHooks,
+    seconds: float | None,
 ) -> tuple[Network, float]:
     """Network and wall time [s] of a member, with its index counted from zero."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -152,6 +161,7 @@ def _member(
             "trained_on": _trained_on(split),
         },
         hooks=hooks,
+        seconds=seconds,
     )
     run_files.write_description(folder, configuration, result.network, split.training)
     if result.interrupted:
@@ -317,7 +327,10 @@ def _deployable_scores(
         return None
     data = replace(configuration.data, features=features)
     own = replace(configuration, data=data)
-    network = trial_network(split, own, folder / "deployable")
+    seconds = time_of_training(folder)
+    if seconds is not None:
+        seconds *= _DEPLOYABLE_SHARE
+    network = trial_network(split, own, folder / "deployable", seconds)
     simple = simple_networks(split, features, own.model.base, own.model.torque_limit)
     name, network, _ = better_of(network, simple, split)
     return {"features": list(features), "taken": name, **asdict(score(network, judged).settled)}

@@ -18,6 +18,7 @@ from trueup.deploy.isaac_lab.combined.run_files import read_run_files
 from trueup.errors import ParameterError
 from trueup.networks.runtime.step_rate import steps_a_period
 
+_RANGE_CHECKS = ("off", "count", "clamp")
 _FILES = ("network.pt", "normalization_stats.json", "training_config_summary.json")
 
 
@@ -49,6 +50,18 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
             raise ParameterError(
                 "a torque-speed curve requires both stall_torque and no_load_speed"
             )
+        if cfg.range_check not in _RANGE_CHECKS:
+            raise ParameterError(
+                f"range_check is {cfg.range_check!r}; available: {', '.join(_RANGE_CHECKS)}"
+            )
+        lowest, highest = self.files.feature_lowest, self.files.feature_highest
+        if lowest is None or highest is None:
+            if cfg.range_check != "off":
+                raise ParameterError(
+                    f"range_check={cfg.range_check!r} requires feature_lowest and "
+                    f"feature_highest, which {summary} lacks: use 'off'"
+                )
+            lowest, highest = [-float("inf")] * 3, [float("inf")] * 3
         self._law = pd_law if self.files.stall_torque is None else pd_law_with_curve
         try:
             with warnings.catch_warnings():
@@ -67,6 +80,9 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
         device = self._device
         self._mean = torch.tensor(self.files.input_mean, device=device)
         self._deviation = torch.tensor(self.files.input_deviation, device=device)
+        self._lowest = torch.tensor(lowest, device=device)
+        self._highest = torch.tensor(highest, device=device)
+        self.outside = torch.zeros(count, joints, dtype=torch.long, device=device)
         self._input = torch.zeros(count * joints, 1, 3, device=device)
         self.sea_hidden_state = torch.zeros(
             self.files.layers, count * joints, self.files.hidden, device=device
@@ -83,6 +99,7 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
             self._state_per_env[:, env_ids] = 0.0
             self._held[env_ids] = 0.0
             self._countdown[env_ids] = 0
+            self.outside[env_ids] = 0
 
     def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
         """Torques for this physics step, in the interface of Isaac Lab."""
@@ -102,6 +119,8 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
         files, target = self.files, control_action.joint_positions
         for column, values in enumerate((joint_pos, target, joint_vel)):
             self._input[:, 0, column] = values.flatten()
+        if self.cfg.range_check != "off":
+            self._check_range(due)
         with torch.inference_mode():
             normal = (self._input - self._mean) / self._deviation
             output, state = self.network(normal, self.sea_hidden_state)
@@ -126,6 +145,18 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
         if self.cfg.stall_torque is None:
             return torque
         return torque_speed_curve(torque, joint_vel, self.cfg)
+
+    def _check_range(self, due: Any) -> None:
+        """Count the joints with an input out of range that step, and clamp the inputs on request.
+
+        The base, which is no fit, has its inputs as given.
+        """
+        outside = ((self._input < self._lowest) | (self._input > self._highest)).any(2)
+        self.outside += outside.view(self.outside.shape) & due
+        if self.cfg.range_check == "clamp":
+            self._input.copy_(
+                torch.minimum(torch.maximum(self._input, self._lowest), self._highest)
+            )
 
 
 def _paths(cfg: Any) -> list[Path]:

@@ -37,5 +37,9 @@ class CombinedGRUAndPDActuatorCfg(IdealPDActuatorCfg):
     """Stall torque [N m] of a torque-speed curve on the total torque; None: no curve."""
     no_load_speed: float | None = None
     """No-load speed [rad/s] of that curve."""
+    range_check: str = "off"
+    """Treatment of inputs outside the range of training: ``off``, ``count`` their steps for each
+    joint in ``outside`` of the actuator, or ``clamp``, which also limits the inputs of the network
+    to that range."""
     gru_sequence_length: int | None = None
     """Length of the training sequences [samples]; for information only, a step takes one sample."""

@@ -30,9 +30,9 @@ class RunFiles:
     kd: float
     """Derivative gain [N m s/rad]."""
     k_spring: float
-    """Stiffness of a restoring spring [N m/rad]."""
+    """Gain of a spring [N m/rad]; a positive one pushes away from its angle without torque."""
     theta0: float
-    """Rest angle of the spring [rad]."""
+    """Angle at which the spring has no torque [rad]."""
     target_velocity: bool
     """Whether the target velocity enters the derivative term; otherwise it is zero there."""
     stall_torque: float | None
@@ -45,6 +45,10 @@ class RunFiles:
     """Limit of the total torque [N m]; None: no limit."""
     sequence_length: int | None
     """Length of the training sequences [samples], for information only."""
+    feature_lowest: list[float] | None
+    """Smallest value of each feature in training; None if the file has none."""
+    feature_highest: list[float] | None
+    """Largest value of each feature in training; None if the file has none."""
 
 
 def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:
@@ -80,6 +84,16 @@ def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:
         found = content.get(key)
         return None if found is None or number(key) <= 0 else number(key)
 
+    def limits(key: str) -> list[float] | None:
+        if content.get(key) is None:
+            return None
+        found = _numbers(content, key, summary)
+        if len(found) != len(FEATURE_NAMES):
+            raise ParameterError(
+                f"{summary}: {key} has {len(found)} numbers; the actuator supplies {fed}"
+            )
+        return found
+
     sizes = [number(key) for key in ("gru_num_layers", "gru_hidden_dim")]
     if not all(size >= 1 and size == int(size) for size in sizes):
         raise ParameterError(
@@ -87,8 +101,9 @@ def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:
         )
     stall, free = (positive(f"pd_{key}_phys_training") for key in ("stall_torque", "no_load_speed"))
     length = content.get("gru_sequence_length_timesteps")
-    # a file without this key is of a training with the opposite sign of the spring
-    sign = 1.0 if content.get("k_spring_pulls_back") else -1.0
+    # two names under which older versions state that a positive k_spring pulls back
+    pulls = content.get("k_spring_pulls_back") or content.get("spring_restores")
+    sign = -1.0 if pulls else 1.0
     return RunFiles(
         layers=int(sizes[0]),
         hidden=int(sizes[1]),
@@ -107,6 +122,8 @@ def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:
         rate=positive("rate_hz"),
         torque_limit=positive("torque_limit_nm"),
         sequence_length=None if length is None else int(number("gru_sequence_length_timesteps")),
+        feature_lowest=limits("feature_lowest"),
+        feature_highest=limits("feature_highest"),
     )
 
 
