@@ -19,8 +19,8 @@ from trueup.networks.training import (
     train_network,
 )
 from trueup.networks.training.lightning_module import NetworkTraining
+from trueup.networks.training.schedule import TimeLimit, epochs_within
 from trueup.networks.training.settings import ModelType
-from trueup.networks.training.time_limit import TimeLimit, epochs_within
 from trueup.networks.training.train import run_training
 
 

@@ -17,8 +17,8 @@ from trueup.networks.model.network_file import save_network
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lightning_module import NetworkTraining
 from trueup.networks.training.run_files import CHECKPOINT
+from trueup.networks.training.schedule import epochs_within
 from trueup.networks.training.settings import TrainSettings
-from trueup.networks.training.time_limit import epochs_within
 from trueup.runs.store import atomic
 
 LAST = CHECKPOINT

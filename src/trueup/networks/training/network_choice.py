@@ -30,9 +30,9 @@ from trueup.networks.training.cross_validation import (
 )
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.networks.training.network_training import TrainedNetwork, by_group, train_network
+from trueup.networks.training.schedule import PLANNED, TimeLimit
 from trueup.networks.training.settings import ModelSettings, ModelType, TrainSettings
 from trueup.networks.training.simple_networks import relative_error, simple_networks, start_of
-from trueup.networks.training.time_limit import PLANNED, TimeLimit
 from trueup.runs.store import atomic
 
 CHOICE = "choice.json"

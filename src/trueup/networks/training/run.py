@@ -23,9 +23,9 @@ from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.networks.training.plan import plan_training
 from trueup.networks.training.run_recordings import RunRecordings, read_recordings
 from trueup.networks.training.saved_files import check_saved_files
+from trueup.networks.training.schedule import TimeLimit
 from trueup.networks.training.spec import TrainingSpec
 from trueup.networks.training.split_training import SplitResult, train_split
-from trueup.networks.training.time_limit import TimeLimit
 from trueup.runs import Execution, Outcome, Run, RunDirectory, Session, atomic, provenance
 from trueup.runs.loop._interrupts import Interrupts
 from trueup.runs.loop.progress import Progress

@@ -33,6 +33,7 @@ from trueup.networks.training.network_choice import (
 )
 from trueup.networks.training.network_training import train_network
 from trueup.networks.training.saved_files import read_seconds
+from trueup.networks.training.schedule import TimeLimit
 from trueup.networks.training.settings import ModelSettings
 from trueup.networks.training.simple_networks import (
     TRAINED,
@@ -41,7 +42,6 @@ from trueup.networks.training.simple_networks import (
     simple_networks,
     validation_errors,
 )
-from trueup.networks.training.time_limit import TimeLimit
 from trueup.networks.training.tracking import SplitTrackers
 from trueup.runs.store import atomic
 from trueup.runs.store.event_log import EventLog
