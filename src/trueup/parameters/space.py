@@ -1,5 +1,6 @@
 """Search space: names, bounds, start and scale of each free element."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -136,10 +137,13 @@ class Space:
         """Group of each element ``(p,)``."""
         return np.arange(self.size) if self.together is None else self.together
 
-    @property
+    @functools.cached_property
     def search_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds in search coordinates."""
-        return self.to_search(self.lower), self.to_search(self.upper)
+        """Bounds in search coordinates; each step of a search asks for them."""
+        bounds = self.to_search(self.lower), self.to_search(self.upper)
+        for bound in bounds:
+            bound.flags.writeable = False
+        return bounds
 
     def at_bound(self, x: np.ndarray, tolerance: float = 1e-3) -> np.ndarray:
         """Which elements of ``x`` (p,) lie within ``tolerance`` of the range from a bound."""

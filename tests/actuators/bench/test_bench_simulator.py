@@ -100,7 +100,9 @@ def test_rollouts_are_those_of_the_equations(scheme, quadratic, terms):
         np.testing.assert_allclose(motion.duty[k][0], duties, atol=1e-8)
 
 
-def test_batches_threads_and_lone_candidates_agree():
+def test_batches_threads_and_lone_candidates_agree(monkeypatch):
+    # so that this little work is divided between threads
+    monkeypatch.setattr("trueup.actuators.bench.simulator._STEPS_OF_THREAD", 1000)
     model = make_model()
     X = model.vector() * np.random.default_rng(5).uniform(0.8, 1.25, (40, len(model.names)))
     costs = BenchSimulator(model, LOGS, threads=1).costs(X)

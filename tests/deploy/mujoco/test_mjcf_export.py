@@ -158,7 +158,7 @@ def test_fit_brings_other_friction_nearer_than_its_own_numbers():
 @pytest.mark.parametrize("form", ["position", "dcmotor"])
 def test_text_is_a_model_with_the_numbers_of_the_servo(form):
     model = small_servo("m4")
-    log = recorded(model, pendulum_log("xl330", 200.0))
+    log = recorded(model, pendulum_log("xl330", 200.0, 0.5))
     exported = export_servo(model, f"mjcf-{form}", logs=[log], kp=100.0, vin=6.0)
     text = exported.text
     assert "Not included: its friction, stribeck, load-dependent" in " ".join(text.split())
@@ -183,7 +183,7 @@ def test_gains_follow_the_firmware_gain(name, form):
     if name == "xl330i":
         model = model.with_values(friction_base=0.0)
     kp = 0.5 * model.servo.kp
-    log = recorded(model, pendulum_log(name, kp))
+    log = recorded(model, pendulum_log(name, kp, 0.5))  # the rule is that of any numbers
     exported = export_servo(model, f"mjcf-{form}", logs=[log])
     other = export_servo(model, f"mjcf-{form}", logs=[log], kp=kp)
     assert exported.gains is not None
@@ -219,7 +219,7 @@ def test_the_numbers_are_fitted_to_the_recordings_and_m1_is_never_nearer():
     """Recordings of another servo than the model's: its own numbers are far off there."""
     truth = small_servo("m4", kt=0.5, R=4.0)
     logs = [
-        dataclasses.replace(recorded(truth, pendulum_log("xl330", kp)), kp=kp)
+        dataclasses.replace(recorded(truth, pendulum_log("xl330", kp, 1.0)), kp=kp)
         for kp in (100.0, 400.0)
     ]
     for form in ("mjcf-dcmotor", "mjcf-position", "isaac-lab"):

@@ -1,6 +1,7 @@
 """An identified servo as base: the law of the servo package, in every form a network runs in."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -107,6 +108,17 @@ def test_a_registered_friction_model_is_a_base_like_any_other(tmp_path, name):
         load_network(path)
 
 
+OF_ALL_OPERATIONS = ("bus_current", "current_pd")
+"""Laws that together have every operation of all laws, as the graphs of TorchScript show."""
+
+
+def jit_graph(path):
+    """The whole graph of a TorchScript file."""
+    from exported_steps import load_script
+
+    return load_script(path).inlined_graph
+
+
 @pytest.mark.parametrize("form", ["torchscript", "onnx", "torch-export"])
 def test_exports_hold_the_servo_or_leave_it_out(tmp_path, form):
     pytest.importorskip("torch")
@@ -114,17 +126,23 @@ def test_exports_hold_the_servo_or_leave_it_out(tmp_path, form):
 
     from trueup.deploy import export_network
 
-    laws = LAWS if form != "torch-export" else ("voltage",)
-    family = "linear" if form == "onnx" else "gru"  # torch.onnx takes seconds for a network
+    # each export by torch.onnx takes seconds: those laws whose operations are those of all
+    laws = {"torchscript": LAWS, "onnx": OF_ALL_OPERATIONS, "torch-export": ("voltage",)}[form]
+    family = "linear" if form == "onnx" else "gru"
+    operations = {}
     for law in laws:
         base = distinct_base(law)
         network = random_network(family, base=base, torque_limit=6.0)
         path = tmp_path / f"{law}.{SUFFIXES[form]}"
         export_network(network, form, path)
+        if form == "torchscript":
+            operations[law] = set(re.findall(r"aten::\w+", str(jit_graph(path))))
         inputs = consistent_inputs(network, smooth_inputs(network, 300))
         expected = predict(network, inputs)
         found = rollout(form, path, network, inputs)
         assert np.abs(found - expected).max() <= 1e-5 * np.ptp(expected)
+    for law in operations:
+        assert operations[law] <= set().union(*(operations[one] for one in OF_ALL_OPERATIONS)), law
     bare = tmp_path / f"bare.{SUFFIXES[form]}"
     with pytest.raises(FitError, match="--without base limits"):
         export_network(network, form, bare, base=False)

@@ -30,7 +30,8 @@ by part of a step."""
 MAX_STEP = 1e-3
 """Longest default step of the semi-implicit scheme [s]."""
 
-_SERIAL_STEPS = 100_000  # below this number of steps, threads cost more than they save
+# Steps of a thread at least, some 3 ms: to start one and to end it takes a millisecond.
+_STEPS_OF_THREAD = 150_000
 _SLOPES_COST = 5  # cost of a rollout with derivatives relative to one without
 
 
@@ -318,10 +319,10 @@ class BenchSimulator:
             work = (*map(np.zeros, sizes), np.zeros((len(PAIR), LANES), np.int64))
             function(start, stop, *fixed, *work)
 
-        threads = self.threads or _usable_cores()
         work = len(X) * data.steps
         work *= _SLOPES_COST if with_slopes else 1
-        if threads == 1 or work < _SERIAL_STEPS:
+        threads = min(self.threads or _usable_cores(), int(work // _STEPS_OF_THREAD))
+        if threads <= 1:
             run(0, pairs)
             return sums, failed
         # lanes stay empty if a thread has few rollouts
