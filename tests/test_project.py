@@ -361,6 +361,12 @@ def test_no_file_is_longer_than_600_lines():
     assert not long
 
 
+def test_no_room_has_more_than_25_files():
+    rooms = {p.parent for p in SOURCE.rglob("*.py")}
+    counts = {str(room.relative_to(ROOT)): len(list(room.glob("*.py"))) for room in rooms}
+    assert not {room: count for room, count in counts.items() if count > 25}
+
+
 def test_modules_of_the_command_line_only_parse_and_print():
     lengths = {p.name: len(p.read_text().splitlines()) for p in (SOURCE / "cli").glob("*.py")}
     assert not {name: n for name, n in lengths.items() if n > 250}

@@ -259,11 +259,13 @@ READ_SOLUTIONS = {
         "export dr": ("export", "dr", "./runs/pendulum", "draws=32", "-o", "./dr"),
         "design": ("design", "./runs/pendulum", "-o", "./next"),
         "reconcile": ("reconcile", "./runs/pendulum", "./copy"),
+        "publish": ("publish", "./runs/pendulum", "-o", "./entry", "--licence", "MIT"),
     },
     "servo": {
         "report": ("report", "./m1.run"),
         "show": ("study", "show", "./m1.run"),
         "export dr": ("export", "dr", "./m1.run", "draws=32", "-o", "./dr"),
+        "publish": ("publish", "./m1.run", "-o", "./entry", "--licence", "MIT"),
     },
     "gait": {
         "report": ("report", "./run"),

@@ -47,6 +47,7 @@ Examples:
   trueup compare runs/arm runs/arm2    two runs side by side
   trueup reconcile runs/*              runs that agree, and outliers with their likely cause
   trueup export dr runs/arm            domain randomisation from the remaining uncertainty
+  trueup publish runs/arm              entry of a catalogue, with logs and verdict
   trueup study run sphere              run, list, show, resume and export searches
   trueup actuator list                 servos: record, fit, evaluate and compare friction models
   trueup network train                 learned actuators: train, score and export networks

@@ -32,9 +32,12 @@ f 2 3 4
 
 @pytest.fixture(scope="module")
 def refitted(tmp_path_factory) -> Path:
-    """A run of the published experiment, whose model got a mesh in a folder next to it."""
+    """A run of the published experiment, with a mesh in a folder next to it and a linked log."""
     home = tmp_path_factory.mktemp("refitted") / "project"
     shutil.copytree(ENTRY.file("experiment").parent, home / "arm")
+    log = home / "arm" / "run_2.csv"
+    log.rename(home.parent / "elsewhere.csv")
+    log.symlink_to(home.parent / "elsewhere.csv")
     (home / "meshes").mkdir()
     (home / "meshes" / "cover.obj").write_text(MESH)
     model = home / "arm" / "arm.xml"
@@ -80,7 +83,8 @@ def test_what_is_published_is_read_back_elsewhere(refitted, tmp_path):
     assert not any(private in re.sub("<wbr>", "", text) for text in texts)
     moved = target.rename(tmp_path / "moved")
     entry = runs.read_entry(moved)
-    assert all(path.is_file() for path in entry.log_files) and len(entry.log_files) == 2
+    assert set(entry.logs) == {"inputs/arm/run_1.csv", "inputs/arm/run_2.csv"}
+    assert not any(path.is_symlink() for path in entry.log_files) and len(entry.log_files) == 2
     experiment = entry.file("experiment")
     again = sysid.load_experiment(experiment)
     assert again == sysid.load_experiment(ENTRY.file("experiment"))

@@ -114,7 +114,7 @@ def input_paths(directory: RunDirectory) -> list[tuple[Path, str]]:
             raise RunDirectoryError(
                 f"{directory.path} does not record where {entry['name']} is: repeat the run"
             )
-        paths.append((at.resolve(), entry["sha256"]))
+        paths.append((Path(os.path.normpath(at.absolute())), entry["sha256"]))
     return list(dict.fromkeys(paths))
 
 

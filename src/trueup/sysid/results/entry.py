@@ -35,9 +35,9 @@ def write_entry(
             "name it relative to the experiment file, and repeat the run"
         )
     inputs = input_paths(directory)
-    home = spec.folder.resolve()
+    home = _absolute(spec.folder)
     root = Path(os.path.commonpath([home, *(path.parent for path, _ in inputs)]))
-    recordings = {(home / part.file).resolve() for part in spec.experiment.recordings}
+    recordings = {_absolute(home / part.file) for part in spec.experiment.recordings}
     logs: dict[str, str] = {}
     models: dict[str, str] = {}
     for path, digest in inputs:
@@ -66,6 +66,11 @@ def write_entry(
     }
 
 
+def _absolute(path: Path) -> Path:
+    """Path without dots; of a link its own, so that no name of another folder is published."""
+    return Path(os.path.normpath(path.absolute()))
+
+
 def _copy(path: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():  # a data set
@@ -81,6 +86,6 @@ def _with_assets_in_entry(path: Path, root: Path) -> str:
         for key in ("meshdir", "texturedir", "assetdir"):
             place = compiler.get(key)
             if place is not None and any(each.get("file") for each in tree.iter()):
-                assets = (path.parent / place).resolve()
+                assets = _absolute(path.parent / place)
                 compiler.set(key, Path(INPUTS, assets.relative_to(root)).as_posix())
     return ElementTree.tostring(tree, encoding="unicode") + "\n"
