@@ -81,9 +81,9 @@ class DriveBase:
 class Actuator:
     """``newton.actuators.Actuator`` 1.8 without delay and clamping."""
 
-    def __init__(self, indices: warp_stand_in.array, drive: Any):
+    def __init__(self, indices: warp_stand_in.Array, drive: Any):
         self.indices, self.drive = indices, drive
-        self._forces = warp_stand_in.array(np.zeros(len(indices)))
+        self._forces = warp_stand_in.Array(np.zeros(len(indices)))
         drive.finalize("cpu", len(indices))
 
     def state(self) -> SimpleNamespace:

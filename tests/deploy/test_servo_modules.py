@@ -211,22 +211,22 @@ def test_the_actuator_of_isaac_lab_gives_the_torque(title, monkeypatch):
 
 def newton_joints(position, speed, goal):
     """State and control of Newton with joints."""
-    from warp_stand_in import array
+    from warp_stand_in import Array
 
-    q, v, target = map(array, (position, speed, goal))
+    q, v, target = map(Array, (position, speed, goal))
     return SimpleNamespace(joint_q=q, joint_qd=v), SimpleNamespace(
-        joint_target_q=target, joint_target_qd=None, joint_f=array(np.zeros(len(target)))
+        joint_target_q=target, joint_target_qd=None, joint_f=Array(np.zeros(len(target)))
     )
 
 
 def newton_actuator(model, monkeypatch, joints, **settings):
     """The stand-in of Newton's actuator with the drive of a module, and the drive."""
     import simulator_stand_ins
-    from warp_stand_in import array
+    from warp_stand_in import Array
 
     simulator_stand_ins.install_newton(monkeypatch)
     drive = module_of(model, "newton").DriveServo(load_inertia=LOAD["total_inertia"], **settings)
-    return simulator_stand_ins.Actuator(array(np.arange(joints), dtype=np.uint32), drive), drive
+    return simulator_stand_ins.Actuator(Array(np.arange(joints), dtype=np.uint32), drive), drive
 
 
 @pytest.mark.parametrize("title", MODELS)
@@ -244,7 +244,7 @@ def test_the_drive_of_newton_gives_the_torque(title, monkeypatch):
     # the memory moves on from state to state, and a mask resets some of it
     mask = np.zeros(len(external), bool)
     mask[3] = True
-    after.drive_state.reset(warp_stand_in.array(mask, dtype=np.bool_))
+    after.drive_state.reset(warp_stand_in.Array(mask, dtype=np.bool_))
     assert after.drive_state.count.numpy().sum() == len(external) - 1
     now.drive_state.assign(after.drive_state)
     assert now.drive_state.count.numpy()[3] == 0
@@ -269,7 +269,7 @@ def test_memory_of_newtons_drive_moves_as_the_bench(monkeypatch):
     log = swing(model, 1.0)
     expected = BenchSimulator(model, [log], max_step=DT).simulate().position[0][0]
     actuator, drive = newton_actuator(model, monkeypatch, 1)
-    drive.external_torque = warp_stand_in.array(np.zeros(1))
+    drive.external_torque = warp_stand_in.Array(np.zeros(1))
     inertia = LOAD["total_inertia"] + model.values["armature"]
     q, v = float(log.position[0]), float(log.speed[0])
     now, after, found = actuator.state(), actuator.state(), []

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 
-class array:
+class Array:
     """``warp.array``: numbers of one type."""
 
     def __init__(self, data: Any = (), dtype: Any = float, device: Any = None):
@@ -75,7 +75,7 @@ def _replayed(launch: Callable[[], None]) -> None:
 def launch(kernel: Any, dim: int, inputs: Any, outputs: Any = (), device: Any = None) -> None:
     """``warp.launch``: run a kernel for each thread."""
     given = (*inputs, *outputs)
-    assert all(each is None or isinstance(each, array | float | int) for each in given)
+    assert all(each is None or isinstance(each, Array | float | int) for each in given)
 
     def run() -> None:
         with np.errstate(all="ignore"):
@@ -97,7 +97,7 @@ def captured() -> Any:
         _captured.pop()
 
 
-def _copy(target: array, source: array) -> None:
+def _copy(target: Array, source: Array) -> None:
     _replayed(lambda: target.values.__setitem__(..., source.values))
 
 
@@ -105,11 +105,12 @@ def module() -> ModuleType:
     """The stand-in as a module, as far as exports use Warp."""
     warp: Any = ModuleType("warp")
     warp.kernel = warp.func = lambda function: function
-    warp.array, warp.launch, warp.copy = array, launch, _copy
-    warp.array2d = array
+    warp.array, warp.launch, warp.copy = Array, launch, _copy
+    warp.array2d = Array
     warp.uint32, warp.float32, warp.bool = np.uint32, np.float32, np.bool_
-    warp.zeros = lambda shape, dtype=float, device=None: array(np.zeros(shape), dtype, device)
-    warp.from_torch = lambda tensor, dtype=float: array(tensor.numpy(), np.float32)
+    warp.zeros = lambda shape, dtype=float, device=None: Array(np.zeros(shape), dtype, device)
+    warp.from_torch = lambda tensor, dtype=float: Array(tensor.numpy(), np.float32)
+    warp.init = lambda: None
     warp.tid = lambda: _running[-1]
     warp.where = lambda condition, yes, no: yes if condition else no
     warp.min, warp.max, warp.abs = min, max, abs

@@ -1,6 +1,7 @@
 """The bench simulator: its ways of computing agree, its steps converge, no sample is cut off."""
 
 import dataclasses
+import importlib.util
 import os
 import subprocess
 import sys
@@ -335,6 +336,41 @@ def test_what_cannot_be_simulated_is_refused():
         BenchSimulator(model, LOGS).costs(np.ones((2, 3)))
     with pytest.raises(FitError, match="unknown objective 'l1'"):
         Objective("l1")
+
+
+def lane_code_of(monkeypatch, **features):
+    """A copy of the lanes' code as a processor with given features imports it."""
+    import llvmlite.binding
+
+    from trueup.actuators.bench import _lane_code
+
+    monkeypatch.setattr(llvmlite.binding, "get_host_cpu_features", lambda: features)
+    spec = importlib.util.spec_from_file_location("copy_of_lane_code", _lane_code.__file__)
+    copy = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(copy)
+    return copy
+
+
+def test_wider_vectors_give_the_same_bits(monkeypatch):
+    given = np.random.default_rng(4).uniform(0.01, 9.0, LANES)
+    operations = ("exp", "log", "sin", "sqrt", "tanh", "negative", "sign")
+    code = [("load", Place("lanes", 0))]
+    for row, name in enumerate(operations, 1):
+        code += [(name, 0), ("store", Place("lanes", row * LANES), len(code))]
+    code += [("multiply", 0, 1), ("less", 0, 3), ("where", len(code) + 1, 0, len(code))]
+    code += [("store", Place("lanes", (len(operations) + 1) * LANES), len(code) - 1)]
+    found = []
+    for features in ({"avx2": True}, {"avx2": True, "avx512f": True}):
+        copy = lane_code_of(monkeypatch, **features)
+        function = copy.lane_function("of_some_operations", [code])
+        lanes = np.concatenate([given, np.zeros((len(operations) + 1) * LANES)])
+        numba.njit(lambda lanes, slopes, run=function: run(LANES, lanes, slopes))(
+            lanes, np.zeros(1)
+        )
+        found.append((copy.VECTOR, lanes))
+    assert [width for width, _ in found] == [4, 8]
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+    np.testing.assert_allclose(found[0][1][LANES : 2 * LANES], np.exp(given), rtol=1e-15)
 
 
 def test_exponential_is_right_and_far_from_subnormal_numbers():

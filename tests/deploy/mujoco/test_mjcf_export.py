@@ -106,19 +106,24 @@ def test_motors_in_parallel_say_a_torque_constant_that_saturates():
 
 def test_motors_in_parallel_add_up_to_the_torque_of_the_law():
     model = saturating()
-    text = mjcf_snippet(model, "parallel", [recorded(model, pendulum_log("xl330", 200.0))])
-    compiled = model_with(text, "knee")
-    motors = compiled.nu
-    assert motors > 2
+    log = recorded(model, pendulum_log("xl330", 200.0))
+    exported = export_servo(model, "mjcf-parallel", logs=[log])
+    text, compiled = exported.text, model_with(exported.text, "knee")
+    assert compiled.nu > 2
     servo = servo_of(model, "parallel")
     gains = [(200.0, servo.gains()), (100.0, {k: 0.5 * v for k, v in servo.gains().items()})]
-    own = compiled.actuator_gainprm[:, [4, 6]].sum(axis=0)
+    own = compiled.actuator_gainprm[:, [4, 6]].copy()
+    stated = exported.gains(model.servo.kp)
+    assert own.sum(axis=0) == pytest.approx([stated["kp"], stated["kd"]], rel=1e-6)
     data = mujoco.MjData(compiled)
     for _, each in gains:
         set_mjcf_gains(compiled, "knee", each)
         found = compiled.actuator_gainprm[:, [4, 6]].sum(axis=0)
         assert found == pytest.approx([each["kp"], each["kd"]])
-    assert own[0] > 0.0
+        # each keeps its share
+        np.testing.assert_allclose(
+            compiled.actuator_gainprm[:, 4] / each["kp"], own[:, 0] / stated["kp"], rtol=1e-6
+        )
     # a small error gets the whole gain, a great one less than the torque of one motor
     for error in (0.001, 5.0):
         data.ctrl[:] = error

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba.core import cgutils, types
 from numba.np.arrayobj import make_array
 
@@ -28,8 +29,9 @@ from trueup.compilation import intrinsic
 LANES = 16
 """Rollouts at a time: several vectors, so that the processor overlaps their operations."""
 
-VECTOR = 4
-"""Numbers of a vector: those of a register with AVX2."""
+VECTOR = 8 if get_host_cpu_features().get("avx512f", False) else 4
+"""Numbers of a vector: those of a register of this processor, with AVX-512 or AVX2. Every number is
+computed alike, so that results are the same bits with either."""
 
 REAL = ir.DoubleType()
 REALS = ir.VectorType(REAL, VECTOR)

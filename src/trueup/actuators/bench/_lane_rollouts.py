@@ -87,8 +87,13 @@ def begin_lanes(group, count, rows, log_rows, offsets, table, measured, gate, la
 
 
 @compiled_once
-def begin_sample(k, count, log_rows, inputs, measured, objective, recorded, lanes, pairs):
-    """Begin sample ``k`` of each lane: reset the state to the log's if due, add the losses."""
+def begin_sample(
+    k, count, log_rows, inputs, measured, objective, recorded, lanes, pairs, reads_inputs
+):
+    """Begin sample ``k`` of each lane: reset the state to the log's if due, add the losses.
+
+    ``reads_inputs`` is whether the steps read the measured voltage or temperature.
+    """
     kind = int(objective[0])
     for w in range(count):
         lanes[L.slope_position + w], lanes[L.slope_speed + w] = 0.0, 0.0
@@ -110,16 +115,17 @@ def begin_sample(k, count, log_rows, inputs, measured, objective, recorded, lane
             lanes[L.slope_speed + w] = objective[5] * slope
         if recorded.shape[0] > 0:
             recorded[i, 0, sample], recorded[i, 1, sample] = q, v
-        lanes[L.volts + w], lanes[L.warmth + w] = inputs[2, sample], inputs[3, sample]
+        if reads_inputs:
+            lanes[L.volts + w], lanes[L.warmth + w] = inputs[2, sample], inputs[3, sample]
 
 
 @compiled_once
-def command_lanes(k, substep, rows, goal, enable, lanes, pairs, always):
+def command_lanes(k, substep, width, rows, goal, enable, lanes, pairs, always):
     """Set the command of each lane's step, and whether the lane is active.
 
     ``always`` requests derivatives with respect to the delay even if it is 0.
     """
-    for w in range(LANES):
+    for w in range(width):
         substeps, runs = pairs[PAIR.substeps, w], k < pairs[PAIR.length, w]
         lanes[L.active + w] = 1.0 if runs and substep < substeps else 0.0
         lanes[L.fresh + w] = 1.0 if k == 0 and substep == 0 else 0.0
@@ -395,6 +401,7 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
     carry, duty_step, carry_duty = functions.carry, functions.duty_step, functions.carry_duty
     tabulated = kind.tabulated
     has_gap, gap = kind.backlash, 0
+    reads_inputs = kind.extras
     if kind.backlash:
         gap = space.states[program.smooth.index("gap")]
     # a reset sets position and speed to the log's: their derivatives restart from 0
@@ -416,9 +423,13 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
             begin_lanes(group, count, rows, log_rows, offsets, table, measured, gate, lanes, pairs)
             width = (count + VECTOR - 1) // VECTOR * VECTOR
             longest, most = 0, 0
+            # whether commands change between the steps of a sample
+            changing = False
             for w in range(count):
                 longest = max(longest, pairs[PAIR.length, w])
                 most = max(most, pairs[PAIR.substeps, w])
+                changing = changing or pairs[PAIR.substeps, w] != pairs[PAIR.substeps, 0]
+                changing = changing or rows[pairs[PAIR.candidate, w], C.command_delay] > 0.0
             delayed = False
             if wanted is not None:
                 slopes[:] = 0.0
@@ -434,8 +445,9 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
             once(width, lanes, slopes)
             for k in range(longest):
                 begin_sample(
-                    k, count, log_rows, inputs, measured, objective, recorded, lanes, pairs
-                )
+                    k, count, log_rows, inputs, measured, objective, recorded, lanes, pairs,
+                    reads_inputs,
+                )  # fmt: skip
                 each_sample(width, lanes, slopes)
                 if wanted is not None:
                     begin_slopes(
@@ -448,7 +460,9 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
                         if objective[5] != 0.0:
                             add_slopes(width, n, sums[1], s_speed, L.slope_speed, lanes, slopes)
                 for substep in range(most):
-                    command_lanes(k, substep, rows, goal, enable, lanes, pairs, delayed)
+                    # the first two steps of a log differ: the first one is fresh
+                    if substep == 0 or changing or delayed or (k == 0 and substep == 1):
+                        command_lanes(k, substep, width, rows, goal, enable, lanes, pairs, delayed)
                     if tabulated:
                         load_lanes(width, log_rows, table, lanes, pairs)
                     if duty and substep == 0:

@@ -175,16 +175,17 @@ def _gain_sentences(servo: MjcfServo, request: ExportRequest) -> list[str]:
     """Sentences on the relation of an actuator's gains to the firmware gain."""
     law = request.model.servo.law
     own = request.model.servo.kp if request.kp is None else request.kp
-    slope = servo.kp / own
+    gains = servo.gains()
+    slope = gains["kp"] / own
     named = "the controller's kp" if servo.has_motor else "kp"
     if len(servo.shares()) > 1:
         named = "the sum of the controllers' kp"
     rule = f"{slope:.7g} K"
     if law == "bus_current":
-        rule = f"{servo.kp / math.sqrt(own):.7g} sqrt(K)"
+        rule = f"{gains['kp'] / math.sqrt(own):.7g} sqrt(K)"
     said = f"At another firmware gain K, {named} is {rule}"
     if law == "current_pd":
-        damping = servo.gains()["kd"] / math.sqrt(own)
+        damping = gains["kd"] / math.sqrt(own)
         said += f" and its derivative gain is {damping:.7g} sqrt(K)"
     fields = f"gainprm[{_KP}]" if servo.has_motor else "gainprm[0] and -biasprm[1]"
     return [f"{said}; all else is unchanged. In a compiled model kp is {fields} of the actuator."]

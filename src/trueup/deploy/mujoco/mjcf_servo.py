@@ -112,6 +112,8 @@ class MjcfServo:
     """Slew rate of the goal [rad/s]; not for the form ``position``."""
     saturation: float = 0.0
     """Saturation of the torque constant with the current [1/A]; form ``parallel`` only."""
+    reach: float = 1.0
+    """Torque up to which motors in parallel follow the saturation, relative to the stall torque."""
 
     @property
     def has_motor(self) -> bool:
@@ -154,13 +156,18 @@ class MjcfServo:
         return ("alpha", "kt") if no_motor else ("alpha",)
 
     def gains(self) -> dict[str, float]:
-        """Gains of the actuator: ``kp`` [N m/rad] and ``kd`` [N m s/rad]."""
+        """Gains of the actuator, or sums of motors in parallel: ``kp`` [N m/rad] and ``kd``
+        [N m s/rad]."""
+        share = sum(share for share, _ in self.shares())
+        return {"kp": share * self.kp, "kd": share * self._rate}
+
+    @property
+    def _rate(self) -> float:
+        """Derivative gain of the actuator [N m s/rad]."""
         motor = self.motor
         if motor.law == "voltage":
-            kd = self.back_emf if self.has_motor else 0.0
-        else:
-            kd = motor.rate * (motor.kt if self.has_motor else 1.0)
-        return {"kp": self.kp, "kd": kd}
+            return self.back_emf if self.has_motor else 0.0
+        return motor.rate * (motor.kt if self.has_motor else 1.0)
 
     def joint(self) -> dict[str, str]:
         """Attributes of the joint."""
@@ -176,12 +183,12 @@ class MjcfServo:
     def shares(self) -> list[tuple[float, float]]:
         """Share of the gains and torque limit [N m] of each motor in parallel, the last unlimited.
 
-        Their sum is a line of several pieces near ``u / (1 + saturation |u| / kt)`` up to the stall
-        torque, with the least squared difference.
+        Their sum is a line of several pieces near ``u / (1 + saturation |u| / kt)`` within
+        :attr:`reach`, with the least squared difference.
         """
         if self.saturation == 0.0:
             return [(1.0, math.inf)]
-        most, rate = self.greatest_torque, self.saturation / self.motor.kt
+        most, rate = self.reach * self.greatest_torque, self.saturation / self.motor.kt
         # pieces of equal error: their density is the curvature to the power 2/5
         last = (1.0 + rate * most) ** -0.2
         ends = (np.linspace(1.0, last, PIECES + 1) ** -5.0 - 1.0) / rate
@@ -211,7 +218,7 @@ class MjcfServo:
             if math.isfinite(limit):
                 found["forcerange"] = f"{_number(-limit)} {_number(limit)}"
         else:
-            kd = share * self.gains()["kd"]
+            kd = share * self._rate
             slew = self.max_velocity if math.isfinite(self.max_velocity) else 0.0
             volts = motor.vin * motor.max_pwm
             found = {

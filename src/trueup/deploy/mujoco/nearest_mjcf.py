@@ -31,6 +31,7 @@ _NEAR = 1e-4  # error below which more friction parameters are not fitted [rad]
 _FIRST_PEAK = (
     0.2  # excess friction near standstill at the start of a fit, relative to Coulomb friction
 )
+_REACHES = (0.5, 0.25)  # torque in use, relative to the stall torque, that a fit may mean
 _FIRST_SATURATION = 0.3  # saturation of the torque constant at the start of a fit [1/A]
 _FIRST_STRIBECK_SPEED = 0.5  # its initial Stribeck velocity [rad/s]
 
@@ -108,6 +109,13 @@ def nearest_servo(request: ExportRequest, form: str) -> Nearest:
         if form == "parallel" and start.servo.saturation == 0.0:
             start = replace(start, servo=replace(start.servo, saturation=_FIRST_SATURATION))
         found.append(judged(fit(start, report=steps.within(1))))
+        if form == "parallel":
+            # the servo may use a part of its torque only
+            fitted = found[-1].fitted
+            found += [
+                judged(replace(fitted, servo=replace(fitted.servo, reach=reach)))
+                for reach in _REACHES
+            ]
         if has_motor and _best(found).error > _NEAR:
             found.append(judged(fit(_with_lugre(_best(found).fitted), report=steps.within(2))))
     request.report(1.0)

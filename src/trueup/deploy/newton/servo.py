@@ -148,6 +148,7 @@ def _shared(value):
     """Array of Warp that shares the memory of a tensor of 32 bits."""
     if isinstance(value, wp.array):
         return value
+    wp.init()
     return wp.from_torch(value.float().contiguous(), dtype=wp.float32)
 
 
@@ -371,5 +372,5 @@ def _without_keywords(text: str) -> str:
         value = text[start + len("bounded(") : comma]
         side, bound = text[comma + 1 : end].strip().split("=", 1)
         name = "maximum" if side == "min" else "minimum"
-        text = f"{text[:start]}{name}({value}, {bound}){text[end + 1:]}"
+        text = f"{text[:start]}{name}({value}, {bound}){text[end + 1 :]}"
     return text
