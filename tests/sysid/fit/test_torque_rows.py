@@ -29,7 +29,7 @@ NAMES = ("shoulder", "elbow")
 RATE, HOLD = 250, 2  # [Hz], simulation steps of a sample
 
 
-def prepared(folder, load=0.0, fore=1):
+def prepared(folder, load=0.0, fore=1.0):
     """An arm with friction in proportion to its load, and another mass of the forearm."""
     machine = ARM.format(*TRUTH).replace('mass="1"', f'mass="{fore}"')
     model = mujoco.MjModel.from_xml_string(machine)
@@ -89,13 +89,15 @@ def test_a_wrong_model_stays_near_its_torques(tmp_path):
     ready = prepared(tmp_path, load=0.15, fore=1.2)
     problem, solution, settings = by_windows(ready)
     found, fit, (note,) = fit_with_torques(ready, problem, solution, settings, np.inf)
-    torques, values, _ = torque_fit(ready, solution.x)
+    of_torques = torque_fit(ready, solution.x)
+    assert of_torques is not None
+    torques, values, _ = of_torques
     alone, joined, least = torque_errors(torques, np.stack([solution.x, fit.x, values]))
     assert alone > 1.06 * least
     assert joined <= 1.05 * least
     # better in motion than what torques alone say
-    motion, of_torques = problem.costs(np.stack([fit.x, values]))[:, 0]
-    assert motion < of_torques
+    motion, without = problem.costs(np.stack([fit.x, values]))[:, 0]
+    assert motion < without
     assert found.residual_size > problem.residual_size
     assert "torques joined the objective" in note
 

@@ -56,8 +56,10 @@ class _Group:
 class FurtherRows(Protocol):
     """Rows of a residual in addition to those of a simulation."""
 
-    factor: float
-    """Factor of rows in units of their own noise."""
+    @property
+    def factor(self) -> float:
+        """Factor of rows in units of their own noise."""
+        ...
 
     def __len__(self) -> int: ...
 
