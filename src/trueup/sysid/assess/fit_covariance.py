@@ -41,7 +41,11 @@ def residual_covariance(
             )
         )
         weights.append(loss.weights(part.reshape(-1) * scale)[0].reshape(shape))
-    prior = np.asarray(jacobian[problem.data_rows :]) / scale
+    prior = np.array(jacobian[problem.data_rows :]) / scale
+    torques = getattr(problem, "torques", None)
+    if torques is not None:
+        # torques inform with their noise, not with the weight that keeps a search near them
+        prior[len(prior) - len(torques) :] /= max(torques.factor, 1.0)
     return estimate_covariance(
         fits,
         method,

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -52,11 +53,29 @@ class _Group:
         )
 
 
+class FurtherRows(Protocol):
+    """Rows of a residual in addition to those of a simulation."""
+
+    @property
+    def factor(self) -> float:
+        """Factor of rows in units of their own noise."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def blocks(
+        self, X: np.ndarray, failures: Failures, first: int, scale: float
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Blocks of rows of a batch ``(n, p)``, from a first row on."""
+        ...
+
+
 class GrayBoxProblem(Problem):
     """Residuals of recorded sequences for batches of parameters.
 
     ``residual = weight * (measured - predicted)``; sequence after sequence, time after time,
-    channels within a time; then one row for each Gaussian prior.
+    channels within a time; then one row for each Gaussian prior, and those of recorded torques if
+    they were added.
 
     Args:
       parameters: all parameters; the free ones are estimated.
@@ -97,6 +116,8 @@ class GrayBoxProblem(Problem):
         self.measurement = measurement or MeasurementModel()
         self.n_threads = n_threads
         self.noise_scale = 1.0
+        self.torques: FurtherRows | None = None
+        """Rows of recorded torques; they count like a prior, not as data of the simulation."""
         self._priors = PriorRows(self.parameters)
         self._groups: list[_Group] = []
         groups: list[ResidualGroup] = []
@@ -159,8 +180,8 @@ class GrayBoxProblem(Problem):
 
     @property
     def residual_size(self) -> int:
-        """Number of rows of the data and of the priors."""
-        return self.data_rows + len(self._priors)
+        """Number of rows of the data, of the priors and of torques."""
+        return self.data_rows + len(self._priors) + len(self.torques or ())
 
     def acting_on(self, rows: slice) -> np.ndarray | None:
         """Elements that affect a block: initial states of other windows do not."""
@@ -209,7 +230,10 @@ class GrayBoxProblem(Problem):
         if len(self._priors):
             # data rows are in units of their weights: a prior weighs as one sample of that noise
             values = self._priors.values(table) * self.noise_scale
-            yield slice(self.data_rows, self.residual_size), values
+            yield slice(self.data_rows, self.data_rows + len(self._priors)), values
+        if self.torques is not None:
+            first = self.data_rows + len(self._priors)
+            yield from self.torques.blocks(X, failures, first, self.noise_scale)
 
     def predictions(
         self, X: np.ndarray, failures: Failures | None = None

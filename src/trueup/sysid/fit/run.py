@@ -31,6 +31,7 @@ from trueup.sysid.fit.identification_search import (
 from trueup.sysid.fit.prior_weight import refit_with_noise
 from trueup.sysid.fit.requests import check_requests
 from trueup.sysid.fit.spec import IdentificationSpec
+from trueup.sysid.fit.torque_rows import fit_with_torques
 from trueup.sysid.results.outputs import write_models, write_signals
 from trueup.sysid.results.reduced_experiment import reduced_set, write_reduced
 from trueup.sysid.results.replay import motion_replay, read_replay, write_replay
@@ -154,13 +155,19 @@ def search(spec: IdentificationSpec, ready: Ready, run: Run) -> Fit:
         )
         notes += moved
     problem, solution = refit_with_noise(problem, solution, made.settings, part.time_limit)
+    joined: tuple[str, ...] = ()
+    if part.method == OWN and part.max_iters:
+        problem, solution, joined = fit_with_torques(
+            ready.prepared, problem, solution, made.settings, seconds_left()
+        )
+        notes += joined
     found = (
         second_optimum(ready.prepared, problem, solution, loss, start, seconds_left())
         if part.max_iters
         else SecondOptimum(solution)
     )
     notes += found.notes
-    information = None if found.notes else getattr(made, "gram", None)
+    information = None if found.notes or joined else getattr(made, "gram", None)
     return Fit(problem, found.solution, loss, notes, information, found.elsewhere, found.was_tried)
 
 

@@ -24,7 +24,7 @@ from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.simulation.targets.variants import compile_spec
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.step_controls import controls_on_grid
-from trueup.sysid.recordings.measured_state import state_columns
+from trueup.sysid.recordings.measured_state import StateColumns, state_columns
 from trueup.sysid.torque.joint_motion import TorqueSources, actuators_of
 
 _RATE = 2 * np.pi * 1.0
@@ -89,7 +89,7 @@ def follow(
     followers: dict[int, int] = {}
     pulls: dict[int, np.ndarray] = {}
     first = with_start_time(model, trajectory.initial_state, 0.0)
-    stiffnesses, dampings = _gains(model, recorded.data, columns.positions)
+    stiffnesses, dampings = _gains(model, recorded.data, columns)
     for i in range(own, model.nu):
         joint = int(model.actuator_trnid[i, 0])
         dof, address = int(model.jnt_dofadr[joint]), int(model.jnt_qposadr[joint])
@@ -154,15 +154,25 @@ def _with_followers(spec: Any) -> mujoco.MjModel:
 
 
 def _gains(
-    model: mujoco.MjModel, recorded: np.ndarray, positions: Mapping[int, int]
+    model: mujoco.MjModel, recorded: np.ndarray, columns: StateColumns
 ) -> tuple[np.ndarray, np.ndarray]:
     """Stiffness ``(nv,)`` [N m/rad, N/m] and damping ``(nv,)`` of followers, in the mean pose.
 
-    The stiffness exceeds the largest slope of the gravity torque, for links that stand upright.
+    The stiffness exceeds the largest slope of the gravity torque, for links that stand upright. In
+    a closed loop a follower holds the joints that follow too, by their velocity per velocity of
+    its own.
     """
     data = mujoco.MjData(model)
-    for address, column in positions.items():
+    for address, column in columns.positions.items():
         data.qpos[address] = recorded[:, column].mean()
+    shares = np.eye(model.nv)
+    if columns.loops is not None:
+        places = list(columns.positions)
+        away = columns.loops.solved[:, places] - data.qpos[places]
+        data.qpos[:] = columns.loops.solved[int(np.argmin(np.square(away).sum(axis=1)))]
+        for loop in columns.loops.loops:
+            slopes = loop.slopes(np.array(data.qpos)[None])[0]
+            shares[np.ix_(loop.unknown, loop.known)] = slopes
     mujoco.mj_fwdPosition(model, data)
     mass = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, mass)
@@ -171,8 +181,10 @@ def _gains(
     levers = np.linalg.norm(data.subtree_com[bodies] - data.xanchor[joints], axis=1)
     weights = model.body_subtreemass[bodies] * np.linalg.norm(model.opt.gravity)
     turns = model.jnt_type[joints] == int(mujoco.mjtJoint.mjJNT_HINGE)
-    stiffness = np.diag(mass) * _RATE**2 + np.where(turns, weights * levers, 0.0)
-    return stiffness, 2 * _DAMPING * np.sqrt(stiffness * np.diag(mass))
+    inertia = np.einsum("ij,ik,kj->j", shares, mass, shares)
+    load = np.square(shares).T @ np.where(turns, weights * levers, 0.0)
+    stiffness = inertia * _RATE**2 + load
+    return stiffness, 2 * _DAMPING * np.sqrt(stiffness * inertia)
 
 
 def _silence(model: mujoco.MjModel, sources: TorqueSources, own: int) -> None:
