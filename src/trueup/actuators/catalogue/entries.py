@@ -132,6 +132,7 @@ def _servo(name: str, entry: Any, path: str) -> Servo:
     )
     bounds = _table(short, 2, f"{where}: bounds")
     started = _table(long, 3, f"{where}: bounds") if isinstance(given, Mapping) else {}
+    disputed = _disputed(entry, where)
     bus = entry.get("bus", {})
     if not isinstance(bus, Mapping | str):
         raise ParameterError(
@@ -144,7 +145,7 @@ def _servo(name: str, entry: Any, path: str) -> Servo:
             law=str(entry["law"]),
             title=str(entry.get("title", name)),
             source=str(entry.get("source", "")),
-            disputed=_disputed(entry, where),
+            disputed=disputed,
             bus={"table": bus} if isinstance(bus, str) else dict(bus),
             parameters=tuple(_parameter(key, *row) for key, row in parameters.items()),
             bounds={
@@ -160,10 +161,11 @@ def _servo(name: str, entry: Any, path: str) -> Servo:
 
 def _disputed(entry: Mapping[str, Any], where: str) -> dict[str, str]:
     given = entry.get("disputed", {})
-    if not isinstance(given, Mapping) or not all(isinstance(text, str) for text in given.values()):
-        raise ParameterError(
-            f"{where}: disputed: expected names with sentences, found {_kind(given)}"
-        )
+    if not isinstance(given, Mapping):
+        raise ParameterError(f"{where}: disputed: expected names with texts, found {_kind(given)}")
+    for name, text in given.items():
+        if not isinstance(text, str):
+            raise ParameterError(f"{where}: disputed: {name}: expected a text, found {text!r}")
     known = {*_NUMBERS, *entry.get("parameters", {}), *entry.get("bounds", {})}
     if unknown := [str(name) for name in given if name not in known]:
         raise ParameterError(
