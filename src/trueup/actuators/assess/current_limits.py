@@ -28,7 +28,8 @@ def current_findings(
     limit = min(model.values.get("current_limit", np.inf), model.servo.max_amps)
     if model.servo.law != "voltage" or not np.isfinite(limit):
         return []
-    current = _currents(model, logs, vin, {"kt": (model.values["kt"],) * 2}, model.values["R"])
+    kt = model.values["kt"]
+    current = _currents(model, logs, vin, {"kt": (kt, kt)}, model.values["R"])
     if not current.size:
         return []
     share = float((current > _ABOVE * limit).mean())

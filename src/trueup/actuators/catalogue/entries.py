@@ -200,7 +200,8 @@ def _table(value: Any, length: int, where: str) -> dict[str, list[float]]:
             lacking = " has no bounds" if length == 3 and _is_number(row) else ""
             raise ParameterError(f"{where}: {name}{lacking}: expected {form}, found {row!r}")
         rows[str(name)] = [_number(number, f"{where}: {name}") for number in row]
-        _check_bounds(str(name), *rows[str(name)][-2:], where)
+        low, high = rows[str(name)][-2:]
+        _check_bounds(str(name), low, high, where)
         if length == 2 and not rows[str(name)][0] <= rows[str(name)][1]:
             raise ParameterError(f"{where}: {name}: the lower bound is above the upper one: {row}")
     return rows

@@ -33,7 +33,7 @@ _CHANGED = 0.2
 _AGAIN = (1.0, 0.3, 0.1)
 """Expected fractions of the second fits: models near the best one are fitted again."""
 
-_REFITTED, _INTERVAL = 45.0, 10.0
+_REFITTED, _INTERVAL = 57.0, 12.8
 """Work per free parameter of the final search, and of each fit for the intervals."""
 
 
