@@ -14,7 +14,7 @@ SYMPTOMS = {
     "torque_saturation": "the torque per ampere falls as the current rises",
     "max_velocity": "the speed saturates below the limit of the voltage",
     "current_limit": "the torque saturates over the duty cycle: the current is limited",
-    "error_gain_ratio": "the gain of the firmware is not that of the servo's entry",
+    "error_gain_ratio": "another gain of the firmware than that of the entry fits better",
 }
 """Effect on the motion by term."""
 
