@@ -20,7 +20,7 @@ bound: noise of the start samples raises it above that of other minima. The desc
 is used for its error only.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +31,7 @@ from trueup.actuators import (
     FitSettings,
     Objective,
     ServoFit,
+    ServoLog,
     ServoModel,
     ServoProblem,
 )
@@ -88,12 +89,24 @@ class Repeat:
     """Whether no start led to an error as small as that of a descent from the truth."""
 
 
-def predicted_deviations(truth: ServoModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def predicted_deviations(
+    truth: ServoModel,
+    logs: Sequence[ServoLog] | None = None,
+    noise: float = ENCODER_COUNT,
+    vin: float | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Standard deviations at the truth ``(p,)``, by linear theory for white noise, all parameters
     unknown and unbounded; which parameters have an effect of their own; and how far the motion
     departs from that theory at the ends of a 95 % interval.
+
+    Args:
+      truth: the true servo.
+      logs: commands and loads of its recordings; those of its rig by default.
+      noise: standard deviation of the position [rad].
+      vin: supply voltage [V], in place of that of the logs.
     """
-    problem = ServoProblem(BenchSimulator(truth, clean_logs(truth), threads=1))
+    recordings = clean_logs(truth) if logs is None else logs
+    problem = ServoProblem(BenchSimulator(truth, recordings, threads=1, vin=vin))
     x = truth.vector()
     blocks = [slopes for _, _, slopes in problem.jacobian_blocks(x, {})]
     derivatives = np.hstack(blocks)
@@ -102,7 +115,7 @@ def predicted_deviations(truth: ServoModel) -> tuple[np.ndarray, np.ndarray, np.
     found = analyse(information, x, space.names, space.lower, space.upper, is_information=True)
     size = np.sqrt(np.maximum(np.diag(information), 1e-300))
     inverse = np.linalg.pinv(information / np.outer(size, size), hermitian=True)
-    covariance = ENCODER_COUNT**2 * inverse / np.outer(size, size)
+    covariance = noise**2 * inverse / np.outer(size, size)
     return (
         np.sqrt(np.diag(covariance)),
         np.isin(space.names, found.determined),

@@ -130,6 +130,8 @@ def wrong() -> list[ServoBench]:
         replace(plain, name="mass of the pendulum", plant=heavier,
                 causes=("mass", "load", "inertia")),
         replace(plain, name="gain of the firmware", plant=stiffer, causes=("gain", "kp")),
+        replace(plain, name="gain of the firmware in all logs", plant=stiffer_everywhere,
+                causes=("gain", "kp")),
         replace(plain, name="one log of another load", plant=one_heavier,
                 causes=("log", "mass")),
         replace(plain, name="sign of one log", plant=one_reversed,
@@ -157,6 +159,11 @@ def heavier(log: ServoLog, size: int) -> ServoLog:
 def stiffer(log: ServoLog, size: int) -> ServoLog:
     """A gain that was entered too small, of the logs with the highest."""
     return replace(log, kp=log.kp * (0.8, 0.5)[size]) if log.kp == max(GAINS) else log
+
+
+def stiffer_everywhere(log: ServoLog, size: int) -> ServoLog:
+    """Gains that were entered too small, or too large, in all logs."""
+    return replace(log, kp=log.kp * (0.5, 4.0)[size])
 
 
 def one_heavier(log: ServoLog, size: int) -> ServoLog:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trueup._marks import KEY, marked, with_mark
+from trueup.actuators.assess.measured_gain import RATIO
 from trueup.actuators.bench.conditions import conditions_in
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import ABSENT, EXTENDED_TERMS
@@ -174,7 +175,8 @@ def error_sentences(
 
 
 def missing_terms(model: ServoModel, expressed: Sequence[str]) -> list[str]:
-    """Extended terms with an effect that an export does not model.
+    """Extended terms with an effect that an export does not model; every export multiplies its gain
+    by the ratio of the firmware's gain.
 
     Args:
       model: identified servo.
@@ -183,5 +185,5 @@ def missing_terms(model: ServoModel, expressed: Sequence[str]) -> list[str]:
     return [
         name
         for name in EXTENDED_TERMS
-        if name not in expressed and model.values.get(name, ABSENT[name]) != ABSENT[name]
+        if name not in (*expressed, RATIO) and model.values.get(name, ABSENT[name]) != ABSENT[name]
     ]

@@ -68,11 +68,6 @@ def test_a_wrong_description_is_found_with_its_factor(logs, change, what, factor
     assert f"with {what} times {cause.factor:.2g} the error" in words
 
 
-def test_gains_of_a_firmware_are_absorbed_only_in_part(logs):
-    (cause,) = found([replace(log, kp=2.0 * log.kp) for log in logs])
-    assert cause.what == "the gain of all logs" and 0.4 < cause.factor < 0.65
-
-
 @pytest.mark.parametrize(
     ("change", "words", "contradicts"),
     [

@@ -9,6 +9,7 @@ import servo_model_logs as made
 from trueup.actuators import FitSettings, ServoModel, fit
 from trueup.actuators.assess.current_limits import current_findings
 from trueup.actuators.logs.findings import log_findings
+from trueup.errors import FitError
 
 LOG = made.recorded(made.M1, made.template_log("kp800", kp=800.0))
 
@@ -46,9 +47,14 @@ def test_a_header_voltage_beside_the_measured_one_is_found():
     assert not [f for f in log_findings(LOG) if f.check == "voltage"]
 
 
-def test_a_fit_with_a_limit_that_contradicts_its_logs_says_so():
+def test_a_given_limit_that_contradicts_the_logs_with_every_motor_is_refused():
+    settings = FitSettings(terms=("current_limit",), fixed={"current_limit": 0.35})
+    with pytest.raises(FitError, match=r"0.35 A contradicts the logs: in .* up to"):
+        fit("xl330", "m1", [LOG], settings=settings)
+    # a limit that a motor within the bounds has is a finding of the fit, not an error
     settings = FitSettings(
-        method="least-squares", terms=("current_limit",), fixed={"current_limit": 0.35}, trials=1500
+        method="refine", terms=("current_limit",), fixed={"current_limit": 1.45}, trials=1500
     )
-    result = fit("xl330", "m1", [LOG], settings=settings)
+    start = made.M1.vector()
+    result = fit("xl330", "m1", [LOG], settings=settings, start=start)
     assert any("contradicts the logs" in finding for finding in result.findings)

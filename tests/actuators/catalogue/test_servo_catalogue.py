@@ -51,6 +51,12 @@ def test_servos_of_the_reference_are_there():
         "mx64", "mx106", "xl320", "xl330", "xl330i", "sts3215", "erob80_100", "erob80_50",
         "unitree_go1",
     }  # fmt: skip
+    for name in ("sts3215_12v", "sts3250", "st3025", "hls2915"):
+        servo = find_servo(name)
+        assert servo.vin == 12.0 and servo.source and servo.disputed
+        assert "max_velocity" in ServoModel.create(name, "m1", ("max_velocity",)).names
+    assert find_servo("sts3250").starts == {} and find_servo("st3025").starts
+    assert "128" in find_servo("xl330").disputed["error_gain"]
     assert find_servo("mx106").max_pwm == 0.9625 and find_servo("erob80_50").damping == 1.0
     bounds = {p.name: (p.lower, p.upper) for p in ServoModel.create("sts3215", "m1").parameters}
     assert bounds["q_offset"] == (-0.2, 0.2)
@@ -86,6 +92,11 @@ WRONG = [
     ("  vin: 12.0\n", "", "requires a positive vin"),
     ("friction_base:", "friction_bass:", "bounds of unknown parameters 'friction_bass'"),
     ("[0.0, 1.0]", "[1.0, 0.0]", "the lower bound is above the upper one"),
+    ("  kp: 20", "  disputed: {kd: half}", "disputed: the entry has no value 'kd'"),
+    ("  kp: 20", "  disputed: {error_gain: 2}", "disputed: error_gain: expected a text, found 2"),
+    ("kt: [1.0, 0.1, 5.0]", "kt: [1.0, 0.1, .inf]", "kt has no bounds, from 0.1 to inf"),
+    ("[0.0, 1.0]", "[0.0, .inf]", "friction_base has no bounds"),
+    ("  kp: 20", "  disputed: half", "disputed: expected names with texts, found 'half'"),
     (MINE, "- mine", "expected servos by name, found a list"),
     (MINE, "mine: {law: [", "not a readable YAML file"),
     (MINE, "mine: 3", "expected keys and values, found 3"),

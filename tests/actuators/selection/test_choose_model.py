@@ -272,8 +272,8 @@ def test_an_interrupted_choice_is_resumed(saturated_logs, tmp_path, monkeypatch)
 
     output = tmp_path / "xl330.json"
 
-    def stop(output, servo, settings, tried, origin):
-        kept(output, servo, settings, tried, origin)
+    def stop(*given):
+        kept(*given)
         raise KeyboardInterrupt
 
     kept = model_for_fit.write_live
@@ -283,6 +283,7 @@ def test_an_interrupted_choice_is_resumed(saturated_logs, tmp_path, monkeypatch)
     first = actuators.load_model(output)  # usable before the end
     assert first.friction.name == "m1"
     assert first.provenance["status"] == "in progress"
+    assert first.provenance["grade"] == "look"  # better than trivial, and not judged yet
     monkeypatch.undo()
     found = actuators.fit(
         "xl330", None, saturated_logs, settings=SETTINGS, output=output, resume=True

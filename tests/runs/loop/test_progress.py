@@ -77,3 +77,15 @@ def test_silent_when_asked(stream, capfd):
 )
 def test_durations(seconds, words):
     assert duration(seconds) == words
+
+
+def test_a_second_display_of_the_same_work_counts_from_the_first():
+    clock = _Clock()
+    with Progress(stream=io.StringIO(), clock=clock) as first:
+        first.update("choice", 0.2)
+        clock.now += 30.0
+        first.update("choice", 0.5)
+    assert first.since == (100.0, 0.2)
+    clock.now += 20.0
+    with Progress(stream=io.StringIO(), clock=clock, since=first.since) as second:
+        assert second.seconds_left(0.7) == pytest.approx(50.0 * 0.3 / 0.5)

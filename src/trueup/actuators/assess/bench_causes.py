@@ -1,4 +1,4 @@
-"""Wrong descriptions of a bench that explain a model error: masses, arm lengths, gains.
+"""Wrong descriptions of a bench that explain a model error: masses, arms, gains, supplies.
 
 Where residuals are errors of the model, each number that describes the bench, and not the servo, is
 scaled: for the logs of one value, and for all logs. A linear model at the optimum selects those
@@ -43,12 +43,14 @@ class BenchCause:
       what: the number and the logs, such as ``the mass of the logs of 0.4 kg``.
       factor: factor on it with the smallest error.
       before, after: objective of the fit without and with the factor [rad].
+      remark: sentence on the factor; empty without any.
     """
 
     what: str
     factor: float
     before: float
     after: float
+    remark: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The cause as JSON values."""
@@ -57,7 +59,12 @@ class BenchCause:
             "factor": self.factor,
             "before": self.before,
             "after": self.after,
+            "remark": self.remark,
         }
+
+
+GainCause = Callable[[dict[str, float], float], BenchCause]
+"""Fit with the gain of all logs as another unknown, from the optimum and its objective [rad]."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +81,9 @@ class _Scaled:
         """Logs and loads with the quantity times the factor."""
         new_logs, new_benches = list(logs), list(benches)
         for row in self.rows:
-            if self.quantity == "kp":
-                new_logs[row] = replace(logs[row], kp=factor * logs[row].kp)
+            if self.quantity in ("kp", "vin"):
+                scaled = factor * getattr(logs[row], self.quantity)
+                new_logs[row] = replace(logs[row], **{self.quantity: scaled})
                 continue
             load = benches[row]
             assert isinstance(load, Pendulum)  # see _quantities
@@ -90,6 +98,9 @@ def bench_causes(
     x: np.ndarray,
     logs: Sequence[ServoLog],
     benches: Sequence[Bench],
+    *,
+    gain: "GainCause | None" = None,
+    known_motor: bool = False,
 ) -> list[BenchCause]:
     """Descriptions of the bench that explain most of the error, the best first.
 
@@ -99,6 +110,10 @@ def bench_causes(
       x: its optimum ``(p,)``.
       logs: the training logs.
       benches: their loads.
+      gain: fit with the gain of all logs as another unknown; None: the gain of all logs is a
+        parameter, or is tried elsewhere.
+      known_motor: whether torque constant or winding resistance is given: a supply voltage of all
+        logs is then determined, otherwise they make up for it exactly.
     """
     before = float(problem.costs(x[None, :])[0, 0])
     blocks = list(problem.jacobian_blocks(x, failures := {}))
@@ -109,7 +124,7 @@ def bench_causes(
     # a value on its bound cannot make up for the bench
     jacobian = jacobian[~problem.space.at_bound(x, 1e-6)]
     promising = []
-    for scaled in _quantities(logs, benches):
+    for scaled in _quantities(logs, benches, known_motor):
         factor = float(np.exp(_STEP))
         moved = ServoProblem(simulators(*scaled.changed(logs, benches, factor)), problem.objective)
         failures: Failures = {}
@@ -125,6 +140,9 @@ def bench_causes(
         _fitted(simulators, problem, x, logs, benches, scaled, step, before)
         for _, step, scaled in promising[:_TRIED]
     ]
+    if gain is not None:
+        values = dict(zip(problem.space.names, x.tolist(), strict=True))
+        found.append(gain(values, before))
     found = sorted(
         (one for one in found if one.after <= (1.0 - EXPLAINED) * before),
         key=lambda one: one.after,
@@ -135,23 +153,30 @@ def bench_causes(
 def causes_in_words(causes: Sequence[BenchCause]) -> str:
     """Sentence on descriptions of the bench that explain the error of a fit."""
     first, *others = causes
-    either = "".join(f", or {one.what} times {one.factor:.2g}" for one in others)
+    either = "".join(f", or {one.what} times {one.factor:.3g}" for one in others)
+    remarks = "".join(f" {one.remark}" for one in causes if one.remark)
     return (
-        f"The bench is described wrong: with {first.what} times {first.factor:.2g}{either} the "
+        f"The bench is described wrong: with {first.what} times {first.factor:.3g}{either} the "
         f"error of the fit falls from {1e3 * first.before:.3g} to {1e3 * first.after:.3g} mrad. "
-        "Correct the logs: all values make up for it."
+        f"Correct the logs: all values make up for it.{remarks}"
     )
 
 
-def _quantities(logs: Sequence[ServoLog], benches: Sequence[Bench]) -> Iterator[_Scaled]:
+def _quantities(
+    logs: Sequence[ServoLog], benches: Sequence[Bench], known_motor: bool
+) -> Iterator[_Scaled]:
     """Quantities of the bench that can be scaled: of the logs of each value, and of all."""
     every = tuple(range(len(logs)))
     names = {"kp": ("the gain", "")}
+    if all(log.vin is not None for log in logs):
+        names["vin"] = ("the supply", " V")
     if all(isinstance(bench, Pendulum) for bench in benches):
         names |= {"mass": ("the load", " kg"), "length": ("the arm length", " m")}
     for quantity, (name, unit) in names.items():
         values = sorted({getattr(log, quantity) for log in logs})
-        if quantity != "mass":  # the values of a servo make up for a scale of all torques
+        # the values of a servo make up for a scale of all torques, and of the supply; the gain of
+        # all logs is fitted
+        if quantity == "length" or (quantity == "vin" and known_motor):
             yield _Scaled(f"{name} of all logs", quantity, every)
         if 1 < len(values) <= _MOST_VALUES:
             for value in values:

@@ -71,6 +71,21 @@ def cross_validation_errors(
     )
 
 
+def trivial_error_of_parts(logs: Sequence[ServoLog], quantities: Sequence[str]) -> float:
+    """Geometric mean of the errors of the better trivial prediction on the held-out parts [rad].
+
+    Args:
+        logs: the logs.
+        quantities: quantities that they are split by.
+    """
+    parts = cross_validation_parts(logs, quantities)
+    means = [
+        TriedModel("", (), 0, {p.label: float(np.mean(error[list(p.rows)])) for p in parts}).error
+        for error in trivial_errors(logs).values()
+    ]
+    return min(means)
+
+
 def _by_quantity(tried: TriedModel, quantities: Sequence[str]) -> dict[str, float]:
     """Errors by quantity, also if logs were split by a single quantity."""
     errors = tried.by_quantity

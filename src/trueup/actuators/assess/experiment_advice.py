@@ -155,6 +155,9 @@ def experiments(names: Sequence[str], coverage: Coverage) -> list[str]:
     own = set(names)
     # driven motion determines only kt/R and the sum of back-EMF and viscous friction, at any load
     traded = own <= {*_MOTOR, "friction_viscous"} and "friction_viscous" in own
+    if "error_gain_ratio" in own:
+        steps = "large steps at a high gain, which drive the duty cycle to its limit: below, kt "
+        wanted.append((True, f"{steps}and R make up for the gain"))
     if own & set(_STRIBECK):
         share = f"{100 * coverage.creeping:.1f} % of these samples creep"
         wanted.append(

@@ -42,6 +42,7 @@ def verdict_of(
     odd: Sequence[OddLog] = (),
     causes: Sequence[BenchCause] = (),
     missing: Sequence[str] = (),
+    wrong_gain: str | None = None,
 ) -> Verdict:
     """Judge a servo fit by the rules of :func:`trueup.fitting.judge`.
 
@@ -67,6 +68,7 @@ def verdict_of(
         odd: training logs with an error far above that of the others.
         causes: descriptions of the bench that explain most of the error.
         missing: terms and friction that the model lacks, as sentences.
+        wrong_gain: sentence on a fitted gain that is not that of the servo's entry.
     """
     if unseen is not None:
         held_out = (unseen.fitted, unseen.before)
@@ -109,6 +111,9 @@ def verdict_of(
             Reason(Grade.LOOK, f"{one[0].upper()}{one[1:].rstrip('.')}.", "errors")
             for one in missing
         ]
+    if wrong_gain is not None:
+        sentence = f"{wrong_gain[0].upper()}{wrong_gain[1:].rstrip('.')}."
+        leading = [Reason(Grade.LOOK, sentence, "parameters"), *leading]
     found = judge(
         search=SearchEnd.of(solution, converges=not uses_up_trials(method)),
         comparisons=comparisons,

@@ -13,7 +13,10 @@ from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.errors import ParameterError, RecordingError, listing
 
-_SAME_HARDWARE = {"xl330i": "xl330"}  # one servo, driven by current or by voltage
+_SAME_HARDWARE = {
+    "xl330i": "xl330",  # one servo, driven by current or by voltage
+    "sts3215_12v": "sts3215",  # one name for two windings
+}
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from trueup.actuators.equations.model_parameter import ModelParameter
 from trueup.errors import FitError, ParameterError, did_you_mean, listing
 
 _NUMBERS = ("vin", "kp", "error_gain", "damping", "max_pwm", "max_amps")
-_KEYS = ("title", "law", *_NUMBERS, "parameters", "bounds", "source", "bus")
+_KEYS = ("title", "law", *_NUMBERS, "parameters", "bounds", "source", "disputed", "bus")
 _LOG = ("kt", "R", "armature", "error_gain_ratio", "max_velocity", "ratio")
 
 _registered: dict[str, Servo] = {}
@@ -132,6 +132,7 @@ def _servo(name: str, entry: Any, path: str) -> Servo:
     )
     bounds = _table(short, 2, f"{where}: bounds")
     started = _table(long, 3, f"{where}: bounds") if isinstance(given, Mapping) else {}
+    disputed = _disputed(entry, where)
     bus = entry.get("bus", {})
     if not isinstance(bus, Mapping | str):
         raise ParameterError(
@@ -144,6 +145,7 @@ def _servo(name: str, entry: Any, path: str) -> Servo:
             law=str(entry["law"]),
             title=str(entry.get("title", name)),
             source=str(entry.get("source", "")),
+            disputed=disputed,
             bus={"table": bus} if isinstance(bus, str) else dict(bus),
             parameters=tuple(_parameter(key, *row) for key, row in parameters.items()),
             bounds={
@@ -157,11 +159,35 @@ def _servo(name: str, entry: Any, path: str) -> Servo:
         raise ParameterError(f"{path}: {error}") from error
 
 
+def _disputed(entry: Mapping[str, Any], where: str) -> dict[str, str]:
+    given = entry.get("disputed", {})
+    if not isinstance(given, Mapping):
+        raise ParameterError(f"{where}: disputed: expected names with texts, found {_kind(given)}")
+    for name, text in given.items():
+        if not isinstance(text, str):
+            raise ParameterError(f"{where}: disputed: {name}: expected a text, found {text!r}")
+    known = {*_NUMBERS, *entry.get("parameters", {}), *entry.get("bounds", {})}
+    if unknown := [str(name) for name in given if name not in known]:
+        raise ParameterError(
+            f"{where}: disputed: the entry has no value {listing(unknown)}; it has "
+            f"{listing(sorted(map(str, known)), 40)}"
+        )
+    return {str(name): " ".join(text.split()) for name, text in given.items()}
+
+
 def _parameter(name: str, initial: float, lower: float, upper: float) -> ModelParameter:
     unit, description = MOTOR_PARAMETERS.get(name, ("", ""))
     return ModelParameter(
         name, initial, lower, upper, unit, description, log=name in _LOG and lower > 0
     )
+
+
+def _check_bounds(name: str, lower: float, upper: float, where: str) -> None:
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        raise ParameterError(
+            f"{where}: {name} has no bounds, from {lower:g} to {upper:g}: a fit searches between "
+            "them, give two finite numbers"
+        )
 
 
 def _table(value: Any, length: int, where: str) -> dict[str, list[float]]:
@@ -171,8 +197,11 @@ def _table(value: Any, length: int, where: str) -> dict[str, list[float]]:
     rows = {}
     for name, row in value.items():
         if not isinstance(row, list) or len(row) != length:
-            raise ParameterError(f"{where}: {name}: expected {form}, found {row!r}")
+            lacking = " has no bounds" if length == 3 and _is_number(row) else ""
+            raise ParameterError(f"{where}: {name}{lacking}: expected {form}, found {row!r}")
         rows[str(name)] = [_number(number, f"{where}: {name}") for number in row]
+        low, high = rows[str(name)][-2:]
+        _check_bounds(str(name), low, high, where)
         if length == 2 and not rows[str(name)][0] <= rows[str(name)][1]:
             raise ParameterError(f"{where}: {name}: the lower bound is above the upper one: {row}")
     return rows
@@ -187,6 +216,11 @@ def _number(value: Any, where: str) -> float:
     if math.isnan(value):
         raise ParameterError(f"{where}: not a number")
     return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    alone = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return isinstance(alone, int | float) and not isinstance(alone, bool)
 
 
 def _kind(value: Any) -> str:

@@ -42,6 +42,8 @@ class Servo:
     a published current limit."""
     source: str = ""
     """Source of the constants."""
+    disputed: dict[str, str] = field(default_factory=dict)
+    """Constants and parameters on which published sources disagree, each with what they say."""
     bus: dict[str, Any] = field(default_factory=dict)
     """Bus for recording: ``table``, the control table (``dynamixel``, ``dynamixel1``, ``feetech``
     or that of another servo), and overrides of ``model_numbers``, ``registers`` and ``set_up``."""

@@ -81,6 +81,15 @@ EXTENDED_TERMS: dict[str, ModelParameter] = {
         ModelParameter(
             "current_limit", 1.5, 0.1, 10.0, "A", "current at which the firmware limits the duty"
         ),
+        ModelParameter(
+            "error_gain_ratio",
+            1.0,
+            0.1,
+            10.0,
+            "",
+            "ratio of the true to the nominal gain of the position error",
+            log=True,
+        ),
     )
 }
 """Name -> parameter of each term available beyond M1 to M6."""
@@ -95,6 +104,7 @@ ABSENT = {
     "torque_saturation": 0.0,
     "max_velocity": float("inf"),
     "current_limit": float("inf"),
+    "error_gain_ratio": 1.0,
 }
 """Value of each term at which it has no effect."""
 
@@ -108,6 +118,7 @@ _LAWS_WITH = {
     "torque_saturation": _ELECTRIC,
     "max_velocity": _EVERY,
     "current_limit": ("voltage",),
+    "error_gain_ratio": _ELECTRIC,
 }
 
 

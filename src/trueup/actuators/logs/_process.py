@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueup._version import __version__
+from trueup.actuators.catalogue.entries import find_servo, load_catalogue
 from trueup.actuators.logs import checks as log_checks
 from trueup.actuators.logs.files import (
     log_files,
@@ -60,6 +61,7 @@ def process(
     dt: float = 0.005,
     *,
     compat: Literal["bam"] | None = None,
+    catalogue: str | os.PathLike[str] | None = None,
     skip_bad: bool = False,
     on_skip: Callable[[str], None] | None = None,
 ) -> list[ProcessedLog]:
@@ -80,6 +82,7 @@ def process(
         compat: ``"bam"`` reproduces Better Actuator Models: all fields are interpolated, steps of
             the goal included, torque-enable is compared with one half, and the grid starts at 0 s,
             which extrapolates before the first sample.
+        catalogue: YAML file with additional servos; the logs must then be of a known servo.
         skip_bad: skip unusable logs instead of raising. If logs are of several servos, the most
             frequent servo is kept.
         on_skip: called with the reason for each skipped log; default: warn with
@@ -87,9 +90,12 @@ def process(
 
     Raises:
         RecordingError: a log is unusable, ``dt`` is not positive, or both folders are the same.
+        TrueupError: ``catalogue`` is wrong, or has no servo of the name in the logs.
     """
     raw, logdir = Path(raw), Path(logdir)
     _check_settings(raw, logdir, dt, compat)
+    if catalogue is not None:
+        load_catalogue(catalogue, replace=True)
     report_skip = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
     files = log_files(raw)
     resampled: list[tuple[Path, ServoLog, dict[str, Any], int]] = []
@@ -108,6 +114,9 @@ def process(
     logs = [log for _, log, _, _ in resampled]
     if not logs:
         raise RecordingError(f"{raw}: none of the {len(files)} logs is usable")
+    if catalogue is not None:
+        for motor in dict.fromkeys(log.motor for log in logs):
+            find_servo(motor)
     kept = {log.source for log in log_checks.logs_of_one_servo(logs, skip_bad, report_skip)}
     logdir.mkdir(parents=True, exist_ok=True)
     done = []

@@ -54,6 +54,7 @@ def check_header(data: object, where: str) -> Mapping[str, Any]:
         )
     for name in HEADER_FIELDS:
         if name not in data:
+            _check_stated_gains(data, name, where)
             raise RecordingError(
                 f"{where}: the header has no field {name!r}; its fields are {listing(data)}."
                 f"{did_you_mean(name, data)} Add it to the file; mass and length are 0 on a rig "
@@ -64,6 +65,42 @@ def check_header(data: object, where: str) -> Mapping[str, Any]:
         found = f"{len(entries)}" if isinstance(entries, list) else f"a {type(entries).__name__}"
         raise RecordingError(f"{where}: 'entries' must list at least two samples, found {found}")
     return data
+
+
+def _check_stated_gains(data: Mapping[str, Any], name: str, where: str) -> None:
+    """Reject a log whose gain only its entries state."""
+    entries = data.get("entries")
+    if name != "kp" or not isinstance(entries, list) or not entries:
+        return
+    stated = {entry["kp"] for entry in entries if isinstance(entry, dict) and "kp" in entry}
+    if stated:
+        raise RecordingError(
+            f"{where}: the header has no field 'kp', and the entries state "
+            f"{listing(sorted(stated))}: a log has one gain; split it by gain and add 'kp' to the "
+            "header of each part"
+        )
+
+
+def check_gain_column(
+    kp: float, gains: Array | None, torque_enable: NDArray[np.bool_], where: str
+) -> None:
+    """Check that entries that state a gain state that of the header.
+
+    Args:
+      kp: gain of the header.
+      gains: gain of each entry ``(n,)``; None without any.
+      torque_enable: whether the servo is driven, ``(n,)``.
+      where: name of the log in errors.
+    """
+    driven = () if gains is None else np.unique(gains[torque_enable])
+    if len(driven) == 0 or (len(driven) == 1 and driven[0] == kp):
+        return
+    if len(driven) == 1:
+        found, remedy = f"the entries state {driven[0]:g}", "correct one of them"
+    else:
+        found = f"the entries state gains from {driven[0]:g} to {driven[-1]:g}"
+        remedy = "a log has one gain, split it by gain"
+    raise RecordingError(f"{where}: header field 'kp' is {kp:g}, but {found}: {remedy}")
 
 
 def header_number(data: Mapping[str, Any], name: str, where: str) -> float:

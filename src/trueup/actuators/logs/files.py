@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from trueup._input_files import check_regular
+from trueup.actuators.catalogue.published_entry import LOGS, is_entry
 from trueup.actuators.logs import checks as log_checks
 from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.errors import RecordingError, TrueupWarning, listing
@@ -160,6 +161,7 @@ def parse_log(data: Mapping[str, Any], name: str, source: str, sha256: str = "")
         header={key: value for key, value in data.items() if key not in known},
     )
     log_checks.check_header_values(data, log.torque_enable, source)
+    log_checks.check_gain_column(log.kp, columns.get("kp"), log.torque_enable, source)
     return log
 
 
@@ -215,6 +217,11 @@ def log_files(source: LogSource) -> list[Path]:
     path = Path(source)
     if path.is_file():
         return [path]
+    if not path.exists() and path.name == LOGS and is_entry(path.parent):
+        raise RecordingError(
+            f"{path}: the servo {path.parent.name!r} was published without its logs: entry.yaml "
+            "has their hashes only; ask its authors for them, or give logs of your own"
+        )
     if not path.exists():
         raise RecordingError(f"{path}: no such folder or file of logs")
     files = sorted(path.glob("*.json"))

@@ -96,8 +96,9 @@ def _voltage_finding(log: ServoLog, vin: float | None) -> Finding | None:
         "voltage",
         "warning",
         "vin",
-        f"{whose} is {nominal:g} V, but the servo measured {measured:.3g} V (median): kt and R of "
-        f"a fit are wrong by that ratio. Correct the header, or pass --vin {measured:.3g}.",
+        f"{whose} is {nominal:g} V, but the servo measured {measured:.3g} V (median): kt of a fit "
+        "is wrong by that ratio, R by its square. Correct the header, or pass --vin "
+        f"{measured:.3g}.",
         {"nominal": nominal, "measured": measured},
     )
 

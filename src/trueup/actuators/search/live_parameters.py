@@ -10,6 +10,7 @@ import numpy as np
 
 from trueup.actuators.catalogue.parameter_file import model_to_dict
 from trueup.actuators.search.problem import ServoProblem
+from trueup.fitting import Grade
 from trueup.fitting.problem import LARGE_COST
 from trueup.runs.loop.generation import Generation
 from trueup.runs.store import atomic
@@ -82,6 +83,7 @@ class LiveParameters:
         content["provenance"] = {
             **self._origin,
             "status": "in progress",
+            "grade": Grade.LOOK.value,  # not judged yet
             "objective": {"kind": self._problem.objective.kind, "value": cost},
         }
         return content

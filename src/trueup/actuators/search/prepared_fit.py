@@ -9,17 +9,25 @@ from typing import Any
 import numpy as np
 
 from trueup.actuators.assess._evaluate import check_servo, evaluation
-from trueup.actuators.assess.bench_causes import BenchCause, bench_causes
-from trueup.actuators.assess.current_limits import current_findings
+from trueup.actuators.assess.bench_causes import BenchCause, GainCause, bench_causes
+from trueup.actuators.assess.current_limits import check_given_limit, current_findings
+from trueup.actuators.assess.firmware_gain import fitted_gain, gain_finding
 from trueup.actuators.assess.fit_assessment import assess
 from trueup.actuators.assess.held_out_logs import held_out_refit
 from trueup.actuators.assess.jackknife import MODEL_ERROR, ReportStep, model_error, no_report
+from trueup.actuators.assess.measured_gain import (
+    RATIO,
+    check_given_gain,
+    gain_is_measured,
+    measured_gain_finding,
+)
 from trueup.actuators.assess.odd_logs import OddLog, odd_logs
 from trueup.actuators.bench.loads import Bench, bench_of
 from trueup.actuators.bench.objective import OBJECTIVES, Objective
 from trueup.actuators.bench.simulator import MAX_STEP, BenchSimulator
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.equations.extended_terms import terms_for
 from trueup.actuators.logs.findings import findings_in_words, header_finding, log_findings
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.logs.splits import split_logs
@@ -80,6 +88,8 @@ class Prepared:
         self.threads = default_threads() if workers is None else workers
         self.start_model = start_model(servo, model, settings)
         check_servo(logs, self.start_model.servo)
+        check_given_gain(logs, self.start_model.servo, settings.fixed)
+        check_given_limit(logs, self.start_model, settings.fixed, settings.vin)
         loads = [bench_of(log) for log in logs] if benches is None else list(benches)
         self.training_logs, self.held_out_logs = split_logs(
             logs,
@@ -154,6 +164,7 @@ class Prepared:
                 kept=1,
                 loss=OBJECTIVES[settings.objective.kind].descent_loss,
                 loss_scale=_loss_scale(settings.objective),
+                evolve=False,
             )
             return ServoSearch(space, near, settings.seed)
         if settings.method in ("auto", "least-squares"):
@@ -208,7 +219,14 @@ class Prepared:
         if held_out is None and choice is None and solution.success:
             unseen = held_out_refit(self.simulator, self.training_logs, self.problem, x, begin)
         odd = odd_logs(self.training_logs, [one[0] for one in fine.simulate(x[None]).position])
-        causes = self._bench_causes(x, odd, report)
+        tried = () if choice is None else (each.term for each in choice.screened)
+        causes = self.bench_causes(x, odd, report, RATIO in tried)
+        wrong_gain = gain_finding(model, self.space, assessment)
+        if wrong_gain is None and RATIO not in self.space.names:
+            given = self.settings.fixed.get(RATIO, 1.0)
+            wrong_gain = measured_gain_finding(self.training_logs, model.servo, given)
+        if wrong_gain is not None:
+            findings.append(wrong_gain)
         slope = self.space.slope(x)
         solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
         solution.intervals = assessment.intervals
@@ -229,14 +247,23 @@ class Prepared:
             choice=choice,
             odd_logs=tuple(odd),
             bench_causes=tuple(causes),
+            wrong_gain=wrong_gain,
         )
 
-    def _bench_causes(
-        self, x: np.ndarray, odd: Sequence[OddLog], report: ReportStep
+    def bench_causes(
+        self,
+        x: np.ndarray,
+        odd: Sequence[OddLog] = (),
+        report: ReportStep = no_report,
+        gain_tried: bool = False,
     ) -> list[BenchCause]:
         """Descriptions of the bench that explain the error of the model, if it has one.
 
-        Logs that contradict the others are left out.
+        Args:
+          x: optimum of the training logs ``(p,)``.
+          odd: logs with a large error; those that contradict the others are left out.
+          report: progress callback.
+          gain_tried: whether a choice of the model has tried another gain of all logs.
         """
         if not model_error(self.problem, x) > MODEL_ERROR:
             return []
@@ -246,7 +273,29 @@ class Prepared:
         problem = ServoProblem(self.simulator(kept), self.settings.objective)
         benches = [self.bench_of(log) for log in kept]
         # an optimum: otherwise the end of the search, and not the bench, would explain the error
-        return bench_causes(self.simulator, problem, refitted(problem, x), kept, benches)
+        return bench_causes(
+            self.simulator,
+            problem,
+            refitted(problem, x),
+            kept,
+            benches,
+            gain=None if gain_tried else self.gain_cause(kept),
+            known_motor=bool({"kt", "R"} & set(self.settings.fixed)),
+        )
+
+    def gain_cause(self, logs: list[ServoLog]) -> GainCause | None:
+        """Fit of the gain of all logs; None if it is a parameter already, the law has none, or the
+        measured duty cycle shows that it is right."""
+        settings, model = self.settings, self.start_model
+        if RATIO in model.names or RATIO not in terms_for(model.servo.law):
+            return None
+        if gain_is_measured(logs, model.servo):
+            return None
+        held = dict.fromkeys(("validation_kp", "validation_mass", "validation_trajectory"), ())
+        with_ratio = replace(settings, terms=(*settings.terms, RATIO), **held)
+        benches = [self.bench_of(log) for log in logs]
+        other = Prepared(model.servo, model.friction.name, logs, with_ratio, benches, self.threads)
+        return functools.partial(fitted_gain, other.problem, other.start_model, settings.seed)
 
 
 def prepare(spec: FitSpec, logs: Sequence[ServoLog], workers: int | None = None) -> Prepared:

@@ -19,6 +19,7 @@ from trueup.actuators.search.steps import (
     searched,
 )
 from trueup.actuators.selection.model_for_fit import choice_plan, chosen_spec
+from trueup.actuators.selection.progress import FitCourse
 from trueup.fitting.solution import Solution
 from trueup.reports import Page
 from trueup.runs.execution import Execution
@@ -41,7 +42,8 @@ def run_fit(spec: FitSpec, session: Session) -> Outcome:
         else None,  # those of a selected model are not known yet
         settings=spec.fit_settings.to_dict(),
     ) as run:
-        choice = chosen_model(spec, first, run.directory.path, run.origin, run.verbose)
+        course = FitCourse()
+        choice = chosen_model(spec, first, run.directory.path, run.origin, run.verbose, course)
         fitted = chosen_spec(spec, choice)
         ready = first if choice is None else prepare(fitted, logs.logs, workers)
         live = None
@@ -57,10 +59,12 @@ def run_fit(spec: FitSpec, session: Session) -> Outcome:
             return solution_content(spec.name, spec.kind, space, solution, list(spec.notes))
 
         def judge(solution: Solution) -> Outcome:
-            with withdrawn(), Progress(run.verbose) as shown:
-                result = judged(
-                    fitted, ready, logs, solution, choice, run.directory.path, shown.update
-                )
+            with withdrawn(), Progress(run.verbose, since=course.since) as shown:
+
+                def report(words: str, share: float | None) -> None:
+                    shown.update(words, course.share(share))
+
+                result = judged(fitted, ready, logs, solution, choice, run.directory.path, report)
             return Outcome(result, result.to_dict(), complete=result.reached_its_end)
 
         def write(outcome: Outcome) -> None:

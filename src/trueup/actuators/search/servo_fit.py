@@ -82,6 +82,9 @@ class ServoFit(RichDisplay):
     bench_causes: tuple[BenchCause, ...] = ()
     """Descriptions of the bench that explain most of the error if they are scaled."""
 
+    wrong_gain: str | None = None
+    """Sentence on a fitted gain of the firmware that is not that of the servo's entry."""
+
     missing: tuple[str, ...] = ()
     """Terms and friction that the model lacks, as sentences, the most important first; empty where
     its residuals are noise."""
@@ -117,6 +120,7 @@ class ServoFit(RichDisplay):
             odd=self.odd_logs,
             causes=self.bench_causes,
             missing=self.missing,
+            wrong_gain=self.wrong_gain,
         )
 
     def _left_out(self) -> CrossValidationErrors | None:
@@ -169,6 +173,7 @@ class ServoFit(RichDisplay):
             "odd_logs": [one.to_dict() for one in self.odd_logs],
             "bench_causes": [one.to_dict() for one in self.bench_causes],
             "missing": list(self.missing),
+            "wrong_gain": self.wrong_gain,
             "choice": None if self.choice is None else self.choice.to_dict(),
             "front": None if self.solution.front is None else _front(self.solution.front),
             "findings": list(self.findings),
@@ -185,6 +190,7 @@ class ServoFit(RichDisplay):
         return {
             **self.solution.provenance,
             "status": self.solution.status.value,
+            "grade": self.verdict.grade.value,
             "evaluations": self.solution.stats.get("evaluations"),
             "objective": {"kind": self.problem.objective.kind, "value": self.solution.cost},
             "mae": {

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trueup.actuators.assess.jackknife import ReportStep, no_report
+from trueup.actuators.assess.jackknife import ReportStep, jackknife_parts, no_report
 from trueup.actuators.search.live_parameters import LiveParameters
 from trueup.actuators.search.prepared_fit import Prepared, prepare, start_model
 from trueup.actuators.search.run_logs import RunLogs
@@ -14,6 +14,7 @@ from trueup.actuators.search.start_values import with_start
 from trueup.actuators.selection.missing_terms import term_findings
 from trueup.actuators.selection.model_choice import ModelChoice
 from trueup.actuators.selection.model_for_fit import check_choice, choice_for_fit
+from trueup.actuators.selection.progress import FitCourse
 from trueup.actuators.selection.untried_terms import untried_term_findings
 from trueup.errors import SimulationError
 from trueup.fitting.problem import LARGE_COST
@@ -52,6 +53,7 @@ def chosen_model(
     directory: Path | None = None,
     origin: dict[str, Any] | None = None,
     verbose: bool = False,
+    course: FitCourse | None = None,
 ) -> ModelChoice | None:
     """Selection of friction model and terms for a fit; None if its spec has a model.
 
@@ -61,9 +63,13 @@ def chosen_model(
       directory: run directory, which stores the selection; an existing one is read.
       origin: provenance of the parameter file, with the best model so far.
       verbose: show progress on the error stream.
+      course: course of the fit, whose remaining time is shown.
     """
     if spec.model is not None:
         return None
+    if course is not None:
+        parts = jackknife_parts(first.problem, first.training_logs)
+        course.intervals = sum(map(len, parts.values()))
     return choice_for_fit(
         spec.servo_or_name,
         first.training_logs,
@@ -74,6 +80,7 @@ def chosen_model(
         output=spec.output,
         origin=origin,
         verbose=verbose,
+        course=course,
     )
 
 

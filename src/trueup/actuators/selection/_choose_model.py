@@ -27,6 +27,7 @@ from trueup.actuators.selection.missing_terms import pair_of
 from trueup.actuators.selection.model_choice import (
     LEAST_GAIN,
     ModelChoice,
+    PassedOver,
     ScreenedTerm,
     TriedModel,
     simplest,
@@ -40,6 +41,16 @@ from trueup.errors import FitError, SimulationError, listing
 _SCREENED = 2  # terms that a screening passes to cross-validation
 _WORKING = 12  # greatest number of free parameters of the model that terms are added to
 _BETTER = 0.005  # relative reduction of the objective above which a second fit is used
+_HOPELESS = 2.0  # training error relative to that of the best model that no prediction makes up for
+_WITHIN = {
+    "m2": ("m1",),
+    "m3": ("m1",),
+    "m4": ("m1", "m2", "m3"),
+    "m5": ("m1", "m2", "m3", "m4"),
+    "m6": ("m1", "m2", "m3", "m4", "m5"),
+}
+"""Friction models that a friction model contains: fitted to the same logs, their error is not
+smaller."""
 
 
 def choose_model(
@@ -58,17 +69,23 @@ def choose_model(
     limit: int | None = None,
     known: Mapping[str, Any] | None = None,
     on_fit: Callable[[dict[str, Any]], None] | None = None,
+    intervals: int = 0,
 ) -> ModelChoice:
     """Select a friction model and extended terms by cross-validation over training logs.
 
     The logs of each gain, mass and trajectory in turn are predicted by fits to all others:
 
     1. The simplest friction model, then one with Stribeck and load friction, to which terms are
-       added one at a time. Fits to all logs screen the terms; the best ones are cross-validated. A
-       term is kept if it lowers the error by ``least_gain``.
+       added one at a time. Fits to all logs screen the terms; the best one is cross-validated, and
+       the second best if the best is not kept. A term is kept if it lowers the error by
+       ``least_gain``.
     2. All friction models with these terms.
     3. The best models are fitted again from all optima found, and cross-validated again
        if that lowered the objective. Then terms are removed one at a time.
+
+    A model is not cross-validated where its fit to all logs, or that of a model that contains it,
+    shows that it cannot be selected: a richer one that lowers the objective by less than
+    ``least_gain``, and another whose objective is twice that of the best model.
 
     The result is the model with the smallest geometric mean of the errors, or one with fewer
     parameters and a mean within ``least_gain`` of it. Do not include logs that are held out for the
@@ -91,6 +108,7 @@ def choose_model(
       limit: greatest number of evaluations; the selection is among the models evaluated by then.
       known: fits of an interrupted selection, from ``on_fit``: they are not repeated.
       on_fit: called with all fits so far as plain data, after each new one.
+      intervals: number of fits that follow for the intervals: ``on_progress`` counts them.
 
     Raises:
       FitError: an unknown model, term or split, or settings that hold out logs.
@@ -119,7 +137,7 @@ def choose_model(
         known=known,
         on_fit=None if on_fit is None else lambda order, found: on_fit(fits.to_dict()),
     )
-    choosing = _Choosing(fits, by, least_gain, on_tried, on_progress, limit)
+    choosing = _Choosing(fits, by, least_gain, on_tried, on_progress, limit, intervals)
     return choosing.choose(names, suitable, ", ".join(quantities))
 
 
@@ -151,15 +169,18 @@ class _Choosing:
         on_tried: Callable[[TriedModel], None] | None,
         on_progress: Callable[[str, float], None] | None,
         limit: int | None,
+        intervals: int,
     ):
         self.fits, self.least_gain = fits, least_gain
         self.parts = cross_validation_parts(fits.logs, by)
         self.tried: dict[str, TriedModel] = {}
         self.screened: list[ScreenedTerm] = []
+        self.passed_over: dict[str, PassedOver] = {}
         self._on_tried, self._on_progress, self._limit = on_tried, on_progress, limit
         self._whole: dict[str, FoundFit] = {}
         self._of_parts: dict[str, list[FoundFit]] = {}
-        self._progress = SelectionProgress([1], 1, 0, len(self.parts))
+        self._intervals = intervals
+        self._progress = SelectionProgress([1], 1, 0, len(self.parts), intervals)
         self._shown = 0.0
 
     def choose(self, models: list[str], terms: tuple[str, ...], by: str) -> ModelChoice:
@@ -182,6 +203,7 @@ class _Choosing:
             tried,
             by,
             tuple(self.screened),
+            tuple(self.passed_over.values()),
             self.least_gain,
             self.fits.evaluations,
             complete,
@@ -203,9 +225,12 @@ class _Choosing:
         sizes = {m: self.fits.parameters(Candidate(m, always)) for m in models}
         order, working = order_of(sizes)
         by_size = [sizes[m] for m in reversed(order)]
-        self._progress = SelectionProgress(by_size, sizes[working], len(terms), len(self.parts))
-        first = self._try(Candidate(order[0], always))
-        best = first if working == order[0] else self._try(Candidate(working, always))
+        self._progress = SelectionProgress(
+            by_size, sizes[working], len(terms), len(self.parts), self._intervals
+        )
+        best = first = self._validated(Candidate(order[0], always))
+        if working != order[0]:
+            best = self._validated(Candidate(working, always), (first.values,))
         while left := [t for t in terms if t not in best.terms]:
             self._progress.begin("terms", len(terms) - len(left))
             # an evaluated model is the best of its step, or the last
@@ -217,9 +242,13 @@ class _Choosing:
             self._progress.begin("models", number)
             # richer models have local minima that the search for terms may have missed
             effort = effort_of(sizes[model], sizes[working])
-            self._try(Candidate(model, best.terms), effort=effort)
+            candidate = Candidate(model, best.terms)
+            if self._may_win(candidate, self._least_cost(candidate)):
+                self._try(candidate, effort=effort)
         self._second_fits()
         self._without_each_term(always)
+        self._progress.begin("after")
+        self._show("intervals")
 
     def _next_term(self, best: TriedModel, left: list[str]) -> TriedModel | None:
         """Best model with one more term; None if no term is worth it."""
@@ -246,24 +275,64 @@ class _Choosing:
         if not gains:
             return None
         gains.sort(key=lambda entry: -entry[0])
-        tried = [
-            self._try(with_term(best, term), (values,)) for _, term, values in gains[:_SCREENED]
-        ]
-        nearest = min(tried, key=lambda each: each.error)
-        return nearest if nearest.error < (1.0 - self.least_gain) * best.error else None
+        for _, term, values in gains[:_SCREENED]:
+            tried = self._try(with_term(best, term), (values,))
+            # the other term is screened again next to the one that is kept
+            if tried is not None and tried.error < (1.0 - self.least_gain) * best.error:
+                return tried
+        return None
 
     def _try(
         self,
         candidate: Candidate,
         starts: Sequence[Mapping[str, float]] = (),
         effort: Effort = LIGHT,
-    ) -> TriedModel:
-        """A candidate, fitted to all logs and to the logs without each part."""
+    ) -> TriedModel | None:
+        """A candidate, fitted to all logs, and to the logs without each part if it may win."""
         if candidate.label in self.tried:
             return self.tried[candidate.label]
+        if candidate.label in self.passed_over:
+            return None
         near = [*starts, *(found.values for found in self._whole.values())]
         (whole,) = self._make([FitOrder(candidate, None, tuple(near), effort)])
+        if not self._may_win(candidate, whole.cost):
+            self._whole[candidate.label] = whole
+            return None
         return self._validate(candidate, whole, "")
+
+    def _validated(
+        self, candidate: Candidate, starts: Sequence[Mapping[str, float]] = ()
+    ) -> TriedModel:
+        """A candidate, fitted to all logs and to the logs without each part."""
+        near = [*starts, *(found.values for found in self._whole.values())]
+        (whole,) = self._make([FitOrder(candidate, None, tuple(near), LIGHT)])
+        return self._validate(candidate, whole, "")
+
+    def _least_cost(self, candidate: Candidate) -> float:
+        """Lower bound of the objective of a candidate, from models with its terms that contain it;
+        0 without any."""
+        costs = [
+            found.cost
+            for label, found in self._whole.items()
+            if label.split("+")[1:] == list(candidate.terms)
+            and candidate.model in _WITHIN.get(label.split("+")[0], ())
+        ]
+        return max(costs, default=0.0)
+
+    def _may_win(self, candidate: Candidate, cost: float) -> bool:
+        """Whether a candidate with an objective of at least ``cost`` on all logs may be selected;
+        one that may not is passed over."""
+        best = min(self.tried.values(), key=lambda tried: tried.error)
+        richer = set(candidate.terms) > set(best.terms) or candidate.model != best.model
+        contains = best.model in (candidate.model, *_WITHIN.get(candidate.model, ()))
+        if set(candidate.terms) >= set(best.terms) and contains and richer:
+            hopeless = cost > (1.0 - self.least_gain) * best.training
+        else:
+            hopeless = cost > _HOPELESS * best.training
+        if hopeless and candidate.label not in self.tried:
+            self.passed_over.setdefault(candidate.label, PassedOver(candidate.label, cost))
+            return False
+        return True
 
     def _validate(self, candidate: Candidate, whole: FoundFit, name: str) -> TriedModel:
         """Cross-validation errors of a candidate, with fits from its optimum on all logs."""
@@ -301,6 +370,8 @@ class _Choosing:
     def _second_fits(self) -> None:
         """Fit the best models again, from the optima of all fits."""
         ranked = sorted(self.tried.values(), key=lambda tried: tried.error)[:POOLED_MODELS]
+        limit = ranked[0].error / (1.0 - self.least_gain)
+        ranked = [tried for tried in ranked if tried.error <= limit]
         for number, tried in enumerate(ranked):
             self._progress.begin("again", number)
             candidate = Candidate(tried.model, tried.terms)
@@ -322,11 +393,13 @@ class _Choosing:
             rest = tuple(t for t in chosen.terms if t != term)
             self._try(Candidate(chosen.model, rest), (chosen.values,))
 
-    def _make(self, orders: list[FitOrder]) -> list[FoundFit]:
+    def _show(self, words: str) -> None:
         if self._on_progress is not None:
-            share = self._progress.share
-            self._shown = max(self._shown, min(share, 0.99))
-            self._on_progress(f"fitting {orders[0].candidate.label}", self._shown)
+            self._shown = max(self._shown, min(self._progress.share, 0.99))
+            self._on_progress(words, self._shown)
+
+    def _make(self, orders: list[FitOrder]) -> list[FoundFit]:
+        self._show(f"fitting {orders[0].candidate.label}")
         # one evaluation is reserved for the selected model
         most = None if self._limit is None else self._limit - 1
         found = self.fits.make(orders, most)

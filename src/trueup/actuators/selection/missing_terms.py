@@ -14,6 +14,7 @@ SYMPTOMS = {
     "torque_saturation": "the torque per ampere falls as the current rises",
     "max_velocity": "the speed saturates below the limit of the voltage",
     "current_limit": "the torque saturates over the duty cycle: the current is limited",
+    "error_gain_ratio": "another gain of the firmware than that of the entry fits better",
 }
 """Effect on the motion by term."""
 
@@ -43,6 +44,14 @@ def term_findings(choice: ModelChoice) -> list[str]:
     small = dict.fromkeys(s.term for s in choice.screened if s.term not in tried)
     if small:
         found.append(f"the training logs show little or no effect of {', '.join(small)}")
+    if choice.passed_over:
+        listed = ", ".join(
+            f"{each.label} ({1e3 * each.training:.1f} mrad)" for each in choice.passed_over
+        )
+        found.append(
+            "not cross-validated, because their error on the training logs cannot be that of the "
+            f"selected model: {listed}"
+        )
     return found
 
 

@@ -68,6 +68,17 @@ class ScreenedTerm:
 
 
 @dataclass(frozen=True)
+class PassedOver:
+    """A model that is not cross-validated: a fit to all logs, its own or that of a model that
+    contains it, shows that it cannot be selected."""
+
+    label: str
+    """Name in tables."""
+    training: float
+    """Objective of that fit [rad]."""
+
+
+@dataclass(frozen=True)
 class ModelChoice:
     """Result of :func:`choose_model`."""
 
@@ -79,6 +90,8 @@ class ModelChoice:
     """Quantities that the logs were split by."""
     screened: tuple[ScreenedTerm, ...] = ()
     """Terms that were screened by fits to all logs only, in order."""
+    passed_over: tuple[PassedOver, ...] = ()
+    """Models that cannot be selected by fits to all logs, in order."""
     least_gain: float = LEAST_GAIN
     """Relative difference of errors within which the simpler model is selected."""
     evaluations: int = 0
@@ -145,6 +158,7 @@ class ModelChoice:
                 {"term": s.term, "beside": s.beside, "gain": s.gain, "value": s.value}
                 for s in self.screened
             ],
+            "passed_over": [{"label": p.label, "training": p.training} for p in self.passed_over],
         }
 
     @classmethod
@@ -168,6 +182,7 @@ class ModelChoice:
             tried,
             content["by"],
             tuple(ScreenedTerm(**s) for s in content.get("screened") or ()),
+            tuple(PassedOver(**p) for p in content.get("passed_over") or ()),
             float(content.get("least_gain", LEAST_GAIN)),
             int(content.get("evaluations", 0)),
             bool(content.get("complete", True)),

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from trueup.actuators.assess.cross_validation_errors import trivial_error_of_parts
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.parameter_file import model_to_dict
 from trueup.actuators.catalogue.servo import Servo
@@ -18,9 +21,10 @@ from trueup.actuators.selection._choose_model import choose_model, order_of
 from trueup.actuators.selection.candidate_fits import Candidate, CandidateFits
 from trueup.actuators.selection.model_choice import ModelChoice, TriedModel
 from trueup.actuators.selection.parts import cross_validation_parts, split_quantities
-from trueup.actuators.selection.progress import SelectionProgress
+from trueup.actuators.selection.progress import FitCourse, SelectionProgress
 from trueup.actuators.selection.suitable_terms import suitable_terms
 from trueup.errors import FitError
+from trueup.fitting import Grade
 from trueup.runs.loop.budget import Budget
 from trueup.runs.loop.progress import Progress
 from trueup.runs.store import atomic
@@ -128,6 +132,7 @@ def choice_for_fit(
     output: Path | None = None,
     origin: dict[str, Any] | None = None,
     verbose: bool = False,
+    course: FitCourse | None = None,
 ) -> ModelChoice:
     """Select friction model and terms, with checkpoints.
 
@@ -143,6 +148,7 @@ def choice_for_fit(
       output: parameter file; contains the best model so far.
       origin: provenance of that file.
       verbose: show progress on the error stream.
+      course: course of the fit, whose remaining time is shown; of the selection alone by default.
 
     Raises:
       RecordingError: all logs have one gain, mass and trajectory.
@@ -154,6 +160,7 @@ def choice_for_fit(
     if place is not None and place.is_file():
         return ModelChoice.from_dict(atomic.read_json(place))
     known = atomic.read_json(fits) if fits is not None and fits.is_file() else None
+    trivial = trivial_error_of_parts(logs, split_quantities(logs, by))
     with Progress(verbose) as progress:
         keep, flush = _checkpoints(fits)
         best: list[TriedModel] = []
@@ -166,7 +173,12 @@ def choice_for_fit(
             if not best or tried.error < best[0].error:
                 best[:] = [tried]
                 if output is not None:
-                    write_live(output, servo, inner, tried, origin or {})
+                    write_live(output, servo, inner, tried, origin or {}, trivial)
+
+        def shown(words: str, share: float) -> None:
+            progress.update(words, share)
+            if course is not None:
+                course.chosen = share
 
         try:
             choice = choose_model(
@@ -177,15 +189,18 @@ def choice_for_fit(
                 try_terms=settings.try_terms,
                 by=by,
                 on_tried=show_tried,
-                on_progress=progress.update,
+                on_progress=shown,
                 benches=benches,
                 workers=workers,
                 limit=settings.trials,
                 known=known,
                 on_fit=keep,
+                intervals=0 if course is None else course.intervals,
             )
         finally:
             flush()
+        if course is not None:
+            course.since = progress.since
     if place is not None and fits is not None:
         atomic.write_json(place, choice.to_dict())
         fits.unlink(missing_ok=True)
@@ -193,9 +208,22 @@ def choice_for_fit(
 
 
 def write_live(
-    output: Path, servo: str | Servo, settings: FitSettings, tried: TriedModel, origin: dict
+    output: Path,
+    servo: str | Servo,
+    settings: FitSettings,
+    tried: TriedModel,
+    origin: dict,
+    trivial: float = np.inf,
 ) -> None:
-    """Write the parameter file of the best model so far."""
+    """Write the parameter file of the best model so far, with its grade so far.
+
+    Args:
+      output: the file.
+      servo, settings: of the selection.
+      tried: the model.
+      origin: provenance of the file.
+      trivial: error of the best trivial prediction on the same parts of the logs [rad].
+    """
     begun = dataclasses.replace(settings, terms=tried.terms)
     model = start_model(servo, tried.model, begun).with_values(**tried.values)
     content = model_to_dict(model)
@@ -203,6 +231,8 @@ def write_live(
         **origin,
         "status": "in progress",
         "objective": {"kind": settings.objective.kind, "value": tried.training},
+        # not judged yet: never better than "look"
+        "grade": (Grade.LOOK if tried.error < trivial else Grade.DO_NOT_USE).value,
         "mae": {"left_out": tried.error, "unit": "rad"},
     }
     output.parent.mkdir(parents=True, exist_ok=True)

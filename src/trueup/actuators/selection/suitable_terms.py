@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from trueup.actuators.assess.measured_gain import RATIO, gain_is_measured
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import check_terms, terms_for
@@ -35,5 +36,6 @@ def suitable_terms(
         if term not in own
         and term not in settings.terms
         and not (term == "backlash" and settings.scheme == "bam")
+        and not (term == RATIO and gain_is_measured(logs, model.servo))
         and all(getattr(log, _MEASURED.get(term, "times")) is not None for log in logs)
     )

@@ -247,6 +247,18 @@ def _braking(motion: Motion, value: float) -> str:
     )
 
 
+def _gain(motion: Motion, value: float) -> str:
+    if motion.measured_duty is None:
+        return ""
+    most = AT_LIMIT * motion.model.servo.max_pwm
+    free = motion.driven & (np.abs(motion.duty) < most) & (np.abs(motion.measured_duty) < most)
+    power = float(motion.duty[free] @ motion.duty[free])
+    if free.sum() < _FEWEST or power <= 0.0:
+        return ""
+    ratio = float(motion.measured_duty[free] @ motion.duty[free]) / power
+    return f"the measured duty cycle is {ratio:.2g} times the simulated one below its limit"
+
+
 _SIGNS: dict[str, Callable[[Motion, float], str]] = {
     "command_delay": _delay,
     "current_limit": _limited,
@@ -257,4 +269,5 @@ _SIGNS: dict[str, Callable[[Motion, float], str]] = {
     "supply_resistance": _bus,
     "measured_voltage": _bus,
     "winding_braking": _braking,
+    "error_gain_ratio": _gain,
 }

@@ -12,13 +12,13 @@ from trueup.cli.actuator import show_commands as actuator_show_commands
 from trueup.cli.actuator.compare_commands import CompareServoModels
 from trueup.cli.actuator.export import ExportServo
 from trueup.cli.actuator.fit_commands import EvaluateServo, FitServo, ListServos
-from trueup.cli.actuator.options import BadLogSettings, WithKeys, check_former
+from trueup.cli.actuator.options import BadLogSettings, LogSettings, WithKeys, check_former
 from trueup.cli.output import Output
 from trueup.cli.study.options import Json
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProcessKeys(BadLogSettings):
+class ProcessKeys(LogSettings):
     """Settings of the resampling of raw logs."""
 
     compat: Literal["bam"] | None = None
@@ -51,8 +51,7 @@ class ProcessServoLogs(WithKeys):
         from trueup.cli.actuator.data import run_process
 
         values = self.all_values()
-        skip = values["skip_bad_logs"]
-        return run_process(self.raw, self.logdir, self.dt, values["compat"], skip, output)
+        return run_process(self.raw, self.logdir, self.dt, output, **values)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,13 +13,23 @@ def run_process(
     raw: Path,
     logdir: Path,
     dt: float,
-    compat: Literal["bam"] | None,
-    skip_bad_logs: bool,
     output: Output,
+    *,
+    compat: Literal["bam"] | None,
+    catalogue: Path | None,
+    skip_bad_logs: bool,
 ) -> int:
     """Resample the raw logs of a folder; returns the exit code."""
     skipped: list[str] = []
-    done = process(raw, logdir, dt, compat=compat, skip_bad=skip_bad_logs, on_skip=skipped.append)
+    done = process(
+        raw,
+        logdir,
+        dt,
+        compat=compat,
+        catalogue=catalogue,
+        skip_bad=skip_bad_logs,
+        on_skip=skipped.append,
+    )
     others = sorted(set(logdir.glob("*.json")) - {log.path for log in done})
     output.table(
         ["log", "samples", "seconds", "failed reads"],

@@ -63,6 +63,10 @@ def _show_servo(servo: Servo, output: Output) -> None:
         f"{servo.name}: {servo.title}. Law {servo.law}, supply {_number(servo.vin)} V, gain "
         f"{servo.kp:g}, error gain {servo.error_gain:g}, duty up to {servo.max_pwm:g}."
     )
+    if servo.source:
+        output.text(f"Source: {servo.source.rstrip('.')}.")
+    for name, text in servo.disputed.items():
+        output.text(f"Disputed: {name}: {text.rstrip('.')}.")
     terms = [t for t in terms_for(servo.law) if t not in {p.name for p in servo.parameters}]
     found: dict[str, ModelParameter] = {}
     for model in FRICTION_MODELS.values():

@@ -20,6 +20,8 @@ class Progress:
         verbose: False writes nothing at all.
         stream: where to write; the error stream unless given.
         clock: monotonic clock [s], for tests.
+        since: time and share at which the work began, as in :attr:`since` of an earlier display
+            of the same work; the remaining time is then that of the whole.
     """
 
     def __init__(
@@ -28,18 +30,21 @@ class Progress:
         *,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
+        since: tuple[float, float] | None = None,
     ):
         self._verbose = verbose
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
         self._status: Any = None
-        self._started = clock()
-        self._first_fraction: float | None = None
+        self._given = since
+        self._started = clock() if since is None else since[0]
+        self._first_fraction: float | None = None if since is None else since[1]
         self._last_shown: float | None = None
         self._last_text = ""
 
     def __enter__(self) -> "Progress":
-        self._started = self._clock()
+        if self._given is None:
+            self._started = self._clock()
         if self._verbose and self._stream.isatty():
             from rich.console import Console
 
@@ -53,6 +58,12 @@ class Progress:
             self._status.stop()
             self._status = None
 
+    @property
+    def since(self) -> tuple[float, float] | None:
+        """Time and share of the first shown fraction; None before."""
+        first = self._first_fraction
+        return None if first is None else (self._started, first)
+
     def update(self, text: str, fraction: float | None = None) -> None:
         """Show ``text`` with the remaining time.
 
@@ -62,11 +73,11 @@ class Progress:
                 remaining time is shown. The share at the start of this session is that of the
                 first call.
         """
+        if self._first_fraction is None:
+            self._first_fraction = fraction
         if not self._verbose:
             return
         now = self._clock()
-        if self._first_fraction is None:
-            self._first_fraction = fraction
         left = self.seconds_left(fraction)
         elapsed = f"{duration(now - self._started)} elapsed"
         self._last_text = f"{text}, {elapsed}" + (
