@@ -10,6 +10,7 @@ import numpy as np
 from trueup.errors import FitError
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 from trueup.parameters import ParameterDict
+from trueup.parameters.prior_rows import PriorRows
 from trueup.simulation.engine.batch import BatchEngine
 from trueup.simulation.engine.segment import Segment
 from trueup.simulation.engine.window_reader import WindowReader
@@ -20,7 +21,6 @@ from trueup.simulation.targets.variants import BuildModel, ModelVariants
 from trueup.sysid.fit.measured_starts import MeasuredStarts
 from trueup.sysid.fit.observation_settings import ObservationSettings, check_signal_settings
 from trueup.sysid.fit.observe import measured_starts, observe
-from trueup.sysid.fit.prior_rows import PriorRows
 from trueup.sysid.fit.window_states import element_groups, element_labels
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem
 from trueup.parameters import ParameterDict
+from trueup.parameters.prior_rows import PriorRows
 from trueup.signals import TimeSeries
-from trueup.sysid.fit.prior_rows import PriorRows
 from trueup.sysid.toolbox.sequence_result import SequenceResult
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from trueup.errors import FitError, listing
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 from trueup.parameters import ParameterDict
+from trueup.parameters.prior_rows import PriorRows
 from trueup.simulation.measured.model_sequences import ModelSequences
 from trueup.simulation.measured.system_trajectory import SystemTrajectory
 from trueup.simulation.targets.variants import ModelVariants
 from trueup.sysid.fit.observation_settings import ObservationSettings
-from trueup.sysid.fit.prior_rows import PriorRows
 from trueup.sysid.torque.bandwidth import ChosenBandwidth
 from trueup.sysid.torque.data import TorqueData, joint_names
 from trueup.sysid.torque.known_errors import OwnErrors

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from trueup.parameters import ParameterDict
+from trueup.parameters.parameter_dict import ParameterDict
 
 
 class PriorRows:
