@@ -107,9 +107,15 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
     go1 = save_model(ServoModel.create("unitree_go1", "m1"), tmp_path / "go1.json")
     with pytest.raises(FitError, match="form 'position'"):
         ExportServo(params=go1, form="mjcf-dcmotor").run(Output())
+    target = tmp_path / "servo.py"
+    with pytest.raises(FitError, match=r"'unitree_go1' is 'torque_pd': use the form"):
+        ExportServo(params=go1, form="isaac-lab-bam", output=target).run(Output())
+    assert not target.exists()
 
 
-@pytest.mark.parametrize("form", ["mjcf-dcmotor", "mjcf-position", "isaac-lab"])
+@pytest.mark.parametrize(
+    "form", ["mjcf-dcmotor", "mjcf-parallel", "mjcf-position", "isaac-lab", "isaac-lab-bam"]
+)
 def test_logs_of_another_servo_are_refused(params, form, tmp_path):
     target = tmp_path / "servo.txt"
     logs = tmp_path / "logs"
@@ -130,3 +136,5 @@ def test_a_bad_log_can_be_skipped_and_the_error_is_told(params, tmp_path, capsys
     told = capsys.readouterr().out
     assert re.search(r"skipped: .*b\.json: the header has no field", told)
     assert re.search(r"Position difference from the full model: [0-9.]+ mrad", told)
+    # a form that loses the model names those that do not, with the model's own error
+    assert re.search(r"forms that carry it, with [0-9.]+ mrad: 'mujoco', 'mjlab', ", told)
