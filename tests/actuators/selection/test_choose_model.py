@@ -105,6 +105,15 @@ def test_no_term_is_taken_where_none_acts():
     assert [s.term for s in choice.screened] == ["torque_saturation"]
 
 
+def test_a_richer_model_that_fits_no_better_is_not_cross_validated():
+    choice = choose_model("xl330", logs_of(), models=("m1", "m3", "m5"), try_terms=())
+    assert choice.chosen.label == "m1" and [t.label for t in choice.tried] == ["m1", "m3"]
+    (passed,) = choice.passed_over
+    assert passed.label == "m5" and passed.training < 1.05 * NOISE
+    assert "cannot be that of the selected model: m5 (0.8 mrad)" in term_findings(choice)[-1]
+    assert ModelChoice.from_dict(choice.to_dict()) == choice
+
+
 def test_trials_end_a_choice_and_it_says_so(saturated_logs):
     def choose(limit):
         return choose_model("xl330", saturated_logs, models=("m1", "m3"), try_terms=(), limit=limit)

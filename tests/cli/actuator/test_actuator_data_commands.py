@@ -12,6 +12,7 @@ from trueup.cli.output import Output
 from trueup.errors import FitError, RecordingError
 
 BENCH = Bench(mass=0.12, length=0.1)
+KEYS = {"compat": None, "catalogue": None, "skip_bad_logs": False}
 
 
 def raw_log(**header):
@@ -45,17 +46,17 @@ def answer(capsys):
 
 
 def test_process_names_what_it_left_out_and_what_was_there(raw, tmp_path, capsys):
-    even = tmp_path / "even"
+    even, skipping = tmp_path / "even", KEYS | {"skip_bad_logs": True}
     with pytest.raises(RecordingError, match=r"b\.json"):
-        actuator_data.run_process(raw, even, 0.005, None, False, Output())
+        actuator_data.run_process(raw, even, 0.005, Output(), **KEYS)
     even.mkdir()
     (even / "older.json").write_text("{}")
-    assert actuator_data.run_process(raw, even, 0.005, None, True, Output(json=True)) == 0
+    assert actuator_data.run_process(raw, even, 0.005, Output(json=True), **skipping) == 0
     result = answer(capsys)
     assert [log["path"] for log in result["logs"]] == [str(even / "a.json")]
     assert "b.json" in result["skipped"][0]
     assert result["others"] == [str(even / "older.json")]
-    actuator_data.run_process(raw, even, 0.005, "bam", True, Output())
+    actuator_data.run_process(raw, even, 0.005, Output(), **skipping | {"compat": "bam"})
     text = capsys.readouterr().out
     assert "contains 1 other logs, not written by this command" in text
     assert "1 logs every 5 ms" in text

@@ -153,10 +153,10 @@ def bench_causes(
 def causes_in_words(causes: Sequence[BenchCause]) -> str:
     """Sentence on descriptions of the bench that explain the error of a fit."""
     first, *others = causes
-    either = "".join(f", or {one.what} times {one.factor:.3g}" for one in others)
+    either = "".join(f", or {one.what} times {one.factor:.2g}" for one in others)
     remarks = "".join(f" {one.remark}" for one in causes if one.remark)
     return (
-        f"The bench is described wrong: with {first.what} times {first.factor:.3g}{either} the "
+        f"The bench is described wrong: with {first.what} times {first.factor:.2g}{either} the "
         f"error of the fit falls from {1e3 * first.before:.3g} to {1e3 * first.after:.3g} mrad. "
         f"Correct the logs: all values make up for it.{remarks}"
     )

@@ -75,7 +75,7 @@ def measured_gain_finding(logs: Sequence[ServoLog], servo: Servo, given: float =
             f"the measured duty cycle is {ratio:.3g} times what the gain of the firmware gives, kp "
             f"times error_gain times the position error: error_gain of {servo.name!r} is "
             f"{servo.error_gain * ratio:.4g} instead of {servo.error_gain * given:.4g}, or kp of "
-            f"all logs is wrong by that factor{disputed(servo)}"
+            f"all logs or the scale of load is wrong by that factor{disputed(servo)}"
         )
     each = listing([f"{kp:g} ({ratio:.3g} times)" for kp, ratio in wrong.items()])
     return (
