@@ -214,12 +214,16 @@ def test_a_page_without_a_script_is_legible_on_a_phone(browser, tmp_path):
 def test_a_table_of_many_long_columns_is_printed_whole(browser, tmp_path):
     columns = ["iteration", *(f"left_shoulder_{k}_friction" for k in range(8))]
     table = reports.Table(columns, [[0, *np.linspace(0.1, 0.9, 8)]])
-    path = reports.Page("Wide").add(reports.Section("S", content=[table])).save(tmp_path / "w.html")
+    key = "settings.experiment.measurement.signals.elbow_position.noise_of_the_encoder"
+    page = reports.Page("Wide", provenance={key: 0.001})
+    path = page.add(reports.Section("S", content=[table])).save(tmp_path / "w.html")
     browser.window(720, 1000)
     browser.open(path)
     browser.command("Emulation.setEmulatedMedia", media="print")
     try:
         width = browser.evaluate("document.querySelector('main table').scrollWidth")
         assert width <= 720
+        key = "document.querySelector('.provenance th')"
+        assert browser.evaluate(f"{key}.scrollWidth <= {key}.clientWidth")
     finally:
         browser.command("Emulation.setEmulatedMedia", media="")

@@ -102,6 +102,10 @@ def everything(name: str) -> reports.Page:
 def test_a_name_that_looks_like_html_is_harmless():
     plain = outline(everything("x" * len(EVIL)).html())
     evil = outline(everything(EVIL).html())
+    # where a name may be broken depends on its letters
+    evil.elements, plain.elements = (
+        [element for element in each.elements if element[0] != "wbr"] for each in (evil, plain)
+    )
     assert [tag for tag, _ in evil.elements] == [tag for tag, _ in plain.elements]
     keys = [sorted(attributes) for _, attributes in plain.elements]
     assert [sorted(attributes) for _, attributes in evil.elements] == keys
