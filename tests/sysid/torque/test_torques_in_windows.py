@@ -10,7 +10,7 @@ from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSett
 from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.fit.identification_search import PLATEAU
-from trueup.sysid.fit.torque_rows import fit_with_torques
+from trueup.sysid.torque.in_windows import fit_with_torques
 from trueup.sysid.torque.report import torque_fit
 
 ARM = """<mujoco><compiler angle="radian"/><option timestep="0.002" integrator="implicitfast"/>
