@@ -10,6 +10,7 @@ import yaml
 from closed_chain_models import (
     ANKLE_TRUTH,
     FOUR_BAR_TRUTH,
+    MOTORS,
     ROCKER,
     SERVOS,
     ankle,
@@ -23,8 +24,11 @@ from closed_chain_models import (
 from trueup.cli import main
 from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.importing.import_log import propose_import
 from trueup.sysid.torque.bandwidth import ChosenBandwidth, supported_rest
 from trueup.sysid.torque.data import slowest_speeds
+from trueup.sysid.torque.followed_motion import follow
+from trueup.sysid.torque.joint_motion import torque_sources
 from trueup.sysid.torque.linear_fit import linear_columns
 from trueup.sysid.torque.problem import TorqueProblem
 
@@ -35,12 +39,12 @@ def recorded(folder, kind, by, seconds, rocker=0.4):
     """Model with other values than the machine, and a log of it."""
     torque = by == "torque"
     model = ankle if kind == "ankle" else four_bar
-    drive = {} if torque else {"actuator": SERVOS}
-    (folder / "model.xml").write_text(model(**drive))
+    drive = MOTORS if torque else SERVOS
+    (folder / "model.xml").write_text(model(actuator=drive))
     count = 2 if kind == "ankle" else 1
     wave = waves(np.arange(0, seconds, 1 / RATE), count, 0.5 if kind == "ankle" else 0.7, seed=0)
     machine, parts = simulated(
-        true_model(kind, rocker=rocker, **drive), wave, 1000 // RATE, wave if torque else None
+        true_model(kind, drive, rocker), wave, 1000 // RATE, wave if torque else None
     )
     write_log(folder / "log.csv", machine, parts, "torque" if torque else "cmd")
     return machine, parts
@@ -212,6 +216,43 @@ def test_samples_near_rest_count_where_the_others_are_as_few_as_the_columns(log)
     assert part.counts.sum() > 1.2 * len(linear_columns([part]).names)
 
 
+@pytest.fixture(scope="session")
+def behind(tmp_path_factory):
+    """A log of the rocker's angle and of the torque of the crank, which was not measured."""
+    folder = tmp_path_factory.mktemp("behind")
+    (folder / "model.xml").write_text(four_bar())
+    wave = waves(np.arange(0, 4, 1 / RATE), 1, 0.7, seed=5)
+    _, (times, qpos, _, torque) = simulated(true_model("four-bar"), wave, 1000 // RATE, wave)
+    table = np.column_stack([times, qpos[:, 2], torque])
+    header = "time,rocker_pos,crank_torque"
+    np.savetxt(folder / "log.csv", table, delimiter=",", header=header, comments="", fmt="%.9g")
+    return folder
+
+
+def test_the_torque_of_a_driven_joint_is_used_though_another_one_was_measured(behind):
+    found = propose_import(behind / "model.xml", [behind / "log.csv"], behind).proposal
+    content = yaml.safe_load(found.text)
+    assert content["recordings"][0]["controls"] == {"crank_motor": "crank_torque"}
+    assert content["search"]["method"] == "inverse-dynamics"
+    names = ("crank_armature", "crank_damping", "crank_friction")
+    assert tuple(content["parameters"]) == names
+    assert any("the torque of 'crank' drives" in point for point in found.open_points)
+
+
+def test_a_follower_of_a_passive_joint_holds_the_whole_loop(behind):
+    """Held by the inertia of the rocker alone, the crank moves far from the recording."""
+    content = experiment(recording={"signals": {"rocker_qpos": "rocker_pos"}})
+    (group,) = prepared(behind, content).training
+    trajectory = group.measured_rollout[0]
+    model, recorded = trajectory.model, trajectory.sensordata
+    sources = torque_sources(model, recorded, {0})
+    spec = mujoco.MjSpec.from_string(four_bar(0.0252, 0.256, 0.117))
+    found = follow(spec, trajectory, sources, 10.0, "zoh")
+    assert found is not None
+    away = found.trajectory.sensordata.data - recorded.data
+    assert np.std(away) < 0.01 * np.std(recorded.data)
+
+
 GRIPPER = """<mujoco><compiler angle="radian"/><option timestep="0.001"/>
 <default><geom size=".02" mass="0.3" contype="0" conaffinity="0" pos="0 0 .08"/></default>
 <worldbody><body><joint name="thumb" axis="0 1 0" armature="{}" damping="{}"/><geom/></body>
@@ -219,6 +260,29 @@ GRIPPER = """<mujoco><compiler angle="radian"/><option timestep="0.001"/>
 </worldbody><equality><joint joint1="finger" joint2="thumb" polycoef="0 -1.3 0.2 0 0"
  solref="0.002 1" solimp="0.99 0.999 0.001 0.5 2"/></equality>
 <actuator><motor name="motor" joint="thumb"/></actuator></mujoco>"""
+
+
+def test_a_gripper_with_friction_in_both_fingers_is_identified(tmp_path):
+    """The finger that follows adds no armature of its own to the measured one."""
+    text = GRIPPER.replace('damping="0.03"', 'damping="0.03" frictionloss="0.02"').replace(
+        'damping="{}"', 'damping="{}" frictionloss="{}"'
+    )
+    (tmp_path / "model.xml").write_text(text.format(0.002, 0.05, 0.02))
+    wave = waves(np.arange(0, 4, 1 / RATE), 1, 0.8, 1)
+    machine, parts = simulated(text.format(0.01, 0.2, 0.08), wave, 1000 // RATE, wave)
+    write_log(tmp_path / "log.csv", machine, parts, "torque")
+    out = tmp_path / "experiment.yaml"
+    arguments = ["import", str(tmp_path / "log.csv"), "--model", str(tmp_path / "model.xml")]
+    assert main([*arguments, "--output", str(out)]) == 0
+    assert main(["identify", str(out), "--output", str(tmp_path / "run"), "--quiet"]) == 0
+    solution = json.loads((tmp_path / "run" / "solution.json").read_text())
+    assert solution["verdict"]["grade"] == "use"
+    found = {row["name"]: row for row in solution["parameters"]}
+    assert set(found) == {"thumb_armature", "thumb_damping", "thumb_friction"}
+    for name, true in (("armature", 0.01), ("damping", 0.2), ("friction", 0.08)):
+        row = found[f"thumb_{name}"]
+        assert row["low"] <= true <= row["high"], row
+        assert row["high"] - row["low"] < 0.1 * true
 
 
 def test_torques_of_a_gripper_with_a_mimic_joint_hold_the_finger_that_follows(tmp_path):

@@ -31,13 +31,13 @@ from trueup.sysid.fit.identification_search import (
 from trueup.sysid.fit.prior_weight import refit_with_noise
 from trueup.sysid.fit.requests import check_requests
 from trueup.sysid.fit.spec import IdentificationSpec
-from trueup.sysid.fit.torque_rows import fit_with_torques
 from trueup.sysid.results.outputs import write_models, write_signals
 from trueup.sysid.results.reduced_experiment import reduced_set, write_reduced
 from trueup.sysid.results.replay import motion_replay, read_replay, write_replay
 from trueup.sysid.starts.better_start import better_start
 from trueup.sysid.starts.second_optimum import SecondOptimum, second_optimum
 from trueup.sysid.starts.widened_bounds import fit_within_wider_bounds
+from trueup.sysid.torque.in_windows import fit_with_torques
 from trueup.sysid.torque.load_check import torque_notes
 
 _LEAST_SHARE = 0.1  # minimum share of a time limit for the search after finding a start

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from trueup.signals import Recording
+from trueup.simulation.loops.closure import closed_loops
 from trueup.simulation.models.element_names import joint_label
 from trueup.sysid.importing.columns.joint_families import JointLog, scalar_joints
 from trueup.sysid.importing.columns.matching import (
@@ -16,7 +17,7 @@ from trueup.sysid.importing.columns.matching import (
     joints_moved,
     match_columns,
 )
-from trueup.sysid.importing.columns.names import take_apart
+from trueup.sysid.importing.columns.names import is_current, take_apart
 from trueup.sysid.importing.evidence.reading import Reading
 from trueup.sysid.importing.template_text import quoted
 
@@ -62,6 +63,26 @@ def columns_of(
     """Columns of a quantity by joint, of the joints that have it."""
     found = {r.joint: joints.column(r.joint, quantity, commanded) for r in readings}
     return {joint: column for joint, column in found.items() if column is not None}
+
+
+def efforts_of_followers(
+    robot: mujoco.MjModel, columns: Sequence[str], readings: Sequence[Reading]
+) -> dict[int, str]:
+    """Torques of joints that were not measured, but follow from measured ones in a loop.
+
+    Columns are those whose words are the name of such a joint.
+    """
+    measured = [int(robot.jnt_dofadr[r.joint]) for r in readings]
+    loops = closed_loops(robot, measured)[0]
+    following = [int(robot.dof_jntid[dof]) for loop in loops if loop.known for dof in loop.unknown]
+    by_words = {take_apart(joint_label(robot, joint)).words: joint for joint in following}
+    out: dict[int, str] = {}
+    for column in columns:
+        name = take_apart(column)
+        is_torque = name.quantity == "effort" and not name.commanded and not is_current(column)
+        if is_torque and name.words in by_words:
+            out.setdefault(by_words[name.words], column)
+    return out
 
 
 def actuator_name(robot: mujoco.MjModel, joint: int) -> str:
@@ -120,20 +141,19 @@ def by_efforts(
     efforts: Mapping[int, str],
     gain: float | None,
 ) -> list[Control]:
-    """Torques of joints as controls of motors."""
+    """Torques of joints as controls of motors; those of joints without a reading as they are."""
     out: list[Control] = []
-    for r in readings:
-        if r.joint not in efforts:
-            continue
-        mirrored = -1.0 if r.scale < 0 else 1.0
-        what = f"torque of {robot.joint(r.joint).name}"
-        place = _place(robot, r.joint, "effort", what)
-        gear = _gear(robot, r.joint)
+    signs = {r.joint: -1.0 if r.scale < 0 else 1.0 for r in readings}
+    for joint, column in efforts.items():
+        mirrored = signs.get(joint, 1.0)
+        what = f"torque of {robot.joint(joint).name}"
+        place = _place(robot, joint, "effort", what)
+        gear = _gear(robot, joint)
         # a control that needs the gear to fit the weight of the links was recorded before it
         before = gain is not None and abs(np.log(abs(gain / gear))) < abs(np.log(abs(gain)))
         match = Match(
             place,
-            take_apart(efforts[r.joint]),
+            take_apart(column),
             MATCHED,
             scale=mirrored if before else mirrored / gear,
             remark="" if gear == 1.0 else f"gear {gear:g} of the motor",

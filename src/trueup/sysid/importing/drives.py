@@ -14,6 +14,7 @@ from trueup.sysid.importing.drive_controls import (
     by_commands,
     by_efforts,
     columns_of,
+    efforts_of_followers,
     kinds_of,
 )
 from trueup.sysid.importing.drive_gains import gains_of_log, torque_constants
@@ -40,6 +41,8 @@ class Drive:
     """Gains of servos that neither the model nor the log has."""
     used: tuple[str, ...] = ()
     """Columns that went into settings of the model."""
+    followers: tuple[int, ...] = ()
+    """Joints with a torque that were not measured, but follow from measured ones."""
     efforts: str = TORQUE
     """Kind of the efforts of the log, one of :class:`Efforts`."""
 
@@ -104,6 +107,24 @@ def find_drive(
         found = by_efforts(robot, readings, efforts, gain)
         constants = torque_constants(robot, readings, efforts, kind)
         return Drive(found, lines, points, by_torque=True, unknowns=constants, efforts=kind.kind)
+    behind = efforts_of_followers(robot, log.recording.columns, readings)
+    if behind and not commands and not efforts:
+        lines = [
+            "# Torques were recorded: motors in place of servos.",
+            *kinds_of(robot, readings, behind, "torque"),
+        ]
+        names = listing(robot.joint(j).name for j in behind)
+        points.append(
+            f"the torque of {names} drives the measured joints: its sign and zero are assumed to "
+            "be those of the model, as its joint was not measured"
+        )
+        return Drive(
+            by_efforts(robot, readings, behind, None),
+            lines,
+            points,
+            by_torque=True,
+            followers=tuple(behind),
+        )
     if not commands:
         free = [c for c in log.recording.columns if c not in (*log.used, log.clock.column)]
         if driven:

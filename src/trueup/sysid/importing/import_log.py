@@ -22,6 +22,7 @@ from trueup.sysid.importing import proposed_parameters as proposals
 from trueup.sysid.importing.columns.joint_families import JointLog, recognise, scalar_joints
 from trueup.sysid.importing.columns.matching import (
     Match,
+    actuators_by_joint,
     commandable,
     finite,
     match_columns,
@@ -221,6 +222,9 @@ def _propose(
             points += torques_beyond(robot, series, joints)
     by_torque = drive.by_torque and _explains_torques(robot, readings)
     moved = [r.joint for r in readings]
+    if drive.followers:
+        # a measured joint without a drive is passive, as those of a loop that follow
+        moved = [*drive.followers, *(j for j in moved if actuators_by_joint(robot).get(j))]
     largest = {}
     if series.effort is not None:
         largest = {

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 import yaml
 
+from trueup.fitting import minimise
 from trueup.fitting.searches.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.sysid.experiment.file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
-from trueup.sysid.fit._inner_fit import inner_fit
 from trueup.sysid.fit.identification_search import PLATEAU
-from trueup.sysid.fit.torque_rows import fit_with_torques
+from trueup.sysid.torque.in_windows import fit_with_torques
 from trueup.sysid.torque.report import torque_fit
 
 ARM = """<mujoco><compiler angle="radian"/><option timestep="0.002" integrator="implicitfast"/>
@@ -77,7 +77,7 @@ def by_windows(ready):
     """A fit to the motion in windows."""
     problem = ready.problem()
     settings = LeastSquaresSettings(**PLATEAU)
-    return problem, inner_fit(problem, LeastSquares(problem.space, settings)), settings
+    return problem, minimise(problem, LeastSquares(problem.space, settings)), settings
 
 
 def torque_errors(problem, X):
