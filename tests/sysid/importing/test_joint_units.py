@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from log_writers import changed, motion_of_leg, table
 
+from trueup.sysid.importing.evidence.encoder_steps import step_of
 from trueup.sysid.importing.evidence.joints import read_joints
 from trueup.sysid.importing.evidence.reading import JointSeries, values_of
 from trueup.sysid.importing.import_log import propose_import
@@ -154,3 +155,13 @@ def test_a_command_that_follows_its_position_is_asked_about():
     for command, position, sure in ((MOTION, later, "assumed"), (later, MOTION, "ask")):
         readings = read(arm(*WIDE), position, command=command)
         assert {r.sure_of("command") for r in readings} == {sure}
+
+
+@pytest.mark.parametrize("reach", [0.0006, 0.003, 0.3])
+def test_a_motion_within_a_coarse_step_says_nothing_of_it(reach):
+    """An arm at rest with 19 bits, as float32: all values are near a multiple of 360/1024."""
+    t, count = np.linspace(0, 10, 300), 2 * np.pi / 2**19
+    values = -0.783 + count * np.round(reach * np.sin(2.1 * t) / count)
+    found = step_of(values.astype(np.float32).astype(float))
+    assert found is None or (found.unit, found.counts) == ("rad", 2**19)
+    assert found is not None or reach > 0.1

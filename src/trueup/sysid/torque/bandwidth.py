@@ -170,8 +170,9 @@ def _overfit(data: Sequence[TorqueData], columns: LinearColumns) -> float:
     size = np.linalg.norm(rows, axis=0)
     count = int(sum(p.counts.sum() for p in data))
     scaled = rows / np.where(size > 0, size, 1.0)
-    # with the tolerance of plain least squares
-    free = count - int(np.linalg.matrix_rank(scaled, tol=1e-8 * np.linalg.norm(scaled, 2)))
+    # the triangle has the singular values of all rows; tolerance of plain least squares
+    singular = np.linalg.svd(np.linalg.qr(scaled, mode="r"), compute_uv=False)
+    free = count - int(np.sum(singular > 1e-8 * singular.max(initial=0.0)))
     return float(np.sqrt(count / free)) if free > 0 else np.inf
 
 

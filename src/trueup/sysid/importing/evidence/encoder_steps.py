@@ -6,10 +6,10 @@ import numpy as np
 
 _TURN = {"deg": 360.0, "rad": 2 * np.pi, "turn": 1.0}
 _STEPS = sorted(
-    ((turn / 2**bits, unit, 2**bits) for unit, turn in _TURN.items() for bits in range(10, 18)),
+    ((turn / 2**bits, unit, 2**bits) for unit, turn in _TURN.items() for bits in range(10, 20)),
     reverse=True,
 )
-"""Size, unit and counts of a turn of the steps of encoders with 10 to 17 bits."""
+"""Size, unit and counts of a turn of the steps of encoders with 10 to 19 bits."""
 _SAMPLES = 400
 
 
@@ -44,7 +44,10 @@ def step_of(column: np.ndarray) -> Step | None:
         near = max(2 * written, eps) / step
         if near > 0.15 or (unit == "turn" and _is_written(step, written)):
             continue
-        off = np.abs(values / step - np.round(values / step))
+        counted = np.round(values / step)
+        if len(np.unique(counted)) < 0.5 * len(values):
+            continue  # a motion within a few such steps is near one of them in any unit
+        off = np.abs(values / step - counted)
         # by chance 2 (near + 0.03) of the values are that close
         if np.mean(off < near + 0.03) > 0.98:
             return Step(unit, counts)
